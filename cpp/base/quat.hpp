@@ -1,0 +1,48 @@
+// Unit quaternions, scalar first, Hamilton, body to world.
+//
+// A step turns a body by the quaternion (c, eta), c = sqrt(1 - eta.eta), eta in the world frame. Turning a vector by it
+// is written as a difference, (R - I) a = 2 (c eta x a + eta x (eta x a)), so that small steps lose no digits.
+#pragma once
+
+#include "base/small.hpp"
+
+namespace catena::CATENA_ISA {
+
+template <class T>
+struct Quat {
+  T w;
+  Vec3<T> v;
+};
+
+template <class T>
+CATENA_INLINE Quat<T> operator*(const Quat<T>& p, const Quat<T>& q) {
+  return {p.w * q.w - dot(p.v, q.v), p.w * q.v + q.w * p.v + cross(p.v, q.v)};
+}
+template <class T>
+CATENA_INLINE Mat3<T> matrix(const Quat<T>& q) {
+  const T two = T(2), one = T(1);
+  const T x = q.v.x, y = q.v.y, z = q.v.z, w = q.w;
+  const T xx = two * x * x, yy = two * y * y, zz = two * z * z;
+  const T xy = two * x * y, xz = two * x * z, yz = two * y * z;
+  const T wx = two * w * x, wy = two * w * y, wz = two * w * z;
+  return {{one - yy - zz, xy + wz, xz - wy}, {xy - wz, one - xx - zz, yz + wx}, {xz + wy, yz - wx, one - xx - yy}};
+}
+// (R - I) a
+template <class T>
+CATENA_INLINE Vec3<T> turn(const Quat<T>& q, Vec3<T> a) {
+  const Vec3<T> t = cross(q.v, a);
+  return T(2) * (q.w * t + cross(q.v, t));
+}
+// rounding makes |q| random-walk away from one; one Newton step of 1/sqrt brings it back
+template <class T>
+CATENA_INLINE Quat<T> renormalised(const Quat<T>& q) {
+  const T s = T(1.5) - T(0.5) * (q.w * q.w + norm2(q.v));
+  return {s * q.w, s * q.v};
+}
+CATENA_INLINE Quat<double> load_quat(const double* p) { return {p[0], {p[1], p[2], p[3]}}; }
+CATENA_INLINE void store_quat(double* p, const Quat<double>& q) {
+  p[0] = q.w;
+  store3(p + 1, q.v);
+}
+
+}  // namespace catena::CATENA_ISA

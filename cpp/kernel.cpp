@@ -1,0 +1,102 @@
+// The templates, compiled once per instruction set; CATENA_ISA names the set and the namespace.
+#include "kernel.hpp"
+
+#include "simulate/run.hpp"
+#include "solve/articulated.hpp"
+#include "solve/dense.hpp"
+#include "solve/ldu.hpp"
+
+namespace catena::CATENA_ISA {
+
+namespace {
+
+// carves 64-byte aligned arrays out of one block; with no block it only counts
+struct Arena {
+  char* at;
+  long used = 0;
+
+  template <class T>
+  T* take(long count) {
+    T* p = reinterpret_cast<T*>(at + used);
+    used += (count * static_cast<long>(sizeof(T)) + 63) / 64 * 64;
+    return at ? p : nullptr;
+  }
+};
+
+// what only one kind of solver needs
+Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
+  return {layout, body, arena.take<Link<double>>(layout.link_count), nullptr, nullptr};
+}
+Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
+  JointRows* rows = arena.take<JointRows>(layout.constraint_count);
+  Row* block = arena.take<Row>(layout.block_rows);
+  return {layout, body, rows, block, arena.take<Row>(layout.node_count), nullptr, nullptr};
+}
+Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
+  const long size = Dense::unknown_count(layout);
+  const Ldu sparse = make(layout, arena, body, static_cast<Ldu*>(nullptr));
+  return {layout, body, sparse, arena.take<double>(size * size), nullptr, nullptr};
+}
+
+template <class Solver>
+long run_in(const Layout& layout, void* workspace, RunArgs* args) {
+  Arena arena{static_cast<char*>(workspace)};
+  const int count = Solver::unknown_count(layout);
+  Body<double>* body = arena.take<Body<double>>(layout.link_count);
+  Solver solver = make(layout, arena, body, static_cast<Solver*>(nullptr));
+  solver.z = arena.take<double>(count);
+  solver.dz = arena.take<double>(count);
+  double *base = arena.take<double>(count), *base_dz = arena.take<double>(count);
+  double *past0 = arena.take<double>(count), *past1 = arena.take<double>(count), *past2 = arena.take<double>(count);
+  double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
+  if (!args) return arena.used;
+  for (int k = 0; k < count; ++k) past0[k] = past1[k] = past2[k] = zeros[k] = 0;
+  Newton<Solver> newton{solver, count, base, base_dz, {past0, past1, past2}, args->tolerance, args->iteration_limit, 0};
+  Runner<Solver>{layout, *args, solver, newton, zeros, scratch}.run();
+  return arena.used;
+}
+
+long dispatch(const Layout& layout, void* workspace, SolverKind kind, RunArgs* args) {
+  switch (kind) {
+    case SolverKind::articulated: return run_in<Articulated<double>>(layout, workspace, args);
+    case SolverKind::ldu: return run_in<Ldu>(layout, workspace, args);
+    case SolverKind::dense: return run_in<Dense>(layout, workspace, args);
+  }
+  return 0;
+}
+
+long workspace_size(const Layout& layout, SolverKind kind) { return dispatch(layout, nullptr, kind, nullptr); }
+
+void run(const Layout& layout, void* workspace, RunArgs& args) { dispatch(layout, workspace, args.solver, &args); }
+
+void linearise(const Layout& layout, void* workspace, const LinearisationArgs& args) {
+  Arena arena{static_cast<char*>(workspace)};
+  Body<double>* body = arena.take<Body<double>>(layout.link_count);
+  Dense dense = make(layout, arena, body, static_cast<Dense*>(nullptr));
+  const long count = Dense::unknown_count(layout);
+  dense.z = arena.take<double>(count);
+  dense.dz = args.residual;
+  for (int i = 0; i < layout.link_count; ++i) {
+    Body<double>& b = body[i];
+    const int k = layout.link[i].body;
+    b.x = load3(args.position + 3 * k);
+    b.q = load_quat(args.orientation + 4 * k);
+    b.v = load3(args.velocity + 3 * k);
+    b.L = load3(args.momentum + 3 * k);
+    b.f = load3(layout.gravity);
+    b.tau = {0, 0, 0};
+    aim_body(b, args.dt, args.kick);
+  }
+  for (long k = 0; k < count; ++k) dense.z[k] = args.unknowns[k];
+  dense.place();
+  dense.evaluate();
+  dense.assemble();
+  for (long k = 0; k < count * count; ++k) args.matrix[k] = dense.matrix[k];
+}
+
+}  // namespace
+
+extern const Kernel kernel;
+const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run, linearise};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,79 @@
+// The door between the bindings and the kernels: plain data in, plain data out, one table of functions per
+// instruction set.
+#pragma once
+
+#include "model/layout.hpp"
+
+namespace catena {
+
+enum class SolverKind : int { articulated, ldu, dense };
+
+// how a run ended; module.cpp exports the codes by name, simulator.py has the sentences
+enum class StatusCode : int { done, interrupted, diverged, too_far, singular };
+
+struct Status {
+  StatusCode code = StatusCode::done;
+  long step = 0;     // steps completed
+  double time = 0;   // of the node reached
+  int body = -1;     // the user's index of the body that moved most, or turned too far
+  double size = 0;   // last Newton increment, m/s and rad/s
+  long records = 0;  // complete ones
+};
+
+// Applied forces and torques, each on one body at a point of it, one row of values for all nodes or one per node.
+struct Loads {
+  int count = 0;
+  const int* body = nullptr;           // (load) the user's index
+  const double* point = nullptr;       // (load, 3) body frame
+  const int* in_body_frame = nullptr;  // (load)
+  const double* values = nullptr;      // (rows, load, 6) force, torque
+  long rows = 0;
+};
+
+struct RunArgs {
+  SolverKind solver = SolverKind::articulated;
+  double dt = 0, tolerance = 0, start_time = 0;
+  int iteration_limit = 0;
+  int rescue_depth = 0;  // how often a failing step may be halved
+  bool paper_start = false;
+  long steps = 0, record_every = 1;
+
+  // first node: the user's body order, all in the world frame
+  const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
+  Loads loads;
+
+  // recorded nodes, (record), (record, body, ...) and (record, row): every record_every-th and the last one reached
+  double *out_time = nullptr, *out_position = nullptr, *out_orientation = nullptr, *out_velocity = nullptr,
+         *out_angular_velocity = nullptr;
+  double* out_multipliers = nullptr;
+  int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
+
+  // called at every node with the node's state written to the control arrays; it refills loads.values; false stops
+  bool (*control)(void* context, long step, double time) = nullptr;
+  double *control_position = nullptr, *control_orientation = nullptr, *control_velocity = nullptr,
+         *control_angular_velocity = nullptr;
+  // called every poll_every steps; false stops
+  bool (*poll)(void* context, long step) = nullptr;
+  long poll_every = 0;
+  void* context = nullptr;
+
+  Status status;
+};
+
+// Newton's matrix and residual at a given iterate, for tests: unknowns are displacement and eta of every link in layout
+// order and the multipliers; columns are increments (metres, radians of the new pose, multipliers)
+struct LinearisationArgs {
+  double dt = 0, kick = 0;
+  const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *momentum = nullptr;
+  const double* unknowns = nullptr;
+  double *residual = nullptr, *matrix = nullptr;
+};
+
+struct Kernel {
+  const char* name;
+  long (*workspace_size)(const Layout&, SolverKind);  // bytes, 64-byte aligned
+  void (*run)(const Layout&, void* workspace, RunArgs&);
+  void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
+};
+
+}  // namespace catena

@@ -1,0 +1,28 @@
+// Topology only: which joint carries which body, which joints close loops, in what order to eliminate.
+// Knows nothing of physics.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+namespace catena {
+
+struct Edge {
+  int a, b;  // vertices, -1 is the world
+};
+
+struct Forest {
+  std::vector<int> order;   // vertices, depth first, parents before children
+  std::vector<int> parent;  // (vertex) parent vertex, -1 is the world or nothing
+  std::vector<int> edge;    // (vertex) edge that carries it, -1 for a floating root
+};
+
+// breadth-first spanning forest from the world (short cycles), numbered depth first (chains are contiguous)
+Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges);
+
+// symbolic elimination: for every node of `order`, the later nodes it touches when its turn comes, fill included,
+// sorted by their place in the order
+std::vector<std::vector<int>> symbolic_fill(const std::vector<int>& order,
+                                            const std::vector<std::vector<int>>& adjacency);
+
+}  // namespace catena

@@ -1,0 +1,195 @@
+#include "model/layout.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "model/graph.hpp"
+
+namespace catena {
+
+namespace {
+
+// columns of the rotation matrix of a unit quaternion
+void rotation_columns(const double* q, double* m) {
+  const double w = q[0], x = q[1], y = q[2], z = q[3];
+  const double columns[9] = {1 - 2 * (y * y + z * z), 2 * (x * y + w * z),     2 * (x * z - w * y),
+                             2 * (x * y - w * z),     1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
+                             2 * (x * z + w * y),     2 * (y * z - w * x),     1 - 2 * (x * x + y * y)};
+  std::copy(columns, columns + 9, m);
+}
+
+}  // namespace
+
+Model::Model(const Spec& spec) {
+  build_tree(spec);
+  build_constraints(spec);
+  build_ldu();
+
+  layout_.joint_count = spec.joint_count;
+  std::copy(spec.gravity, spec.gravity + 3, layout_.gravity);
+  layout_.link = links_.data();
+  layout_.constraint = constraints_.data();
+  layout_.joint_constraint = joint_constraint_.data();
+  layout_.body_link = body_link_.data();
+  layout_.node = nodes_.data();
+  layout_.neighbour = neighbours_.data();
+  layout_.target = targets_.data();
+  layout_.link_node = link_node_.data();
+  layout_.slot = slots_.data();
+}
+
+void Model::build_tree(const Spec& spec) {
+  // free joints constrain nothing, so they carry nothing
+  std::vector<Edge> edges;
+  std::vector<int> edge_joint;
+  for (int j = 0; j < spec.joint_count; ++j) {
+    if (static_cast<JointKind>(spec.kind[j]) == JointKind::free) continue;
+    edges.push_back({spec.body_a[j], spec.body_b[j]});
+    edge_joint.push_back(j);
+  }
+  const Forest forest = spanning_forest(spec.body_count, edges);
+
+  body_link_.assign(spec.body_count, -1);
+  for (int i = 0; i < spec.body_count; ++i) body_link_[forest.order[i]] = i;
+
+  int variable = 0;
+  for (int body : forest.order) {
+    LinkInfo link{};
+    link.body = body;
+    link.mass = spec.mass[body];
+    const double* J = &spec.inertia[9 * body];
+    const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};
+    std::copy(six, six + 6, link.inertia);
+
+    const int edge = forest.edge[body];
+    link.joint = edge < 0 ? -1 : edge_joint[edge];
+    link.parent = forest.parent[body] < 0 ? -1 : body_link_[forest.parent[body]];
+    link.kind = edge < 0 ? JointKind::free : static_cast<JointKind>(spec.kind[link.joint]);
+    link.flipped = edge >= 0 && spec.body_a[link.joint] == body;
+    if (edge >= 0) {
+      const auto& own = link.flipped ? spec.anchor_a : spec.anchor_b;
+      const auto& other = link.flipped ? spec.anchor_b : spec.anchor_a;
+      const auto& frame = link.flipped ? spec.frame_a : spec.frame_b;
+      std::copy_n(&own[3 * link.joint], 3, link.anchor);
+      std::copy_n(&other[3 * link.joint], 3, link.parent_anchor);
+      double axes[9];
+      rotation_columns(&frame[4 * link.joint], axes);
+      std::copy_n(axes + 6, 3, link.axis);
+    }
+    link.variable = variable;
+    variable += 6 - joint_row_count(static_cast<int>(link.kind));
+    links_.push_back(link);
+  }
+  // depth-first numbers: a tree ends where the next one begins
+  for (int i = spec.body_count - 1, end = spec.body_count; i >= 0; --i) {
+    links_[i].tree_end = end;
+    if (links_[i].parent < 0) end = i;
+  }
+  layout_.link_count = spec.body_count;
+  layout_.variable_count = variable;
+}
+
+void Model::build_constraints(const Spec& spec) {
+  std::vector<int> carried(spec.joint_count, -1);
+  for (int i = 0; i < static_cast<int>(links_.size()); ++i)
+    if (links_[i].joint >= 0) carried[links_[i].joint] = i;
+
+  int row = 0;
+  joint_constraint_.assign(spec.joint_count, -1);
+  for (int j = 0; j < spec.joint_count; ++j) {
+    ConstraintInfo c{};
+    c.joint = j;
+    c.kind = static_cast<JointKind>(spec.kind[j]);
+    if (c.kind == JointKind::free) continue;
+    c.a = spec.body_a[j] < 0 ? -1 : body_link_[spec.body_a[j]];
+    c.b = spec.body_b[j] < 0 ? -1 : body_link_[spec.body_b[j]];
+    c.link = carried[j];
+    c.row = row;
+    c.row_count = joint_row_count(spec.kind[j]);
+    row += c.row_count;
+    std::copy_n(&spec.anchor_a[3 * j], 3, c.anchor_a);
+    std::copy_n(&spec.anchor_b[3 * j], 3, c.anchor_b);
+    rotation_columns(&spec.frame_a[4 * j], c.frame_a);
+    rotation_columns(&spec.frame_b[4 * j], c.frame_b);
+    joint_constraint_[j] = static_cast<int>(constraints_.size());
+    constraints_.push_back(c);
+  }
+  layout_.constraint_count = static_cast<int>(constraints_.size());
+  layout_.row_count = row;
+}
+
+void Model::build_ldu() {
+  const int link_count = layout_.link_count, constraint_count = layout_.constraint_count;
+  const int node_count = link_count + constraint_count;
+
+  // graph of the matrix: links 0.., constraints link_count..
+  std::vector<std::vector<int>> adjacency(node_count);
+  for (int j = 0; j < constraint_count; ++j)
+    for (int body : {constraints_[j].a, constraints_[j].b})
+      if (body >= 0) {
+        adjacency[body].push_back(link_count + j);
+        adjacency[link_count + j].push_back(body);
+      }
+
+  // leaf to root, a link and then the joint that carries it: no constraint before a body it acts on, and no fill
+  std::vector<int> order;
+  for (int i = link_count - 1; i >= 0; --i) {
+    order.push_back(i);
+    if (links_[i].joint >= 0) order.push_back(link_count + joint_constraint_[links_[i].joint]);
+  }
+
+  const auto later = symbolic_fill(order, adjacency);
+  const auto size_of = [&](int v) { return v < link_count ? 6 : constraints_[v - link_count].row_count; };
+  const auto unknown_of = [&](int v) {
+    return v < link_count ? 6 * v : 6 * link_count + constraints_[v - link_count].row;
+  };
+
+  // number the blocks in the order in which they are met
+  int block_rows = 0;
+  const auto reserve = [&](int rows) {
+    const int at = block_rows;
+    block_rows += rows;
+    return at;
+  };
+  std::vector<int> place(node_count);
+  for (int k = 0; k < node_count; ++k) place[order[k]] = k;
+  std::map<std::pair<int, int>, int> block;  // (row node, column node) by vertex -> offset
+  for (int k = 0; k < node_count; ++k) {
+    const int v = order[k];
+    LduNode node{};
+    node.is_body = v < link_count;
+    node.index = v < link_count ? v : v - link_count;
+    node.size = size_of(v);
+    node.unknown = unknown_of(v);
+    node.diagonal = reserve(node.size);
+    block[{v, v}] = node.diagonal;
+    node.first_neighbour = static_cast<int>(neighbours_.size());
+    node.neighbour_count = static_cast<int>(later[v].size());
+    for (int u : later[v]) {
+      const LduNeighbour n{place[u], reserve(size_of(u)), reserve(node.size)};
+      block[{u, v}] = n.lower;
+      block[{v, u}] = n.upper;
+      neighbours_.push_back(n);
+    }
+    nodes_.push_back(node);
+  }
+  for (int k = 0; k < node_count; ++k) {
+    const int v = order[k];
+    nodes_[k].first_target = static_cast<int>(targets_.size());
+    for (int i : later[v])
+      for (int j : later[v]) targets_.push_back(block.at({i, j}));
+  }
+
+  link_node_.resize(link_count);
+  for (int i = 0; i < link_count; ++i) link_node_[i] = place[i];
+  for (int j = 0; j < constraint_count; ++j) {
+    const int v = link_count + j, a = constraints_[j].a, b = constraints_[j].b;
+    const auto at = [&](int row, int column) { return row < 0 || column < 0 ? -1 : block.at({row, column}); };
+    slots_.push_back(
+        {place[v], a < 0 ? -1 : at(a, v), a < 0 ? -1 : at(v, a), b < 0 ? -1 : at(b, v), b < 0 ? -1 : at(v, b)});
+  }
+  layout_.node_count = node_count;
+  layout_.block_rows = block_rows;
+}
+
+}  // namespace catena

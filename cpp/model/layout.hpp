@@ -1,0 +1,103 @@
+// The mechanism as the kernels see it: integers and constants in elimination order, built once, never changed,
+// shared by every thread. Plain data and raw pointers only, so that kernels instantiate no library templates.
+//
+// Links are the bodies numbered depth first from the world, so a parent always comes before its children and a chain
+// is a run of consecutive numbers. Each link hangs on its parent by one tree joint (or floats: kind free). Constraints
+// are all joints but the free ones, tree joints and loop closures alike, in the user's order: the LDU and dense
+// solvers see only these.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/spec.hpp"
+
+namespace catena {
+
+struct LinkInfo {
+  int body;        // the user's index
+  int parent;      // link, -1 is the world
+  int joint;       // the user's joint that carries it, -1 if it floats
+  JointKind kind;  // of that joint
+  bool flipped;    // the link is the joint's body a, its parent body b
+  int tree_end;    // for the root of a tree: one past its last link
+  int variable;    // offset of the joint's unknowns in the articulated solver
+  double mass;
+  double inertia[6];        // xx yy zz xy xz yz
+  double anchor[3];         // joint point in the link's frame
+  double parent_anchor[3];  // joint point in the parent's frame
+  double axis[3];           // joint axis in the link's frame
+};
+
+struct ConstraintInfo {
+  int joint;  // the user's index
+  JointKind kind;
+  int a, b;  // links, -1 is the world
+  int link;  // the link that hangs on it, -1 for a loop closure
+  int row, row_count;
+  double anchor_a[3], anchor_b[3];
+  double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
+};
+
+// One node of the block LDU: a link (six unknowns) or a constraint (its rows). Blocks are stored as rows of eight
+// doubles; offsets count such rows. A node's later neighbours are the nodes it still touches when it is eliminated,
+// fill included; update targets are where the products L D^-1 U go, for every ordered pair of later neighbours.
+struct LduNode {
+  int is_body, index, size, unknown;  // unknown: offset in the vector of unknowns
+  int diagonal;
+  int first_neighbour, neighbour_count;
+  int first_target;  // neighbour_count^2 entries
+};
+struct LduNeighbour {
+  int node;
+  int lower, upper;  // blocks (neighbour, node) and (node, neighbour)
+};
+// where a constraint's blocks lie, for assembly
+struct LduSlot {
+  int node;
+  int upper_a, lower_a, upper_b, lower_b;  // (body, constraint) and (constraint, body); -1 for the world
+};
+
+struct Layout {
+  int link_count, constraint_count, row_count, variable_count, joint_count;
+  const LinkInfo* link;
+  const ConstraintInfo* constraint;
+  const int* joint_constraint;  // (joint) -> constraint or -1
+  const int* body_link;         // (body) -> link
+  double gravity[3];
+
+  // block LDU; node of link i and of constraint j, then the elimination program
+  int node_count, block_rows;
+  const LduNode* node;
+  const LduNeighbour* neighbour;
+  const int* target;
+  const int* link_node;
+  const LduSlot* slot;
+};
+
+// owns what Layout points to
+class Model {
+ public:
+  explicit Model(const Spec& spec);
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+  const Layout& layout() const { return layout_; }
+
+ private:
+  void build_tree(const Spec& spec);
+  void build_constraints(const Spec& spec);
+  void build_ldu();
+
+  Layout layout_{};
+  std::vector<LinkInfo> links_;
+  std::vector<ConstraintInfo> constraints_;
+  std::vector<int> joint_constraint_;
+  std::vector<int> body_link_;
+  std::vector<LduNode> nodes_;
+  std::vector<LduNeighbour> neighbours_;
+  std::vector<int> targets_;
+  std::vector<int> link_node_;
+  std::vector<LduSlot> slots_;
+};
+
+}  // namespace catena

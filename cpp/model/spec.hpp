@@ -1,0 +1,37 @@
+// What Python hands over: the mechanism as flat arrays, bodies and joints in the user's order.
+#pragma once
+
+#include <vector>
+
+namespace catena {
+
+// the codes Python passes; module.cpp exports them by name
+enum class JointKind : int { fixed, revolute, prismatic, ball, free };
+constexpr int joint_kind_count = 5;
+
+// Every joint is made of two kinds of rows, both measured in the joint frames of a and b:
+// point rows, an axis of a dotted with the vector between the two anchors, and angle rows, an axis of a dotted
+// with an axis of b.
+struct JointForm {
+  const char* name;
+  int point_count, point_axis[3];
+  int angle_count, angle_axes[3][2];  // axis of a, axis of b
+};
+constexpr JointForm joint_form[joint_kind_count] = {
+    {"fixed", 3, {0, 1, 2}, 3, {{0, 2}, {1, 2}, {0, 1}}},     {"revolute", 3, {0, 1, 2}, 2, {{0, 2}, {1, 2}, {0, 0}}},
+    {"prismatic", 2, {0, 1, 0}, 3, {{0, 2}, {1, 2}, {0, 1}}}, {"ball", 3, {0, 1, 2}, 0, {{0, 0}, {0, 0}, {0, 0}}},
+    {"free", 0, {0, 0, 0}, 0, {{0, 0}, {0, 0}, {0, 0}}},
+};
+constexpr int joint_row_count(int kind) { return joint_form[kind].point_count + joint_form[kind].angle_count; }
+
+struct Spec {
+  int body_count = 0, joint_count = 0;
+  std::vector<double> mass;                // (body)
+  std::vector<double> inertia;             // (body, 3, 3) body frame, about the centre of mass
+  std::vector<int> kind, body_a, body_b;   // (joint); body -1 is the world
+  std::vector<double> anchor_a, anchor_b;  // (joint, 3) in the body's frame
+  std::vector<double> frame_a, frame_b;    // (joint, 4) joint frame in the body's frame; its z is the joint axis
+  double gravity[3] = {0, 0, 0};
+};
+
+}  // namespace catena

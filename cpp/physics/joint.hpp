@@ -1,0 +1,66 @@
+// Joints as constraint rows, the form in which the LDU and dense solvers and all reactions see them.
+//
+// With p_a, p_b the two anchors in the world, r = p_b - p_a, and e_i, h_j the axes of the joint frames on a and b:
+//
+//     point row i:      g = e_i . r        b: force e_i at p_b             a: -e_i at p_b (e_i turns with a)
+//     angle row i, j:   g = e_i . h_j      b: torque h_j x e_i             a: the opposite
+//
+// Rows are gradients against (displacement of the centre of mass, world rotation increment), so the same six numbers
+// are the wrench that a unit multiplier exerts on the body. When the joint is closed the wrenches of a joint's rows on
+// b, taken at p_b, are orthonormal: a multiplier is the reaction dotted with its row.
+#pragma once
+
+#include "base/quat.hpp"
+#include "model/layout.hpp"
+
+namespace catena::CATENA_ISA {
+
+template <class T>
+struct Pose {
+  Vec3<T> x;
+  Mat3<T> R;
+};
+
+template <class T>
+struct Wrench {
+  Vec3<T> f, t;
+};
+
+CATENA_INLINE Pose<double> world_pose() { return {{0, 0, 0}, diagonal(1.0)}; }
+
+struct JointRows {
+  double g[6];
+  Wrench<double> a[6], b[6];   // at the centres of mass
+  Wrench<double> at_point[6];  // on b, at p_b
+  Vec3<double> point;          // p_b
+};
+
+inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b, JointRows& rows) {
+  const JointForm& form = joint_form[static_cast<int>(info.kind)];
+  const Vec3<double> arm_b = b.R * load3(info.anchor_b);
+  const Vec3<double> p_b = b.x + arm_b;
+  const Vec3<double> r = p_b - (a.x + a.R * load3(info.anchor_a));
+  const Vec3<double> arm_a = p_b - a.x;
+  const Vec3<double> e[3] = {a.R * load3(info.frame_a), a.R * load3(info.frame_a + 3), a.R * load3(info.frame_a + 6)};
+  const Vec3<double> zero = {0, 0, 0};
+  rows.point = p_b;
+  int k = 0;
+  for (int i = 0; i < form.point_count; ++i, ++k) {
+    const Vec3<double> n = e[form.point_axis[i]];
+    rows.g[k] = dot(n, r);
+    rows.b[k] = {n, cross(arm_b, n)};
+    rows.a[k] = {-n, -cross(arm_a, n)};
+    rows.at_point[k] = {n, zero};
+  }
+  for (int i = 0; i < form.angle_count; ++i, ++k) {
+    const Vec3<double> n = e[form.angle_axes[i][0]];
+    const Vec3<double> h = b.R * load3(info.frame_b + 3 * form.angle_axes[i][1]);
+    const Vec3<double> t = cross(h, n);
+    rows.g[k] = dot(n, h);
+    rows.b[k] = {zero, t};
+    rows.a[k] = {zero, -t};
+    rows.at_point[k] = {zero, t};
+  }
+}
+
+}  // namespace catena::CATENA_ISA

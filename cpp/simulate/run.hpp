@@ -1,0 +1,259 @@
+// The loop over time.
+//
+// At a node: geometry, forces, perhaps the user's control, perhaps a record; then the step to the next node. A node's
+// velocity is that of the momentum arriving from the left, p = m v1 + half f (half: half of the interval before),
+// projected onto the joints; by the symmetry of the scheme the momentum leaving to the right differs from it only by
+// joint impulses, so going on from the projected one gives the same trajectory. The projection is one Newton increment
+// from a body at rest: there the matrix is the mass matrix with the joints of the node on both sides.
+//
+// Rescue: a step that cannot be solved is replaced by two of half the length, again and again, and the full length is
+// taken up again where the halves fit together. Momenta are state and `kick` knows both neighbouring lengths, so
+// this is consistent; that it happened is counted.
+#pragma once
+
+#include "kernel.hpp"
+#include "solve/newton.hpp"
+
+namespace catena::CATENA_ISA {
+
+template <class Solver>
+struct Runner {
+  const Layout& layout;
+  RunArgs& args;
+  Solver& solver;
+  Newton<Solver>& newton;
+  double* zeros;  // unknowns of a body at rest, and room for their increment
+  double* scratch;
+  double half = 0;  // half of the interval before the node
+
+  // the caller's arrays -> state
+  void enter() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = solver.body[i];
+      const int k = layout.link[i].body;
+      b.x = load3(args.position + 3 * k);
+      b.q = load_quat(args.orientation + 4 * k);
+      place_body(b, layout.link[i]);
+      b.v = load3(args.velocity + 3 * k);
+      b.L = b.J * load3(args.angular_velocity + 3 * k);
+      newton.extent += std::fabs(b.x.x) + std::fabs(b.x.y) + std::fabs(b.x.z);
+    }
+    newton.extent = 1 + newton.extent / (layout.link_count + 1);
+    solver.enter();
+    half = args.paper_start ? -0.5 * args.dt : 0;
+  }
+
+  // gravity and loads at the node
+  void forces(long node) {
+    const Vec3<double> gravity = load3(layout.gravity);
+    for (int i = 0; i < layout.link_count; ++i) {
+      solver.body[i].f = gravity;
+      solver.body[i].tau = {0, 0, 0};
+    }
+    const Loads& loads = args.loads;
+    if (loads.count == 0) return;
+    const double* row = loads.values + (loads.rows == 1 ? 0 : 6L * loads.count * node);
+    for (int k = 0; k < loads.count; ++k, row += 6) {
+      const int i = layout.body_link[loads.body[k]];
+      Body<double>& b = solver.body[i];
+      Vec3<double> f = load3(row), t = load3(row + 3);
+      if (loads.in_body_frame[k]) f = b.R * f, t = b.R * t;
+      b.f += (1 / layout.link[i].mass) * f;
+      b.tau += t + cross(b.R * load3(loads.point + 3 * k), f);
+    }
+  }
+
+  // node velocities into body.dx and body.phi
+  bool project(double arriving) {
+    for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
+    double *z = solver.z, *dz = solver.dz;
+    solver.z = zeros;
+    solver.dz = scratch;
+    const bool fine = solver.evaluate() && solver.direction();
+    solver.z = z;
+    solver.dz = dz;
+    return fine;
+  }
+
+  void write(double* position, double* orientation, double* velocity, double* angular_velocity) const {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<double>& b = solver.body[i];
+      const int k = layout.link[i].body;
+      store3(position + 3 * k, b.x);
+      store_quat(orientation + 4 * k, b.q);
+      store3(velocity + 3 * k, b.dx);
+      store3(angular_velocity + 3 * k, b.phi);
+    }
+  }
+
+  Outcome solve(double dt) {
+    const double kick = half + 0.5 * dt;
+    for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], dt, kick);
+    return newton.solve(dt);
+  }
+
+  // What Newton leaves of a floating tree's balance, far below the tolerance, would add up over a million steps: the
+  // tree's root takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
+  void balance(double dt) {
+    for (int i = 0; i < layout.link_count;) {
+      if (layout.link[i].kind != JointKind::free) {
+        ++i;
+        continue;
+      }
+      Body<double>& root = solver.body[i];
+      const double mass = layout.link[i].mass;
+      const int end = layout.link[i].tree_end;
+      Vec3<double> f = {0, 0, 0}, t = {0, 0, 0};
+      for (; i < end; ++i) {
+        const Body<double>& b = solver.body[i];
+        const Vec3<double> force = layout.link[i].mass * force_residual(b);
+        f += force;
+        t += torque_residual(b) + cross(b.x - root.x, force);
+      }
+      root.v -= (1 / (dt * mass)) * f;
+      // the impulse acts where the root will be
+      root.L -= (1 / dt) * (t - cross(root.d, f));
+    }
+  }
+
+  // the step has been solved: on to the next node
+  void commit(double dt) {
+    solver.commit(dt);
+    balance(dt);
+    for (int i = 0; i < layout.link_count; ++i) solver.body[i].x += solver.body[i].d;
+    half = 0.5 * dt;
+  }
+
+  bool fail(Outcome outcome, long step, double time) {
+    Status& status = args.status;
+    status.code = outcome == Outcome::diverged  ? StatusCode::diverged
+                  : outcome == Outcome::too_far ? StatusCode::too_far
+                                                : StatusCode::singular;
+    status.step = step;
+    status.time = time;
+    status.size = newton.size;
+    // name the body that turns too far, or else the one whose increment is largest; NaN wins
+    double worst = -1;
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<double>& b = solver.body[i];
+      const double measure = outcome == Outcome::too_far ? norm2(b.w.v) : norm2(b.dx) + norm2(b.phi);
+      if (measure <= worst) continue;
+      worst = measure == measure ? measure : 1e300;
+      status.body = layout.link[i].body;
+    }
+    return false;
+  }
+
+  // one step of the user's dt, in pieces if need be; `time` follows
+  bool advance(long step, double& time) {
+    const long whole = 1L << args.rescue_depth;
+    const double start = time;
+    long done = 0, piece = whole;
+    int iterations = 0, pieces = 0;
+    while (done < whole) {
+      const double dt = args.dt * (static_cast<double>(piece) / static_cast<double>(whole));
+      if (done > 0) {
+        solver.place();
+        forces(step);
+      }
+      const Outcome outcome = solve(dt);
+      iterations += newton.iterations;
+      if (outcome != Outcome::converged) {
+        if (piece == 1) return fail(outcome, step, time);
+        piece /= 2;
+        continue;
+      }
+      if (done == 0 && step % args.record_every == 0) record_multipliers(dt);
+      commit(dt);
+      done += piece;
+      ++pieces;
+      time = start + args.dt * (static_cast<double>(done) / static_cast<double>(whole));
+      // as long again as fits
+      while (done < whole && done % (2 * piece) == 0) piece *= 2;
+    }
+    args.out_iterations[step] = iterations;
+    args.out_pieces[step] = pieces;
+    return true;
+  }
+
+  // the next record: everything but the multipliers, which come with the step that leaves the node
+  bool record(double time) {
+    if (!project(arriving())) return false;
+    const long k = args.status.records;
+    const long n = k * layout.link_count;
+    args.out_time[k] = time;
+    write(args.out_position + 3 * n, args.out_orientation + 4 * n, args.out_velocity + 3 * n,
+          args.out_angular_velocity + 3 * n);
+    return true;
+  }
+  void record_multipliers(double dt) {
+    const double kick = half + 0.5 * dt;
+    solver.multipliers(1 / (dt * (kick > 0 ? kick : dt)),
+                       args.out_multipliers + args.status.records * layout.row_count);
+    ++args.status.records;
+  }
+
+  // the reaction at the last node needs the step after it; a short one will do
+  bool peek() {
+    double dt = args.dt;
+    Outcome outcome = solve(dt);
+    for (int k = 0; k < 10 && outcome != Outcome::converged; ++k) outcome = solve(dt *= 0.5);
+    if (outcome == Outcome::converged) record_multipliers(dt);
+    return outcome == Outcome::converged;
+  }
+
+  bool interrupt(long step, double time) {
+    args.status.code = StatusCode::interrupted;
+    args.status.step = step;
+    args.status.time = time;
+    return false;
+  }
+
+  double arriving() const { return half > 0 ? half : 0; }
+
+  bool node(long step, double time) {
+    solver.place();
+    forces(step);
+    if (args.control) {
+      if (!project(arriving())) return fail(Outcome::singular, step, time);
+      write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
+      if (!args.control(args.context, step, time)) return interrupt(step, time);
+      forces(step);
+    }
+    if ((step == args.steps || step % args.record_every == 0) && !record(time))
+      return fail(Outcome::singular, step, time);
+    return true;
+  }
+
+  void run() {
+    enter();
+    args.status = Status{};
+    for (long step = 0;; ++step) {
+      double time = args.start_time + static_cast<double>(step) * args.dt;
+      if (!node(step, time)) return;
+      args.status.step = step;
+      args.status.time = time;
+      if (step == args.steps) {
+        if (!peek()) fail(Outcome::diverged, step, time);
+        return;
+      }
+      if (args.poll && step % args.poll_every == 0 && !args.poll(args.context, step)) {
+        interrupt(step, time);
+        return;
+      }
+      if (!advance(step, time)) {
+        // keep the last state that was reached
+        const Status failure = args.status;
+        solver.place();
+        forces(step);
+        if (record(time)) peek();
+        const long records = args.status.records;
+        args.status = failure;
+        args.status.records = records;
+        return;
+      }
+    }
+  }
+};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,341 @@
+// The fast solver: maximal-coordinate state, joints eliminated inside the step.
+//
+// Instead of all velocities and multipliers, a step's unknowns are the motions of the tree joints over the step: the
+// sine of half the angle turned by a revolute joint, the distance slid by a prismatic one, the step quaternion of a
+// body on a ball joint, displacement and step quaternion of a floating one. Poses follow from root to leaf, so tree
+// joints are closed to rounding at every iterate, and the joint wrench is what the subtree needs, summed from leaf to
+// root.
+//
+// Newton's matrix is not symmetric: forces balance along the joint directions of the old pose (c, rho, a), motions run
+// along those of the new pose (c', rho', a'). With the increments of link i taken at its joint point P_i (displacement
+// dP, rotation phi), its own equations read
+//
+//     [f]   [ m I     -m [c']                            ] [dP ]
+//     [t] = [ m [c]   H + m (c.c') I - m c' c^T          ] [phi]        c from P_i to the centre of mass,
+//
+// and a child's articulated matrix M = [A B; C E] is added to its parent's after the joint is eliminated,
+//
+//     M <- M - (M s') (s^T M) / (s^T M s'),   s, s' the joint's direction in the old and new pose,
+//
+// and moved to the parent's joint point, rho from there to P_i:
+//
+//     B <- B - A [rho'],  E <- E - C [rho'],  then C <- C + [rho] A,  E <- E + [rho] B.
+//
+// Pivots are scalars (revolute, prismatic) or 3x3 (ball, floating): nothing larger is ever inverted.
+#pragma once
+
+#include "base/quat.hpp"
+#include "physics/body.hpp"
+#include "physics/joint.hpp"
+
+namespace catena::CATENA_ISA {
+
+template <class T>
+struct Link {
+  // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement
+  Vec3<T> c, rho, a;
+  T slide;
+
+  // iterate: the same in the new pose, displacement of the joint point
+  Vec3<T> c3, rho3, a3, u;
+
+  // articulated matrix and wrench at the joint point, children included
+  Mat3<T> A, B, C, E;
+  Vec3<T> f, t;
+
+  // eliminated joint: motion = -(first + row . parent's increment); a ball's row is the matrix `rows`
+  Mat3<T> rows;
+  Vec3<T> row_P, row_R, first;
+
+  // increment of the joint point
+  Vec3<T> dP;
+};
+
+template <class T>
+struct Articulated {
+  const Layout& layout;
+  Body<T>* body;
+  Link<T>* link;
+  T* z;   // unknowns: joint motions of the step
+  T* dz;  // their Newton increment
+
+  static int unknown_count(const Layout& layout) { return layout.variable_count; }
+
+  // a new trajectory begins: joint displacements are read off the poses
+  void enter() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const LinkInfo& info = layout.link[i];
+      link[i].slide = T(0);
+      if (info.kind != JointKind::prismatic) continue;
+      const Mat3<T> R = matrix(body[i].q);
+      const Vec3<T> anchor = load3(info.parent_anchor);
+      const Vec3<T> from = info.parent < 0 ? anchor : body[info.parent].x + matrix(body[info.parent].q) * anchor;
+      link[i].slide = dot(R * load3(info.axis), body[i].x + R * load3(info.anchor) - from);
+    }
+  }
+
+  // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
+  void place() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const LinkInfo& info = layout.link[i];
+      Body<T>& b = body[i];
+      Link<T>& l = link[i];
+      place_body(b, info);
+      l.c = -(b.R * load3(info.anchor));
+      if (info.kind == JointKind::free) continue;
+      l.a = b.R * load3(info.axis);
+      const Vec3<T> anchor = load3(info.parent_anchor);
+      if (info.parent < 0) {
+        l.rho = anchor + l.slide * l.a;
+        b.x = l.rho + l.c;
+      } else {
+        const Body<T>& p = body[info.parent];
+        const Vec3<T> arm = p.R * anchor + l.slide * l.a;
+        l.rho = link[info.parent].c + arm;
+        b.x = p.x + arm + l.c;
+      }
+    }
+  }
+
+  // iterate from the unknowns; false where a body would turn too far for the step
+  bool evaluate() {
+    bool fine = true;
+    const Vec3<T> still = {T(0), T(0), T(0)};
+    const Quat<T> unturned = {T(1), still};
+    for (int i = 0; i < layout.link_count; ++i) {
+      const LinkInfo& info = layout.link[i];
+      Body<T>& b = body[i];
+      Link<T>& l = link[i];
+      const T* s = z + info.variable;
+      if (info.kind == JointKind::free) {
+        l.u = {s[0], s[1], s[2]};
+        b.w.v = {s[3], s[4], s[5]};
+        b.w.w = std::sqrt(T(1) - norm2(b.w.v));
+      } else {
+        const Quat<T>& wp = info.parent < 0 ? unturned : body[info.parent].w;
+        const Vec3<T>& up = info.parent < 0 ? still : link[info.parent].u;
+        const Vec3<T> swing = turn(wp, l.rho);
+        l.u = up + swing;
+        l.rho3 = l.rho + swing;
+        switch (info.kind) {
+          case JointKind::revolute:
+            l.a3 = l.a + turn(wp, l.a);
+            b.w = wp * Quat<T>{std::sqrt(T(1) - s[0] * s[0]), s[0] * l.a};
+            break;
+          case JointKind::prismatic:
+            l.a3 = l.a + turn(wp, l.a);
+            l.u += s[0] * l.a3;
+            l.rho3 += s[0] * l.a3;
+            b.w = wp;
+            break;
+          case JointKind::ball:
+            b.w.v = {s[0], s[1], s[2]};
+            b.w.w = std::sqrt(T(1) - norm2(b.w.v));
+            break;
+          default: b.w = wp;
+        }
+      }
+      // NaN counts as too far
+      fine &= b.w.w > T(0);
+      const Vec3<T> spin = turn(b.w, l.c);
+      l.c3 = l.c + spin;
+      b.d = l.u + spin;
+    }
+    return fine;
+  }
+
+  // Newton increment at the iterate: dz, and the increments of the poses; false on a vanishing pivot
+  bool direction() {
+    equations();
+    if (!eliminate()) return false;
+    substitute();
+    return true;
+  }
+
+  // each link's own matrix and wrench
+  void equations() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const T m = T(layout.link[i].mass);
+      const Body<T>& b = body[i];
+      Link<T>& l = link[i];
+      const Vec3<T> mc = m * l.c, mc3 = m * l.c3;
+      l.f = m * force_residual(b);
+      l.t = torque_residual(b) + cross(l.c, l.f);
+      l.A = diagonal(m);
+      l.B = {{T(0), -mc3.z, mc3.y}, {mc3.z, T(0), -mc3.x}, {-mc3.y, mc3.x, T(0)}};
+      l.C = {{T(0), mc.z, -mc.y}, {-mc.z, T(0), mc.x}, {mc.y, -mc.x, T(0)}};
+      l.E = turn_jacobian(b);
+      subtract_outer(l.E, mc3, l.c);
+      const T s = dot(mc, l.c3);
+      l.E.i.x += s;
+      l.E.j.y += s;
+      l.E.k.z += s;
+    }
+  }
+
+  // leaf to root
+  bool eliminate() {
+    bool fine = true;
+    for (int i = layout.link_count - 1; i >= 0; --i) {
+      const LinkInfo& info = layout.link[i];
+      Link<T>& l = link[i];
+      Mat3<T> A = l.A, B = l.B, C = l.C, E = l.E;
+      Vec3<T> f = l.f, t = l.t;
+      T pivot = T(1);
+      switch (info.kind) {
+        case JointKind::revolute: {
+          const Vec3<T> up = B * l.a3, ur = E * l.a3;
+          pivot = dot(l.a, ur);
+          const T inv = T(1) / pivot;
+          l.row_P = inv * transposed_times(C, l.a);
+          l.row_R = inv * transposed_times(E, l.a);
+          l.first.x = inv * dot(l.a, t);
+          if (info.parent < 0) break;
+          subtract_outer(A, up, l.row_P);
+          subtract_outer(B, up, l.row_R);
+          subtract_outer(C, ur, l.row_P);
+          subtract_outer(E, ur, l.row_R);
+          f -= l.first.x * up;
+          t -= l.first.x * ur;
+          break;
+        }
+        case JointKind::prismatic: {
+          const Vec3<T> up = A * l.a3, ur = C * l.a3;
+          pivot = dot(l.a, up);
+          const T inv = T(1) / pivot;
+          l.row_P = inv * transposed_times(A, l.a);
+          l.row_R = inv * transposed_times(B, l.a);
+          l.first.x = inv * dot(l.a, f);
+          if (info.parent < 0) break;
+          subtract_outer(A, up, l.row_P);
+          subtract_outer(B, up, l.row_R);
+          subtract_outer(C, ur, l.row_P);
+          subtract_outer(E, ur, l.row_R);
+          f -= l.first.x * up;
+          t -= l.first.x * ur;
+          break;
+        }
+        case JointKind::ball:
+        case JointKind::free: {
+          // the link turns by itself: only the force at its joint point reaches the parent
+          const Mat3<T> inv = inverse(E, pivot);
+          l.rows = inv * C;
+          l.first = inv * t;
+          A = A - B * l.rows;
+          f -= B * l.first;
+          if (info.kind == JointKind::free) {
+            T det;
+            l.A = inverse(A, det);
+            l.f = f;
+            fine &= det > T(0);
+          }
+          B = C = E = diagonal(T(0));
+          t = {T(0), T(0), T(0)};
+          break;
+        }
+        default: break;
+      }
+      // pivots of a stable step are positive; NaN and a lost sign are a failure, not a number
+      fine &= pivot > T(0);
+      if (info.parent < 0) continue;
+      Link<T>& p = link[info.parent];
+      const Mat3<T> Br = B - times_skew(A, l.rho3), Er = E - times_skew(C, l.rho3);
+      p.A = p.A + A;
+      p.B = p.B + Br;
+      p.C = p.C + C + skew_times(l.rho, A);
+      p.E = p.E + Er + skew_times(l.rho, Br);
+      p.f += f;
+      p.t += t + cross(l.rho, f);
+    }
+    return fine;
+  }
+
+  // root to leaf
+  void substitute() {
+    const Vec3<T> zero = {T(0), T(0), T(0)};
+    for (int i = 0; i < layout.link_count; ++i) {
+      const LinkInfo& info = layout.link[i];
+      Body<T>& b = body[i];
+      Link<T>& l = link[i];
+      T* ds = dz + info.variable;
+      Vec3<T> phi = zero, dP = zero;
+      if (info.parent >= 0) {
+        phi = body[info.parent].phi;
+        dP = link[info.parent].dP + cross(phi, l.rho3);
+      }
+      switch (info.kind) {
+        case JointKind::revolute: {
+          const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
+          const T s = z[info.variable];
+          ds[0] = T(0.5) * std::sqrt(T(1) - s * s) * y;
+          phi += y * l.a3;
+          break;
+        }
+        case JointKind::prismatic: {
+          const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
+          ds[0] = y;
+          dP += y * l.a3;
+          break;
+        }
+        case JointKind::free:
+          dP = -(l.A * l.f);
+          ds[0] = dP.x;
+          ds[1] = dP.y;
+          ds[2] = dP.z;
+          ds += 3;
+          [[fallthrough]];
+        case JointKind::ball: {
+          phi = -(l.first + l.rows * dP);
+          const Vec3<T> deta = turn_increment(b.w, phi);
+          ds[0] = deta.x;
+          ds[1] = deta.y;
+          ds[2] = deta.z;
+          break;
+        }
+        default: break;
+      }
+      l.dP = dP;
+      b.phi = phi;
+      b.dx = dP + cross(phi, l.c3);
+    }
+  }
+
+  // the step has been solved
+  void commit(T dt) {
+    for (int i = 0; i < layout.link_count; ++i) {
+      if (layout.link[i].kind == JointKind::prismatic) link[i].slide += z[layout.link[i].variable];
+      commit_body(body[i], dt);
+    }
+  }
+
+  // multipliers of every constraint at the iterate, times `scale`: the wrench that the subtree needs, on its rows
+  void multipliers(T scale, double* out) {
+    for (int i = 0; i < layout.link_count; ++i) {
+      Link<T>& l = link[i];
+      l.f = T(layout.link[i].mass) * force_residual(body[i]);
+      l.t = torque_residual(body[i]) + cross(l.c, l.f);
+    }
+    for (int i = layout.link_count - 1; i >= 0; --i) {
+      const LinkInfo& info = layout.link[i];
+      const Link<T>& l = link[i];
+      if (info.parent >= 0) {
+        Link<T>& p = link[info.parent];
+        p.f += l.f;
+        p.t += l.t + cross(l.rho, l.f);
+      }
+      if (info.joint < 0) continue;
+      const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
+      const auto pose = [&](int k) { return k < 0 ? world_pose() : Pose<double>{body[k].x, body[k].R}; };
+      JointRows rows;
+      joint_rows(joint, pose(joint.a), pose(joint.b), rows);
+      // on body b, at b's anchor
+      const Vec3<T> shift = body[i].x - l.c - rows.point;
+      const T sign = info.flipped ? -scale : scale;
+      const Vec3<T> f = sign * l.f, t = sign * (l.t + cross(shift, l.f));
+      for (int k = 0; k < joint.row_count; ++k)
+        out[joint.row + k] = dot(rows.at_point[k].f, f) + dot(rows.at_point[k].t, t);
+    }
+  }
+};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,91 @@
+// The paper's reference: the same matrix as a dense one, factored entry by entry (its Algorithms 1 and 2), O(n^3).
+//
+// Bodies come first and constraints last, so that no pivot is zero. Nothing here knows of the graph: the tests hold the
+// sparse solvers to it.
+#pragma once
+
+#include "solve/ldu.hpp"
+
+namespace catena::CATENA_ISA {
+
+struct Dense {
+  const Layout& layout;
+  Body<double>* body;
+  Ldu sparse;
+  double* matrix;  // (size, size) by rows; also what the linearisation hands out
+  double *z, *dz;
+
+  static int unknown_count(const Layout& layout) { return Ldu::unknown_count(layout); }
+
+  void enter() {}
+  void place() { sparse.place(); }
+  bool evaluate() {
+    sparse.z = z;
+    return sparse.evaluate();
+  }
+  void commit(double dt) { sparse.commit(dt); }
+  void multipliers(double scale, double* out) const { sparse.multipliers(scale, out); }
+
+  // scatter the blocks; dz receives the residual
+  void assemble() {
+    const long size = unknown_count(layout);
+    sparse.z = z;
+    sparse.dz = dz;
+    sparse.assemble();
+    for (long e = 0; e < size * size; ++e) matrix[e] = 0;
+    for (int k = 0; k < layout.node_count; ++k) {
+      const LduNode& node = layout.node[k];
+      const auto scatter = [&](const LduNode& row, const LduNode& column, int block) {
+        for (int i = 0; i < row.size; ++i)
+          for (int j = 0; j < column.size; ++j)
+            matrix[(row.unknown + i) * size + column.unknown + j] = sparse.block[block + i][j];
+      };
+      scatter(node, node, node.diagonal);
+      for (int i = 0; i < node.neighbour_count; ++i) {
+        const LduNeighbour& n = layout.neighbour[node.first_neighbour + i];
+        scatter(node, layout.node[n.node], n.upper);
+        scatter(layout.node[n.node], node, n.lower);
+      }
+      for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = sparse.vector[k][e];
+    }
+  }
+
+  // row by row instead of the paper's border by border: the same L, D and U, read along the cache
+  bool factor() {
+    const long size = unknown_count(layout);
+    bool fine = true;
+    for (long p = 0; p < size; ++p) {
+      const double* pivot_row = matrix + p * size;
+      const double pivot = pivot_row[p];
+      fine &= std::fabs(pivot) > 0;
+      for (long r = p + 1; r < size; ++r) {
+        double* row = matrix + r * size;
+        if (row[p] == 0) continue;
+        const double factor = row[p] /= pivot;
+        for (long c = p + 1; c < size; ++c) row[c] -= factor * pivot_row[c];
+      }
+    }
+    return fine;
+  }
+
+  void solve() {
+    const long size = unknown_count(layout);
+    for (long r = 0; r < size; ++r)
+      for (long c = 0; c < r; ++c) dz[r] -= matrix[r * size + c] * dz[c];
+    for (long r = size - 1; r >= 0; --r) {
+      for (long c = r + 1; c < size; ++c) dz[r] -= matrix[r * size + c] * dz[c];
+      dz[r] /= matrix[r * size + r];
+    }
+    for (long r = 0; r < size; ++r) dz[r] = -dz[r];
+  }
+
+  bool direction() {
+    assemble();
+    if (!factor()) return false;
+    solve();
+    sparse.read_increment();
+    return true;
+  }
+};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,246 @@
+// The paper's solver: bodies and constraints as nodes of a sparse block LDU (its Algorithms 3 and 4), any graph.
+//
+// Unknowns are the displacement and step quaternion of every body and the multipliers of every constraint row.
+// Newton's matrix, in metres and radians of the new pose and in multipliers times dt^2, is
+//
+//     [ D    -G2^T ]      D = diag(m I, H),   G2 the rows at the old pose (force directions),
+//     [ G3    0    ]                          G3 at the new one (the constraint itself),
+//
+// symmetric in pattern only. Nodes are eliminated in the order of the layout: no constraint before a body it acts on.
+// Blocks are rows of eight doubles, so that one row is one vector register on the newest machines; a product then needs
+// no knowledge of the number of columns.
+#pragma once
+
+#include "physics/body.hpp"
+#include "physics/joint.hpp"
+
+namespace catena::CATENA_ISA {
+
+typedef double Row __attribute__((vector_size(64)));
+
+// In place, by Gauss-Jordan. Blocks are nearly symmetric positive definite, but their skew part can swamp a small
+// inertia, so rows are exchanged where a pivot has lost its size; a vanishing one is reported.
+CATENA_INLINE bool invert(Row* m, int size) {
+  int swapped[6];
+  bool any = false;
+  double diagonal[6];
+  for (int p = 0; p < size; ++p) diagonal[p] = std::fabs(m[p][p]);
+  for (int p = 0; p < size; ++p) {
+    int best = p;
+    if (!(std::fabs(m[p][p]) > 1e-2 * diagonal[p])) {
+      for (int r = p + 1; r < size; ++r)
+        if (std::fabs(m[r][p]) > std::fabs(m[best][p])) best = r;
+      if (!(std::fabs(m[best][p]) > 1e-14 * diagonal[p])) return false;
+    }
+    swapped[p] = best;
+    if (best != p) {
+      const Row row = m[p];
+      m[p] = m[best];
+      m[best] = row;
+      any = true;
+    }
+    const double s = 1.0 / m[p][p];
+    Row row = m[p] * s;
+    row[p] = s;
+    m[p] = row;
+    row[p] = 0;
+    for (int r = 0; r < size; ++r) {
+      if (r == p) continue;
+      const double factor = m[r][p];
+      m[r] -= factor * row;
+      m[r][p] = -factor * s;
+    }
+  }
+  // the inverse of the exchanged rows has exchanged columns
+  if (any)
+    for (int p = size - 1; p >= 0; --p)
+      for (int r = 0; r < size; ++r) {
+        const double t = m[r][p];
+        m[r][p] = m[r][swapped[p]];
+        m[r][swapped[p]] = t;
+      }
+  return true;
+}
+// c = a b, a has `rows` x `inner`
+CATENA_INLINE void multiply(Row* c, const Row* a, const Row* b, int rows, int inner) {
+  for (int r = 0; r < rows; ++r) {
+    Row sum = a[r][0] * b[0];
+    for (int k = 1; k < inner; ++k) sum += a[r][k] * b[k];
+    c[r] = sum;
+  }
+}
+CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int rows, int inner) {
+  for (int r = 0; r < rows; ++r) {
+    Row sum = c[r];
+    for (int k = 0; k < inner; ++k) sum -= a[r][k] * b[k];
+    c[r] = sum;
+  }
+}
+
+struct Ldu {
+  const Layout& layout;
+  Body<double>* body;
+  JointRows* old_rows;  // (constraint) at the node
+  Row* block;
+  Row* vector;  // (node) residual, then increment
+  double* z;    // unknowns: displacement and eta of every link, multipliers times dt^2
+  double* dz;
+
+  static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
+
+  void enter() {}
+
+  Pose<double> old_pose(int i) const { return i < 0 ? world_pose() : Pose<double>{body[i].x, body[i].R}; }
+  Pose<double> new_pose(int i) const {
+    if (i < 0) return world_pose();
+    const Body<double>& b = body[i];
+    return {b.x + b.d, {b.R.i + turn(b.w, b.R.i), b.R.j + turn(b.w, b.R.j), b.R.k + turn(b.w, b.R.k)}};
+  }
+
+  void place() {
+    for (int i = 0; i < layout.link_count; ++i) place_body(body[i], layout.link[i]);
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      joint_rows(c, old_pose(c.a), old_pose(c.b), old_rows[j]);
+    }
+  }
+
+  bool evaluate() {
+    bool fine = true;
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = body[i];
+      b.d = load3(z + 6 * i);
+      b.w.v = load3(z + 6 * i + 3);
+      b.w.w = std::sqrt(1.0 - norm2(b.w.v));
+      fine &= b.w.w > 0;
+    }
+    return fine;
+  }
+
+  // residual and matrix at the iterate
+  void assemble() {
+    for (int k = 0; k < layout.block_rows; ++k) block[k] = Row{};
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<double>& b = body[i];
+      const LduNode& node = layout.node[layout.link_node[i]];
+      Row* D = block + node.diagonal;
+      const double m = layout.link[i].mass;
+      const Mat3<double> H = turn_jacobian(b);
+      D[0] = Row{m};
+      D[1] = Row{0, m};
+      D[2] = Row{0, 0, m};
+      D[3] = Row{0, 0, 0, H.i.x, H.j.x, H.k.x};
+      D[4] = Row{0, 0, 0, H.i.y, H.j.y, H.k.y};
+      D[5] = Row{0, 0, 0, H.i.z, H.j.z, H.k.z};
+      const Vec3<double> f = m * force_residual(b), t = torque_residual(b);
+      vector[layout.link_node[i]] = Row{f.x, f.y, f.z, t.x, t.y, t.z};
+    }
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      const LduSlot& slot = layout.slot[j];
+      const double* lambda = z + 6 * layout.link_count + c.row;
+      JointRows rows;
+      joint_rows(c, new_pose(c.a), new_pose(c.b), rows);
+      const auto side = [&](int link, const Wrench<double>* before, const Wrench<double>* after, int upper, int lower) {
+        if (link < 0) return;
+        Row& r = vector[layout.link_node[link]];
+        Row* U = block + upper;
+        Row* L = block + lower;
+        for (int k = 0; k < c.row_count; ++k) {
+          const Wrench<double>& n = before[k];
+          const Row column = {n.f.x, n.f.y, n.f.z, n.t.x, n.t.y, n.t.z};
+          r -= lambda[k] * column;
+          for (int e = 0; e < 6; ++e) U[e][k] -= column[e];
+          const Wrench<double>& o = after[k];
+          L[k] += Row{o.f.x, o.f.y, o.f.z, o.t.x, o.t.y, o.t.z};
+        }
+      };
+      side(c.a, old_rows[j].a, rows.a, slot.upper_a, slot.lower_a);
+      side(c.b, old_rows[j].b, rows.b, slot.upper_b, slot.lower_b);
+      Row g{};
+      for (int k = 0; k < c.row_count; ++k) g[k] = rows.g[k];
+      vector[slot.node] = g;
+    }
+  }
+
+  // Algorithm 3: every diagonal block becomes its inverse, every lower block L D^-1
+  bool factor() {
+    bool fine = true;
+    for (int k = 0; k < layout.node_count; ++k) {
+      const LduNode& node = layout.node[k];
+      Row* D = block + node.diagonal;
+      fine &= invert(D, node.size);
+      const LduNeighbour* first = layout.neighbour + node.first_neighbour;
+      const int* target = layout.target + node.first_target;
+      for (int i = 0; i < node.neighbour_count; ++i) {
+        Row* L = block + first[i].lower;
+        const int rows = layout.node[first[i].node].size;
+        Row scaled[6];
+        multiply(scaled, L, D, rows, node.size);
+        for (int r = 0; r < rows; ++r) L[r] = scaled[r];
+        for (int j = 0; j < node.neighbour_count; ++j)
+          multiply_subtract(block + target[i * node.neighbour_count + j], L, block + first[j].upper, rows, node.size);
+      }
+    }
+    return fine;
+  }
+
+  // Algorithm 4
+  void solve() {
+    for (int k = 0; k < layout.node_count; ++k) {
+      const LduNode& node = layout.node[k];
+      const LduNeighbour* first = layout.neighbour + node.first_neighbour;
+      for (int i = 0; i < node.neighbour_count; ++i)
+        apply(vector[first[i].node], block + first[i].lower, vector[k], layout.node[first[i].node].size);
+    }
+    for (int k = layout.node_count - 1; k >= 0; --k) {
+      const LduNode& node = layout.node[k];
+      const LduNeighbour* first = layout.neighbour + node.first_neighbour;
+      for (int j = 0; j < node.neighbour_count; ++j)
+        apply(vector[k], block + first[j].upper, vector[first[j].node], node.size);
+      const Row r = vector[k];
+      Row x{};
+      for (int e = 0; e < node.size; ++e) x[e] = row_dot(block[node.diagonal + e], r);
+      vector[k] = x;
+    }
+  }
+  static CATENA_INLINE double row_dot(Row a, Row b) {
+    const Row p = a * b;
+    return ((p[0] + p[1]) + (p[2] + p[3])) + (p[4] + p[5]);
+  }
+  static CATENA_INLINE void apply(Row& out, const Row* m, Row in, int rows) {
+    for (int r = 0; r < rows; ++r) out[r] -= row_dot(m[r], in);
+  }
+
+  bool direction() {
+    assemble();
+    if (!factor()) return false;
+    solve();
+    for (int k = 0; k < layout.node_count; ++k) {
+      const LduNode& node = layout.node[k];
+      for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = -vector[k][e];
+    }
+    read_increment();
+    return true;
+  }
+
+  // pose increments from dz, whose rotational part turns into the increment of eta
+  void read_increment() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = body[i];
+      b.dx = load3(dz + 6 * i);
+      b.phi = load3(dz + 6 * i + 3);
+      store3(dz + 6 * i + 3, turn_increment(b.w, b.phi));
+    }
+  }
+
+  void commit(double dt) {
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
+  }
+
+  void multipliers(double scale, double* out) const {
+    for (int k = 0; k < layout.row_count; ++k) out[k] = scale * z[6 * layout.link_count + k];
+  }
+};
+
+}  // namespace catena::CATENA_ISA

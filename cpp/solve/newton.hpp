@@ -1,0 +1,155 @@
+// Newton's method on one step: guess, direction, step length, stop.
+//
+// The size of an increment is the 2-norm of the velocity change it makes, sqrt(sum |dx|^2 + |phi|^2) / dt, in m/s
+// and rad/s: multipliers do not count, since those of redundant rows are not unique and those of long chains have a
+// rounding floor far above any useful tolerance.
+//
+// Guess: the motions of the last four steps, extrapolated by a cubic. Stop: when an increment is below the tolerance,
+// or when the next one is certain to be: Newton converges quadratically, |next| <= kappa |this|^2, with kappa watched
+// from step to step and taken four times too large. Step length: full steps, halved while a body would turn too far
+// or while the increment found at the end of the step is larger than the one that led there.
+#pragma once
+
+#include "physics/body.hpp"
+
+namespace catena::CATENA_ISA {
+
+enum class Outcome { converged, diverged, too_far, singular };
+
+template <class Solver>
+struct Newton {
+  Solver& solver;
+  int count;     // unknowns
+  double* base;  // iterate and increment before the last move
+  double* base_dz;
+  double* past[3];  // earlier solutions, newest first; the newest of all is solver.z
+  double tolerance;
+  int iteration_limit;
+  double extent;  // largest coordinate: sets the rounding floor of the increments
+
+  int past_count = 0;    // usable solutions, solver.z included
+  double past_dt = 0;    // their step
+  double kappa = 1e300;  // largest |next| / |this|^2 seen lately
+  int unchecked = 0;     // steps accepted in a row without a second increment
+  int iterations = 0;    // of the last solve
+  double size = 0;       // last increment
+
+  static constexpr double safety = 4;
+  static constexpr int check_every = 16;
+  static constexpr double shortest = 1.0 / 64;
+
+  double measure(double dt) const {
+    double sum = 0;
+    for (int i = 0; i < solver.layout.link_count; ++i) {
+      const Body<double>& b = solver.body[i];
+      sum += norm2(b.dx) + norm2(b.phi);
+    }
+    return std::sqrt(sum) / dt;
+  }
+
+  // fill solver.z with the guess and remember what it was made of
+  void guess(double dt) {
+    double* z = solver.z;
+    if (past_count == 0) {
+      for (int k = 0; k < count; ++k) z[k] = 0;
+    } else if (dt != past_dt) {
+      // another step length: same velocities
+      const double ratio = dt / past_dt;
+      for (int k = 0; k < count; ++k) past[0][k] = z[k], z[k] *= ratio;
+      past_count = 1;
+    } else {
+      static constexpr double weights[4][4] = {{1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
+      const double* w = weights[past_count - 1];
+      const double w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+      double *p0 = past[0], *p1 = past[1], *p2 = past[2];
+      for (int k = 0; k < count; ++k) {
+        const double now = z[k], a = p0[k], b = p1[k], c = p2[k];
+        z[k] = w0 * now + w1 * a + w2 * b + w3 * c;
+        p2[k] = b;
+        p1[k] = a;
+        p0[k] = now;
+      }
+    }
+  }
+
+  // after a failure: the last solution alone, as it was
+  void forget() {
+    if (past_count == 0) return;
+    for (int k = 0; k < count; ++k) solver.z[k] = past[0][k];
+    past_count = 1;
+  }
+
+  // z = base + alpha base_dz, shortened until no body turns too far
+  bool move(double& alpha) {
+    for (; alpha >= shortest; alpha *= 0.5) {
+      for (int k = 0; k < count; ++k) solver.z[k] = base[k] + alpha * base_dz[k];
+      if (solver.evaluate()) return true;
+    }
+    return false;
+  }
+
+  // from the guess in solver.z to the solution in solver.z
+  Outcome iterate(double dt) {
+    const double floor = 256 * 2.2e-16 * extent / dt;
+    double alpha = 1, last = 1e300;
+    iterations = 0;
+    if (!solver.evaluate()) return Outcome::too_far;
+    while (iterations < iteration_limit) {
+      ++iterations;
+      const bool fine = solver.direction();
+      size = fine ? measure(dt) : 1e300;
+      if (!(size < 1e300)) size = 1e300;
+
+      // at the rounding floor increments stop falling: nothing more can be gained
+      if (last < floor && size > 0.25 * last && size < 4 * floor) return accept(1);
+
+      // the move was too long
+      if (!(size < last)) {
+        if (last == 1e300) return Outcome::singular;
+        alpha *= 0.5;
+        if (!move(alpha)) return fine ? Outcome::diverged : Outcome::singular;
+        continue;
+      }
+
+      if (last < 1e300 && alpha == 1) {
+        const double seen = size / (last * last);
+        kappa = kappa == 1e300 || seen > 0.5 * kappa ? seen : 0.5 * kappa;
+      }
+      double* z = solver.z;
+      for (int k = 0; k < count; ++k) base[k] = z[k], base_dz[k] = solver.dz[k];
+      const double full = alpha = 1;
+      last = size;
+      if (!move(alpha)) return Outcome::too_far;
+      if (alpha < full) continue;
+      if (size < tolerance) return accept(0);
+      if (safety * kappa * size * size < tolerance && (iterations > 1 || unchecked < check_every))
+        return accept(iterations > 1 ? 0 : unchecked + 1);
+    }
+    return Outcome::diverged;
+  }
+
+  Outcome accept(int unchecked_now) {
+    unchecked = unchecked_now;
+    return Outcome::converged;
+  }
+
+  // guess and iterate; a bad extrapolation is tried again from the last step's motion
+  Outcome solve(double dt) {
+    const bool extrapolates = past_count > 1 && dt == past_dt;
+    guess(dt);
+    Outcome outcome = iterate(dt);
+    if (outcome != Outcome::converged && extrapolates) {
+      forget();
+      outcome = iterate(dt);
+    }
+    if (outcome != Outcome::converged) {
+      forget();
+      return outcome;
+    }
+    past_count = dt == past_dt && past_count > 0 ? (past_count < 4 ? past_count + 1 : 4) : 1;
+    past_dt = dt;
+    return outcome;
+  }
+};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,29 @@
+"""catena: articulated rigid bodies with variational integrators in maximal coordinates."""
+
+from importlib.metadata import version as _version
+
+from . import scenes as scenes
+from .forces import Load as Load
+from .inertia import Inertia as Inertia
+from .inertia import Shape as Shape
+from .inertia import box as box
+from .inertia import capsule as capsule
+from .inertia import cylinder as cylinder
+from .inertia import rod as rod
+from .inertia import sphere as sphere
+from .joints import Ball as Ball
+from .joints import Fixed as Fixed
+from .joints import Free as Free
+from .joints import Joint as Joint
+from .joints import Prismatic as Prismatic
+from .joints import Revolute as Revolute
+from .mechanism import Body as Body
+from .mechanism import Mechanism as Mechanism
+from .simulator import SimulationError as SimulationError
+from .simulator import Simulator as Simulator
+from .simulator import Status as Status
+from .simulator import info as info
+from .state import State as State
+from .trajectory import Trajectory as Trajectory
+
+__version__ = _version("catena")

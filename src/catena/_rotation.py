@@ -1,0 +1,176 @@
+"""Unit quaternions in numpy, and the checks every array given by the user passes.
+
+Quaternions are scalar first (w, x, y, z), Hamilton, and turn body coordinates into world coordinates. Leading
+axes broadcast: a function of a vector is a function of an array (..., 3), one of a quaternion of an array
+(..., 4).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+
+# ---- quaternions
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Vector product of (..., 3) and (..., 3)."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
+
+
+def multiply(p: Array, q: Array) -> Array:
+    """Product p q: first turn by q, then by p."""
+    pw, px, py, pz = p[..., 0], p[..., 1], p[..., 2], p[..., 3]
+    qw, qx, qy, qz = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    return np.stack(
+        (
+            pw * qw - px * qx - py * qy - pz * qz,
+            pw * qx + px * qw + py * qz - pz * qy,
+            pw * qy - px * qz + py * qw + pz * qx,
+            pw * qz + px * qy - py * qx + pz * qw,
+        ),
+        axis=-1,
+    )
+
+
+def conjugate(q: Array) -> Array:
+    """Return the inverse turn."""
+    result: Array = q * np.array((1.0, -1.0, -1.0, -1.0))
+    return result
+
+
+def normalised(q: Array) -> Array:
+    """Return q scaled to unit length; also for vectors (..., 3)."""
+    result: Array = q / np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
+    return result
+
+
+def rotate(q: Array, v: Array) -> Array:
+    """Turn the vector v (..., 3) by q."""
+    u = q[..., 1:]
+    t = 2.0 * cross(u, v)
+    return v + q[..., :1] * t + cross(u, t)
+
+
+def to_matrix(q: Array) -> Array:
+    """Rotation matrix (..., 3, 3) of q."""
+    return np.stack([rotate(q, e) for e in np.eye(3)], axis=-1)
+
+
+def from_matrix(m: ArrayLike) -> Array:
+    """Return the unit quaternion with w >= 0 of a rotation matrix (..., 3, 3)."""
+    m = np.asarray(m, dtype=float)
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    yz, zx, xy = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    sxy, szx, syz = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
+
+    # row k is 4 q_k q: the longest row is free of cancellation
+    rows = np.stack(
+        (
+            np.stack((1 + xx + yy + zz, yz, zx, xy), axis=-1),
+            np.stack((yz, 1 + xx - yy - zz, sxy, szx), axis=-1),
+            np.stack((zx, sxy, 1 - xx + yy - zz, syz), axis=-1),
+            np.stack((xy, szx, syz, 1 - xx - yy + zz), axis=-1),
+        ),
+        axis=-2,
+    )
+    longest = np.argmax(np.einsum("...ii->...i", rows), axis=-1)
+    q = np.take_along_axis(rows, longest[..., None, None], axis=-2)[..., 0, :]
+    return normalised(np.where(q[..., :1] < 0, -q, q))
+
+
+def from_rotation_vector(v: ArrayLike) -> Array:
+    """Exponential: the turn about v (..., 3) by |v| radians."""
+    v = np.asarray(v, dtype=float)
+    half = 0.5 * np.sqrt(np.sum(v * v, axis=-1, keepdims=True))
+    return np.concatenate((np.cos(half), 0.5 * np.sinc(half / np.pi) * v), axis=-1)
+
+
+def rotation_vector(q: Array) -> Array:
+    """Logarithm: rotation vector (..., 3) of length at most pi."""
+    q = np.where(q[..., :1] < 0, -q, q)
+    u = q[..., 1:]
+    sine = np.sqrt(np.sum(u * u, axis=-1, keepdims=True))
+    angle = 2.0 * np.arctan2(sine, q[..., :1])
+    result: Array = u * np.divide(angle, sine, out=np.full_like(sine, 2.0), where=sine > 1e-200)
+    return result
+
+
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
+    """Return the turn about axis (..., 3), any length but zero, by angle (...) radians."""
+    unit = normalised(np.asarray(axis, dtype=float))
+    return from_rotation_vector(unit * np.asarray(angle, dtype=float)[..., None])
+
+
+def z_angle(q: Array) -> Array:
+    """Angle (...) in (-pi, pi] about z, left of q once the smallest turn has put its z axis back on z."""
+    w, z = q[..., 0], q[..., 3]
+    flip = (w < 0) | ((w == 0) & (z < 0))
+    return 2.0 * np.arctan2(np.where(flip, -z, z), np.abs(w))
+
+
+def z_to(axis: ArrayLike) -> Array:
+    """Return a turn of (0, 0, 1) onto the unit vector axis (..., 3)."""
+    axis = np.asarray(axis, dtype=float)
+    x, y, z = axis[..., 0], axis[..., 1], axis[..., 2]
+    none = np.zeros_like(x)
+
+    # the smallest turn is lost near -z, so the lower half starts from a half turn about x
+    upper = np.stack((1 + z, -y, x, none), axis=-1)
+    lower = np.stack((-y, 1 - z, none, x), axis=-1)
+    return normalised(np.where(z[..., None] < 0, lower, upper))
+
+
+# ---- checks
+
+
+def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """Return a float64 copy of value, or raise a ValueError that begins with what."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
+    if array.shape != shape:
+        raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} must be finite, but holds NaN or infinity")
+    return array
+
+
+def unit_quaternion(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """Like finite, for quaternions (..., 4) that are within 1e-6 of unit length; normalised."""
+    q = finite(value, shape, what)
+    error = np.abs(np.sqrt(np.sum(q * q, axis=-1)) - 1.0)
+    if q.size and error.max() > 1e-6:
+        raise ValueError(f"{what} must be a unit quaternion (w, x, y, z), but its length is off by {error.max():.3g}")
+
+    # what is unit to rounding stays as it is, so that copies are exact
+    return np.where(error[..., None] > 1e-15, normalised(q), q)
+
+
+class _Checking(Protocol):
+    def _check(self, name: str, value: ArrayLike) -> Array: ...
+
+
+class Checked:
+    """An array attribute: assigned values go through the owner's _check(name, value)."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Array:
+        if owner is None:
+            raise AttributeError(self.name)
+        array: Array = owner.__dict__["_" + self.name]
+        return array
+
+    def __set__(self, owner: _Checking, value: ArrayLike) -> None:
+        owner.__dict__["_" + self.name] = owner._check(self.name, value)

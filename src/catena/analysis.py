@@ -1,0 +1,132 @@
+"""Derived quantities of a finished run: energy, momentum, gaps, reactions.
+
+Every function takes a Trajectory, whose arrays begin with the axis `step`. Velocities are those of the nodes (see
+`Trajectory`), so energies and momenta are too: positions and velocities of one instant, never of two.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import _core
+from ._rotation import Array, conjugate, cross, multiply, rotate, to_matrix
+
+if TYPE_CHECKING:
+    from .joints import BodyLike, Joint
+    from .trajectory import Trajectory
+
+# name -> axes of the point rows, pairs of axes of the angle rows
+_FORMS = {name: (points, angles) for name, points, angles in _core.joint_forms()}
+
+
+def masses(run: Trajectory) -> Array:
+    """Mass of every body (n,) in kg."""
+    return np.array([body.inertia.mass for body in run.mechanism.bodies.values()])
+
+
+def body_momenta(run: Trajectory) -> tuple[Array, Array]:
+    """Linear momentum (step, n, 3) and angular momentum about the own centre of mass (step, n, 3), world frame."""
+    tensors = np.reshape([body.inertia.tensor for body in run.mechanism.bodies.values()], (-1, 3, 3))
+    local = rotate(conjugate(run.orientation), run.angular_velocity)
+    spin = rotate(run.orientation, np.einsum("nij,snj->sni", tensors, local))
+    return masses(run)[:, None] * run.velocity, spin
+
+
+def kinetic_energy(run: Trajectory) -> Array:
+    """Kinetic energy (step,) in J."""
+    linear, spin = body_momenta(run)
+    twice: Array = np.einsum("sni,sni->s", linear, run.velocity) + np.einsum("sni,sni->s", spin, run.angular_velocity)
+    return 0.5 * twice
+
+
+def potential_energy(run: Trajectory) -> Array:
+    """Potential energy of gravity (step,) in J, zero at the origin."""
+    energy: Array = -np.einsum("n,sni,i->s", masses(run), run.position, run.mechanism.gravity)
+    return energy
+
+
+def energy(run: Trajectory) -> Array:
+    """Kinetic plus potential energy (step,) in J."""
+    return kinetic_energy(run) + potential_energy(run)
+
+
+def momentum(run: Trajectory) -> Array:
+    """Linear momentum (step, 3) in kg m/s."""
+    total: Array = body_momenta(run)[0].sum(axis=1)
+    return total
+
+
+def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Array:
+    """Angular momentum (step, 3) about a fixed world point, in kg m^2/s."""
+    linear, spin = body_momenta(run)
+    total: Array = (spin + cross(run.position - np.asarray(about, dtype=float), linear)).sum(axis=1)
+    return total
+
+
+def gaps(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
+    """How far a joint is open: metres (step,) and radians (step,) in the directions it constrains."""
+    points, angles = _FORMS[joint.code]
+    arms, axes_a, axes_b = _geometry(run, joint)
+    point = [np.einsum("si,si->s", axes_a[..., i], arms) for i in points]
+    angle = [np.einsum("si,si->s", axes_a[..., i], axes_b[..., j]) for i, j in angles]
+    none = np.zeros(len(run))
+    return np.sqrt(sum((g * g for g in point), none)), np.sqrt(sum((g * g for g in angle), none))
+
+
+def drift(run: Trajectory) -> Array:
+    """Gap of every joint (step, joint) in m, joints in the mechanism's order."""
+    return _per_joint(run, 0)
+
+
+def misalignment(run: Trajectory) -> Array:
+    """Angle by which every joint is open (step, joint) in rad."""
+    return _per_joint(run, 1)
+
+
+def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
+    """Force (step, 3) in N and torque (step, 3) in N m that the joint exerts on its body b, in the world frame.
+
+    The torque is taken about b's joint point. The joint exerts the opposite on its body a.
+    """
+    points, angles = _FORMS[joint.code]
+    _, axes_a, axes_b = _geometry(run, joint)
+    first = 0
+    for other in run.mechanism.joints.values():
+        if other is joint:
+            break
+        first += row_count(other)
+    force, torque = np.zeros((len(run), 3)), np.zeros((len(run), 3))
+    for k, i in enumerate(points):
+        force += run.multipliers[:, first + k, None] * axes_a[..., i]
+    for k, (i, j) in enumerate(angles, start=len(points)):
+        torque += run.multipliers[:, first + k, None] * cross(axes_b[..., j], axes_a[..., i])
+    return force, torque
+
+
+def row_count(joint: Joint) -> int:
+    """Number of multipliers of a joint."""
+    points, angles = _FORMS[joint.code]
+    return len(points) + len(angles)
+
+
+def _per_joint(run: Trajectory, which: int) -> Array:
+    columns = [gaps(run, joint)[which] for joint in run.mechanism.joints.values()]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(run), 0))
+
+
+def _geometry(run: Trajectory, joint: Joint) -> tuple[Array, Array, Array]:
+    """Vector between the two anchors (step, 3), and the axes of both joint frames (step, 3, axis)."""
+
+    def side(body: BodyLike, anchor: Array, frame: Array) -> tuple[Array, Array]:
+        if body.is_world:
+            shape = (len(run), 3)
+            return np.broadcast_to(anchor, shape), np.broadcast_to(to_matrix(frame), (*shape, 3))
+        row = run.row(body.name)
+        q = run.orientation[:, row]
+        return run.position[:, row] + rotate(q, anchor), to_matrix(multiply(q, frame))
+
+    p_a, axes_a = side(joint.a, joint.anchor_a, joint.frame_a)
+    p_b, axes_b = side(joint.b, joint.anchor_b, joint.frame_b)
+    return p_b - p_a, axes_a, axes_b

@@ -1,0 +1,131 @@
+"""Forces and torques that the user applies to bodies, and their way into flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._rotation import Array, cross, finite, rotate
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+    from .state import State
+
+
+@dataclass(frozen=True)
+class Load:
+    """A force (N) and a torque (N m) on one body.
+
+    `force` and `torque` are (3,), or (nodes, 3) with one row per node of the run; `at` is the point of the body frame
+    where the force acts (m, default the centre of mass); `frame` says in which axes both are given.
+    """
+
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    torque: ArrayLike = (0.0, 0.0, 0.0)
+    at: ArrayLike = (0.0, 0.0, 0.0)
+    frame: Literal["world", "body"] = "world"
+
+
+# by body name: a force (3,), force and torque (6,), the same with one row per node, or a Load;
+# or one array for all bodies, (n, 3) or (n, 6), or (nodes, n, 3) or (nodes, n, 6)
+Forces: TypeAlias = Mapping[str, "ArrayLike | Load"] | ArrayLike
+
+
+@dataclass
+class LoadTable:
+    """Loads as the core takes them."""
+
+    body: NDArray[np.int32]
+    point: Array
+    in_body_frame: NDArray[np.int32]
+    values: Array  # (rows, load, 6)
+
+
+def load_table(mechanism: Mechanism, forces: Forces | None, steps: int, *, control: bool) -> LoadTable:
+    """All loads of a run of `steps` steps; with `control` one more per body, to be filled at every node."""
+    loads = _by_body(mechanism, forces)
+    parts = [_rows(name, load, steps) for name, load in loads]
+    row_count = max((len(part) for part in parts), default=1)
+    bodies = {name: row for row, name in enumerate(mechanism.bodies)}
+    body = [bodies[name] for name, _ in loads]
+    point = [finite(load.at, (3,), f"force on body {name!r}: at") for name, load in loads]
+    frame = [load.frame == "body" for _, load in loads]
+    extra = mechanism.body_count if control else 0
+    values = np.zeros((row_count, len(parts) + extra, 6))
+    for k, part in enumerate(parts):
+        values[:, k] = part
+    return LoadTable(
+        np.array(body + list(range(extra)), dtype=np.int32),
+        np.reshape(point + [np.zeros(3)] * extra, (-1, 3)),
+        np.array(frame + [False] * extra, dtype=np.int32),
+        values,
+    )
+
+
+def wrenches(state: State, forces: Forces | None) -> Array:
+    """Force and torque (n, 6) on the centres of mass in the world frame, for one instant."""
+    total = np.zeros((state.mechanism.body_count, 6))
+    rows = {name: row for row, name in enumerate(state.mechanism.bodies)}
+    for name, load in _by_body(state.mechanism, forces):
+        value = _rows(name, load, None)[0]
+        force, torque = value[:3], value[3:]
+        q = state.orientation[rows[name]]
+        if load.frame == "body":
+            force, torque = rotate(q, force), rotate(q, torque)
+        arm = rotate(q, finite(load.at, (3,), f"force on body {name!r}: at"))
+        total[rows[name], :3] += force
+        total[rows[name], 3:] += torque + cross(arm, force)
+    return total
+
+
+def _by_body(mechanism: Mechanism, forces: Forces | None) -> list[tuple[str, Load]]:
+    if forces is None:
+        return []
+    if not isinstance(forces, Mapping):
+        array = np.asarray(forces, dtype=float)
+        n = mechanism.body_count
+        if array.ndim not in (2, 3) or array.shape[-2] != n or array.shape[-1] not in (3, 6):
+            raise ValueError(
+                f"forces must have shape ({n}, 3), ({n}, 6), (steps, {n}, 3) or (steps, {n}, 6), got {array.shape}"
+            )
+        forces = {name: array[..., k, :] for k, name in enumerate(mechanism.bodies)}
+    loads = []
+    for name, value in forces.items():
+        if name not in mechanism.bodies:
+            raise ValueError(f"force on body {name!r}: there is no body of that name")
+        if not isinstance(value, Load):
+            array = np.asarray(value, dtype=float)
+            if array.ndim not in (1, 2) or array.shape[-1] not in (3, 6):
+                raise ValueError(
+                    f"force on body {name!r} must be a force (3,) or force and torque (6,), perhaps with one row "
+                    f"per step, got shape {array.shape}"
+                )
+            value = Load(force=array[..., :3], torque=array[..., 3:] if array.shape[-1] == 6 else (0.0, 0.0, 0.0))
+        if value.frame not in ("world", "body"):
+            raise ValueError(f"force on body {name!r}: frame must be 'world' or 'body', got {value.frame!r}")
+        loads.append((name, value))
+    return loads
+
+
+def _rows(name: str, load: Load, steps: int | None) -> Array:
+    """The load's values, (1, 6) or (steps + 1, 6)."""
+    parts = []
+    for what, given in (("force", load.force), ("torque", load.torque)):
+        label = f"{what} on body {name!r}"
+        array = np.asarray(given, dtype=float)
+        if array.ndim == 1:
+            parts.append(finite(array, (3,), label)[None])
+        elif steps is None:
+            raise ValueError(f"{label} must have shape (3,) here, got {array.shape}")
+        elif len(array) == steps:
+            # one row per step: the node that ends the run repeats the last one
+            array = finite(array, (steps, 3), label)
+            parts.append(np.concatenate((array, array[-1:])))
+        else:
+            parts.append(finite(array, (steps + 1, 3), label))
+    count = max(len(part) for part in parts)
+    return np.concatenate([np.broadcast_to(part, (count, 3)) for part in parts], axis=1)

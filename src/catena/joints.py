@@ -1,0 +1,349 @@
+"""Joints: where they sit on two bodies, and what they let move.
+
+A joint carries one frame on each body: an anchor point and a quaternion, both in the body's own frame; the
+joint axis is the frame's z. The pose of frame b in frame a is a translation t (3,) and a quaternion q (4,);
+the joint allows the poses (t, q) = relative(coordinates), with all coordinates zero where the frames
+coincide. Its relative twist is the velocity dt/dt of b's point as seen from the turning frame a, and the
+angular velocity of b against a, both in frame a.
+
+A new joint fills this form: code, dof, motion, and the two functions relative and coordinates_of.
+coordinates_of takes any pose, allowed or not, and returns the coordinates of the nearest allowed one; gap and
+misalignment follow from that. Functions that measure (coordinates_of, rates_of, measure) broadcast over leading axes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._rotation import (
+    IDENTITY,
+    Array,
+    conjugate,
+    finite,
+    from_rotation_vector,
+    multiply,
+    normalised,
+    rotate,
+    rotation_vector,
+    z_angle,
+    z_to,
+)
+
+if TYPE_CHECKING:
+    from .mechanism import Body, World
+
+    BodyLike: TypeAlias = Body | World
+    BodyOrName: TypeAlias = Body | World | str
+
+Pose: TypeAlias = tuple[Array, Array]
+
+
+class Joint:
+    """A joint between bodies a and b, either of which may be the world.
+
+    `at` is a world point (m) in the described pose; `anchors` are two points (m) in the frames of a and b;
+    give one of them. After `Mechanism.add_joint`: `anchor_a`, `anchor_b` (3,) and `frame_a`, `frame_b` (4,)
+    in the two body frames.
+    """
+
+    code: ClassVar[str] = ""
+    """Kind of joint in lower case."""
+    dof: ClassVar[int] = 0
+    """Number of coordinates."""
+    motion: ClassVar[Array] = np.zeros((6, 0))
+    """Twist (velocity, angular velocity) per unit rate, (6, dof), orthonormal columns."""
+    scalar: ClassVar[str] = ""
+    """What the only coordinate is called: "angle" or "displacement"."""
+    needs_place: ClassVar[bool] = True
+    """Whether at or anchors must be given."""
+
+    anchor_a: Array
+    anchor_b: Array
+    frame_a: Array
+    frame_b: Array
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        at: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._a, self._b = a, b
+        self.name = name if name is not None else f"{_name(a)}-{_name(b)}"
+        self.named = name is not None
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ValueError(f"a joint's name must be a non-empty string, got {name!r}")
+        if a is b or ((isinstance(a, str) or isinstance(b, str)) and _name(a) == _name(b)):
+            raise ValueError(f"{self.label} joins {_name(a)!r} to itself")
+        if at is not None and anchors is not None:
+            raise ValueError(f"{self.label}: give at= or anchors=, not both")
+        if at is None and anchors is None and self.needs_place:
+            raise ValueError(f"{self.label}: give at= (a world point) or anchors= (a point in each body's frame)")
+        self._at = None if at is None else finite(at, (3,), f"{self.label}: at")
+        self._anchors = None if anchors is None else finite(anchors, (2, 3), f"{self.label}: anchors")
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{self.code} joint {self.name!r}"
+
+    @property
+    def a(self) -> BodyLike:
+        """First body."""
+        return self._body(self._a)
+
+    @property
+    def b(self) -> BodyLike:
+        """Second body."""
+        return self._body(self._b)
+
+    @property
+    def added(self) -> bool:
+        """Whether the joint is part of a mechanism."""
+        return hasattr(self, "frame_b")
+
+    def _body(self, body: BodyOrName) -> BodyLike:
+        if isinstance(body, str):
+            raise ValueError(
+                f"{self.label} names body {body!r}, which is looked up when the joint is added to a mechanism"
+            )
+        return body
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_name(self._a)!r}, {_name(self._b)!r}, name={self.name!r})"
+
+    # ---- the form
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Pose of frame b in frame a at the given coordinates (dof,)."""
+        raise NotImplementedError
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Coordinates (dof,) of the allowed pose nearest to the given one."""
+        raise NotImplementedError
+
+    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Relative (velocity (3,), angular velocity (3,)) in frame a at the given rates and coordinates."""
+        both = self.motion @ rates
+        return both[:3], both[3:]
+
+    def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
+        """Rates (dof,) of the allowed twist nearest to the given one."""
+        result: Array = np.concatenate((velocity, angular_velocity), axis=-1) @ self.motion
+        return result
+
+    # ---- poses of the two bodies
+
+    def measure(self, pose_a: Pose, pose_b: Pose) -> Pose:
+        """Pose of frame b in frame a, from the world poses of the two bodies."""
+        (xa, qa), (xb, qb) = pose_a, pose_b
+        turn = multiply(qa, self.frame_a)
+        span = xb + rotate(qb, self.anchor_b) - xa - rotate(qa, self.anchor_a)
+        return rotate(conjugate(turn), span), multiply(conjugate(turn), multiply(qb, self.frame_b))
+
+    def nearest(self, translation: Array, quaternion: Array) -> Pose:
+        """Return the allowed pose of frame b in frame a nearest to the given one."""
+        return self.relative(self.coordinates_of(translation, quaternion))
+
+    def place_b(self, pose_a: Pose, translation: Array, quaternion: Array) -> Pose:
+        """World pose of body b that puts frame b at the given pose in frame a."""
+        xa, qa = pose_a
+        turn = multiply(qa, self.frame_a)
+        q = normalised(multiply(multiply(turn, quaternion), conjugate(self.frame_b)))
+        return xa + rotate(qa, self.anchor_a) + rotate(turn, translation) - rotate(q, self.anchor_b), q
+
+    def place_a(self, pose_b: Pose, translation: Array, quaternion: Array) -> Pose:
+        """World pose of body a that puts frame b at the given pose in frame a."""
+        xb, qb = pose_b
+        turn = multiply(multiply(qb, self.frame_b), conjugate(quaternion))
+        q = normalised(multiply(turn, conjugate(self.frame_a)))
+        return xb + rotate(qb, self.anchor_b) - rotate(turn, translation) - rotate(q, self.anchor_a), q
+
+    # ---- from the described pose to anchors and frames
+
+    def resolve(self, a: BodyLike, b: BodyLike) -> None:
+        """Fix anchors and frames from the described poses of a and b; called by Mechanism.add_joint."""
+        self._a, self._b = a, b
+        self.anchor_a, self.anchor_b = self._resolve_anchors(a, b)
+        self.frame_a, self.frame_b = self._resolve_frames(a, b)
+
+    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        if self._anchors is not None:
+            return self._anchors[0].copy(), self._anchors[1].copy()
+        assert self._at is not None
+        return _into(a, self._at), _into(b, self._at)
+
+    def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        frame_a = np.array(IDENTITY)
+        return frame_a, _same_frame(a, b, frame_a)
+
+
+class _AxisJoint(Joint):
+    """A joint with an axis.
+
+    `axis` is one vector, in the world with `at` and in the frame of a with `anchors`, or a pair of vectors in
+    the frames of a and b. The coordinates are zero in the described pose; with a pair, after the smallest
+    turn of b that lines up the two.
+    """
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        axis: ArrayLike,
+        at: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, at=at, anchors=anchors, name=name)
+        self._axis = finite(axis, (2, 3) if np.ndim(axis) == 2 else (3,), f"{self.label}: axis")
+        length = np.linalg.norm(self._axis, axis=-1, keepdims=True)
+        if not length.all():
+            raise ValueError(f"{self.label}: axis must not be zero")
+        self._axis /= length
+
+    def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        if self._axis.ndim == 1:
+            axis_a = self._axis if self._at is None else rotate(conjugate(a.orientation), self._axis)
+            frame_a = z_to(axis_a)
+            return frame_a, _same_frame(a, b, frame_a)
+
+        frame_a, onto = z_to(self._axis[0]), z_to(self._axis[1])
+        angle = z_angle(multiply(conjugate(onto), _same_frame(a, b, frame_a)))
+        return frame_a, multiply(onto, _about_z(angle))
+
+
+class Revolute(_AxisJoint):
+    """A hinge: turns about its axis. Coordinate: angle (rad), in (-pi, pi]; rate: rad/s."""
+
+    code = "revolute"
+    dof = 1
+    motion = np.eye(6)[:, [5]]
+    scalar = "angle"
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Turn about z."""
+        return np.zeros(3), _about_z(coordinates[0])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the angle about z."""
+        return z_angle(quaternion)[..., None]
+
+
+class Prismatic(_AxisJoint):
+    """A slider: moves along its axis without turning. Coordinate: displacement (m); rate: m/s."""
+
+    code = "prismatic"
+    dof = 1
+    motion = np.eye(6)[:, [2]]
+    scalar = "displacement"
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Shift along z."""
+        return np.array((0.0, 0.0, coordinates[0])), np.array(IDENTITY)
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the shift along z."""
+        return translation[..., 2:]
+
+
+class Ball(Joint):
+    """A ball and socket.
+
+    Coordinates: rotation vector (3,) of frame b in frame a (rad); rates: angular velocity (3,) in frame a.
+    """
+
+    code = "ball"
+    dof = 3
+    motion = np.eye(6)[:, 3:]
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Turn by the rotation vector."""
+        return np.zeros(3), from_rotation_vector(coordinates)
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the rotation vector."""
+        return rotation_vector(quaternion)
+
+
+class Fixed(Joint):
+    """A weld. Without `at` and `anchors` it sits at the centre of mass of b, or of a if b is the world."""
+
+    code = "fixed"
+    needs_place = False
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Stay where the frames coincide."""
+        return np.zeros(3), np.array(IDENTITY)
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Return no coordinates."""
+        return np.zeros((*translation.shape[:-1], 0))
+
+    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        if self._at is None and self._anchors is None:
+            centre = (a if b.is_world else b).position
+            return _into(a, centre), _into(b, centre)
+        return super()._resolve_anchors(a, b)
+
+
+class Free(Joint):
+    """No constraint, only coordinates (6,): translation (m), then rotation vector (rad), of b in a.
+
+    Without `at` and `anchors` the frames are the body frames themselves, so the coordinates are the pose of b
+    in a.
+    """
+
+    code = "free"
+    dof = 6
+    motion = np.eye(6)
+    needs_place = False
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Shift, then turn by the rotation vector."""
+        return coordinates[:3], from_rotation_vector(coordinates[3:])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the shift and the rotation vector."""
+        return np.concatenate((translation, rotation_vector(quaternion)), axis=-1)
+
+    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        if self._at is None and self._anchors is None:
+            return np.zeros(3), np.zeros(3)
+        return super()._resolve_anchors(a, b)
+
+    def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        if self._at is None and self._anchors is None:
+            return np.array(IDENTITY), np.array(IDENTITY)
+        return super()._resolve_frames(a, b)
+
+
+def mismatch(measured: Pose, allowed: Pose) -> tuple[float, float]:
+    """Distance (m) and angle (rad) between two poses of a frame."""
+    turn = rotation_vector(multiply(conjugate(allowed[1]), measured[1]))
+    return float(np.linalg.norm(measured[0] - allowed[0])), float(np.linalg.norm(turn))
+
+
+def _name(body: BodyOrName) -> str:
+    return body if isinstance(body, str) else str(getattr(body, "name", body))
+
+
+def _about_z(angle: Array | float) -> Array:
+    return np.array((np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)))
+
+
+def _into(body: BodyLike, point: Array) -> Array:
+    """Return a world point in the frame of a body."""
+    return rotate(conjugate(body.orientation), point - body.position)
+
+
+def _same_frame(a: BodyLike, b: BodyLike, frame_a: Array) -> Array:
+    """Return the frame on b that coincides with frame_a on a in the described pose."""
+    return normalised(multiply(conjugate(b.orientation), multiply(a.orientation, frame_a)))

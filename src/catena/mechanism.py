@@ -1,0 +1,301 @@
+"""Mechanism: named bodies and joints, as the user describes them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._rotation import IDENTITY, Array, Checked, finite, unit_quaternion
+from .inertia import Inertia, Shape
+from .joints import Joint, Pose, mismatch
+from .state import State
+
+if TYPE_CHECKING:
+    from .joints import BodyLike, BodyOrName
+
+# a joint closer than this (m, rad) in the described pose counts as closed
+_CLOSED = 1e-12
+
+# longest tree that repr prints in full
+_REPR_LINES = 60
+
+
+class World:
+    """The fixed frame of a mechanism; joints take it in place of a body."""
+
+    name = "world"
+    is_world = True
+
+    def __init__(self) -> None:
+        self.position: Array = np.zeros(3)
+        self.orientation: Array = np.array(IDENTITY)
+
+    def __repr__(self) -> str:
+        return "World()"
+
+
+class Body:
+    """A rigid body: inertia, and its described pose and velocity; made by Mechanism.add_body.
+
+    position (3,) m and velocity (3,) m/s of the centre of mass, orientation (4,) body to world,
+    angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it.
+    """
+
+    is_world = False
+    position = Checked()
+    orientation = Checked()
+    velocity = Checked()
+    angular_velocity = Checked()
+
+    def __init__(
+        self,
+        name: str,
+        shape: Shape | Inertia,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        velocity: ArrayLike,
+        angular_velocity: ArrayLike,
+    ) -> None:
+        self.name = name
+        self.shape = shape if isinstance(shape, Shape) else None
+        self.inertia = shape.inertia if isinstance(shape, Shape) else shape
+        self.position = position
+        self.orientation = orientation
+        self.velocity = velocity
+        self.angular_velocity = angular_velocity
+
+    def _check(self, name: str, value: ArrayLike) -> Array:
+        what = f"body {self.name!r}: {name}"
+        return unit_quaternion(value, (4,), what) if name == "orientation" else finite(value, (3,), what)
+
+    def __repr__(self) -> str:
+        kind = "" if self.shape is None else f", {self.shape.kind}"
+        return f"Body({self.name!r}{kind}, mass={self.inertia.mass:g})"
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A tree joint, from the body nearer to the root to the one it carries."""
+
+    joint: Joint
+    parent: BodyLike
+    child: Body
+
+
+@dataclass(frozen=True)
+class SpanningTree:
+    """Tree joints, parents first; the first body of every part that floats; the joints that close loops."""
+
+    branches: list[Branch] = field(default_factory=list)
+    floating: list[Body] = field(default_factory=list)
+    loops: list[Joint] = field(default_factory=list)
+
+
+class Mechanism:
+    """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
+
+    gravity = Checked()
+
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+        self.world = World()
+        self._bodies: dict[str, Body] = {}
+        self._joints: dict[str, Joint] = {}
+        self.gravity = gravity
+
+    def _check(self, name: str, value: ArrayLike) -> Array:
+        return finite(value, (3,), name)
+
+    @property
+    def bodies(self) -> Mapping[str, Body]:
+        """Bodies by name, in the order they were added."""
+        return MappingProxyType(self._bodies)
+
+    @property
+    def joints(self) -> Mapping[str, Joint]:
+        """Joints by name, in the order they were added."""
+        return MappingProxyType(self._joints)
+
+    @property
+    def body_count(self) -> int:
+        """Number of bodies; the world is none."""
+        return len(self._bodies)
+
+    @property
+    def joint_count(self) -> int:
+        """Number of joints."""
+        return len(self._joints)
+
+    # ---- building
+
+    def add_body(
+        self,
+        name: str,
+        shape: Shape | Inertia,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> Body:
+        """Add a body and return it.
+
+        Arguments:
+            shape: a shape such as `box(...)`, or an `Inertia`.
+            position: centre of mass in the world (m); the shape's own where it has one, otherwise the origin.
+            orientation: unit quaternion (w, x, y, z), body to world; likewise, otherwise (1, 0, 0, 0).
+            velocity: of the centre of mass, world frame (m/s).
+            angular_velocity: world frame (rad/s).
+        """
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"a body's name must be a non-empty string, got {name!r}")
+        if name == self.world.name:
+            raise ValueError("the body name 'world' is reserved for the world itself")
+        if name in self._bodies:
+            raise ValueError(f"there is already a body called {name!r}")
+        if not isinstance(shape, (Shape, Inertia)):
+            raise ValueError(f"body {name!r} needs a shape such as box(...), or an Inertia, got {shape!r}")
+        own = shape.pose if isinstance(shape, Shape) else None
+        if position is None:
+            position = np.zeros(3) if own is None else own[0]
+        if orientation is None:
+            orientation = np.array(IDENTITY) if own is None else own[1]
+        body = Body(name, shape, position, orientation, velocity, angular_velocity)
+        self._bodies[name] = body
+        return body
+
+    def add_joint(self, joint: Joint) -> Joint:
+        """Add a joint and return it; its place on the two bodies is fixed from their described poses."""
+        if not isinstance(joint, Joint):
+            raise ValueError(f"add_joint takes a joint such as Revolute(...), got {joint!r}")
+        if joint.added:
+            raise ValueError(f"{joint.label} has already been added to a mechanism")
+        a, b = self._find(joint._a, joint), self._find(joint._b, joint)
+        if a is b:
+            raise ValueError(f"{joint.label} joins {a.name!r} to itself")
+        if joint.name in self._joints:
+            if joint.named:
+                raise ValueError(f"there is already a joint called {joint.name!r}")
+            joint.name = next(name for k in range(2, 10**9) if (name := f"{joint.name}-{k}") not in self._joints)
+        joint.resolve(a, b)
+        self._joints[joint.name] = joint
+        return joint
+
+    def _find(self, body: BodyOrName, joint: Joint) -> BodyLike:
+        if isinstance(body, str):
+            if body == self.world.name:
+                return self.world
+            if body not in self._bodies:
+                raise ValueError(f"{joint.label}: there is no body called {body!r}")
+            return self._bodies[body]
+        if not isinstance(body, (Body, World)):
+            raise ValueError(f"{joint.label} needs bodies or their names, got {body!r}")
+        if body is not self.world and self._bodies.get(body.name) is not body:
+            raise ValueError(f"{joint.label}: {body.name!r} belongs to another mechanism")
+        return body
+
+    # ---- looking
+
+    def spanning_tree(self) -> SpanningTree:
+        """Breadth-first spanning forest: from the world, then from the first body of each floating part."""
+        joints_at: dict[str, list[Joint]] = {name: [] for name in (self.world.name, *self._bodies)}
+        for joint in self._joints.values():
+            joints_at[joint.a.name].append(joint)
+            joints_at[joint.b.name].append(joint)
+
+        tree = SpanningTree()
+        reached: set[str] = set()
+        used: set[str] = set()
+        roots: list[BodyLike] = [self.world, *self._bodies.values()]
+        for root in roots:
+            if root.name in reached:
+                continue
+            reached.add(root.name)
+            if isinstance(root, Body):
+                tree.floating.append(root)
+            queue: list[BodyLike] = [root]
+            for parent in queue:
+                for joint in joints_at[parent.name]:
+                    child = joint.b if joint.a is parent else joint.a
+                    if child.name in reached or not isinstance(child, Body):
+                        continue
+                    reached.add(child.name)
+                    used.add(joint.name)
+                    tree.branches.append(Branch(joint, parent, child))
+                    queue.append(child)
+        tree.loops.extend(joint for name, joint in self._joints.items() if name not in used)
+        return tree
+
+    def state(self) -> State:
+        """Return the described poses and velocities, with every tree joint closed, but not those of loops.
+
+        Where the described poses break a tree joint, the body it carries moves, and all that hangs on it: the
+        joint keeps its measured coordinates. Velocities stay as described.
+        """
+        described = {name: (body.position, body.orientation) for name, body in self._bodies.items()}
+        described[self.world.name] = (self.world.position, self.world.orientation)
+        poses: dict[str, Pose] = dict(described)
+        moved: set[str] = set()
+        for branch in self.spanning_tree().branches:
+            joint, parent, child = branch.joint, branch.parent.name, branch.child.name
+            measured = joint.measure(described[joint.a.name], described[joint.b.name])
+            allowed = joint.nearest(*measured)
+            if parent not in moved and max(mismatch(measured, allowed)) <= _CLOSED:
+                continue
+            moved.add(child)
+            place = joint.place_b if joint.b is branch.child else joint.place_a
+            poses[child] = place(poses[parent], *allowed)
+
+        bodies = self._bodies
+        count = len(bodies)
+        return State(
+            self,
+            np.reshape([poses[name][0] for name in bodies], (count, 3)),
+            np.reshape([poses[name][1] for name in bodies], (count, 4)),
+            np.reshape([body.velocity for body in bodies.values()], (count, 3)),
+            np.reshape([body.angular_velocity for body in bodies.values()], (count, 3)),
+        )
+
+    def copy(self) -> Mechanism:
+        """Return an independent copy, bodies and joints included."""
+        return copy.deepcopy(self)
+
+    def __copy__(self) -> Mechanism:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        tree = self.spanning_tree()
+        carried: dict[str, list[Branch]] = {}
+        for branch in tree.branches:
+            carried.setdefault(branch.parent.name, []).append(branch)
+
+        def lines_under(root: BodyLike) -> list[str]:
+            lines = [root.name]
+            stack = [(1, branch) for branch in reversed(carried.get(root.name, []))]
+            while stack:
+                depth, branch = stack.pop()
+                lines.append(f"{'  ' * depth}{branch.child.name}  ({branch.joint.code} {branch.joint.name!r})")
+                stack.extend((depth + 1, below) for below in reversed(carried.get(branch.child.name, [])))
+            return lines
+
+        lines = lines_under(self.world)
+        for root in tree.floating:
+            lines += ["floating:", *("  " + line for line in lines_under(root))]
+        if tree.loops:
+            lines.append("loops closed by:")
+            lines += [f"  {j.a.name} - {j.b.name}  ({j.code} {j.name!r})" for j in tree.loops]
+        if len(lines) > _REPR_LINES:
+            lines[_REPR_LINES:] = [f"... {len(lines) - _REPR_LINES} more lines"]
+        counts = [_count(self.body_count, "body", "bodies"), _count(self.joint_count, "joint", "joints")]
+        if tree.loops:
+            counts.append(_count(len(tree.loops), "loop", "loops"))
+        return "\n".join(("Mechanism: " + ", ".join(counts), *lines))
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

@@ -1,0 +1,375 @@
+"""Simulator: a mechanism compiled for a time step, and the runs it makes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from math import ceil, isfinite
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from . import _core, analysis
+from ._rotation import Array
+from .forces import Forces, load_table, wrenches
+from .mechanism import Mechanism
+from .state import State
+from .trajectory import Trajectory
+
+Control: TypeAlias = Callable[[float, State], "Forces | None"]
+Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
+
+# a state whose joints are further open than this (m, rad) is refused
+CLOSED = 1e-9
+
+# a step may be halved this often before the rescue gives up
+_RESCUE_DEPTH = 12
+
+_SENTENCES = {
+    _core.StatusCode.diverged: "the step at t = {time:.6g} s has no solution that Newton's method can reach; "
+    "body {body!r} changes most (last increment {size:.3g} m/s)",
+    _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
+    _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
+}
+_ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run ended. `message` is empty if it went well, else a sentence with the time and the body's name."""
+
+    ok: bool = True
+    reason: str = "done"
+    message: str = ""
+    time: float = 0.0
+    step: int = 0
+    body: str = ""
+
+    def fields(self) -> dict[str, Any]:
+        """The fields by name."""
+        return asdict(self)
+
+
+class SimulationError(RuntimeError):
+    """A run that could not be finished; `status` says why, `trajectory` holds what was computed."""
+
+    def __init__(self, status: Status, trajectory: Trajectory) -> None:
+        super().__init__(status.message)
+        self.status = status
+        self.trajectory = trajectory
+
+
+def info() -> dict[str, Any]:
+    """What this installation runs on: version, kernels this machine can run, the one used by default."""
+    from . import __version__
+
+    return {"version": __version__, "kernels": _core.kernels(), "kernel": _default_kernel()}
+
+
+def _default_kernel() -> str:
+    return os.environ.get("CATENA_KERNEL") or _core.kernels()[-1]
+
+
+class Simulator:
+    """Steps a mechanism with the variational integrator.
+
+    Parameters
+    ----------
+    mechanism
+        Bodies and joints; read once, here.
+    dt
+        Time step in s.
+    solver
+        "articulated" (joint space, the fast one), "ldu" (the paper's sparse solver), "dense" (its O(n^3) reference)
+        or "auto". All give the same trajectory.
+    start
+        "symmetric": second order. "paper": the first step is force free, as in the publication; first order.
+    tolerance
+        Largest last Newton increment of a step, the 2-norm over all bodies in m/s and rad/s.
+    rescue
+        Halve a step that cannot be solved, and say so in the result.
+    on_failure
+        "raise" SimulationError, or "stop" and return what was computed.
+    kernel
+        Instruction set to use, one of `catena.info()["kernels"]`; default the best, or the environment variable
+        CATENA_KERNEL.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        dt: float,
+        *,
+        solver: Solver = "auto",
+        start: Literal["symmetric", "paper"] = "symmetric",
+        tolerance: float = 1e-10,
+        max_iterations: int = 50,
+        rescue: bool = True,
+        on_failure: Literal["raise", "stop"] = "raise",
+        kernel: str | None = None,
+    ) -> None:
+        if mechanism.body_count == 0:
+            raise ValueError("the mechanism has no bodies")
+        self.mechanism = mechanism
+        self.dt = _positive(dt, "dt")
+        self.tolerance = _positive(tolerance, "tolerance")
+        self.start = _one_of(start, ("symmetric", "paper"), "start")
+        self.on_failure = _one_of(on_failure, ("raise", "stop"), "on_failure")
+        self.rescue = bool(rescue)
+        self.max_iterations = _count(max_iterations, "max_iterations")
+        _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
+        loops = mechanism.spanning_tree().loops
+        if loops:
+            raise ValueError(f"{loops[0].label} closes a loop, which is not supported")
+        self.solver = "articulated" if solver == "auto" else solver
+        self._core = _core.Core(**_spec(mechanism), kernel=kernel or _default_kernel())
+
+    def __repr__(self) -> str:
+        return f"Simulator({self.mechanism.body_count} bodies, dt={self.dt:g}, solver={self.solver!r})"
+
+    def info(self) -> dict[str, Any]:
+        """What was chosen and how large it is."""
+        kind = getattr(_core.SolverKind, self.solver)
+        return {
+            "solver": self.solver,
+            "kernel": self._core.kernel,
+            "dt": self.dt,
+            "body_count": self.mechanism.body_count,
+            "joint_count": self.mechanism.joint_count,
+            "row_count": self._core.row_count,
+            "workspace_bytes": self._core.workspace_size(kind),
+        }
+
+    def step(self, state: State | None = None, *, force: Forces | None = None) -> State:
+        """The state one step later; forces as in run."""
+        return self.run(steps=1, state=state, force=force)[-1]
+
+    def run(
+        self,
+        duration: float | None = None,
+        *,
+        steps: int | None = None,
+        state: State | None = None,
+        force: Forces | None = None,
+        control: Control | None = None,
+        record_every: int = 1,
+        progress: bool | Callable[[int, int], None] = False,
+    ) -> Trajectory:
+        """Simulate for a duration (s, rounded up to whole steps) or a number of steps.
+
+        Parameters
+        ----------
+        state
+            Where to start; default the mechanism as described. Velocities that the joints forbid are projected onto
+            those they allow, with the mass matrix as metric.
+        force
+            Constant or per step: {"body": (fx, fy, fz)}, {"body": (fx, fy, fz, tx, ty, tz)}, {"body": Load(...)}, or
+            one array for all bodies. A force acts at the nodes; given per step, row k acts at node k.
+        control
+            Called as control(t, state) at every node, returns forces in the same forms (of that instant) or None.
+        record_every
+            Keep every k-th node; the first and the last are always kept.
+        progress
+            True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
+        """
+        steps = self._steps(duration, steps)
+        record_every = _count(record_every, "record_every")
+        first = self.mechanism.state() if state is None else state
+        self._check(first)
+
+        n, rows = self.mechanism.body_count, self._core.row_count
+        records = -(-steps // record_every) + 2
+        try:
+            out: dict[str, Any] = {
+                "out_time": np.empty(records),
+                "out_position": np.empty((records, n, 3)),
+                "out_orientation": np.empty((records, n, 4)),
+                "out_velocity": np.empty((records, n, 3)),
+                "out_angular_velocity": np.empty((records, n, 3)),
+                "out_multipliers": np.empty((records, rows)),
+            }
+        except MemoryError:
+            size = 8 * records * (1 + 13 * n + rows) / 2**30
+            raise ValueError(
+                f"recording {records} nodes of {n} bodies takes {size:.1f} GiB; raise record_every"
+            ) from None
+        counts: dict[str, Any] = {
+            "out_iterations": np.zeros(max(steps, 1), dtype=np.int32),
+            "out_pieces": np.zeros(max(steps, 1), dtype=np.int32),
+        }
+        table = load_table(self.mechanism, force, steps, control=control is not None)
+        code, done, time, body, size, complete = self._core.run(
+            solver=getattr(_core.SolverKind, self.solver),
+            dt=self.dt,
+            tolerance=self.tolerance,
+            iteration_limit=self.max_iterations,
+            rescue_depth=_RESCUE_DEPTH if self.rescue else 0,
+            paper_start=self.start == "paper" and first.multipliers is None,
+            start_time=first.time,
+            steps=steps,
+            record_every=record_every,
+            position=first.position,
+            orientation=first.orientation,
+            velocity=first.velocity,
+            angular_velocity=first.angular_velocity,
+            load_body=table.body,
+            load_point=table.point,
+            load_in_body_frame=table.in_body_frame,
+            load_values=table.values,
+            **out,
+            **counts,
+            **self._control(control, table.values),
+            poll=_progress(progress, steps),
+        )
+        if progress:
+            _finish(progress, done, steps)
+        status = self._status(code, done, time, body, size)
+        result = Trajectory(
+            self.mechanism,
+            self.dt,
+            *(array[:complete] for array in out.values()),
+            iterations=counts["out_iterations"][:done],
+            pieces=counts["out_pieces"][:done],
+            status=status,
+        )
+        if not status.ok and self.on_failure == "raise":
+            raise SimulationError(status, result)
+        return result
+
+    # ---- how
+
+    def _steps(self, duration: float | None, steps: int | None) -> int:
+        if (duration is None) == (steps is None):
+            raise ValueError("give exactly one of duration and steps")
+        if steps is not None:
+            return _count(steps, "steps", least=0)
+        assert duration is not None
+        if not (isfinite(duration) and duration >= 0):
+            raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration}")
+        return ceil(duration / self.dt - 1e-6)
+
+    def _check(self, state: State) -> None:
+        """Refuse a state that is not of this mechanism, not closed, or too fast for dt."""
+        if tuple(state.mechanism.bodies) != tuple(self.mechanism.bodies):
+            raise ValueError("the state belongs to another mechanism: its bodies have other names")
+        # a copy is checked like any new state, so writes into its arrays cannot smuggle in a NaN
+        state.copy()
+        still = _as_trajectory(self.mechanism, state)
+        for gaps, unit in ((analysis.drift(still)[0], "m"), (analysis.misalignment(still)[0], "rad")):
+            if gaps.size and gaps.max() > CLOSED:
+                joint = list(self.mechanism.joints.values())[int(gaps.argmax())]
+                raise ValueError(f"{joint.label} is open by {gaps.max():.3g} {unit} in the state to start from")
+        turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
+        if turn.max() >= 2:
+            name = list(self.mechanism.bodies)[int(turn.argmax())]
+            raise ValueError(
+                f"body {name!r} turns by |w| dt = {turn.max():.3g} rad in a step; it must be below 2: use a smaller dt"
+            )
+
+    def _control(self, control: Control | None, values: Array) -> dict[str, Any]:
+        if control is None:
+            names = (
+                "control",
+                "control_position",
+                "control_orientation",
+                "control_velocity",
+                "control_angular_velocity",
+            )
+            return dict.fromkeys(names)
+        n = self.mechanism.body_count
+        position, orientation, velocity, spin = (np.empty((n, k)) for k in (3, 4, 3, 3))
+
+        def call(step: int, time: float) -> None:
+            state = State(self.mechanism, position, orientation, velocity, spin, time=time)
+            values[step if len(values) > 1 else 0, -n:] = wrenches(state, control(time, state))
+
+        return {
+            "control": call,
+            "control_position": position,
+            "control_orientation": orientation,
+            "control_velocity": velocity,
+            "control_angular_velocity": spin,
+        }
+
+    def _status(self, code: _core.StatusCode, step: int, time: float, body: int, size: float) -> Status:
+        if code == _core.StatusCode.done:
+            return Status(time=time, step=step)
+        name = list(self.mechanism.bodies)[body]
+        message = _SENTENCES[code].format(time=time, body=name, size=size) + _ADVICE[self.rescue]
+        return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=name)
+
+
+def _spec(mechanism: Mechanism) -> dict[str, Any]:
+    """The mechanism as flat arrays."""
+    codes = {form[0]: code for code, form in enumerate(_core.joint_forms())}
+    rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
+    bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
+    return {
+        "mass": np.array([body.inertia.mass for body in bodies]),
+        "inertia": np.reshape([body.inertia.tensor for body in bodies], (-1, 3, 3)),
+        "kind": np.array([codes[joint.code] for joint in joints], dtype=np.int32),
+        "bodies": np.array([(rows[j.a.name], rows[j.b.name]) for j in joints], dtype=np.int32).reshape(-1, 2),
+        "anchors": np.reshape([(joint.anchor_a, joint.anchor_b) for joint in joints], (-1, 2, 3)),
+        "frames": np.reshape([(joint.frame_a, joint.frame_b) for joint in joints], (-1, 2, 4)),
+        "gravity": np.array(mechanism.gravity),
+    }
+
+
+def _as_trajectory(mechanism: Mechanism, state: State) -> Trajectory:
+    """One node, so that analysis can look at it."""
+    none = np.zeros(0, dtype=np.int32)
+    return Trajectory(
+        mechanism,
+        0.0,
+        np.array([state.time]),
+        state.position[None],
+        state.orientation[None],
+        state.velocity[None],
+        state.angular_velocity[None],
+        np.zeros((1, 0)),
+        iterations=none,
+        pieces=none,
+        status=Status(),
+    )
+
+
+def _progress(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:
+    if not progress:
+        return None
+    if callable(progress):
+        return lambda step: progress(step, steps)
+    return lambda step: _bar(step, steps)
+
+
+def _finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -> None:
+    if callable(progress):
+        progress(done, steps)
+    else:
+        _bar(done, steps)
+        sys.stderr.write("\n")
+
+
+def _bar(step: int, steps: int) -> None:
+    part = step / steps if steps else 1.0
+    sys.stderr.write(f"\r[{'=' * int(40 * part):<40}] {100 * part:3.0f} %")
+    sys.stderr.flush()
+
+
+def _positive(value: float, what: str) -> float:
+    if not (isfinite(value) and value > 0):
+        raise ValueError(f"{what} must be a positive number, got {value}")
+    return float(value)
+
+
+def _count(value: int, what: str, *, least: int = 1) -> int:
+    if int(value) != value or value < least:
+        raise ValueError(f"{what} must be a whole number, at least {least}, got {value}")
+    return int(value)
+
+
+def _one_of(value: str, allowed: tuple[str, ...], what: str) -> str:
+    if value not in allowed:
+        raise ValueError(f"{what} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value

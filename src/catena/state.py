@@ -1,0 +1,337 @@
+"""State: where every body of a mechanism is and how it moves, at one instant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._rotation import (
+    IDENTITY,
+    Array,
+    Checked,
+    conjugate,
+    cross,
+    finite,
+    multiply,
+    normalised,
+    rotate,
+    unit_quaternion,
+)
+from .joints import Joint, Pose, mismatch
+
+if TYPE_CHECKING:
+    from .joints import BodyLike
+    from .mechanism import Mechanism
+
+
+class State:
+    """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
+
+    position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
+    all in the world frame; time in s; multipliers (rows,) of the step that led here, or None. Arrays are
+    copied and checked on assignment.
+    """
+
+    position = Checked()
+    orientation = Checked()
+    velocity = Checked()
+    angular_velocity = Checked()
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        velocity: ArrayLike,
+        angular_velocity: ArrayLike,
+        *,
+        time: float = 0.0,
+        multipliers: ArrayLike | None = None,
+    ) -> None:
+        self.mechanism = mechanism
+        self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
+        self.position = position
+        self.orientation = orientation
+        self.velocity = velocity
+        self.angular_velocity = angular_velocity
+        self.time = float(finite(time, (), "state: time"))
+        self.multipliers: Array | None = None
+        if multipliers is not None:
+            self.multipliers = finite(multipliers, (np.size(multipliers),), "state: multipliers")
+
+    def _check(self, name: str, value: ArrayLike) -> Array:
+        count, what = len(self._rows), f"state: {name}"
+        return unit_quaternion(value, (count, 4), what) if name == "orientation" else finite(value, (count, 3), what)
+
+    @property
+    def angular_velocity_body(self) -> Array:
+        """Angular velocity (n, 3) in the body frames (rad/s)."""
+        return rotate(conjugate(self.orientation), self.angular_velocity)
+
+    @angular_velocity_body.setter
+    def angular_velocity_body(self, value: ArrayLike) -> None:
+        self.angular_velocity = rotate(self.orientation, self._check("angular_velocity_body", value))
+
+    def copy(self) -> State:
+        """Return an independent copy of the numbers, for the same mechanism."""
+        return State(
+            self.mechanism,
+            self.position,
+            self.orientation,
+            self.velocity,
+            self.angular_velocity,
+            time=self.time,
+            multipliers=self.multipliers,
+        )
+
+    def __copy__(self) -> State:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        count = len(self._rows)
+        return f"State(time={self.time:g}, {count} {'body' if count == 1 else 'bodies'})"
+
+    def body(self, name: str) -> BodyView:
+        """Return the body of that name in this state; writing to it changes the state."""
+        if name not in self._rows:
+            raise ValueError(f"there is no body called {name!r} in this state")
+        return BodyView(self, name, self._rows[name])
+
+    def joint(self, name: str) -> JointView:
+        """Return the joint of that name in this state; writing to it moves one side of the joint."""
+        if name not in self.mechanism.joints:
+            raise ValueError(f"there is no joint called {name!r} in this state")
+        return JointView(self, self.mechanism.joints[name])
+
+
+class _Row:
+    """One body's row of the state's array of the same name."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, view: Any, kind: type | None = None) -> Array:
+        if view is None:
+            raise AttributeError(self.name)
+        row: Array = getattr(view._state, self.name)[view._row]
+        return row
+
+    def __set__(self, view: BodyView, value: ArrayLike) -> None:
+        what = f"body {view.name!r}: {self.name}"
+        checked = unit_quaternion(value, (4,), what) if self.name == "orientation" else finite(value, (3,), what)
+        getattr(view._state, self.name)[view._row] = checked
+
+
+class BodyView:
+    """One body of a state: position, velocity, angular_velocity (3,) in the world frame, orientation (4,)."""
+
+    position = _Row()
+    orientation = _Row()
+    velocity = _Row()
+    angular_velocity = _Row()
+
+    def __init__(self, state: State, name: str, row: int) -> None:
+        self.name = name
+        self._state = state
+        self._row = row
+
+    @property
+    def angular_velocity_body(self) -> Array:
+        """Angular velocity (3,) in the body frame (rad/s)."""
+        return rotate(conjugate(self.orientation), self.angular_velocity)
+
+    @angular_velocity_body.setter
+    def angular_velocity_body(self, value: ArrayLike) -> None:
+        local = finite(value, (3,), f"body {self.name!r}: angular_velocity_body")
+        self.angular_velocity = rotate(self.orientation, local)
+
+    def point(self, p: ArrayLike) -> Array:
+        """World position (..., 3) of points p (..., 3) of the body frame (m)."""
+        return self.position + rotate(self.orientation, np.asarray(p, dtype=float))
+
+    def point_velocity(self, p: ArrayLike) -> Array:
+        """World velocity (..., 3) of points p (..., 3) of the body frame (m/s)."""
+        arm = rotate(self.orientation, np.asarray(p, dtype=float))
+        return self.velocity + cross(self.angular_velocity, arm)
+
+    def __repr__(self) -> str:
+        pose = f"position={self.position.tolist()}, orientation={self.orientation.tolist()}"
+        return f"BodyView({self.name!r}, {pose})"
+
+
+class JointView:
+    """One joint of a state, in joint coordinates.
+
+    Setting coordinates or rates moves all bodies on b's side of the joint as one rigid body (a's side where
+    b's holds the world); every other joint keeps its coordinates and rates, and setting coordinates keeps
+    this joint's rates as well. A joint that lies in a loop has no sides and can only be read.
+    """
+
+    def __init__(self, state: State, joint: Joint) -> None:
+        self._state = state
+        self._joint = joint
+
+    def __repr__(self) -> str:
+        motion = f"coordinates={self.coordinates.tolist()}, rates={self.rates.tolist()}"
+        return f"JointView({self._joint.name!r}, {motion})"
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (dof,); angles in rad, lengths in m."""
+        return self._joint.coordinates_of(*self._measured())
+
+    @coordinates.setter
+    def coordinates(self, value: ArrayLike) -> None:
+        joint, state = self._joint, self._state
+        wanted = finite(value, (joint.dof,), f"{joint.label}: coordinates")
+        rates = self.rates
+        rows, b_moves = self._side()
+        pose_a, pose_b = self._pose(joint.a), self._pose(joint.b)
+        relative = joint.relative(wanted)
+        if b_moves:
+            (x0, q0), (x1, q1) = pose_b, joint.place_b(pose_a, *relative)
+        else:
+            (x0, q0), (x1, q1) = pose_a, joint.place_a(pose_b, *relative)
+
+        # the moving side goes along with its body at the joint, velocities turn with it
+        turn = multiply(q1, conjugate(q0))
+        state.position[rows] = x1 + rotate(turn, state.position[rows] - x0)
+        state.orientation[rows] = normalised(multiply(turn, state.orientation[rows]))
+        state.velocity[rows] = rotate(turn, state.velocity[rows])
+        state.angular_velocity[rows] = rotate(turn, state.angular_velocity[rows])
+        self._set_rates(rates, rows, b_moves)
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (dof,); rad/s and m/s."""
+        return self._joint.rates_of(*self._twist(), self.coordinates)
+
+    @rates.setter
+    def rates(self, value: ArrayLike) -> None:
+        wanted = finite(value, (self._joint.dof,), f"{self._joint.label}: rates")
+        self._set_rates(wanted, *self._side())
+
+    @property
+    def gap(self) -> float:
+        """Distance (m) between the joint's two points in the directions it constrains."""
+        measured = self._measured()
+        return mismatch(measured, self._joint.nearest(*measured))[0]
+
+    @property
+    def misalignment(self) -> float:
+        """Angle (rad) between the joint's two frames in the directions it constrains."""
+        measured = self._measured()
+        return mismatch(measured, self._joint.nearest(*measured))[1]
+
+    # ---- joints with one coordinate
+
+    @property
+    def angle(self) -> float:
+        """The only coordinate of a turning joint (rad), in (-pi, pi]."""
+        return self._scalar("angle")
+
+    @angle.setter
+    def angle(self, value: float) -> None:
+        self._scalar("angle")
+        self.coordinates = np.reshape(value, -1)
+
+    @property
+    def displacement(self) -> float:
+        """The only coordinate of a sliding joint (m)."""
+        return self._scalar("displacement")
+
+    @displacement.setter
+    def displacement(self, value: float) -> None:
+        self._scalar("displacement")
+        self.coordinates = np.reshape(value, -1)
+
+    @property
+    def rate(self) -> float:
+        """The only rate of the joint (rad/s or m/s)."""
+        self._require(self._joint.dof == 1, "rate")
+        return float(self.rates[0])
+
+    @rate.setter
+    def rate(self, value: float) -> None:
+        self._require(self._joint.dof == 1, "rate")
+        self.rates = np.reshape(value, -1)
+
+    def _scalar(self, name: str) -> float:
+        self._require(self._joint.scalar == name, name)
+        return float(self.coordinates[0])
+
+    def _require(self, fits: bool, name: str) -> None:
+        if not fits:
+            label, dof = self._joint.label, self._joint.dof
+            raise AttributeError(f"{label} has no {name}; use coordinates and rates ({dof} numbers)")
+
+    # ---- how
+
+    def _pose(self, body: BodyLike) -> Pose:
+        if body.is_world:
+            return np.zeros(3), np.array(IDENTITY)
+        row = self._state._rows[body.name]
+        return self._state.position[row].copy(), self._state.orientation[row].copy()
+
+    def _measured(self) -> Pose:
+        return self._joint.measure(self._pose(self._joint.a), self._pose(self._joint.b))
+
+    def _motion_at(self, body: BodyLike, point: Array) -> tuple[Array, Array]:
+        """Velocity at a world point of the body, and its angular velocity, in the world frame."""
+        if body.is_world:
+            return np.zeros(3), np.zeros(3)
+        row = self._state._rows[body.name]
+        w = self._state.angular_velocity[row]
+        return self._state.velocity[row] + cross(w, point - self._state.position[row]), w
+
+    def _meeting(self) -> tuple[Array, Array]:
+        """World position of b's joint point, and orientation of frame a."""
+        x, q = self._pose(self._joint.b)
+        _, q_a = self._pose(self._joint.a)
+        return x + rotate(q, self._joint.anchor_b), multiply(q_a, self._joint.frame_a)
+
+    def _twist(self) -> tuple[Array, Array]:
+        point, frame = self._meeting()
+        va, wa = self._motion_at(self._joint.a, point)
+        vb, wb = self._motion_at(self._joint.b, point)
+        return rotate(conjugate(frame), vb - va), rotate(conjugate(frame), wb - wa)
+
+    def _set_rates(self, rates: Array, rows: list[int], b_moves: bool) -> None:
+        """Add a rigid motion to the bodies in rows, so that the joint's twist is that of the given rates."""
+        state = self._state
+        point, frame = self._meeting()
+        v, w = self._twist()
+        v_wanted, w_wanted = self._joint.twist(rates, self.coordinates)
+        sign = 1.0 if b_moves else -1.0
+        dv, dw = sign * rotate(frame, v_wanted - v), sign * rotate(frame, w_wanted - w)
+        state.velocity[rows] += dv + cross(dw, state.position[rows] - point)
+        state.angular_velocity[rows] += dw
+
+    def _side(self) -> tuple[list[int], bool]:
+        """Rows of the bodies that move, and whether they are those on b's side."""
+        joint, mechanism = self._joint, self._state.mechanism
+        neighbours: dict[str, list[str]] = {}
+        for other in mechanism.joints.values():
+            if other is not joint:
+                neighbours.setdefault(other.a.name, []).append(other.b.name)
+                neighbours.setdefault(other.b.name, []).append(other.a.name)
+
+        def reach(start: str) -> dict[str, None]:
+            found = {start: None}
+            queue = [start]
+            for name in queue:
+                for near in neighbours.get(name, ()):
+                    if near not in found:
+                        found[near] = None
+                        queue.append(near)
+            return found
+
+        side = reach(joint.b.name)
+        if joint.a.name in side:
+            raise ValueError(f"{joint.label} lies in a loop, so it cannot be set on its own")
+        b_moves = mechanism.world.name not in side
+        if not b_moves:
+            side = reach(joint.a.name)
+        return [self._state._rows[name] for name in side], b_moves

@@ -1,0 +1,349 @@
+"""Trajectory: what a run computed, as arrays with names."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import analysis, joints
+from ._rotation import Array, conjugate, cross, multiply, rotate
+from .inertia import Inertia
+from .state import State
+
+if TYPE_CHECKING:
+    from .joints import BodyLike, Joint
+    from .mechanism import Mechanism
+    from .simulator import Status
+
+# raised when the contents of a saved file change their meaning
+FORMAT = 1
+_MARK = "catena trajectory"
+
+
+class Trajectory:
+    """The recorded nodes of a run; arrays begin with the axis `step`, bodies are in the mechanism's order.
+
+    time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
+    angular_velocity (step, n, 3) rad/s in the world frame, multipliers (step, rows). Velocities are those of the node's
+    momentum, which the joints allow exactly; the integrator's own stage velocities live between the nodes.
+
+    iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
+    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        dt: float,
+        time: Array,
+        position: Array,
+        orientation: Array,
+        velocity: Array,
+        angular_velocity: Array,
+        multipliers: Array,
+        *,
+        iterations: NDArray[np.int32],
+        pieces: NDArray[np.int32],
+        status: Status,
+    ) -> None:
+        self.mechanism = mechanism
+        self.dt = dt
+        self.time = time
+        self.position = position
+        self.orientation = orientation
+        self.velocity = velocity
+        self.angular_velocity = angular_velocity
+        self.multipliers = multipliers
+        self.iterations = iterations
+        self.pieces = pieces
+        self.status = status
+        self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
+
+    # ---- reading
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
+        halved = f", {self.halved_count} steps halved" if self.halved_count else ""
+        failed = "" if self.status.ok else f", stopped: {self.status.message}"
+        return f"Trajectory({len(self._rows)} bodies, {len(self)} nodes, {span}{halved}{failed})"
+
+    @overload
+    def __getitem__(self, key: int) -> State: ...
+    @overload
+    def __getitem__(self, key: slice) -> Trajectory: ...
+    def __getitem__(self, key: int | slice) -> State | Trajectory:
+        """A node as a State, or a part of the trajectory."""
+        if isinstance(key, slice):
+            return Trajectory(
+                self.mechanism,
+                self.dt,
+                *(getattr(self, name)[key] for name in _ARRAYS),
+                iterations=self.iterations,
+                pieces=self.pieces,
+                status=self.status,
+            )
+        return State(
+            self.mechanism,
+            self.position[key],
+            self.orientation[key],
+            self.velocity[key],
+            self.angular_velocity[key],
+            time=float(self.time[key]),
+            multipliers=self.multipliers[key],
+        )
+
+    def __iter__(self) -> Iterator[State]:
+        return (self[k] for k in range(len(self)))
+
+    def row(self, name: str) -> int:
+        """Index of a body on the body axis."""
+        if name not in self._rows:
+            raise ValueError(f"there is no body called {name!r} in this trajectory")
+        return self._rows[name]
+
+    def body(self, name: str) -> BodyHistory:
+        """One body over time."""
+        return BodyHistory(self, self.row(name))
+
+    def joint(self, name: str) -> JointHistory:
+        """One joint over time."""
+        if name not in self.mechanism.joints:
+            raise ValueError(f"there is no joint called {name!r} in this trajectory")
+        return JointHistory(self, self.mechanism.joints[name])
+
+    @property
+    def angular_velocity_body(self) -> Array:
+        """Angular velocity (step, n, 3) in the body frames (rad/s)."""
+        return rotate(conjugate(self.orientation), self.angular_velocity)
+
+    @property
+    def halved_count(self) -> int:
+        """Steps that could not be taken whole and were halved (`rescue`)."""
+        return int(np.count_nonzero(self.pieces > 1))
+
+    # ---- laws
+
+    def kinetic_energy(self) -> Array:
+        """Kinetic energy (step,) in J."""
+        return analysis.kinetic_energy(self)
+
+    def potential_energy(self) -> Array:
+        """Potential energy of gravity (step,) in J, zero at the origin."""
+        return analysis.potential_energy(self)
+
+    def energy(self) -> Array:
+        """Kinetic plus potential energy (step,) in J."""
+        return analysis.energy(self)
+
+    def energy_error(self) -> Array:
+        """Energy minus that of the first node, over the largest kinetic energy of the run (step,)."""
+        total = self.energy()
+        scale = self.kinetic_energy().max()
+        error: Array = np.abs(total - total[0]) / (scale if scale > 0 else 1.0)
+        return error
+
+    def momentum(self) -> Array:
+        """Linear momentum (step, 3) in kg m/s."""
+        return analysis.momentum(self)
+
+    def angular_momentum(self, about: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Array:
+        """Angular momentum (step, 3) about a fixed world point, in kg m^2/s."""
+        return analysis.angular_momentum(self, about)
+
+    def drift(self) -> Array:
+        """Gap of every joint (step, joint) in m."""
+        return analysis.drift(self)
+
+    def misalignment(self) -> Array:
+        """Angle by which every joint is open (step, joint) in rad."""
+        return analysis.misalignment(self)
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything, mechanism included, to one npz file; an old file stays whole until the new one is."""
+        target = Path(path)
+        contents = {name: getattr(self, name) for name in (*_ARRAYS, *_COUNTS)}
+        contents |= _pack(self.mechanism)
+        contents |= {f"status_{key}": np.array(value) for key, value in self.status.fields().items()}
+        contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT), "dt": np.array(self.dt)}
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, **contents)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Trajectory:
+        """Read a file written by save."""
+        from .simulator import Status
+
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                contents = dict(file)
+        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise ValueError(f"{os.fspath(path)}: not a readable trajectory ({error})") from None
+        if str(contents.get("mark")) != _MARK:
+            raise ValueError(f"{os.fspath(path)}: an npz file, but not one that catena wrote")
+        version = int(contents["format"])
+        if version != FORMAT:
+            raise ValueError(f"{os.fspath(path)}: has format {version}, this catena reads format {FORMAT}")
+        missing = {*_ARRAYS, *_COUNTS, "body_name", "joint_name", "dt"} - contents.keys()
+        if missing:
+            raise ValueError(f"{os.fspath(path)}: incomplete, {', '.join(sorted(missing))} missing")
+        status = {key[7:]: value.item() for key, value in contents.items() if key.startswith("status_")}
+        return Trajectory(
+            _unpack(contents),
+            float(contents["dt"]),
+            *(contents[name] for name in _ARRAYS),
+            iterations=contents["iterations"],
+            pieces=contents["pieces"],
+            status=Status(**status),
+        )
+
+
+_ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
+_COUNTS = ("iterations", "pieces")
+
+
+class BodyHistory:
+    """One body over time: position, velocity, angular_velocity (step, 3), orientation (step, 4), world frame."""
+
+    def __init__(self, run: Trajectory, row: int) -> None:
+        self.position = run.position[:, row]
+        self.orientation = run.orientation[:, row]
+        self.velocity = run.velocity[:, row]
+        self.angular_velocity = run.angular_velocity[:, row]
+
+    def point(self, p: tuple[float, float, float]) -> Array:
+        """World position (step, 3) of a point of the body frame (m)."""
+        return self.position + rotate(self.orientation, np.asarray(p, dtype=float))
+
+    def point_velocity(self, p: tuple[float, float, float]) -> Array:
+        """World velocity (step, 3) of a point of the body frame (m/s)."""
+        arm = rotate(self.orientation, np.asarray(p, dtype=float))
+        return self.velocity + cross(self.angular_velocity, arm)
+
+
+class JointHistory:
+    """One joint over time: its coordinates, rates, gap and what it transmits."""
+
+    def __init__(self, run: Trajectory, joint: Joint) -> None:
+        self._run = run
+        self._joint = joint
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (step, dof); angles in rad, lengths in m."""
+        a, b = self._side(self._joint.a), self._side(self._joint.b)
+        return self._joint.coordinates_of(*self._joint.measure(a[:2], b[:2]))
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (step, dof); rad/s and m/s."""
+        joint = self._joint
+        xa, qa, va, wa = self._side(joint.a)
+        xb, qb, vb, wb = self._side(joint.b)
+        point = xb + rotate(qb, joint.anchor_b)
+        velocity = vb + cross(wb, point - xb) - va - cross(wa, point - xa)
+        frame = conjugate(multiply(qa, joint.frame_a))
+        return joint.rates_of(rotate(frame, velocity), rotate(frame, wb - wa), self.coordinates)
+
+    def _side(self, body: BodyLike) -> tuple[Array, Array, Array, Array]:
+        """Position, orientation, velocity and angular velocity of a body or the world, each (step, ...)."""
+        if body.is_world:
+            still = np.zeros((len(self._run), 3))
+            return still, np.broadcast_to(body.orientation, (len(self._run), 4)), still, still
+        history = self._run.body(body.name)
+        return history.position, history.orientation, history.velocity, history.angular_velocity
+
+    @property
+    def gap(self) -> Array:
+        """Distance (step,) in m in the directions the joint constrains."""
+        return analysis.gaps(self._run, self._joint)[0]
+
+    @property
+    def misalignment(self) -> Array:
+        """Angle (step,) in rad in the directions the joint constrains."""
+        return analysis.gaps(self._run, self._joint)[1]
+
+    @property
+    def force(self) -> Array:
+        """Force (step, 3) in N that the joint exerts on its body b, world frame."""
+        return analysis.reaction(self._run, self._joint)[0]
+
+    @property
+    def torque(self) -> Array:
+        """Torque (step, 3) in N m that the joint exerts on its body b, about b's joint point, world frame."""
+        return analysis.reaction(self._run, self._joint)[1]
+
+
+def _pack(mechanism: Mechanism) -> dict[str, NDArray[np.generic]]:
+    bodies, links = list(mechanism.bodies.values()), list(mechanism.joints.values())
+    shapes = [body.shape for body in bodies]
+    return {
+        "gravity": np.array(mechanism.gravity),
+        "body_name": np.array([body.name for body in bodies], dtype=str),
+        "body_mass": np.array([body.inertia.mass for body in bodies]),
+        "body_tensor": np.reshape([body.inertia.tensor for body in bodies], (-1, 3, 3)),
+        "body_pose": np.reshape([(*body.position, *body.orientation) for body in bodies], (-1, 7)),
+        "body_twist": np.reshape([(*body.velocity, *body.angular_velocity) for body in bodies], (-1, 6)),
+        "shape_kind": np.array([shape.kind if shape else "" for shape in shapes], dtype=str),
+        "shape_size": np.reshape([[*(shape.size if shape else ()), 0, 0, 0][:3] for shape in shapes], (-1, 3)).astype(
+            float
+        ),
+        "joint_name": np.array([joint.name for joint in links], dtype=str),
+        "joint_kind": np.array([type(joint).__name__ for joint in links], dtype=str),
+        "joint_bodies": np.array([(joint.a.name, joint.b.name) for joint in links], dtype=str).reshape(-1, 2),
+        "joint_anchors": np.reshape([(joint.anchor_a, joint.anchor_b) for joint in links], (-1, 2, 3)),
+        "joint_frames": np.reshape([(joint.frame_a, joint.frame_b) for joint in links], (-1, 2, 4)),
+    }
+
+
+def _unpack(contents: dict[str, NDArray[np.generic]]) -> Mechanism:
+    from .inertia import Shape
+    from .mechanism import Mechanism
+
+    def get(name: str) -> Array:
+        return contents[name].astype(float)
+
+    mechanism = Mechanism(gravity=get("gravity"))
+    names = [str(name) for name in contents["body_name"]]
+    sizes = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2}
+    poses, twists = get("body_pose"), get("body_twist")
+    for k, name in enumerate(names):
+        inertia = Inertia(float(get("body_mass")[k]), get("body_tensor")[k], physical=False)
+        kind = str(contents["shape_kind"][k])
+        size = tuple(float(s) for s in get("shape_size")[k][: sizes.get(kind, 0)])
+        mechanism.add_body(
+            name,
+            Shape(kind, size, inertia) if kind else inertia,  # type: ignore[arg-type]
+            position=poses[k, :3],
+            orientation=poses[k, 3:],
+            velocity=twists[k, :3],
+            angular_velocity=twists[k, 3:],
+        )
+    for k, name in enumerate(contents["joint_name"]):
+        kind = getattr(joints, str(contents["joint_kind"][k]))
+        a, b = (str(body) for body in contents["joint_bodies"][k])
+        anchors, frames = get("joint_anchors")[k], get("joint_frames")[k]
+        # frames are stored whole, so any axis will do to make the joint
+        axis = {"axis": (0.0, 0.0, 1.0)} if issubclass(kind, joints._AxisJoint) else {}
+        joint = mechanism.add_joint(kind(a, b, anchors=anchors, name=str(name), **axis))
+        joint.frame_a, joint.frame_b = frames[0], frames[1]
+    return mechanism
