@@ -25,17 +25,24 @@ struct Arena {
 
 // what only one kind of solver needs
 Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
-  return {layout, body, arena.take<Link<double>>(layout.link_count), nullptr, nullptr};
+  Link<double>* link = arena.take<Link<double>>(layout.link_count);
+  JointRows *old_rows = arena.take<JointRows>(layout.loop_count), *new_rows = arena.take<JointRows>(layout.loop_count);
+  double *gap = arena.take<double>(layout.loop_row_count), *term = arena.take<double>(layout.loop_row_count);
+  double* front = arena.take<double>(layout.front_size);
+  int* exchanged = arena.take<int>(layout.largest_closing);
+  return {layout, body, link, old_rows, new_rows, gap, term, front, exchanged, nullptr, nullptr};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   JointRows* rows = arena.take<JointRows>(layout.constraint_count);
+  double* term = arena.take<double>(layout.row_count);
   Row* block = arena.take<Row>(layout.block_rows);
-  return {layout, body, rows, block, arena.take<Row>(layout.node_count), nullptr, nullptr};
+  return {layout, body, rows, term, block, arena.take<Row>(layout.node_count), nullptr, nullptr};
 }
 Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
   const long size = Dense::unknown_count(layout);
   const Ldu sparse = make(layout, arena, body, static_cast<Ldu*>(nullptr));
-  return {layout, body, sparse, arena.take<double>(size * size), nullptr, nullptr};
+  double* first = arena.take<double>(size);
+  return {layout, body, sparse, first, arena.take<double>(size * size), nullptr, nullptr};
 }
 
 template <class Solver>
@@ -51,7 +58,15 @@ long run_in(const Layout& layout, void* workspace, RunArgs* args) {
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
   if (!args) return arena.used;
   for (int k = 0; k < count; ++k) past0[k] = past1[k] = past2[k] = zeros[k] = 0;
-  Newton<Solver> newton{solver, count, base, base_dz, {past0, past1, past2}, args->tolerance, args->iteration_limit, 0};
+  Newton<Solver> newton{solver,
+                        count,
+                        Solver::motion_count(layout),
+                        base,
+                        base_dz,
+                        {past0, past1, past2},
+                        args->tolerance,
+                        args->iteration_limit,
+                        0};
   Runner<Solver>{layout, *args, solver, newton, zeros, scratch}.run();
   return arena.used;
 }

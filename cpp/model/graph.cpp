@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 namespace catena {
 
@@ -80,6 +81,59 @@ std::vector<std::vector<int>> symbolic_fill(const std::vector<int>& order,
     if (!list.empty()) merged[list.front()].push_back(v);
   }
   return later;
+}
+
+double elimination_work(const std::vector<std::vector<int>>& later, const std::vector<int>& size) {
+  double work = 0;
+  for (std::size_t v = 0; v < later.size(); ++v) {
+    double others = 0;
+    for (int u : later[v]) others += size[u];
+    const double own = size[v];
+    work += own * own * own + 2 * own * own * others + own * others * others;
+  }
+  return work;
+}
+
+std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjacency, const std::vector<int>& size,
+                                      const std::vector<char>& is_body) {
+  const int count = static_cast<int>(adjacency.size());
+  std::vector<std::set<int>> near(count);
+  std::vector<int> bodies_left(count, 0);
+  for (int v = 0; v < count; ++v)
+    for (int u : adjacency[v]) {
+      near[v].insert(u);
+      if (!is_body[v]) ++bodies_left[v];
+    }
+
+  std::set<std::pair<int, int>> queue;  // (degree, node)
+  std::vector<int> degree(count, -1);   // as queued, -1 if not
+  std::vector<char> gone(count, 0);
+  const auto update = [&](int v) {
+    if (degree[v] >= 0) queue.erase({degree[v], v});
+    degree[v] = -1;
+    if (gone[v] || !(is_body[v] || bodies_left[v] == 0 || near[v].size() <= 1)) return;
+    degree[v] = 0;
+    for (int u : near[v]) degree[v] += size[u];
+    queue.insert({degree[v], v});
+  };
+  for (int v = 0; v < count; ++v) update(v);
+
+  std::vector<int> order;
+  while (!queue.empty()) {
+    const int v = queue.begin()->second;
+    gone[v] = 1;
+    order.push_back(v);
+    // what it touched now touches each other
+    for (int u : near[v]) {
+      near[u].erase(v);
+      if (is_body[v] && !is_body[u]) --bodies_left[u];
+      for (int w : near[v])
+        if (w != u) near[u].insert(w);
+    }
+    update(v);
+    for (int u : near[v]) update(u);
+  }
+  return order;
 }
 
 }  // namespace catena

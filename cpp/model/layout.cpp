@@ -23,6 +23,7 @@ void rotation_columns(const double* q, double* m) {
 Model::Model(const Spec& spec) {
   build_tree(spec);
   build_constraints(spec);
+  build_loops();
   build_ldu();
 
   layout_.joint_count = spec.joint_count;
@@ -31,6 +32,11 @@ Model::Model(const Spec& spec) {
   layout_.constraint = constraints_.data();
   layout_.joint_constraint = joint_constraint_.data();
   layout_.body_link = body_link_.data();
+  layout_.front = fronts_.data();
+  layout_.end = ends_.data();
+  layout_.loop = loops_.data();
+  layout_.column_row = column_row_.data();
+  layout_.column_map = column_map_.data();
   layout_.node = nodes_.data();
   layout_.neighbour = neighbours_.data();
   layout_.target = targets_.data();
@@ -94,7 +100,7 @@ void Model::build_constraints(const Spec& spec) {
   for (int i = 0; i < static_cast<int>(links_.size()); ++i)
     if (links_[i].joint >= 0) carried[links_[i].joint] = i;
 
-  int row = 0;
+  int row = 0, loop_row = 0;
   joint_constraint_.assign(spec.joint_count, -1);
   for (int j = 0; j < spec.joint_count; ++j) {
     ConstraintInfo c{};
@@ -107,6 +113,11 @@ void Model::build_constraints(const Spec& spec) {
     c.row = row;
     c.row_count = joint_row_count(spec.kind[j]);
     row += c.row_count;
+    c.loop_row = loop_row;
+    if (c.link < 0) {
+      loop_row += c.row_count;
+      loops_.push_back(static_cast<int>(constraints_.size()));
+    }
     std::copy_n(&spec.anchor_a[3 * j], 3, c.anchor_a);
     std::copy_n(&spec.anchor_b[3 * j], 3, c.anchor_b);
     rotation_columns(&spec.frame_a[4 * j], c.frame_a);
@@ -116,6 +127,70 @@ void Model::build_constraints(const Spec& spec) {
   }
   layout_.constraint_count = static_cast<int>(constraints_.size());
   layout_.row_count = row;
+  layout_.loop_count = static_cast<int>(loops_.size());
+  layout_.loop_row_count = loop_row;
+}
+
+void Model::build_loops() {
+  const int link_count = layout_.link_count, world = link_count;
+  const auto parent = [&](int i) { return links_[i].parent < 0 ? world : links_[i].parent; };
+
+  // every loop goes up from both ends until they meet; parents have smaller numbers, the world counts as -1
+  std::vector<std::vector<int>> passing(link_count + 1), closing(link_count + 1), attached(link_count + 1);
+  for (int l = 0; l < layout_.loop_count; ++l) {
+    const ConstraintInfo& c = constraints_[loops_[l]];
+    int a = c.a < 0 ? world : c.a, b = c.b < 0 ? world : c.b;
+    attached[a].push_back(l);
+    attached[b].push_back(l);
+    while (a != b) {
+      int& deeper = b == world || (a != world && a > b) ? a : b;
+      passing[deeper].push_back(l);
+      deeper = parent(deeper);
+    }
+    closing[a].push_back(l);
+  }
+
+  // columns: outgoing loops, then closing ones, each loop with all its rows
+  std::vector<std::map<int, int>> column(link_count + 1);
+  for (int i = 0; i <= link_count; ++i) {
+    FrontInfo front{};
+    front.first_column = static_cast<int>(column_row_.size());
+    std::sort(passing[i].begin(), passing[i].end());
+    for (const auto* list : {&passing[i], &closing[i]}) {
+      for (int l : *list) {
+        const ConstraintInfo& c = constraints_[loops_[l]];
+        column[i][l] = front.columns;
+        for (int k = 0; k < c.row_count; ++k) column_row_.push_back(c.loop_row + k);
+        front.columns += c.row_count;
+      }
+      if (list == &passing[i]) front.outgoing = front.columns;
+    }
+    front.stride = (front.columns + 7) / 8 * 8;
+    fronts_.push_back(front);
+  }
+  column_map_.assign(column_row_.size(), -1);
+  long size = 0;
+  for (int i = 0; i <= link_count; ++i) {
+    FrontInfo& front = fronts_[i];
+    const long closed = front.columns - front.outgoing;
+    front.offset = size;
+    size += (17L + 2 * front.columns) * front.stride + 7 * closed + 2 * closed * closed;
+    size = (size + 7) / 8 * 8;
+    layout_.largest_closing = std::max(layout_.largest_closing, static_cast<int>(closed));
+    front.first_end = static_cast<int>(ends_.size());
+    if (i == world) break;
+    for (int l : attached[i]) ends_.push_back({l, column[i].at(l), constraints_[loops_[l]].b == i});
+    front.end_count = static_cast<int>(ends_.size()) - front.first_end;
+    const FrontInfo& above = fronts_[parent(i)];
+    front.same_columns = front.outgoing > 0 && front.stride == above.stride;
+    for (int l : passing[i])
+      for (int k = 0; k < constraints_[loops_[l]].row_count; ++k) {
+        const int from = column[i].at(l) + k, to = column[parent(i)].at(l) + k;
+        column_map_[front.first_column + from] = to;
+        front.same_columns &= from == to;
+      }
+  }
+  layout_.front_size = size;
 }
 
 void Model::build_ldu() {
@@ -131,15 +206,44 @@ void Model::build_ldu() {
         adjacency[link_count + j].push_back(body);
       }
 
-  // leaf to root, a link and then the joint that carries it: no constraint before a body it acts on, and no fill
+  std::vector<int> size(node_count, 6);
+  std::vector<char> is_body(node_count, 1);
+  for (int j = 0; j < constraint_count; ++j) {
+    size[link_count + j] = constraints_[j].row_count;
+    is_body[link_count + j] = 0;
+  }
+  const auto size_of = [&](int v) { return size[v]; };
+
+  // leaf to root, a link and then the joint that carries it; loops just before the link where they close
+  std::vector<int> first_row(layout_.loop_row_count, -1);
+  for (int j : loops_) first_row[constraints_[j].loop_row] = j;
+  std::vector<std::vector<int>> closing(link_count + 1);
+  for (int i = 0; i <= link_count; ++i)
+    for (int c = fronts_[i].outgoing; c < fronts_[i].columns; ++c) {
+      const int j = first_row[column_row_[fronts_[i].first_column + c]];
+      if (j >= 0) closing[i].push_back(link_count + j);
+    }
   std::vector<int> order;
   for (int i = link_count - 1; i >= 0; --i) {
+    order.insert(order.end(), closing[i].begin(), closing[i].end());
     order.push_back(i);
     if (links_[i].joint >= 0) order.push_back(link_count + joint_constraint_[links_[i].joint]);
   }
+  order.insert(order.end(), closing[link_count].begin(), closing[link_count].end());
 
-  const auto later = symbolic_fill(order, adjacency);
-  const auto size_of = [&](int v) { return v < link_count ? 6 : constraints_[v - link_count].row_count; };
+  // with many crossing loops a fill-reducing order may do better
+  auto later = symbolic_fill(order, adjacency);
+  layout_.ldu_work = elimination_work(later, size);
+  if (layout_.loop_count > 0) {
+    std::vector<int> other = minimum_degree_order(adjacency, size, is_body);
+    auto other_later = symbolic_fill(other, adjacency);
+    const double work = elimination_work(other_later, size);
+    if (work < layout_.ldu_work) {
+      layout_.ldu_work = work;
+      order = std::move(other);
+      later = std::move(other_later);
+    }
+  }
   const auto unknown_of = [&](int v) {
     return v < link_count ? 6 * v : 6 * link_count + constraints_[v - link_count].row;
   };

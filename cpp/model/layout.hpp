@@ -32,11 +32,26 @@ struct LinkInfo {
 struct ConstraintInfo {
   int joint;  // the user's index
   JointKind kind;
-  int a, b;  // links, -1 is the world
-  int link;  // the link that hangs on it, -1 for a loop closure
+  int a, b;      // links, -1 is the world
+  int link;      // the link that hangs on it, -1 for a loop closure
+  int loop_row;  // for a loop closure: its first row among those of all loop closures
   int row, row_count;
   double anchor_a[3], anchor_b[3];
   double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
+};
+
+// The loops that pass through a link, as columns (solve/loop.hpp): first those that go on to the parent, then those
+// that close here, at the lowest common ancestor of their two ends. The front after the last link is the world's.
+struct FrontInfo {
+  int columns, outgoing, stride;  // stride: columns rounded up
+  long offset;                    // in the workspace
+  int first_column;               // in `column_row`, the loop row of every column, and `column_map`, its parent column
+  int first_end, end_count;       // loop closures attached to the link
+  bool same_columns;              // the parent has the same columns in the same order
+};
+struct LoopEnd {
+  int loop, column;
+  bool is_b;  // which side of the joint
 };
 
 // One node of the block LDU: a link (six unknowns) or a constraint (its rows). Blocks are stored as rows of eight
@@ -66,7 +81,17 @@ struct Layout {
   const int* body_link;         // (body) -> link
   double gravity[3];
 
+  // loops of the articulated solver
+  int loop_count, loop_row_count;  // rows of all loop closures
+  const int* loop;                 // (loop) -> constraint
+  long front_size;                 // numbers in all fronts
+  int largest_closing;             // most rows closed at one link
+  const FrontInfo* front;          // (link + 1)
+  const LoopEnd* end;
+  const int *column_row, *column_map;
+
   // block LDU; node of link i and of constraint j, then the elimination program
+  double ldu_work;  // multiplications of one factorisation
   int node_count, block_rows;
   const LduNode* node;
   const LduNeighbour* neighbour;
@@ -86,6 +111,7 @@ class Model {
  private:
   void build_tree(const Spec& spec);
   void build_constraints(const Spec& spec);
+  void build_loops();
   void build_ldu();
 
   Layout layout_{};
@@ -93,6 +119,10 @@ class Model {
   std::vector<ConstraintInfo> constraints_;
   std::vector<int> joint_constraint_;
   std::vector<int> body_link_;
+  std::vector<FrontInfo> fronts_;
+  std::vector<LoopEnd> ends_;
+  std::vector<int> loops_;
+  std::vector<int> column_row_, column_map_;
   std::vector<LduNode> nodes_;
   std::vector<LduNeighbour> neighbours_;
   std::vector<int> targets_;

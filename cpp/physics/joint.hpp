@@ -10,8 +10,7 @@
 // b, taken at p_b, are orthonormal: a multiplier is the reaction dotted with its row.
 #pragma once
 
-#include "base/quat.hpp"
-#include "model/layout.hpp"
+#include "physics/body.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -27,6 +26,15 @@ struct Wrench {
 };
 
 CATENA_INLINE Pose<double> world_pose() { return {{0, 0, 0}, diagonal(1.0)}; }
+
+CATENA_INLINE Pose<double> old_pose(const Body<double>* body, int i) {
+  return i < 0 ? world_pose() : Pose<double>{body[i].x, body[i].R};
+}
+CATENA_INLINE Pose<double> new_pose(const Body<double>* body, int i) {
+  if (i < 0) return world_pose();
+  const Body<double>& b = body[i];
+  return {b.x + b.d, {b.R.i + turn(b.w, b.R.i), b.R.j + turn(b.w, b.R.j), b.R.k + turn(b.w, b.R.k)}};
+}
 
 struct JointRows {
   double g[6];
@@ -61,6 +69,14 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
     rows.a[k] = {zero, -t};
     rows.at_point[k] = {zero, t};
   }
+}
+
+// What a unit of a row's multiplier moves the row itself on a free body: the scale against which a constraint can be
+// called stiff, in whatever units. Moments of inertia enter by their mean.
+CATENA_INLINE double compliance(const Body<double>* body, const LinkInfo* info, int i, const Wrench<double>& row) {
+  if (i < 0) return 0;
+  const Sym3<double>& J = body[i].J;
+  return norm2(row.f) / info[i].mass + 3 * norm2(row.t) / (J.xx + J.yy + J.zz);
 }
 
 }  // namespace catena::CATENA_ISA

@@ -27,6 +27,7 @@
 #include "base/quat.hpp"
 #include "physics/body.hpp"
 #include "physics/joint.hpp"
+#include "solve/loop.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -56,10 +57,20 @@ struct Articulated {
   const Layout& layout;
   Body<T>* body;
   Link<T>* link;
-  T* z;   // unknowns: joint motions of the step
+  // loops: rows at the old and new pose, gaps and proximal terms by loop row, columns of every link
+  JointRows *old_rows, *new_rows;
+  T *gap, *proximal_term, *front_space;
+  int* exchanged;
+  T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
 
-  static int unknown_count(const Layout& layout) { return layout.variable_count; }
+  static int motion_count(const Layout& layout) { return layout.variable_count; }
+  static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
+
+  Front<T> front(int i) const {
+    const FrontInfo& info = layout.front[i];
+    return {info, layout.column_row + info.first_column, front_space + info.offset, exchanged};
+  }
 
   // a new trajectory begins: joint displacements are read off the poses
   void enter() {
@@ -94,6 +105,13 @@ struct Articulated {
         l.rho = link[info.parent].c + arm;
         b.x = p.x + arm + l.c;
       }
+    }
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[k]);
+      for (int r = 0; r < c.row_count; ++r)
+        proximal_term[c.loop_row + r] = proximal * (compliance(body, layout.link, c.a, old_rows[k].a[r]) +
+                                                    compliance(body, layout.link, c.b, old_rows[k].b[r]));
     }
   }
 
@@ -154,6 +172,11 @@ struct Articulated {
 
   // each link's own matrix and wrench
   void equations() {
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), new_rows[k]);
+      for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
+    }
     for (int i = 0; i < layout.link_count; ++i) {
       const T m = T(layout.link[i].mass);
       const Body<T>& b = body[i];
@@ -170,18 +193,45 @@ struct Articulated {
       l.E.i.x += s;
       l.E.j.y += s;
       l.E.k.z += s;
+      if (layout.front[i].columns > 0) attach_loops(i);
+    }
+  }
+
+  // loops whose joint sits on the link: multipliers act on it, its motion moves their gap
+  void attach_loops(int i) {
+    const Front<T> columns = front(i);
+    Link<T>& l = link[i];
+    columns.clear(gap);
+    for (int e = 0; e < columns.info.end_count; ++e) {
+      const LoopEnd& end = layout.end[columns.info.first_end + e];
+      const ConstraintInfo& c = layout.constraint[layout.loop[end.loop]];
+      const T* lambda = z + layout.variable_count + c.loop_row;
+      for (int k = 0; k < c.row_count; ++k) {
+        const Wrench<T> n = end.is_b ? old_rows[end.loop].b[k] : old_rows[end.loop].a[k];
+        const Wrench<T> o = end.is_b ? new_rows[end.loop].b[k] : new_rows[end.loop].a[k];
+        const Vec3<T> t = n.t + cross(l.c, n.f), r = o.t + cross(l.c3, o.f);
+        const T column[12] = {-n.f.x, -n.f.y, -n.f.z, -t.x, -t.y, -t.z, o.f.x, o.f.y, o.f.z, r.x, r.y, r.z};
+        for (int row = 0; row < 12; ++row) columns.q(row)[end.column + k] += column[row];
+        l.f -= lambda[k] * n.f;
+        l.t -= lambda[k] * t;
+      }
     }
   }
 
   // leaf to root
   bool eliminate() {
     bool fine = true;
+    const Front<T> world = front(layout.link_count);
+    if (world.info.columns > 0) world.clear(gap);
     for (int i = layout.link_count - 1; i >= 0; --i) {
       const LinkInfo& info = layout.link[i];
       Link<T>& l = link[i];
       Mat3<T> A = l.A, B = l.B, C = l.C, E = l.E;
       Vec3<T> f = l.f, t = l.t;
       T pivot = T(1);
+      const Front<T> loops = front(i);
+      if (loops.info.columns > 0) fine &= loops.close(A, B, C, E, f, t, proximal_term);
+      const bool passes = loops.info.outgoing > 0;
       switch (info.kind) {
         case JointKind::revolute: {
           const Vec3<T> up = B * l.a3, ur = E * l.a3;
@@ -190,6 +240,7 @@ struct Articulated {
           l.row_P = inv * transposed_times(C, l.a);
           l.row_R = inv * transposed_times(E, l.a);
           l.first.x = inv * dot(l.a, t);
+          if (passes) loops.eliminate(3, l.a, l.a3, inv, up, ur, l.row_P, l.row_R, l.first.x);
           if (info.parent < 0) break;
           subtract_outer(A, up, l.row_P);
           subtract_outer(B, up, l.row_R);
@@ -206,6 +257,7 @@ struct Articulated {
           l.row_P = inv * transposed_times(A, l.a);
           l.row_R = inv * transposed_times(B, l.a);
           l.first.x = inv * dot(l.a, f);
+          if (passes) loops.eliminate(0, l.a, l.a3, inv, up, ur, l.row_P, l.row_R, l.first.x);
           if (info.parent < 0) break;
           subtract_outer(A, up, l.row_P);
           subtract_outer(B, up, l.row_R);
@@ -221,6 +273,7 @@ struct Articulated {
           const Mat3<T> inv = inverse(E, pivot);
           l.rows = inv * C;
           l.first = inv * t;
+          if (passes) loops.eliminate_turn(inv, B, l.rows, l.first);
           A = A - B * l.rows;
           f -= B * l.first;
           if (info.kind == JointKind::free) {
@@ -237,6 +290,11 @@ struct Articulated {
       }
       // pivots of a stable step are positive; NaN and a lost sign are a failure, not a number
       fine &= pivot > T(0);
+      if (passes) {
+        if (info.parent >= 0) loops.shift(l.rho, l.rho3);
+        loops.send(front(info.parent < 0 ? layout.link_count : info.parent),
+                   layout.column_map + loops.info.first_column);
+      }
       if (info.parent < 0) continue;
       Link<T>& p = link[info.parent];
       const Mat3<T> Br = B - times_skew(A, l.rho3), Er = E - times_skew(C, l.rho3);
@@ -247,16 +305,24 @@ struct Articulated {
       p.f += f;
       p.t += t + cross(l.rho, f);
     }
-    return fine;
+    Mat3<T> A, B, C, E;
+    Vec3<T> f, t;
+    A = B = C = E = diagonal(T(0));
+    f = t = {T(0), T(0), T(0)};
+    return fine && world.close(A, B, C, E, f, t, proximal_term);
   }
 
   // root to leaf
   void substitute() {
     const Vec3<T> zero = {T(0), T(0), T(0)};
+    T* lambda = dz + layout.variable_count;
+    front(layout.link_count).open(zero, zero, lambda);
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
       Body<T>& b = body[i];
       Link<T>& l = link[i];
+      const Front<T> loops = front(i);
+      const bool passes = loops.info.outgoing > 0;
       T* ds = dz + info.variable;
       Vec3<T> phi = zero, dP = zero;
       if (info.parent >= 0) {
@@ -265,14 +331,16 @@ struct Articulated {
       }
       switch (info.kind) {
         case JointKind::revolute: {
-          const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
+          T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
+          if (passes) y -= loops.pull(0, lambda);
           const T s = z[info.variable];
           ds[0] = T(0.5) * std::sqrt(T(1) - s * s) * y;
           phi += y * l.a3;
           break;
         }
         case JointKind::prismatic: {
-          const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
+          T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
+          if (passes) y -= loops.pull(0, lambda);
           ds[0] = y;
           dP += y * l.a3;
           break;
@@ -286,6 +354,7 @@ struct Articulated {
           [[fallthrough]];
         case JointKind::ball: {
           phi = -(l.first + l.rows * dP);
+          if (passes) phi -= Vec3<T>{loops.pull(0, lambda), loops.pull(1, lambda), loops.pull(2, lambda)};
           const Vec3<T> deta = turn_increment(b.w, phi);
           ds[0] = deta.x;
           ds[1] = deta.y;
@@ -297,6 +366,7 @@ struct Articulated {
       l.dP = dP;
       b.phi = phi;
       b.dx = dP + cross(phi, l.c3);
+      if (loops.info.columns > loops.info.outgoing) loops.open(dP, phi, lambda);
     }
   }
 
@@ -315,6 +385,20 @@ struct Articulated {
       l.f = T(layout.link[i].mass) * force_residual(body[i]);
       l.t = torque_residual(body[i]) + cross(l.c, l.f);
     }
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      for (int r = 0; r < c.row_count; ++r) {
+        const T lambda = z[layout.variable_count + c.loop_row + r];
+        out[c.row + r] = scale * lambda;
+        const auto push = [&](int i, const Wrench<T>& n) {
+          if (i < 0) return;
+          link[i].f -= lambda * n.f;
+          link[i].t -= lambda * (n.t + cross(link[i].c, n.f));
+        };
+        push(c.a, old_rows[k].a[r]);
+        push(c.b, old_rows[k].b[r]);
+      }
+    }
     for (int i = layout.link_count - 1; i >= 0; --i) {
       const LinkInfo& info = layout.link[i];
       const Link<T>& l = link[i];
@@ -325,9 +409,8 @@ struct Articulated {
       }
       if (info.joint < 0) continue;
       const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
-      const auto pose = [&](int k) { return k < 0 ? world_pose() : Pose<double>{body[k].x, body[k].R}; };
       JointRows rows;
-      joint_rows(joint, pose(joint.a), pose(joint.b), rows);
+      joint_rows(joint, old_pose(body, joint.a), old_pose(body, joint.b), rows);
       // on body b, at b's anchor
       const Vec3<T> shift = body[i].x - l.c - rows.point;
       const T sign = info.flipped ? -scale : scale;

@@ -12,9 +12,11 @@ struct Dense {
   const Layout& layout;
   Body<double>* body;
   Ldu sparse;
+  double* first;   // (size) the solution before refinement
   double* matrix;  // (size, size) by rows; also what the linearisation hands out
   double *z, *dz;
 
+  static int motion_count(const Layout& layout) { return Ldu::motion_count(layout); }
   static int unknown_count(const Layout& layout) { return Ldu::unknown_count(layout); }
 
   void enter() {}
@@ -83,6 +85,15 @@ struct Dense {
     assemble();
     if (!factor()) return false;
     solve();
+    if (layout.loop_count > 0) {
+      const int size = unknown_count(layout);
+      for (int k = 0; k < size; ++k) {
+        first[k] = dz[k];
+        dz[k] = k < 6 * layout.link_count ? 0 : -sparse.proximal_term[k - 6 * layout.link_count] * dz[k];
+      }
+      solve();
+      for (int k = 0; k < size; ++k) dz[k] += first[k];
+    }
     sparse.read_increment();
     return true;
   }

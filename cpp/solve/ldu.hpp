@@ -13,6 +13,7 @@
 
 #include "physics/body.hpp"
 #include "physics/joint.hpp"
+#include "solve/loop.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -80,28 +81,28 @@ CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int row
 struct Ldu {
   const Layout& layout;
   Body<double>* body;
-  JointRows* old_rows;  // (constraint) at the node
+  JointRows* old_rows;    // (constraint) at the node
+  double* proximal_term;  // (row), zero without loops
   Row* block;
   Row* vector;  // (node) residual, then increment
   double* z;    // unknowns: displacement and eta of every link, multipliers times dt^2
   double* dz;
 
+  static int motion_count(const Layout& layout) { return 6 * layout.link_count; }
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
 
   void enter() {}
-
-  Pose<double> old_pose(int i) const { return i < 0 ? world_pose() : Pose<double>{body[i].x, body[i].R}; }
-  Pose<double> new_pose(int i) const {
-    if (i < 0) return world_pose();
-    const Body<double>& b = body[i];
-    return {b.x + b.d, {b.R.i + turn(b.w, b.R.i), b.R.j + turn(b.w, b.R.j), b.R.k + turn(b.w, b.R.k)}};
-  }
 
   void place() {
     for (int i = 0; i < layout.link_count; ++i) place_body(body[i], layout.link[i]);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      joint_rows(c, old_pose(c.a), old_pose(c.b), old_rows[j]);
+      joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[j]);
+      for (int k = 0; k < c.row_count; ++k)
+        proximal_term[c.row + k] = layout.loop_count == 0
+                                       ? 0
+                                       : proximal * (compliance(body, layout.link, c.a, old_rows[j].a[k]) +
+                                                     compliance(body, layout.link, c.b, old_rows[j].b[k]));
     }
   }
 
@@ -140,7 +141,7 @@ struct Ldu {
       const LduSlot& slot = layout.slot[j];
       const double* lambda = z + 6 * layout.link_count + c.row;
       JointRows rows;
-      joint_rows(c, new_pose(c.a), new_pose(c.b), rows);
+      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), rows);
       const auto side = [&](int link, const Wrench<double>* before, const Wrench<double>* after, int upper, int lower) {
         if (link < 0) return;
         Row& r = vector[layout.link_node[link]];
@@ -158,7 +159,11 @@ struct Ldu {
       side(c.a, old_rows[j].a, rows.a, slot.upper_a, slot.lower_a);
       side(c.b, old_rows[j].b, rows.b, slot.upper_b, slot.lower_b);
       Row g{};
-      for (int k = 0; k < c.row_count; ++k) g[k] = rows.g[k];
+      Row* D = block + layout.node[slot.node].diagonal;
+      for (int k = 0; k < c.row_count; ++k) {
+        g[k] = rows.g[k];
+        D[k][k] = proximal_term[c.row + k];
+      }
       vector[slot.node] = g;
     }
   }
@@ -216,12 +221,37 @@ struct Ldu {
     assemble();
     if (!factor()) return false;
     solve();
-    for (int k = 0; k < layout.node_count; ++k) {
-      const LduNode& node = layout.node[k];
-      for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = -vector[k][e];
+    gather();
+    if (layout.loop_count > 0) {
+      refine_right_hand_side(vector);
+      solve();
+      gather(1);
     }
     read_increment();
     return true;
+  }
+
+  // dz = keep dz - vector
+  void gather(double keep = 0) {
+    for (int k = 0; k < layout.node_count; ++k) {
+      const LduNode& node = layout.node[k];
+      for (int e = 0; e < node.size; ++e) {
+        double& x = dz[node.unknown + e];
+        x = (keep != 0 ? x : 0) - vector[k][e];
+      }
+    }
+  }
+
+  // the system solved differs from the true one by the proximal term alone, so that is what is left of the residual
+  void refine_right_hand_side(Row* out) const {
+    for (int k = 0; k < layout.node_count; ++k) {
+      const LduNode& node = layout.node[k];
+      Row r{};
+      if (!node.is_body)
+        for (int e = 0; e < node.size; ++e)
+          r[e] = -proximal_term[node.unknown - 6 * layout.link_count + e] * dz[node.unknown + e];
+      out[k] = r;
+    }
   }
 
   // pose increments from dz, whose rotational part turns into the increment of eta

@@ -20,6 +20,7 @@ template <class Solver>
 struct Newton {
   Solver& solver;
   int count;     // unknowns
+  int motions;   // of them, first; the rest are multipliers, which start from zero: the step is linear in them
   double* base;  // iterate and increment before the last move
   double* base_dz;
   double* past[3];  // earlier solutions, newest first; the newest of all is solver.z
@@ -50,19 +51,20 @@ struct Newton {
   // fill solver.z with the guess and remember what it was made of
   void guess(double dt) {
     double* z = solver.z;
+    for (int k = motions; k < count; ++k) z[k] = 0;
     if (past_count == 0) {
-      for (int k = 0; k < count; ++k) z[k] = 0;
+      for (int k = 0; k < motions; ++k) z[k] = 0;
     } else if (dt != past_dt) {
       // another step length: same velocities
       const double ratio = dt / past_dt;
-      for (int k = 0; k < count; ++k) past[0][k] = z[k], z[k] *= ratio;
+      for (int k = 0; k < motions; ++k) past[0][k] = z[k], z[k] *= ratio;
       past_count = 1;
     } else {
       static constexpr double weights[4][4] = {{1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
       const double* w = weights[past_count - 1];
       const double w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
       double *p0 = past[0], *p1 = past[1], *p2 = past[2];
-      for (int k = 0; k < count; ++k) {
+      for (int k = 0; k < motions; ++k) {
         const double now = z[k], a = p0[k], b = p1[k], c = p2[k];
         z[k] = w0 * now + w1 * a + w2 * b + w3 * c;
         p2[k] = b;
@@ -74,8 +76,9 @@ struct Newton {
 
   // after a failure: the last solution alone, as it was
   void forget() {
+    for (int k = motions; k < count; ++k) solver.z[k] = 0;
     if (past_count == 0) return;
-    for (int k = 0; k < count; ++k) solver.z[k] = past[0][k];
+    for (int k = 0; k < motions; ++k) solver.z[k] = past[0][k];
     past_count = 1;
   }
 

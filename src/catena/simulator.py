@@ -120,9 +120,6 @@ class Simulator:
         self.rescue = bool(rescue)
         self.max_iterations = _count(max_iterations, "max_iterations")
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
-        loops = mechanism.spanning_tree().loops
-        if loops:
-            raise ValueError(f"{loops[0].label} closes a loop, which is not supported")
         self.solver = "articulated" if solver == "auto" else solver
         self._core = _core.Core(**_spec(mechanism), kernel=kernel or _default_kernel())
 

@@ -1,0 +1,248 @@
+// Loops in the articulated solver: the columns and rows that a loop adds to every link on its cycle.
+//
+// A joint that closes a loop keeps its multipliers as unknowns. On the way from its two bodies up to their lowest
+// common ancestor each link carries, for every row of every loop that passes through it,
+//
+//     a column of q: the wrench that a unit of the multiplier asks of the link (old pose, at the joint point),
+//     a row of p: what a motion of the link does to the loop's gap (new pose),
+//     s and g: what joints eliminated so far have made of the loop's own rows,
+//
+// so that the link's equations read  M delta + q lambda = -wrench,  p delta + s lambda = -g. Joints are eliminated from
+// all of it, children's columns are added to their parent's, and where the two ends of a loop meet its multipliers are
+// eliminated too. Loops are local: a chain of k four-bars costs O(k).
+//
+// Redundant rows (a planar loop in space) make s singular. A small e is added to its diagonal, in the matrix only, and
+// one refinement takes its effect back: with t = (s + e)^-1 the inverse used is t + t e t. Since the residual is exact,
+// the solution is not touched, multipliers of redundant rows stay near the smallest possible, and e may be anything
+// between rounding and truth; it scales with what a free body would yield, row by row, so units do not matter.
+#pragma once
+
+#include "base/small.hpp"
+#include "model/layout.hpp"
+
+namespace catena::CATENA_ISA {
+
+constexpr double proximal = 1e-9;
+constexpr int column_block = 8;
+
+// y += a x, over whole blocks so that the compiler sees a fixed length
+template <class T>
+CATENA_INLINE void axpy(T* y, T a, const T* x, int stride) {
+  for (int w = 0; w < stride; w += column_block)
+    for (int c = 0; c < column_block; ++c) y[w + c] += a * x[w + c];
+}
+template <class T>
+CATENA_INLINE void combine(T* y, T a0, const T* x0, T a1, const T* x1, T a2, const T* x2, int stride) {
+  for (int w = 0; w < stride; w += column_block)
+    for (int c = 0; c < column_block; ++c) y[w + c] = a0 * x0[w + c] + a1 * x1[w + c] + a2 * x2[w + c];
+}
+
+// inverse in place, by Gauss-Jordan with row exchange; false where it is singular
+template <class T>
+bool invert_dense(T* m, int size, int stride, int* exchanged) {
+  for (int p = 0; p < size; ++p) {
+    int best = p;
+    for (int r = p + 1; r < size; ++r)
+      if (std::fabs(m[r * stride + p]) > std::fabs(m[best * stride + p])) best = r;
+    exchanged[p] = best;
+    if (!(std::fabs(m[best * stride + p]) > 0)) return false;
+    if (best != p)
+      for (int c = 0; c < size; ++c) {
+        const T t = m[p * stride + c];
+        m[p * stride + c] = m[best * stride + c];
+        m[best * stride + c] = t;
+      }
+    const T s = T(1) / m[p * stride + p];
+    m[p * stride + p] = T(1);
+    for (int c = 0; c < size; ++c) m[p * stride + c] *= s;
+    for (int r = 0; r < size; ++r) {
+      if (r == p) continue;
+      const T f = m[r * stride + p];
+      m[r * stride + p] = T(0);
+      for (int c = 0; c < size; ++c) m[r * stride + c] -= f * m[p * stride + c];
+    }
+  }
+  for (int p = size - 1; p >= 0; --p)
+    for (int r = 0; r < size && exchanged[p] != p; ++r) {
+      const T t = m[r * stride + p];
+      m[r * stride + p] = m[r * stride + exchanged[p]];
+      m[r * stride + exchanged[p]] = t;
+    }
+  return true;
+}
+
+template <class T>
+struct Front {
+  const FrontInfo& info;
+  const int* rows;  // (column) loop row
+  T* space;         // of this front
+  int* exchanged;
+
+  // arrays of `stride` columns, the padding always zero
+  int stride() const { return info.stride; }
+  T* q(int r) const { return space + r * info.stride; }
+  T* p(int r) const { return space + (6 + r) * info.stride; }
+  T* g() const { return space + 12 * info.stride; }
+  T* gain(int r) const { return space + (13 + r) * info.stride; }
+  T* s(int k) const { return space + (16 + k) * info.stride; }
+  // closing rows: s^-1 times (s to the outgoing columns | p | g), and s^-1 itself
+  int closing() const { return info.columns - info.outgoing; }
+  T* solved(int k) const { return space + (16 + info.columns + k) * info.stride; }
+  T* solved_p(int k) const { return closed() + 7 * k; }
+  T* inverse() const { return closed() + 7 * closing(); }
+  T* scratch() const { return inverse() + closing() * closing(); }
+  T* closed() const { return space + (16 + 2 * info.columns - info.outgoing) * info.stride; }
+
+  // empty but for the gaps of the loops that close here
+  void clear(const T* gap) const {
+    for (int c = 0; c < (16 + info.columns) * info.stride; ++c) space[c] = T(0);
+    for (int c = info.outgoing; c < info.columns; ++c) g()[c] = gap[rows[c]];
+  }
+
+  // the loops that close here; `e` is the proximal term of every loop row
+  bool close(Mat3<T>& A, Mat3<T>& B, Mat3<T>& C, Mat3<T>& E, Vec3<T>& f, Vec3<T>& t, const T* e) const {
+    const int n = closing(), o = info.outgoing;
+    if (n == 0) return true;
+    if (!invert_closing(e)) return false;
+    const T* inv = inverse();
+    for (int k = 0; k < n; ++k) {
+      T* row = solved(k);
+      for (int c = 0; c < info.stride; ++c) row[c] = T(0);
+      for (int r = 0; r < 7; ++r) solved_p(k)[r] = T(0);
+      for (int j = 0; j < n; ++j) {
+        const T x = inv[k * n + j];
+        for (int c = 0; c < o; ++c) row[c] += x * s(o + j)[c];
+        for (int r = 0; r < 6; ++r) solved_p(k)[r] += x * p(r)[o + j];
+        solved_p(k)[6] += x * g()[o + j];
+      }
+    }
+    for (int k = 0; k < n; ++k) {
+      const T* x = solved_p(k);
+      const Vec3<T> qf = {q(0)[o + k], q(1)[o + k], q(2)[o + k]}, qt = {q(3)[o + k], q(4)[o + k], q(5)[o + k]};
+      const Vec3<T> xp = {x[0], x[1], x[2]}, xr = {x[3], x[4], x[5]};
+      subtract_outer(A, qf, xp);
+      subtract_outer(B, qf, xr);
+      subtract_outer(C, qt, xp);
+      subtract_outer(E, qt, xr);
+      f -= x[6] * qf;
+      t -= x[6] * qt;
+      for (int r = 0; r < 6; ++r) {
+        const T w = q(r)[o + k];
+        for (int c = 0; c < o; ++c) q(r)[c] -= w * solved(k)[c];
+      }
+      for (int c = 0; c < o; ++c) {
+        const T w = s(c)[o + k];
+        for (int r = 0; r < 6; ++r) p(r)[c] -= w * x[r];
+        for (int d = 0; d < o; ++d) s(c)[d] -= w * solved(k)[d];
+        g()[c] -= w * x[6];
+      }
+    }
+    // only outgoing columns go on
+    for (int c = o; c < info.columns; ++c) {
+      for (int r = 0; r < 6; ++r) q(r)[c] = p(r)[c] = T(0);
+      for (int k = 0; k < o; ++k) s(k)[c] = T(0);
+      g()[c] = T(0);
+    }
+    return true;
+  }
+
+  // inverse of the closing block, its proximal term taken back once
+  bool invert_closing(const T* e) const {
+    const int n = closing(), o = info.outgoing;
+    const int* rows = this->rows + o;
+    T *inv = inverse(), *copy = scratch();
+    for (int k = 0; k < n; ++k)
+      for (int j = 0; j < n; ++j) inv[k * n + j] = s(o + k)[o + j] + (k == j ? e[rows[k]] : T(0));
+    if (!invert_dense(inv, n, n, exchanged)) return false;
+    for (int c = 0; c < n * n; ++c) copy[c] = inv[c];
+    for (int k = 0; k < n; ++k)
+      for (int j = 0; j < n; ++j) {
+        const T x = copy[k * n + j] * e[rows[j]];
+        for (int c = 0; c < n; ++c) inv[k * n + c] += x * copy[j * n + c];
+      }
+    return true;
+  }
+
+  // multipliers of the loops that end here, once the link's motion and the outgoing ones are known
+  void open(Vec3<T> dP, Vec3<T> phi, T* lambda) const {
+    for (int k = 0; k < closing(); ++k) {
+      const T* x = solved_p(k);
+      T sum = x[6] + x[0] * dP.x + x[1] * dP.y + x[2] * dP.z + x[3] * phi.x + x[4] * phi.y + x[5] * phi.z;
+      for (int c = 0; c < info.outgoing; ++c) sum += solved(k)[c] * lambda[rows[c]];
+      lambda[rows[info.outgoing + k]] = -sum;
+    }
+  }
+
+  // what the outgoing multipliers add to a joint's motion
+  T pull(int r, const T* lambda) const {
+    T sum = T(0);
+    for (int c = 0; c < info.outgoing; ++c) sum += gain(r)[c] * lambda[rows[c]];
+    return sum;
+  }
+
+  // a joint with one freedom: u = M s', row = s^T M / pivot, first = s.wrench / pivot; base 0 slides, 3 turns
+  void eliminate(int base, Vec3<T> old_axis, Vec3<T> new_axis, T inv, Vec3<T> up, Vec3<T> ur, Vec3<T> row_P,
+                 Vec3<T> row_R, T first) const {
+    const int n = info.stride;
+    T *k = gain(0), *m = gain(1);
+    combine(k, inv * old_axis.x, q(base), inv * old_axis.y, q(base + 1), inv * old_axis.z, q(base + 2), n);
+    combine(m, new_axis.x, p(base), new_axis.y, p(base + 1), new_axis.z, p(base + 2), n);
+    const T u[6] = {up.x, up.y, up.z, ur.x, ur.y, ur.z};
+    const T row[6] = {row_P.x, row_P.y, row_P.z, row_R.x, row_R.y, row_R.z};
+    for (int r = 0; r < 6; ++r) {
+      axpy(q(r), -u[r], k, n);
+      axpy(p(r), -row[r], m, n);
+    }
+    for (int c = 0; c < info.outgoing; ++c) axpy(s(c), -m[c], k, n);
+    axpy(g(), -first, m, n);
+  }
+
+  // a link that turns freely: gain = E^-1 q_torque
+  void eliminate_turn(const Mat3<T>& inv, const Mat3<T>& B, const Mat3<T>& rows, Vec3<T> first) const {
+    const int n = info.stride;
+    combine(gain(0), inv.i.x, q(3), inv.j.x, q(4), inv.k.x, q(5), n);
+    combine(gain(1), inv.i.y, q(3), inv.j.y, q(4), inv.k.y, q(5), n);
+    combine(gain(2), inv.i.z, q(3), inv.j.z, q(4), inv.k.z, q(5), n);
+    const T b[3][3] = {{B.i.x, B.j.x, B.k.x}, {B.i.y, B.j.y, B.k.y}, {B.i.z, B.j.z, B.k.z}};
+    const T w[3][3] = {{rows.i.x, rows.i.y, rows.i.z}, {rows.j.x, rows.j.y, rows.j.z}, {rows.k.x, rows.k.y, rows.k.z}};
+    const T y[3] = {first.x, first.y, first.z};
+    for (int r = 0; r < 3; ++r)
+      for (int k = 0; k < 3; ++k) {
+        axpy(q(r), -b[r][k], gain(k), n);
+        axpy(p(r), -w[r][k], p(3 + k), n);
+      }
+    for (int c = 0; c < info.outgoing; ++c)
+      for (int k = 0; k < 3; ++k) axpy(s(c), -p(3 + k)[c], gain(k), n);
+    for (int k = 0; k < 3; ++k) axpy(g(), -y[k], p(3 + k), n);
+    for (int k = 3; k < 6; ++k)
+      for (int c = 0; c < n; ++c) q(k)[c] = p(k)[c] = T(0);
+  }
+
+  // from the own joint point to the parent's
+  void shift(Vec3<T> rho, Vec3<T> rho3) const {
+    const int n = info.stride;
+    axpy(q(3), rho.y, q(2), n), axpy(q(3), -rho.z, q(1), n);
+    axpy(q(4), rho.z, q(0), n), axpy(q(4), -rho.x, q(2), n);
+    axpy(q(5), rho.x, q(1), n), axpy(q(5), -rho.y, q(0), n);
+    axpy(p(3), rho3.y, p(2), n), axpy(p(3), -rho3.z, p(1), n);
+    axpy(p(4), rho3.z, p(0), n), axpy(p(4), -rho3.x, p(2), n);
+    axpy(p(5), rho3.x, p(1), n), axpy(p(5), -rho3.y, p(0), n);
+  }
+
+  // add to the parent's front (or the world's, which has no q and p to fill)
+  void send(const Front& to, const int* map) const {
+    if (info.same_columns) {
+      for (int r = 0; r < 12; ++r) axpy(to.q(r), T(1), q(r), info.stride);
+      for (int c = 0; c < info.outgoing; ++c) axpy(to.s(c), T(1), s(c), info.stride);
+      axpy(to.g(), T(1), g(), info.stride);
+      return;
+    }
+    for (int c = 0; c < info.outgoing; ++c) {
+      for (int r = 0; r < 12; ++r) to.q(r)[map[c]] += q(r)[c];
+      for (int d = 0; d < info.outgoing; ++d) to.s(map[c])[map[d]] += s(c)[d];
+      to.g()[map[c]] += g()[c];
+    }
+  }
+};
+
+}  // namespace catena::CATENA_ISA
