@@ -1,6 +1,7 @@
 // The templates, compiled once per instruction set; CATENA_ISA names the set and the namespace.
 #include "kernel.hpp"
 
+#include "simulate/assemble.hpp"
 #include "simulate/run.hpp"
 #include "solve/articulated.hpp"
 #include "solve/dense.hpp"
@@ -109,9 +110,21 @@ void linearise(const Layout& layout, void* workspace, const LinearisationArgs& a
   for (long k = 0; k < count * count; ++k) args.matrix[k] = dense.matrix[k];
 }
 
+// in a workspace for the LDU solver
+void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
+  Arena arena{static_cast<char*>(workspace)};
+  Body<double>* body = arena.take<Body<double>>(layout.link_count);
+  Ldu solver = make(layout, arena, body, static_cast<Ldu*>(nullptr));
+  const long count = Ldu::unknown_count(layout);
+  solver.z = arena.take<double>(count);
+  solver.dz = arena.take<double>(count);
+  for (long k = 0; k < count; ++k) solver.z[k] = 0;
+  Assembler{layout, args, solver}.run();
+}
+
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run, linearise};
+const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run, linearise, assemble};
 
 }  // namespace catena::CATENA_ISA

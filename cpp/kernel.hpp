@@ -69,11 +69,19 @@ struct LinearisationArgs {
   double *residual = nullptr, *matrix = nullptr;
 };
 
+// A rough pose in, a closed one out, in place; velocities (if given) become those the joints allow
+struct AssembleArgs {
+  int iteration_limit = 0;
+  double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
+  int iterations = 0;
+};
+
 struct Kernel {
   const char* name;
   long (*workspace_size)(const Layout&, SolverKind);  // bytes, 64-byte aligned
   void (*run)(const Layout&, void* workspace, RunArgs&);
   void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
+  void (*assemble)(const Layout&, void* workspace, AssembleArgs&);
 };
 
 }  // namespace catena

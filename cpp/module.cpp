@@ -188,6 +188,21 @@ class Core {
     kernel_->linearise(model_.layout(), space.get(), args);
   }
 
+  int assemble(int iteration_limit, Doubles position, Doubles orientation, Doubles velocity,
+               Doubles angular_velocity) const {
+    AssembleArgs args{iteration_limit, position.data(),         orientation.data(),
+                      velocity.data(), angular_velocity.data(), 0};
+    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::ldu);
+    {
+      nb::gil_scoped_release release;
+      kernel_->assemble(model_.layout(), space.get(), args);
+    }
+    return args.iterations;
+  }
+
+  // estimated work of one Newton iteration, in multiplications as fast as the articulated solver's own
+  double articulated_work() const { return model_.layout().articulated_work; }
+  double ldu_work() const { return model_.layout().ldu_work; }
   std::string kernel() const { return kernel_->name; }
   int row_count() const { return model_.layout().row_count; }
   int unknown_count() const { return 6 * model_.layout().link_count + model_.layout().row_count; }
@@ -297,7 +312,11 @@ NB_MODULE(_core, m) {
            "poll"_a.none())
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a)
+      .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
+           "angular_velocity"_a)
       .def_prop_ro("kernel", &Core::kernel)
+      .def_prop_ro("articulated_work", &Core::articulated_work)
+      .def_prop_ro("ldu_work", &Core::ldu_work)
       .def_prop_ro("row_count", &Core::row_count)
       .def_prop_ro("unknown_count", &Core::unknown_count)
       .def_prop_ro("link_bodies", &Core::link_bodies)

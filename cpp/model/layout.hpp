@@ -82,6 +82,7 @@ struct Layout {
   double gravity[3];
 
   // loops of the articulated solver
+  double articulated_work;         // multiplications of one iteration
   int loop_count, loop_row_count;  // rows of all loop closures
   const int* loop;                 // (loop) -> constraint
   long front_size;                 // numbers in all fronts

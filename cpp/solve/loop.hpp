@@ -22,7 +22,7 @@
 
 namespace catena::CATENA_ISA {
 
-constexpr double proximal = 1e-9;
+constexpr double proximal = 1e-8;
 constexpr int column_block = 8;
 
 // y += a x, over whole blocks so that the compiler sees a fixed length

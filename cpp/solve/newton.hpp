@@ -11,6 +11,7 @@
 #pragma once
 
 #include "physics/body.hpp"
+#include "solve/loop.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -31,6 +32,7 @@ struct Newton {
   int past_count = 0;    // usable solutions, solver.z included
   double past_dt = 0;    // their step
   double kappa = 1e300;  // largest |next| / |this|^2 seen lately
+  double calm = 0;       // first increment of the last step that took a second one
   int unchecked = 0;     // steps accepted in a row without a second increment
   int iterations = 0;    // of the last solve
   double size = 0;       // last increment
@@ -93,7 +95,9 @@ struct Newton {
 
   // from the guess in solver.z to the solution in solver.z
   Outcome iterate(double dt) {
-    const double floor = 256 * 2.2e-16 * extent / dt;
+    // rounding of the poses, and what near-singular loops make of the rounding in their gaps: y = sqrt(gap / proximal)
+    const double amplified = solver.layout.loop_count > 0 ? 4 / std::sqrt(proximal) : 256;
+    const double floor = amplified * 2.2e-16 * extent / dt;
     double alpha = 1, last = 1e300;
     iterations = 0;
     if (!solver.evaluate()) return Outcome::too_far;
@@ -114,7 +118,7 @@ struct Newton {
         continue;
       }
 
-      if (last < 1e300 && alpha == 1) {
+      if (last < 1e300 && alpha == 1 && size > floor) {
         const double seen = size / (last * last);
         kappa = kappa == 1e300 || seen > 0.5 * kappa ? seen : 0.5 * kappa;
       }
@@ -125,8 +129,12 @@ struct Newton {
       if (!move(alpha)) return Outcome::too_far;
       if (alpha < full) continue;
       if (size < tolerance) return accept(0);
-      if (safety * kappa * size * size < tolerance && (iterations > 1 || unchecked < check_every))
-        return accept(iterations > 1 ? 0 : unchecked + 1);
+      if (safety * kappa * size * size < tolerance) {
+        if (iterations > 1) return accept(0);
+        // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
+        if (unchecked < check_every && size <= 2 * calm) return accept(unchecked + 1);
+        calm = size;
+      }
     }
     return Outcome::diverged;
   }

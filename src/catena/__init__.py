@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from . import scenes as scenes
+from .assembly import AssemblyError as AssemblyError
 from .forces import Load as Load
 from .inertia import Inertia as Inertia
 from .inertia import Shape as Shape
@@ -19,6 +20,7 @@ from .joints import Prismatic as Prismatic
 from .joints import Revolute as Revolute
 from .mechanism import Body as Body
 from .mechanism import Mechanism as Mechanism
+from .report import Report as Report
 from .simulator import SimulationError as SimulationError
 from .simulator import Simulator as Simulator
 from .simulator import Status as Status

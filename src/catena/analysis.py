@@ -15,6 +15,7 @@ from ._rotation import Array, conjugate, cross, multiply, rotate, to_matrix
 
 if TYPE_CHECKING:
     from .joints import BodyLike, Joint
+    from .state import State
     from .trajectory import Trajectory
 
 # name -> axes of the point rows, pairs of axes of the angle rows
@@ -105,10 +106,31 @@ def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
     return force, torque
 
 
+def joint_axes(state: State, joint: Joint) -> tuple[Array, Array, Array]:
+    """A joint's rows at one instant: b's joint point (3,), unit forces (k, 3) there and unit torques (k, 3) on b."""
+    points, angles = _FORMS[joint.code]
+    _, axes_a, axes_b = _geometry(still(state), joint)
+    point = joint.anchor_b if joint.b.is_world else state.body(joint.b.name).point(joint.anchor_b)
+    forces = np.reshape([axes_a[0, :, i] for i in points], (-1, 3))
+    torques = np.reshape([cross(axes_b[0, :, j], axes_a[0, :, i]) for i, j in angles], (-1, 3))
+    return point, forces, torques
+
+
 def row_count(joint: Joint) -> int:
     """Number of multipliers of a joint."""
     points, angles = _FORMS[joint.code]
     return len(points) + len(angles)
+
+
+def still(state: State) -> Trajectory:
+    """A trajectory of one node."""
+    from .simulator import Status
+    from .trajectory import Trajectory
+
+    none = np.zeros(0, dtype=np.int32)
+    arrays = (state.position[None], state.orientation[None], state.velocity[None], state.angular_velocity[None])
+    time, rows = np.array([state.time]), np.zeros((1, 0))
+    return Trajectory(state.mechanism, 0.0, time, *arrays, rows, iterations=none, pieces=none, status=Status())
 
 
 def _per_joint(run: Trajectory, which: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from .state import State
 
 if TYPE_CHECKING:
     from .joints import BodyLike, BodyOrName
+    from .report import Report
 
 # a joint closer than this (m, rad) in the described pose counts as closed
 _CLOSED = 1e-12
@@ -202,9 +203,13 @@ class Mechanism:
     # ---- looking
 
     def spanning_tree(self) -> SpanningTree:
-        """Breadth-first spanning forest: from the world, then from the first body of each floating part."""
+        """Breadth-first spanning forest: from the world, then from the first body of each floating part.
+
+        Free joints hold nothing and are left out.
+        """
         joints_at: dict[str, list[Joint]] = {name: [] for name in (self.world.name, *self._bodies)}
-        for joint in self._joints.values():
+        holding = {name: joint for name, joint in self._joints.items() if joint.dof < 6}
+        for joint in holding.values():
             joints_at[joint.a.name].append(joint)
             joints_at[joint.b.name].append(joint)
 
@@ -228,7 +233,7 @@ class Mechanism:
                     used.add(joint.name)
                     tree.branches.append(Branch(joint, parent, child))
                     queue.append(child)
-        tree.loops.extend(joint for name, joint in self._joints.items() if name not in used)
+        tree.loops.extend(joint for name, joint in holding.items() if name not in used)
         return tree
 
     def state(self) -> State:
@@ -260,6 +265,33 @@ class Mechanism:
             np.reshape([body.velocity for body in bodies.values()], (count, 3)),
             np.reshape([body.angular_velocity for body in bodies.values()], (count, 3)),
         )
+
+    def assemble(
+        self,
+        guess: State | None = None,
+        *,
+        fixed: Iterable[str] = (),
+        drive: Mapping[str, ArrayLike] | None = None,
+    ) -> State:
+        """Bring a rough pose onto all joints, with the least motion, and return the closed state.
+
+        Arguments:
+            guess: where to start; default the described pose. The result stays on its branch.
+            fixed: names of joints that keep the coordinates they have in the guess.
+            drive: joint name to coordinates to reach; the other joints follow on the way.
+
+        Velocities become those nearest to the guess that the joints allow. A mechanism that cannot be closed is an
+        AssemblyError that names the joints and what is left open; each joint's gap is `state.joint(name).gap`.
+        """
+        from .assembly import assemble
+
+        return assemble(self, self.state() if guess is None else guess, fixed, drive)
+
+    def report(self, state: State | None = None) -> Report:
+        """Counts, degrees of freedom, rank, redundant joints, loops and estimated work, at the assembled pose."""
+        from .report import report
+
+        return report(self, self.assemble() if state is None else state)
 
     def copy(self) -> Mechanism:
         """Return an independent copy, bodies and joints included."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -12,17 +11,20 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from . import _core, analysis
+from ._handover import build_core, default_kernel
 from ._rotation import Array
+from .assembly import CLOSED, AssemblyError, describe, extent
 from .forces import Forces, load_table, wrenches
 from .mechanism import Mechanism
+from .report import choose_solver
 from .state import State
 from .trajectory import Trajectory
 
 Control: TypeAlias = Callable[[float, State], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
-# a state whose joints are further open than this (m, rad) is refused
-CLOSED = 1e-9
+# a state whose joints are further open than this (parts of the mechanism's size, rad) is not assembled but refused
+_NEARLY_CLOSED = 1e-5
 
 # a step may be halved this often before the rescue gives up
 _RESCUE_DEPTH = 12
@@ -65,11 +67,7 @@ def info() -> dict[str, Any]:
     """What this installation runs on: version, kernels this machine can run, the one used by default."""
     from . import __version__
 
-    return {"version": __version__, "kernels": _core.kernels(), "kernel": _default_kernel()}
-
-
-def _default_kernel() -> str:
-    return os.environ.get("CATENA_KERNEL") or _core.kernels()[-1]
+    return {"version": __version__, "kernels": _core.kernels(), "kernel": default_kernel()}
 
 
 class Simulator:
@@ -120,8 +118,9 @@ class Simulator:
         self.rescue = bool(rescue)
         self.max_iterations = _count(max_iterations, "max_iterations")
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
-        self.solver = "articulated" if solver == "auto" else solver
-        self._core = _core.Core(**_spec(mechanism), kernel=kernel or _default_kernel())
+        self._core = build_core(mechanism, kernel=kernel)
+        self._work = {"articulated": self._core.articulated_work, "ldu": self._core.ldu_work}
+        self.solver = choose_solver(self._work) if solver == "auto" else solver
 
     def __repr__(self) -> str:
         return f"Simulator({self.mechanism.body_count} bodies, dt={self.dt:g}, solver={self.solver!r})"
@@ -137,6 +136,7 @@ class Simulator:
             "joint_count": self.mechanism.joint_count,
             "row_count": self._core.row_count,
             "workspace_bytes": self._core.workspace_size(kind),
+            "estimated_work": dict(self._work),
         }
 
     def step(self, state: State | None = None, *, force: Forces | None = None) -> State:
@@ -173,8 +173,7 @@ class Simulator:
         """
         steps = self._steps(duration, steps)
         record_every = _count(record_every, "record_every")
-        first = self.mechanism.state() if state is None else state
-        self._check(first)
+        first = self._checked(self.mechanism.state() if state is None else state)
 
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
@@ -247,23 +246,32 @@ class Simulator:
             raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration}")
         return ceil(duration / self.dt - 1e-6)
 
-    def _check(self, state: State) -> None:
-        """Refuse a state that is not of this mechanism, not closed, or too fast for dt."""
+    def _checked(self, state: State) -> State:
+        """The state to start from: closed, if it nearly was; refused if it is not, or is too fast for dt."""
         if tuple(state.mechanism.bodies) != tuple(self.mechanism.bodies):
             raise ValueError("the state belongs to another mechanism: its bodies have other names")
         # a copy is checked like any new state, so writes into its arrays cannot smuggle in a NaN
-        state.copy()
-        still = _as_trajectory(self.mechanism, state)
-        for gaps, unit in ((analysis.drift(still)[0], "m"), (analysis.misalignment(still)[0], "rad")):
-            if gaps.size and gaps.max() > CLOSED:
-                joint = list(self.mechanism.joints.values())[int(gaps.argmax())]
-                raise ValueError(f"{joint.label} is open by {gaps.max():.3g} {unit} in the state to start from")
+        state = state.copy()
+        node = analysis.still(state)
+        gaps = np.stack((analysis.drift(node)[0], analysis.misalignment(node)[0]), axis=1)
+        relative = (gaps / (extent(state), 1.0)).max(axis=1, initial=0.0)
+        if relative.max(initial=0.0) > CLOSED:
+            wide = {name: (gap[0], gap[1]) for name, gap in zip(self.mechanism.joints, gaps, strict=True)}
+            wide = {name: gap for k, (name, gap) in enumerate(wide.items()) if relative[k] > CLOSED}
+            if relative.max() > _NEARLY_CLOSED:
+                raise AssemblyError(
+                    f"the state to start from is not closed: {describe(self.mechanism, wide)}; "
+                    "mechanism.assemble() may close it",
+                    wide,
+                )
+            state = self.mechanism.assemble(state)
         turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
         if turn.max() >= 2:
             name = list(self.mechanism.bodies)[int(turn.argmax())]
             raise ValueError(
                 f"body {name!r} turns by |w| dt = {turn.max():.3g} rad in a step; it must be below 2: use a smaller dt"
             )
+        return state
 
     def _control(self, control: Control | None, values: Array) -> dict[str, Any]:
         if control is None:
@@ -296,40 +304,6 @@ class Simulator:
         name = list(self.mechanism.bodies)[body]
         message = _SENTENCES[code].format(time=time, body=name, size=size) + _ADVICE[self.rescue]
         return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=name)
-
-
-def _spec(mechanism: Mechanism) -> dict[str, Any]:
-    """The mechanism as flat arrays."""
-    codes = {form[0]: code for code, form in enumerate(_core.joint_forms())}
-    rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
-    bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
-    return {
-        "mass": np.array([body.inertia.mass for body in bodies]),
-        "inertia": np.reshape([body.inertia.tensor for body in bodies], (-1, 3, 3)),
-        "kind": np.array([codes[joint.code] for joint in joints], dtype=np.int32),
-        "bodies": np.array([(rows[j.a.name], rows[j.b.name]) for j in joints], dtype=np.int32).reshape(-1, 2),
-        "anchors": np.reshape([(joint.anchor_a, joint.anchor_b) for joint in joints], (-1, 2, 3)),
-        "frames": np.reshape([(joint.frame_a, joint.frame_b) for joint in joints], (-1, 2, 4)),
-        "gravity": np.array(mechanism.gravity),
-    }
-
-
-def _as_trajectory(mechanism: Mechanism, state: State) -> Trajectory:
-    """One node, so that analysis can look at it."""
-    none = np.zeros(0, dtype=np.int32)
-    return Trajectory(
-        mechanism,
-        0.0,
-        np.array([state.time]),
-        state.position[None],
-        state.orientation[None],
-        state.velocity[None],
-        state.angular_velocity[None],
-        np.zeros((1, 0)),
-        iterations=none,
-        pieces=none,
-        status=Status(),
-    )
 
 
 def _progress(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:

@@ -1,0 +1,102 @@
+// Bring a rough pose onto all joints, and velocities with it.
+//
+// One Newton increment from a body at rest, with no momentum to meet, is the smallest motion (in the mass metric) that
+// closes the gaps to first order: repeated, it is a Gauss-Newton method that stays near the guess and so on its branch.
+// Redundant rows that agree do not disturb it; rows that contradict each other leave a gap, which is handed back.
+#pragma once
+
+#include "kernel.hpp"
+#include "solve/ldu.hpp"
+
+namespace catena::CATENA_ISA {
+
+constexpr double longest_turn = 0.3;  // rad, of one increment
+
+struct Assembler {
+  const Layout& layout;
+  AssembleArgs& args;
+  Ldu& solver;  // z is zero throughout
+
+  double gap() const {
+    double sum = 0;
+    for (int j = 0; j < layout.constraint_count; ++j)
+      for (int k = 0; k < layout.constraint[j].row_count; ++k) sum += old_gap(j, k) * old_gap(j, k);
+    return std::sqrt(sum);
+  }
+  double old_gap(int j, int k) const { return solver.old_rows[j].g[k]; }
+
+  // increment of the poses for given velocities to keep
+  bool direction(bool moving) {
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = solver.body[i];
+      const int k = layout.link[i].body;
+      b.target_d = b.target_L = {0, 0, 0};
+      if (!moving) continue;
+      b.target_d = load3(args.velocity + 3 * k);
+      b.target_L = b.J * load3(args.angular_velocity + 3 * k);
+    }
+    return solver.evaluate() && solver.direction();
+  }
+
+  void run() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const int k = layout.link[i].body;
+      solver.body[i].x = load3(args.position + 3 * k);
+      solver.body[i].q = load_quat(args.orientation + 4 * k);
+    }
+    solver.place();
+    double last = gap(), length = 0;
+    args.iterations = 0;
+    for (; last > 0 && args.iterations < args.iteration_limit && direction(false); ++args.iterations) {
+      double turn = 0;
+      for (int i = 0; i < layout.link_count; ++i) turn = std::fmax(turn, std::sqrt(norm2(solver.body[i].phi)));
+      // shorten until the gap falls; where it cannot fall any more, that is the answer
+      length = turn > longest_turn ? longest_turn / turn : 1;
+      keep();
+      bool better = false;
+      for (int cut = 0; cut < 12 && !better; ++cut, length *= 0.5) {
+        move(length);
+        better = gap() < last;
+      }
+      if (!better) {
+        move(0);
+        break;
+      }
+      last = gap();
+    }
+    if (args.velocity && direction(true))
+      for (int i = 0; i < layout.link_count; ++i) {
+        const int k = layout.link[i].body;
+        store3(args.velocity + 3 * k, solver.body[i].dx);
+        store3(args.angular_velocity + 3 * k, solver.body[i].phi);
+      }
+    for (int i = 0; i < layout.link_count; ++i) {
+      const int k = layout.link[i].body;
+      store3(args.position + 3 * k, solver.body[i].x);
+      store_quat(args.orientation + 4 * k, solver.body[i].q);
+    }
+  }
+
+  // the pose before the increment, in the fields that a body at rest does not use
+  void keep() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = solver.body[i];
+      b.v = b.x;
+      b.L = b.q.v;
+      b.f.x = b.q.w;
+    }
+  }
+  void move(double length) {
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = solver.body[i];
+      b.x = b.v + length * b.dx;
+      const Vec3<double> half = (0.5 * length) * b.phi;
+      const double angle = std::sqrt(norm2(half));
+      const Quat<double> step = {std::cos(angle), (angle > 1e-8 ? std::sin(angle) / angle : 1) * half};
+      b.q = renormalised(step * Quat<double>{b.f.x, b.L});
+    }
+    solver.place();
+  }
+};
+
+}  // namespace catena::CATENA_ISA

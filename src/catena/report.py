@@ -1,0 +1,200 @@
+"""Report: what a mechanism is made of, how it may move, which of its joints say the same thing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._handover import build_core
+from ._rotation import Array, cross, multiply, rotate
+from .analysis import joint_axes, row_count
+from .assembly import extent
+
+if TYPE_CHECKING:
+    from .joints import Joint
+    from .mechanism import Branch, Mechanism
+    from .state import State
+
+# singular values below this part of the largest count as zero
+_RANK_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop: the joint that closes it, all joints on it in order, and the bodies they join."""
+
+    joint: str
+    joints: tuple[str, ...]
+    bodies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The mechanism in numbers, at one pose; print it, or read its fields.
+
+    row_count counts all constraint rows, rank the independent ones; redundant_joints take part in some combination of
+    rows that says nothing new: the reactions of these joints are not determined by statics alone. work is the
+    estimated number of multiplications of one Newton iteration for each solver.
+    """
+
+    body_count: int
+    joint_count: int
+    freedom: int
+    row_count: int
+    rank: int
+    redundant_joints: tuple[str, ...]
+    loops: tuple[Loop, ...]
+    work: dict[str, float]
+    solver: str
+
+    @property
+    def redundant_count(self) -> int:
+        """Rows that follow from the others."""
+        return self.row_count - self.rank
+
+    def __str__(self) -> str:
+        locked = " (locked: it cannot move)" if self.freedom == 0 else ""
+        lines = [
+            f"{self.body_count} bodies, {self.joint_count} joints, {len(self.loops)} loops",
+            f"degrees of freedom: {self.freedom}{locked}",
+            f"constraint rows: {self.row_count}, rank {self.rank}, redundant {self.redundant_count}",
+        ]
+        if self.redundant_joints:
+            lines.append("redundant joints: " + _shorten(self.redundant_joints))
+        for loop in self.loops[:20]:
+            lines.append(f"loop closed by {loop.joint!r}: {len(loop.bodies)} bodies, joints {_shorten(loop.joints)}")
+        if len(self.loops) > 20:
+            lines.append(f"... {len(self.loops) - 20} more loops")
+        work = ", ".join(f"{name} {value:.3g}" for name, value in self.work.items())
+        lines.append(f"multiplications per iteration: {work}; solver: {self.solver}")
+        return "\n".join(lines)
+
+
+def _shorten(names: tuple[str, ...], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def choose_solver(work: dict[str, float]) -> str:
+    """The solver with the least estimated work."""
+    return min(work, key=lambda name: work[name])
+
+
+def report(mechanism: Mechanism, state: State) -> Report:
+    """See Mechanism.report."""
+    tree = mechanism.spanning_tree()
+    carrier = {branch.child.name: branch for branch in tree.branches}
+    world = mechanism.world.name
+
+    def path(name: str) -> list[str]:
+        """Bodies from one up to its root."""
+        bodies = [name] if name != world else []
+        while bodies and bodies[-1] in carrier and carrier[bodies[-1]].parent.name != world:
+            bodies.append(carrier[bodies[-1]].parent.name)
+        return bodies
+
+    # columns: motions of the tree joints (and of floating roots), as twists about the origin
+    column: dict[str, int] = {}
+    twists: list[Array] = []
+    for root in tree.floating:
+        column[root.name] = len(twists)
+        twists.extend(np.eye(6))
+    for name, branch in carrier.items():
+        column[name] = len(twists)
+        twists.extend(_motions(state, branch.joint, 1.0 if branch.child is branch.joint.b else -1.0))
+    size = extent(state)
+    loops, blocks, members = [], [], []
+    for joint in tree.loops:
+        up_a, up_b = path(joint.a.name), path(joint.b.name)
+        shared = set(up_a) & set(up_b)
+        side_a, side_b = [n for n in up_a if n not in shared], [n for n in up_b if n not in shared]
+        meeting = [name for name in up_a if name in shared][:1]
+        names = [carrier[n].joint.name for n in side_a] + [carrier[n].joint.name for n in reversed(side_b)]
+        loops.append(Loop(joint.name, (joint.name, *names), (*side_a, *meeting, *reversed(side_b))))
+        wrenches = _wrenches(state, joint, size)
+        block = np.zeros((len(wrenches), len(twists)))
+        for sign, side in ((-1.0, side_a), (1.0, side_b)):
+            for name in side:
+                for k in range(carrier[name].joint.dof):
+                    block[:, column[name] + k] = sign * (wrenches @ twists[column[name] + k])
+        blocks.append(block)
+        members.append((side_a, side_b, wrenches))
+
+    jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(twists)))
+    scale = np.linalg.norm(jacobian, axis=0)
+    jacobian = jacobian / np.where(scale > 0, scale, 1.0)
+    if jacobian.size:
+        left, values, _ = np.linalg.svd(jacobian)
+        rank = int(np.count_nonzero(values > _RANK_TOLERANCE * values[0])) if values[0] > 0 else 0
+    else:
+        left, rank = np.eye(len(jacobian)), 0
+    row_total = sum(row_count(joint) for joint in mechanism.joints.values())
+    core = build_core(mechanism)
+    work = {"articulated": core.articulated_work, "ldu": core.ldu_work}
+    return Report(
+        body_count=mechanism.body_count,
+        joint_count=mechanism.joint_count,
+        freedom=len(twists) - rank,
+        row_count=row_total,
+        rank=row_total - (len(jacobian) - rank),
+        redundant_joints=_stressed(mechanism, left[:, rank:], tree.loops, members, carrier),
+        loops=tuple(loops),
+        work=work,
+        solver=choose_solver(work),
+    )
+
+
+def _motions(state: State, joint: Joint, sign: float) -> list[Array]:
+    """Twists (velocity of the point at the origin, angular velocity) of the carried body per unit joint rate."""
+    body = {"a": joint.a, "b": joint.b}
+    pose_a = (np.zeros(3), np.array((1.0, 0, 0, 0))) if body["a"].is_world else _pose(state, body["a"].name)
+    pose_b = (np.zeros(3), np.array((1.0, 0, 0, 0))) if body["b"].is_world else _pose(state, body["b"].name)
+    frame = multiply(pose_a[1], joint.frame_a)
+    point = pose_b[0] + rotate(pose_b[1], joint.anchor_b)
+    coordinates = joint.coordinates_of(*joint.measure(pose_a, pose_b))
+    result = []
+    for k in range(joint.dof):
+        velocity, spin = joint.twist(np.eye(joint.dof)[k], coordinates)
+        v, w = sign * rotate(frame, velocity), sign * rotate(frame, spin)
+        result.append(np.concatenate((v + cross(w, -point), w)))
+    return result
+
+
+def _wrenches(state: State, joint: Joint, size: float) -> Array:
+    """Rows of a joint as wrenches (force, torque about the origin) on b, (rows, 6), point rows over the size."""
+    point, force, torque = joint_axes(state, joint)
+    rows = [np.concatenate((f, cross(point, f))) / size for f in force]
+    rows += [np.concatenate((np.zeros(3), t)) for t in torque]
+    return np.reshape(rows, (-1, 6))
+
+
+def _pose(state: State, name: str) -> tuple[Array, Array]:
+    view = state.body(name)
+    return view.position, view.orientation
+
+
+def _stressed(
+    mechanism: Mechanism,
+    null: Array,
+    closures: list[Joint],
+    members: list[tuple[list[str], list[str], Array]],
+    carrier: Mapping[str, Branch],
+) -> tuple[str, ...]:
+    """Joints that carry load in some state of self-stress."""
+    names: set[str] = set()
+    for vector in null.T:
+        carried: dict[str, Array] = {}
+        first = 0
+        for joint, (side_a, side_b, wrenches) in zip(closures, members, strict=True):
+            wrench = vector[first : first + len(wrenches)] @ wrenches
+            first += len(wrenches)
+            if np.linalg.norm(wrench) > 1e-6:
+                names.add(joint.name)
+            for sign, side in ((-1.0, side_a), (1.0, side_b)):
+                for body in side:
+                    name = carrier[body].joint.name
+                    carried[name] = carried.get(name, np.zeros(6)) + sign * wrench
+        names.update(name for name, wrench in carried.items() if np.linalg.norm(wrench) > 1e-6)
+    return tuple(name for name in mechanism.joints if name in names)
