@@ -57,6 +57,7 @@ long run_in(const Layout& layout, void* workspace, RunArgs* args) {
   double *base = arena.take<double>(count), *base_dz = arena.take<double>(count);
   double *past0 = arena.take<double>(count), *past1 = arena.take<double>(count), *past2 = arena.take<double>(count);
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
+  double* before = arena.take<double>(layout.row_count);
   if (!args) return arena.used;
   for (int k = 0; k < count; ++k) past0[k] = past1[k] = past2[k] = zeros[k] = 0;
   Newton<Solver> newton{solver,
@@ -68,7 +69,7 @@ long run_in(const Layout& layout, void* workspace, RunArgs* args) {
                         args->tolerance,
                         args->iteration_limit,
                         0};
-  Runner<Solver>{layout, *args, solver, newton, zeros, scratch}.run();
+  Runner<Solver>{layout, *args, solver, newton, zeros, scratch, before}.run();
   return arena.used;
 }
 

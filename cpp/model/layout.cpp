@@ -45,11 +45,11 @@ Model::Model(const Spec& spec) {
 }
 
 void Model::build_tree(const Spec& spec) {
-  // free joints constrain nothing, so they carry nothing
+  // joints that hold less than a body needs to be placed by them carry nothing
   std::vector<Edge> edges;
   std::vector<int> edge_joint;
   for (int j = 0; j < spec.joint_count; ++j) {
-    if (static_cast<JointKind>(spec.kind[j]) == JointKind::free) continue;
+    if (!joint_form[spec.kind[j]].carries) continue;
     edges.push_back({spec.body_a[j], spec.body_b[j]});
     edge_joint.push_back(j);
   }
@@ -177,7 +177,7 @@ void Model::build_loops() {
     const double columns = front.columns, shut = static_cast<double>(closed);
     layout_.articulated_work += (i == world ? 0 : 350) + (36 + columns) * front.stride +
                                 shut * (3 * shut * shut + (12 + columns) * (shut + columns));
-    size += (17L + 2 * front.columns) * front.stride + 7 * closed + 2 * closed * closed;
+    size += (20L + 2 * front.columns) * front.stride + 7 * closed + 2 * closed * closed;
     size = (size + 7) / 8 * 8;
     layout_.largest_closing = std::max(layout_.largest_closing, static_cast<int>(closed));
     front.first_end = static_cast<int>(ends_.size());

@@ -6,21 +6,28 @@
 namespace catena {
 
 // the codes Python passes; module.cpp exports them by name
-enum class JointKind : int { fixed, revolute, prismatic, ball, free };
-constexpr int joint_kind_count = 5;
+enum class JointKind : int { fixed, revolute, prismatic, ball, free, in_line, in_plane, parallel, orientation };
+constexpr int joint_kind_count = 9;
 
 // Every joint is made of two kinds of rows, both measured in the joint frames of a and b:
 // point rows, an axis of a dotted with the vector between the two anchors, and angle rows, an axis of a dotted
 // with an axis of b.
 struct JointForm {
   const char* name;
+  bool carries;  // b's pose follows from a's and a few joint variables: the joint may be a branch of the tree
   int point_count, point_axis[3];
   int angle_count, angle_axes[3][2];  // axis of a, axis of b
 };
 constexpr JointForm joint_form[joint_kind_count] = {
-    {"fixed", 3, {0, 1, 2}, 3, {{0, 2}, {1, 2}, {0, 1}}},     {"revolute", 3, {0, 1, 2}, 2, {{0, 2}, {1, 2}, {0, 0}}},
-    {"prismatic", 2, {0, 1, 0}, 3, {{0, 2}, {1, 2}, {0, 1}}}, {"ball", 3, {0, 1, 2}, 0, {{0, 0}, {0, 0}, {0, 0}}},
-    {"free", 0, {0, 0, 0}, 0, {{0, 0}, {0, 0}, {0, 0}}},
+    {"fixed", true, 3, {0, 1, 2}, 3, {{0, 2}, {1, 2}, {0, 1}}},
+    {"revolute", true, 3, {0, 1, 2}, 2, {{0, 2}, {1, 2}, {0, 0}}},
+    {"prismatic", true, 2, {0, 1, 0}, 3, {{0, 2}, {1, 2}, {0, 1}}},
+    {"ball", true, 3, {0, 1, 2}, 0, {{0, 0}, {0, 0}, {0, 0}}},
+    {"free", false, 0, {0, 0, 0}, 0, {{0, 0}, {0, 0}, {0, 0}}},
+    {"in_line", false, 2, {0, 1, 0}, 0, {{0, 0}, {0, 0}, {0, 0}}},
+    {"in_plane", false, 1, {2, 0, 0}, 0, {{0, 0}, {0, 0}, {0, 0}}},
+    {"parallel", false, 0, {0, 0, 0}, 2, {{0, 2}, {1, 2}, {0, 0}}},
+    {"orientation", false, 0, {0, 0, 0}, 3, {{0, 2}, {1, 2}, {0, 1}}},
 };
 constexpr int joint_row_count(int kind) { return joint_form[kind].point_count + joint_form[kind].angle_count; }
 

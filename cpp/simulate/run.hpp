@@ -24,6 +24,8 @@ struct Runner {
   Newton<Solver>& newton;
   double* zeros;  // unknowns of a body at rest, and room for their increment
   double* scratch;
+  double* before;  // (row) the first node's reaction from the other side
+  bool has_before = false;
   double half = 0;  // half of the interval before the node
 
   // the caller's arrays -> state
@@ -40,7 +42,15 @@ struct Runner {
     }
     newton.extent = 1 + newton.extent / (layout.link_count + 1);
     solver.enter();
-    half = args.paper_start ? -0.5 * args.dt : 0;
+    if (!args.paper_start) return;
+    // the given velocities are those of the first interval, and no force acts before its end
+    half = -0.5 * args.dt;
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = solver.body[i];
+      b.w.v = (0.5 * args.dt) * load3(args.angular_velocity + 3 * layout.link[i].body);
+      b.w.w = std::sqrt(1 - norm2(b.w.v));
+      b.L = (2 / args.dt) * half_turn_momentum(b);
+    }
   }
 
   // gravity and loads at the node
@@ -163,7 +173,7 @@ struct Runner {
         piece /= 2;
         continue;
       }
-      if (done == 0 && step % args.record_every == 0) record_multipliers(dt);
+      if (done == 0 && step % args.record_every == 0) record_multipliers(step, dt);
       commit(dt);
       done += piece;
       ++pieces;
@@ -186,20 +196,39 @@ struct Runner {
           args.out_angular_velocity + 3 * n);
     return true;
   }
-  void record_multipliers(double dt) {
+  // the reaction is the impulse of the step over the time it stands for
+  void write_multipliers(double dt) {
     const double kick = half + 0.5 * dt;
-    solver.multipliers(1 / (dt * (kick > 0 ? kick : dt)),
-                       args.out_multipliers + args.status.records * layout.row_count);
+    solver.multipliers(1 / (dt * (kick != 0 ? kick : dt)), reactions());
+  }
+  double* reactions() const { return args.out_multipliers + args.status.records * layout.row_count; }
+
+  void record_multipliers(long step, double dt) {
+    // the first node has no interval before it; its mirror image makes the impulse a full one
+    const bool mirrored = step == 0 && !args.paper_start;
+    if (mirrored)
+      for (int k = 0; k < layout.row_count; ++k) before[k] = reactions()[k];
+    write_multipliers(dt);
+    if (mirrored && has_before)
+      for (int k = 0; k < layout.row_count; ++k) reactions()[k] = 0.5 * (reactions()[k] + before[k]);
     ++args.status.records;
   }
 
-  // the reaction at the last node needs the step after it; a short one will do
-  bool peek() {
+  // the first node's reaction seen from the other side: one step backwards
+  void look_back() {
+    has_before = solve(-args.dt) == Outcome::converged;
+    if (has_before) write_multipliers(-args.dt);
+  }
+
+  // the reaction at the last node needs the step after it; a short one will do, or else the one before it, backwards
+  void peek(long step) {
     double dt = args.dt;
     Outcome outcome = solve(dt);
     for (int k = 0; k < 10 && outcome != Outcome::converged; ++k) outcome = solve(dt *= 0.5);
-    if (outcome == Outcome::converged) record_multipliers(dt);
-    return outcome == Outcome::converged;
+    if (outcome != Outcome::converged && half > 0) outcome = solve(dt = -2 * half);
+    if (outcome == Outcome::converged) return record_multipliers(step, dt);
+    for (int k = 0; k < layout.row_count; ++k) reactions()[k] = 0;
+    ++args.status.records;
   }
 
   bool interrupt(long step, double time) {
@@ -233,8 +262,9 @@ struct Runner {
       if (!node(step, time)) return;
       args.status.step = step;
       args.status.time = time;
+      if (step == 0 && !args.paper_start) look_back();
       if (step == args.steps) {
-        if (!peek()) fail(Outcome::diverged, step, time);
+        peek(step);
         return;
       }
       if (args.poll && step % args.poll_every == 0 && !args.poll(args.context, step)) {
@@ -246,7 +276,7 @@ struct Runner {
         const Status failure = args.status;
         solver.place();
         forces(step);
-        if (record(time)) peek();
+        if (record(time)) peek(step);
         const long records = args.status.records;
         args.status = failure;
         args.status.records = records;

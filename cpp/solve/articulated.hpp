@@ -64,6 +64,8 @@ struct Articulated {
   T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
 
+  // kappa hardly changes from step to step in joint space
+  static constexpr double caution = 4;
   static int motion_count(const Layout& layout) { return layout.variable_count; }
   static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
 
@@ -281,6 +283,7 @@ struct Articulated {
             l.A = inverse(A, det);
             l.f = f;
             fine &= det > T(0);
+            if (passes) loops.eliminate_shift(l.A, f);
           }
           B = C = E = diagonal(T(0));
           t = {T(0), T(0), T(0)};
@@ -347,6 +350,7 @@ struct Articulated {
         }
         case JointKind::free:
           dP = -(l.A * l.f);
+          if (passes) dP -= Vec3<T>{loops.pull(3, lambda), loops.pull(4, lambda), loops.pull(5, lambda)};
           ds[0] = dP.x;
           ds[1] = dP.y;
           ds[2] = dP.z;

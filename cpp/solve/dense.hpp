@@ -16,6 +16,7 @@ struct Dense {
   double* matrix;  // (size, size) by rows; also what the linearisation hands out
   double *z, *dz;
 
+  static constexpr double caution = Ldu::caution;
   static int motion_count(const Layout& layout) { return Ldu::motion_count(layout); }
   static int unknown_count(const Layout& layout) { return Ldu::unknown_count(layout); }
 
@@ -56,10 +57,12 @@ struct Dense {
   bool factor() {
     const long size = unknown_count(layout);
     bool fine = true;
+    int sign = 1;
     for (long p = 0; p < size; ++p) {
       const double* pivot_row = matrix + p * size;
       const double pivot = pivot_row[p];
       fine &= std::fabs(pivot) > 0;
+      if (pivot < 0) sign = -sign;
       for (long r = p + 1; r < size; ++r) {
         double* row = matrix + r * size;
         if (row[p] == 0) continue;
@@ -67,7 +70,8 @@ struct Dense {
         for (long c = p + 1; c < size; ++c) row[c] -= factor * pivot_row[c];
       }
     }
-    return fine;
+    // a lost sign is another root of the step equations
+    return fine && (sign > 0 || layout.loop_count > 0);
   }
 
   void solve() {

@@ -19,10 +19,11 @@ namespace catena::CATENA_ISA {
 
 typedef double Row __attribute__((vector_size(64)));
 
-// In place, by Gauss-Jordan. Blocks are nearly symmetric positive definite, but their skew part can swamp a small
-// inertia, so rows are exchanged where a pivot has lost its size; a vanishing one is reported.
-CATENA_INLINE bool invert(Row* m, int size) {
-  int swapped[6];
+// In place, by Gauss-Jordan; returns the sign of the determinant, 0 for a singular block. Blocks are nearly symmetric
+// positive definite, but their skew part can swamp a small inertia, so rows are exchanged where a pivot has lost its
+// size.
+CATENA_INLINE int invert(Row* m, int size) {
+  int swapped[6], sign = 1;
   bool any = false;
   double diagonal[6];
   for (int p = 0; p < size; ++p) diagonal[p] = std::fabs(m[p][p]);
@@ -31,7 +32,7 @@ CATENA_INLINE bool invert(Row* m, int size) {
     if (!(std::fabs(m[p][p]) > 1e-2 * diagonal[p])) {
       for (int r = p + 1; r < size; ++r)
         if (std::fabs(m[r][p]) > std::fabs(m[best][p])) best = r;
-      if (!(std::fabs(m[best][p]) > 1e-14 * diagonal[p])) return false;
+      if (!(std::fabs(m[best][p]) > 1e-14 * diagonal[p])) return 0;
     }
     swapped[p] = best;
     if (best != p) {
@@ -39,8 +40,11 @@ CATENA_INLINE bool invert(Row* m, int size) {
       m[p] = m[best];
       m[best] = row;
       any = true;
+      sign = -sign;
     }
-    const double s = 1.0 / m[p][p];
+    const double pivot = m[p][p];
+    if (pivot < 0) sign = -sign;
+    const double s = 1.0 / pivot;
     Row row = m[p] * s;
     row[p] = s;
     m[p] = row;
@@ -60,7 +64,7 @@ CATENA_INLINE bool invert(Row* m, int size) {
         m[r][p] = m[r][swapped[p]];
         m[r][swapped[p]] = t;
       }
-  return true;
+  return sign;
 }
 // c = a b, a has `rows` x `inner`
 CATENA_INLINE void multiply(Row* c, const Row* a, const Row* b, int rows, int inner) {
@@ -88,6 +92,8 @@ struct Ldu {
   double* z;    // unknowns: displacement and eta of every link, multipliers times dt^2
   double* dz;
 
+  // guesses that break the joints make kappa jump
+  static constexpr double caution = 64;
   static int motion_count(const Layout& layout) { return 6 * layout.link_count; }
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
 
@@ -170,11 +176,12 @@ struct Ldu {
 
   // Algorithm 3: every diagonal block becomes its inverse, every lower block L D^-1
   bool factor() {
-    bool fine = true;
+    int sign = 1;
     for (int k = 0; k < layout.node_count; ++k) {
       const LduNode& node = layout.node[k];
       Row* D = block + node.diagonal;
-      fine &= invert(D, node.size);
+      sign *= invert(D, node.size);
+      if (sign == 0) return false;
       const LduNeighbour* first = layout.neighbour + node.first_neighbour;
       const int* target = layout.target + node.first_target;
       for (int i = 0; i < node.neighbour_count; ++i) {
@@ -187,7 +194,9 @@ struct Ldu {
           multiply_subtract(block + target[i * node.neighbour_count + j], L, block + first[j].upper, rows, node.size);
       }
     }
-    return fine;
+    // On the branch that begins at dt = 0 the determinant is positive; a lost sign is another root of the step
+    // equations. Redundant rows of loops have pivots of any sign.
+    return sign > 0 || layout.loop_count > 0;
   }
 
   // Algorithm 4

@@ -84,18 +84,18 @@ struct Front {
   T* p(int r) const { return space + (6 + r) * info.stride; }
   T* g() const { return space + 12 * info.stride; }
   T* gain(int r) const { return space + (13 + r) * info.stride; }
-  T* s(int k) const { return space + (16 + k) * info.stride; }
+  T* s(int k) const { return space + (19 + k) * info.stride; }
   // closing rows: s^-1 times (s to the outgoing columns | p | g), and s^-1 itself
   int closing() const { return info.columns - info.outgoing; }
-  T* solved(int k) const { return space + (16 + info.columns + k) * info.stride; }
+  T* solved(int k) const { return space + (19 + info.columns + k) * info.stride; }
   T* solved_p(int k) const { return closed() + 7 * k; }
   T* inverse() const { return closed() + 7 * closing(); }
   T* scratch() const { return inverse() + closing() * closing(); }
-  T* closed() const { return space + (16 + 2 * info.columns - info.outgoing) * info.stride; }
+  T* closed() const { return space + (19 + 2 * info.columns - info.outgoing) * info.stride; }
 
   // empty but for the gaps of the loops that close here
   void clear(const T* gap) const {
-    for (int c = 0; c < (16 + info.columns) * info.stride; ++c) space[c] = T(0);
+    for (int c = 0; c < (19 + info.columns) * info.stride; ++c) space[c] = T(0);
     for (int c = info.outgoing; c < info.columns; ++c) g()[c] = gap[rows[c]];
   }
 
@@ -216,6 +216,19 @@ struct Front {
     for (int k = 0; k < 3; ++k) axpy(g(), -y[k], p(3 + k), n);
     for (int k = 3; k < 6; ++k)
       for (int c = 0; c < n; ++c) q(k)[c] = p(k)[c] = T(0);
+  }
+
+  // a link that floats: gain = A^-1 q_force, after its turn has been eliminated
+  void eliminate_shift(const Mat3<T>& inv, Vec3<T> f) const {
+    const int n = info.stride;
+    combine(gain(3), inv.i.x, q(0), inv.j.x, q(1), inv.k.x, q(2), n);
+    combine(gain(4), inv.i.y, q(0), inv.j.y, q(1), inv.k.y, q(2), n);
+    combine(gain(5), inv.i.z, q(0), inv.j.z, q(1), inv.k.z, q(2), n);
+    const Vec3<T> first = inv * f;
+    const T y[3] = {first.x, first.y, first.z};
+    for (int c = 0; c < info.outgoing; ++c)
+      for (int k = 0; k < 3; ++k) axpy(s(c), -p(k)[c], gain(3 + k), n);
+    for (int k = 0; k < 3; ++k) axpy(g(), -y[k], p(k), n);
   }
 
   // from the own joint point to the parent's

@@ -6,7 +6,7 @@
 //
 // Guess: the motions of the last four steps, extrapolated by a cubic. Stop: when an increment is below the tolerance,
 // or when the next one is certain to be: Newton converges quadratically, |next| <= kappa |this|^2, with kappa watched
-// from step to step and taken four times too large. Step length: full steps, halved while a body would turn too far
+// from step to step and taken several times too large. Step length: full steps, halved while a body would turn too far
 // or while the increment found at the end of the step is larger than the one that led there.
 #pragma once
 
@@ -37,7 +37,6 @@ struct Newton {
   int iterations = 0;    // of the last solve
   double size = 0;       // last increment
 
-  static constexpr double safety = 4;
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
 
@@ -47,7 +46,7 @@ struct Newton {
       const Body<double>& b = solver.body[i];
       sum += norm2(b.dx) + norm2(b.phi);
     }
-    return std::sqrt(sum) / dt;
+    return std::sqrt(sum) / std::fabs(dt);
   }
 
   // fill solver.z with the guess and remember what it was made of
@@ -97,7 +96,7 @@ struct Newton {
   Outcome iterate(double dt) {
     // rounding of the poses, and what near-singular loops make of the rounding in their gaps: y = sqrt(gap / proximal)
     const double amplified = solver.layout.loop_count > 0 ? 4 / std::sqrt(proximal) : 256;
-    const double floor = amplified * 2.2e-16 * extent / dt;
+    const double floor = amplified * 2.2e-16 * extent / std::fabs(dt);
     double alpha = 1, last = 1e300;
     iterations = 0;
     if (!solver.evaluate()) return Outcome::too_far;
@@ -129,7 +128,7 @@ struct Newton {
       if (!move(alpha)) return Outcome::too_far;
       if (alpha < full) continue;
       if (size < tolerance) return accept(0);
-      if (safety * kappa * size * size < tolerance) {
+      if (Solver::caution * kappa * size * size < tolerance) {
         if (iterations > 1) return accept(0);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
         if (unchecked < check_every && size <= 2 * calm) return accept(unchecked + 1);
@@ -144,13 +143,17 @@ struct Newton {
     return Outcome::converged;
   }
 
-  // guess and iterate; a bad extrapolation is tried again from the last step's motion
+  // guess and iterate; a bad extrapolation is tried again from the last step's motion, and then from rest
   Outcome solve(double dt) {
     const bool extrapolates = past_count > 1 && dt == past_dt;
     guess(dt);
     Outcome outcome = iterate(dt);
     if (outcome != Outcome::converged && extrapolates) {
       forget();
+      outcome = iterate(dt);
+    }
+    if (outcome != Outcome::converged && past_count > 0) {
+      for (int k = 0; k < count; ++k) solver.z[k] = 0;
       outcome = iterate(dt);
     }
     if (outcome != Outcome::converged) {

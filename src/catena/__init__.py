@@ -14,8 +14,12 @@ from .inertia import rod as rod
 from .inertia import sphere as sphere
 from .joints import Ball as Ball
 from .joints import Fixed as Fixed
+from .joints import FixedOrientation as FixedOrientation
 from .joints import Free as Free
 from .joints import Joint as Joint
+from .joints import ParallelAxes as ParallelAxes
+from .joints import PointOnLine as PointOnLine
+from .joints import PointOnPlane as PointOnPlane
 from .joints import Prismatic as Prismatic
 from .joints import Revolute as Revolute
 from .mechanism import Body as Body

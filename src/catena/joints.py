@@ -57,6 +57,8 @@ class Joint:
     """Twist (velocity, angular velocity) per unit rate, (6, dof), orthonormal columns."""
     scalar: ClassVar[str] = ""
     """What the only coordinate is called: "angle" or "displacement"."""
+    carries: ClassVar[bool] = True
+    """Whether b can hang on a by this joint alone; otherwise b floats and the joint is a constraint on it."""
     needs_place: ClassVar[bool] = True
     """Whether at or anchors must be given."""
 
@@ -303,6 +305,7 @@ class Free(Joint):
 
     code = "free"
     dof = 6
+    carries = False
     motion = np.eye(6)
     needs_place = False
 
@@ -323,6 +326,81 @@ class Free(Joint):
         if self._at is None and self._anchors is None:
             return np.array(IDENTITY), np.array(IDENTITY)
         return super()._resolve_frames(a, b)
+
+
+class PointOnLine(_AxisJoint):
+    """Keeps b's point on the line through a's point along the axis; b turns freely.
+
+    Coordinates (4,): displacement along the line (m), then rotation vector (rad) of frame b in frame a.
+    """
+
+    code = "in_line"
+    dof = 4
+    motion = np.eye(6)[:, 2:]
+    carries = False
+
+    def relative(self, coordinates: Array) -> Pose:
+        return np.array((0.0, 0.0, coordinates[0])), from_rotation_vector(coordinates[1:])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        return np.concatenate((translation[..., 2:], rotation_vector(quaternion)), axis=-1)
+
+
+class PointOnPlane(_AxisJoint):
+    """Keeps b's point in the plane through a's point normal to the axis; b turns freely.
+
+    Coordinates (5,): displacements in the plane (m), then rotation vector (rad) of frame b in frame a.
+    """
+
+    code = "in_plane"
+    dof = 5
+    motion = np.eye(6)[:, (0, 1, 3, 4, 5)]
+    carries = False
+
+    def relative(self, coordinates: Array) -> Pose:
+        return np.array((coordinates[0], coordinates[1], 0.0)), from_rotation_vector(coordinates[2:])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        return np.concatenate((translation[..., :2], rotation_vector(quaternion)), axis=-1)
+
+
+class ParallelAxes(_AxisJoint):
+    """Keeps the axis of b parallel to that of a; b moves freely and turns about the axis.
+
+    Coordinates (4,): translation (m) of b's point in frame a, then angle (rad) about the axis.
+    """
+
+    code = "parallel"
+    dof = 4
+    motion = np.eye(6)[:, (0, 1, 2, 5)]
+    carries = False
+
+    def relative(self, coordinates: Array) -> Pose:
+        return coordinates[:3], _about_z(coordinates[3])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        return np.concatenate((translation, z_angle(quaternion)[..., None]), axis=-1)
+
+
+class FixedOrientation(Joint):
+    """Keeps b from turning against a; b moves freely. Coordinates (3,): translation (m) of b's point in frame a."""
+
+    code = "orientation"
+    dof = 3
+    motion = np.eye(6)[:, :3]
+    carries = False
+    needs_place = False
+
+    def relative(self, coordinates: Array) -> Pose:
+        return coordinates, np.array(IDENTITY)
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        return translation
+
+    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        if self._at is None and self._anchors is None:
+            return np.zeros(3), np.zeros(3)
+        return super()._resolve_anchors(a, b)
 
 
 def mismatch(measured: Pose, allowed: Pose) -> tuple[float, float]:

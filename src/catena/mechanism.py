@@ -205,13 +205,15 @@ class Mechanism:
     def spanning_tree(self) -> SpanningTree:
         """Breadth-first spanning forest: from the world, then from the first body of each floating part.
 
-        Free joints hold nothing and are left out.
+        Joints that cannot carry a body close loops, even if they close nothing but a gap in the tree; free joints hold
+        nothing and are left out.
         """
         joints_at: dict[str, list[Joint]] = {name: [] for name in (self.world.name, *self._bodies)}
         holding = {name: joint for name, joint in self._joints.items() if joint.dof < 6}
         for joint in holding.values():
-            joints_at[joint.a.name].append(joint)
-            joints_at[joint.b.name].append(joint)
+            if joint.carries:
+                joints_at[joint.a.name].append(joint)
+                joints_at[joint.b.name].append(joint)
 
         tree = SpanningTree()
         reached: set[str] = set()

@@ -1,0 +1,50 @@
+"""Single bodies with known motion."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._rotation import cross
+from ..inertia import Inertia
+from ..joints import Ball
+from ..mechanism import Mechanism
+
+
+def heavy_top(
+    *,
+    mass: float = 15.0,
+    moments: ArrayLike = (0.234375, 0.46875, 0.234375),
+    centre: ArrayLike = (0.0, 1.0, 0.0),
+    angular_velocity: ArrayLike = (0.0, 150.0, -4.61538),
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+) -> Mechanism:
+    """Make a top on a ball joint at the origin, by default the heavy top of Bruels and Cardona.
+
+    `moments` (kg m^2) about the centre of mass, which starts at `centre` (m); `angular_velocity` in rad/s:
+    the default turns by 1.5 rad in 10 ms, so it wants a step of about 1 ms.
+    """
+    arm = np.asarray(centre, dtype=float)
+    spin = np.asarray(angular_velocity, dtype=float)
+    m = Mechanism(gravity=gravity)
+    top = m.add_body("top", Inertia(mass, moments), position=arm, velocity=cross(spin, arm), angular_velocity=spin)
+    m.add_joint(Ball(m.world, top, anchors=np.stack((np.zeros(3), -arm)), name="pivot"))
+    return m
+
+
+def free_body(
+    *,
+    moments: ArrayLike = (2.0, 1.0, 2.0 / 3.0),
+    angular_velocity: ArrayLike = (0.22679806071278868, 0.0, 1.336811040092153),
+    mass: float = 1.0,
+    velocity: ArrayLike = (0.0, 0.0, 0.0),
+) -> Mechanism:
+    """One body without gravity or joints, body frame along the world's at the start.
+
+    By default the rigid body of Hairer, Lubich and Wanner; its moments break the triangle inequality, which
+    the equations of motion do not mind.
+    """
+    m = Mechanism(gravity=(0.0, 0.0, 0.0))
+    inertia = Inertia(mass, moments, physical=False)
+    m.add_body("body", inertia, velocity=velocity, angular_velocity=angular_velocity)
+    return m

@@ -1,0 +1,126 @@
+"""Loops in space: the Bricard mechanism and parallel robots."""
+
+from __future__ import annotations
+
+from math import cos, pi, radians, sin, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._rotation import IDENTITY, Array, cross, finite, from_axis_angle, normalised, rotate, unit_quaternion
+from ..inertia import cylinder
+from ..joints import Ball, Prismatic, Revolute
+from ..mechanism import Body, Mechanism, World
+from ._parts import bar
+
+_X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def bricard() -> Mechanism:
+    """Make the Bricard mechanism of the IFToMM benchmark library (A04), at rest: six hinges, five bars of 1 m and 1 kg.
+
+    Bars are 0.1 x 0.1 m thick and lie along five edges of a cube, the world closes the sixth; gravity is along -y. By
+    count there is no degree of freedom left, but one of the 30 equations depends on the others, so it moves.
+    """
+    points = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
+    axes = (_Y, _Z, _X, _Y, _Z, _X)
+    m = Mechanism(gravity=(0.0, -9.81, 0.0))
+    bars = [bar(m, f"bar{i + 1}", points[i], points[i + 1], width=0.1, mass=1.0) for i in range(5)]
+    ends: list[Body | World] = [m.world, *bars, m.world]
+    for i in range(6):
+        m.add_joint(Revolute(ends[i], ends[i + 1], axis=axes[i], at=points[i], name=f"joint{i + 1}"))
+    return m
+
+
+def delta_robot(
+    angles: ArrayLike = (0.3, 0.3, 0.3),
+    *,
+    base: float = 0.2,
+    platform: float = 0.05,
+    arm: float = 0.5,
+    rod: float = 1.2,
+    gap: float = 0.13,
+) -> Mechanism:
+    """Hang a delta robot from the world, at rest: three arms, each with a parallelogram of two rods to the platform.
+
+    `angles` (rad) of the arms below the horizontal. `base` and `platform` are the distances (m) of the hinges and of
+    the rods' lower ends from the middle, `arm` and `rod` lengths, `gap` the distance between the rods of a pair: round
+    numbers of the size of a large pick-and-place robot. Arms are 1 kg, rods 0.1 kg, the platform 0.5 kg.
+
+    The arms turn on hinges, the rods have a ball joint at either end. So the platform has its three translations, and
+    each of the six rods also spins freely about itself, which nothing sees: nine degrees of freedom.
+    """
+    dips = finite(angles, (3,), "delta_robot: angles")
+    out = [np.array((cos(t), sin(t), 0.0)) for t in (0.0, 2 * pi / 3, 4 * pi / 3)]
+    side = [np.array((-u[1], u[0], 0.0)) for u in out]
+    elbows = [(base + arm * cos(t)) * u - arm * sin(t) * np.array(_Z) for t, u in zip(dips, out, strict=True)]
+
+    # the middle of the platform is a rod's length from each elbow, once that is moved inwards
+    centre = _three_spheres([e - platform * u for e, u in zip(elbows, out, strict=True)], rod)
+    m = Mechanism()
+    plate = m.add_body("platform", cylinder(platform + 0.02, 0.02, mass=0.5), position=centre)
+    for i in range(3):
+        upper = bar(m, f"arm{i + 1}", base * out[i], elbows[i], width=0.05, mass=1.0)
+        m.add_joint(Revolute(m.world, upper, axis=side[i], at=base * out[i], name=f"motor{i + 1}"))
+        for name, shift in (("a", -0.5 * gap * side[i]), ("b", 0.5 * gap * side[i])):
+            top, bottom = elbows[i] + shift, centre + platform * out[i] + shift
+            lower = bar(m, f"rod{i + 1}{name}", top, bottom, width=0.015, mass=0.1)
+            m.add_joint(Ball(upper, lower, at=top, name=f"elbow{i + 1}{name}"))
+            m.add_joint(Ball(lower, plate, at=bottom, name=f"wrist{i + 1}{name}"))
+    return m
+
+
+def stewart_platform(
+    position: ArrayLike = (0.0, 0.0, 0.8),
+    orientation: ArrayLike = IDENTITY,
+    *,
+    base: float = 0.6,
+    platform: float = 0.4,
+    spread: float = radians(12),
+) -> Mechanism:
+    """Make a Stewart platform, at rest: six legs of two bodies each, with a slider between them and balls at the ends.
+
+    The platform's middle is at `position` (m) and turned by the quaternion `orientation`. `base` and `platform` are the
+    radii (m) on which the balls lie, in three pairs, each ball `spread` (rad) from the middle of its pair; the pairs of
+    the platform stand between those of the base. Round numbers: the platform is 10 kg, each half of a leg 1 kg.
+
+    The platform has all six motions, and every leg also spins freely about itself: twelve degrees of freedom. Nothing
+    drives the sliders or stops them: it falls, unless forces on the legs hold it.
+    """
+    centre = finite(position, (3,), "stewart_platform: position")
+    turn = unit_quaternion(orientation, (4,), "stewart_platform: orientation")
+    m = Mechanism()
+    plate = m.add_body("platform", cylinder(platform, 0.05, mass=10.0), position=centre, orientation=turn)
+    for i in range(6):
+        pair, sign = i // 2, 1 if i % 2 else -1
+
+        # the right ball of a base pair goes to the left ball of the next platform pair
+        below = _on_circle(base, pair * 2 * pi / 3 + sign * spread)
+        above = centre + rotate(turn, _on_circle(platform, pair * 2 * pi / 3 + sign * (pi / 3 - spread)))
+        span = above - below
+        cylinder_half = bar(m, f"cylinder{i + 1}", below, below + 0.6 * span, width=0.06, mass=1.0)
+        piston = bar(m, f"piston{i + 1}", below + 0.4 * span, above, width=0.03, mass=1.0)
+        m.add_joint(Ball(m.world, cylinder_half, at=below, name=f"base{i + 1}"))
+        m.add_joint(Prismatic(cylinder_half, piston, axis=span, at=below + 0.5 * span, name=f"leg{i + 1}"))
+        m.add_joint(Ball(piston, plate, at=above, name=f"top{i + 1}"))
+    return m
+
+
+def _on_circle(radius: float, angle: float) -> Array:
+    return rotate(from_axis_angle(_Z, angle), np.array((radius, 0.0, 0.0)))
+
+
+def _three_spheres(centres: list[Array], radius: float) -> Array:
+    """Return the lower of the two points at `radius` from three centres."""
+    a, b, c = centres
+    p, q = b - a, c - a
+    normal = cross(p, q)
+
+    # from a to the middle of the circle through the centres, on whose axis the point lies
+    middle = cross((p @ p) * q - (q @ q) * p, normal) / (2 * normal @ normal)
+    height = radius * radius - float(middle @ middle)
+    if height < 0:
+        raise ValueError(f"delta_robot: rods of {radius:g} m are too short to meet at the platform")
+    up = normalised(normal)
+    point: Array = a + middle - sqrt(height) * (up if up[2] > 0 else -up)
+    return point

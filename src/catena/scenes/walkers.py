@@ -1,0 +1,153 @@
+"""Walking machines: Jansen's Strandbeest and the Minitaur."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import NamedTuple
+
+import numpy as np
+
+from .._rotation import Array, z_to
+from ..inertia import box, cylinder
+from ..joints import Fixed, Revolute
+from ..mechanism import Body, Mechanism, World
+from ._parts import Pin, X, at_least, meet, pin, plane_bar, plane_truss, swing
+
+
+class HolyNumbers(NamedTuple):
+    """Lengths of Theo Jansen's leg, by his letters, as he gives them on strandbeest.com."""
+
+    a: float = 38.0  # shaft to frame pivot, outwards
+    b: float = 41.5  # frame pivot to the upper triangle's top
+    c: float = 39.3  # frame pivot to the lower triangle
+    d: float = 40.1  # frame pivot to the upper triangle's outer corner
+    e: float = 55.8  # top to outer corner
+    f: float = 39.4  # outer corner to the lower triangle
+    g: float = 36.7  # upper side of the lower triangle
+    h: float = 65.7  # outer corner of the lower triangle to the foot
+    i: float = 49.0  # inner corner of the lower triangle to the foot
+    j: float = 50.0  # crank pin to top
+    k: float = 61.9  # crank pin to the lower triangle
+    l: float = 7.8  # noqa: E741  # shaft above frame pivot
+    m: float = 15.0  # crank
+
+
+def strandbeest(
+    legs: int = 12,
+    *,
+    angle: float = 0.0,
+    rate: float = 0.0,
+    floating: bool = False,
+    scale: float = 0.01,
+    density: float = 0.2,
+) -> Mechanism:
+    """Make a Strandbeest of Jansen linkages on one crankshaft, at `angle` (rad) and turning at `rate` rad/s.
+
+    Legs stand in pairs, left and right of the shaft (world x) and on the same crank pin; pair p of n is turned on by
+    2 pi p / n. A leg is two rigid triangles and four rods, on whole hinges about x; foot and thigh of leg 1 are bodies
+    "leg1 lower" and "leg1 upper". `scale` is the length of Jansen's unit (m), `density` the mass of the tubes (kg/m).
+    The frame is fixed to the world, or free (`floating`); the feet feel no ground. Fixed, it has one degree of freedom.
+    """
+    at_least(1, "strandbeest", "legs", legs)
+    size = HolyNumbers(*(scale * number for number in HolyNumbers()))
+    pairs = (legs + 1) // 2
+    pitch = 0.5 * size.m
+    m = Mechanism()
+    middle = 0.5 * (pairs - 1) * pitch
+    beam = box((pairs * pitch, 2 * size.a, 0.1 * size.a), mass=2 * density * (pairs * pitch + 2 * size.a))
+    frame = m.add_body("frame", beam, position=(middle, 0.0, -size.l))
+    if not floating:
+        m.add_joint(Fixed(m.world, frame, name="stand"))
+
+    shaft = cylinder(size.m, pairs * pitch, mass=density * pairs * (pitch + size.m))
+    spin = (rate, 0.0, 0.0)
+    crank = m.add_body("crank", shaft, position=(middle, 0.0, 0.0), orientation=z_to(X), angular_velocity=spin)
+    m.add_joint(Revolute(frame, crank, axis=X, at=(middle, 0.0, 0.0), name="shaft"))
+    for leg in range(legs):
+        pair = leg // 2
+        crank_pin = swing(pin(0.0, 0.0), size.m, angle + 2 * pi * pair / pairs, rate)
+        _jansen_leg(m, f"leg{leg + 1}", size, crank_pin, x=pair * pitch, side=-1.0 if leg % 2 else 1.0, density=density)
+    return m
+
+
+def _jansen_leg(
+    m: Mechanism, name: str, size: HolyNumbers, crank_pin: Pin, *, x: float, side: float, density: float
+) -> None:
+    # as if towards +y, then mirrored
+    hub = crank_pin.mirrored(side)
+    pivot = pin(size.a, -size.l)
+    top = meet(hub, size.j, pivot, size.b, 1.0)
+    knee = meet(hub, size.k, pivot, size.c, -1.0)
+    hip = meet(pivot, size.d, top, size.e, -1.0)
+    heel = meet(knee, size.g, hip, size.f, -1.0)
+    foot = meet(knee, size.i, heel, size.h, -1.0)
+    hub, pivot, top, knee, hip, heel, foot = (p.mirrored(side) for p in (hub, pivot, top, knee, hip, heel, foot))
+
+    width = size.m / 30
+
+    def rod(letter: str, a: Pin, b: Pin, length: float) -> Body:
+        return plane_bar(m, f"{name} {letter}", a, b, width=width, mass=density * length, x=x)
+
+    upper = plane_truss(m, f"{name} upper", (pivot, top, hip), width=width, density=density, x=x)
+    lower = plane_truss(m, f"{name} lower", (knee, heel, foot), width=width, density=density, x=x)
+    j, k = rod("j", hub, top, size.j), rod("k", hub, knee, size.k)
+    c, f = rod("c", pivot, knee, size.c), rod("f", hip, heel, size.f)
+
+    frame, crank = m.bodies["frame"], m.bodies["crank"]
+    hinges = (
+        ("crank-j", crank, j, hub),
+        ("crank-k", crank, k, hub),
+        ("frame-upper", frame, upper, pivot),
+        ("frame-c", frame, c, pivot),
+        ("j-upper", j, upper, top),
+        ("k-lower", k, lower, knee),
+        ("c-lower", c, lower, knee),
+        ("upper-f", upper, f, hip),
+        ("f-lower", f, lower, heel),
+    )
+    for which, one, other, place in hinges:
+        m.add_joint(Revolute(one, other, axis=X, at=place.world(x), name=f"{name} {which}"))
+
+
+def minitaur_leg(angles: tuple[float, float] = (pi / 2, pi / 2), *, hips: float = 0.0) -> Mechanism:
+    """Hang one leg of the Minitaur from the world, at rest: a five-bar on two motor hinges that meets at the foot.
+
+    Its thighs are 0.1 m, its shins 0.2 m long (Kenneally, De and Koditschek 2016), with whole hinges about x at hips,
+    knees and foot. `angles` (rad) of the front and the rear thigh from straight down, outwards; `hips` is the distance
+    (m) of the two motors, which on the robot sit on one axis. Thighs of 0.05 kg and shins of 0.1 kg are round numbers.
+    Two degrees of freedom; with the thighs on top of each other the leg is folded or stretched, and singular.
+    """
+    m = Mechanism()
+    _minitaur_leg(m, m.world, "leg", np.zeros(3), angles, hips)
+    return m
+
+
+def minitaur(angles: tuple[float, float] = (pi / 2, pi / 2), *, hips: float = 0.0) -> Mechanism:
+    """Make a Minitaur in free fall, at rest: a body of 0.25 x 0.4 x 0.1 m and 5 kg with four legs as in `minitaur_leg`.
+
+    It faces +y, its middle at the origin; the legs are called front_left, front_right, back_left and back_right. Its
+    14 degrees of freedom are the body's six and two of each leg. The feet feel no ground.
+    """
+    m = Mechanism()
+    body = m.add_body("body", box((0.25, 0.4, 0.1), mass=5.0))
+    for along, y in (("front", 0.2), ("back", -0.2)):
+        for across, x in (("left", -0.15), ("right", 0.15)):
+            _minitaur_leg(m, body, f"{along}_{across}", np.array((x, y, 0.0)), angles, hips)
+    return m
+
+
+def _minitaur_leg(
+    m: Mechanism, body: Body | World, name: str, at: Array, angles: tuple[float, float], hips: float
+) -> None:
+    x, y, z = at
+    hip = pin(y + 0.5 * hips, z), pin(y - 0.5 * hips, z)
+    knee = swing(hip[0], 0.1, angles[0] - pi / 2), swing(hip[1], 0.1, -pi / 2 - angles[1])
+    foot = meet(knee[1], 0.2, knee[0], 0.2, -1.0)
+    shins = []
+    for end, top, middle in zip(("front", "rear"), hip, knee, strict=True):
+        thigh = plane_bar(m, f"{name} {end} thigh", top, middle, width=0.02, mass=0.05, x=x)
+        shin = plane_bar(m, f"{name} {end} shin", middle, foot, width=0.01, mass=0.1, x=x)
+        m.add_joint(Revolute(body, thigh, axis=X, at=top.world(x), name=f"{name} {end} motor"))
+        m.add_joint(Revolute(thigh, shin, axis=X, at=middle.world(x), name=f"{name} {end} knee"))
+        shins.append(shin)
+    m.add_joint(Revolute(shins[0], shins[1], axis=X, at=foot.world(x), name=f"{name} foot"))

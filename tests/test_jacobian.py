@@ -1,0 +1,192 @@
+"""The equations of one step and Newton's matrix, against the paper's formulas and central differences.
+
+Unknowns are displacement d and eta (vector part of the step quaternion, world frame) of every link, then multipliers;
+columns of the matrix are increments of d, turns phi of the new pose in the world frame, and multipliers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from catena import Ball, Fixed, Free, Inertia, Joint, Mechanism, Prismatic, Revolute, Simulator
+from catena import _rotation as rot
+
+KINDS: list[type[Joint]] = [Revolute, Prismatic, Ball, Fixed, Free]
+GRAVITY = np.array((1.0, -2.0, -9.0))
+
+
+def pair(kind: type[Joint], rng: np.random.Generator, flipped: bool) -> Mechanism:
+    """Two bodies of full inertia, joined to each other and to the world by joints of one kind."""
+    m = Mechanism(gravity=GRAVITY)
+    for name in ("near", "far"):
+        turn = rot.to_matrix(rot.normalised(rng.normal(size=4)))
+        tensor = turn @ np.diag((0.3, 0.4, 0.5)) @ turn.T
+        pose = {"position": rng.normal(size=3), "orientation": rot.normalised(rng.normal(size=4))}
+        m.add_body(name, Inertia(rng.uniform(0.5, 2), tensor), **pose)
+    for ends in (("world", "near"), ("near", "far")):
+        axis = {"axis": rng.normal(size=3)} if kind in (Revolute, Prismatic) else {}
+        m.add_joint(kind(*(ends[::-1] if flipped else ends), at=rng.normal(size=3), **axis))
+    return m
+
+
+@dataclass
+class Step:
+    """A step of a mechanism, from a node with given momenta."""
+
+    simulator: Simulator
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    momentum: np.ndarray
+    dt: float = 0.1
+    kick: float = 0.07
+
+    def linearise(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residual and matrix."""
+        core = self.simulator._core
+        residual, matrix = np.empty(core.unknown_count), np.empty((core.unknown_count,) * 2)
+        node = {name: getattr(self, name) for name in ("position", "orientation", "velocity", "momentum")}
+        core.linearise(dt=self.dt, kick=self.kick, **node, unknowns=unknowns, residual=residual, matrix=matrix)
+        return residual, matrix
+
+    def random_unknowns(self, rng: np.random.Generator) -> np.ndarray:
+        """Up to half a metre and a fifth of a turn in the step, multipliers of size one."""
+        return np.concatenate((rng.uniform(-0.5, 0.5, 12), rng.normal(size=self.simulator._core.row_count)))
+
+    def moved(self, unknowns: np.ndarray, k: int, amount: float) -> np.ndarray:
+        """Unknowns after an increment along column k: a turn changes the step quaternion from the left."""
+        result = unknowns.copy()
+        link, part = divmod(k, 6)
+        if k >= 12 or part < 3:
+            result[k] += amount
+            return result
+        eta = result[6 * link + 3 : 6 * link + 6]
+        turn = rot.from_rotation_vector(amount * np.eye(3)[part - 3])
+        eta[:] = rot.multiply(turn, np.array((np.sqrt(1 - eta @ eta), *eta)))[1:]
+        return result
+
+
+def random_step(kind: type[Joint], seed: int, *, closed: bool, flipped: bool = False) -> tuple[Step, np.ndarray]:
+    rng = np.random.default_rng((seed, KINDS.index(kind)))
+    m = pair(kind, rng, flipped)
+    state = m.state()
+    for name, joint in m.joints.items():
+        state.joint(name).coordinates = rng.uniform(-1.5, 1.5, joint.dof)
+    if not closed:
+        state.position += rng.normal(scale=0.3, size=(2, 3))
+        state.orientation = rot.normalised(rng.normal(size=(2, 4)))
+    step = Step(Simulator(m, 0.1), state.position, state.orientation, *rng.normal(size=(2, 2, 3)))
+    return step, step.random_unknowns(rng)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("closed", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_matrix_is_the_derivative_of_the_residual(kind: type[Joint], closed: bool, flipped: bool) -> None:
+    h = 1e-5
+    for seed in range(5):
+        step, z = random_step(kind, seed, closed=closed, flipped=flipped)
+        _, matrix = step.linearise(z)
+        differences = np.empty_like(matrix)
+        for k in range(len(z)):
+            after, before = (step.linearise(step.moved(z, k, s * h))[0] for s in (1, -1))
+            differences[:, k] = (after - before) / (2 * h)
+
+        # central differences are off by h^2 times third derivatives of size 10, and by rounding over h
+        np.testing.assert_allclose(matrix, differences, rtol=0, atol=3e-9)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("closed", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_joint_forces_follow_the_gradients_of_the_old_pose(kind: type[Joint], closed: bool, flipped: bool) -> None:
+    """G at the old pose acts on the momenta, whatever the new pose: the upper right block is minus its transpose."""
+    for seed in range(5):
+        step, z = random_step(kind, seed, closed=closed, flipped=flipped)
+        still = np.zeros_like(z)
+        at_rest, moving = step.linearise(still)[1], step.linearise(z)[1]
+        rows = at_rest[12:, :12]
+
+        # the same products in another order: rounding of numbers of size one
+        np.testing.assert_allclose(moving[:12, 12:], -rows.T, rtol=0, atol=1e-13)
+        assert not at_rest[12:, 12:].any()
+        if rows.size:
+            assert np.abs(moving[12:, :12] - rows).max() > 1e-2, "the new pose has gradients of its own"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_block_all_but_the_joint_motion(kind: type[Joint]) -> None:
+    for seed in range(5):
+        step, z = random_step(kind, seed, closed=True)
+        residual, matrix = step.linearise(np.zeros_like(z))
+        rows = matrix[12:, :12]
+        assert len(rows) == 2 * (6 - kind.dof)
+
+        # closed in the state, as far as poses of size one can say
+        np.testing.assert_allclose(residual[12:], 0, atol=1e-14)
+
+        # the rows of one joint on one body are orthonormal up to the lever arm: none is lost
+        if rows.size:
+            assert np.linalg.svd(rows)[1].min() > 0.1
+
+        # what the joints allow, told by the state, is what the rows allow
+        m = step.simulator.mechanism
+        state = m.state()
+        state.position, state.orientation = step.position, step.orientation
+        rng = np.random.default_rng(seed)
+        for name, joint in m.joints.items():
+            state.joint(name).rates = rng.normal(size=joint.dof)
+        twist = np.concatenate((state.velocity, state.angular_velocity), axis=1)[step.simulator._core.link_bodies]
+        np.testing.assert_allclose(rows @ twist.ravel(), 0, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_body_equation_is_the_papers(kind: type[Joint]) -> None:
+    """The discrete Euler-Lagrange equations in stage velocities and the body frame, equal intervals, no joints."""
+    for seed in range(5):
+        step, z = random_step(kind, seed, closed=False)
+        z[12:] = 0
+        dt = step.kick = step.dt
+        m = step.simulator.mechanism
+        w1_body = np.random.default_rng(seed).normal(size=(2, 3))
+        tensors = np.array([body.inertia.tensor for body in m.bodies.values()])
+        masses = np.array([body.inertia.mass for body in m.bodies.values()])
+
+        # the momentum that arrives: w1 of the interval before, at its end, in the frame of the node
+        s1 = np.sqrt(4 / dt**2 - np.sum(w1_body**2, axis=1))[:, None]
+        jw1 = np.einsum("nij,nj->ni", tensors, w1_body)
+        arriving = dt / 2 * (jw1 * s1 - np.cross(w1_body, jw1))
+        step.momentum = rot.rotate(step.orientation, arriving)
+        residual, _ = step.linearise(z)
+
+        order = step.simulator._core.link_bodies
+        for link, k in enumerate(order):
+            d, eta = z[6 * link : 6 * link + 3], z[6 * link + 3 : 6 * link + 6]
+            v2, w2 = d / dt, 2 / dt * rot.rotate(rot.conjugate(step.orientation[k]), eta)
+            jw2 = tensors[k] @ w2
+            s2 = np.sqrt(4 / dt**2 - w2 @ w2)
+            translation = masses[k] * ((v2 - step.velocity[k]) / dt - GRAVITY)
+            rotation = 0.5 * (jw2 * s2 + np.cross(w2, jw2)) - arriving[k] / dt
+
+            # the library multiplies by dt^2, and stays in the world frame; rounding of numbers up to ten
+            force, torque = residual[6 * link : 6 * link + 3], residual[6 * link + 3 : 6 * link + 6]
+            np.testing.assert_allclose(force, dt**2 * translation, rtol=0, atol=1e-13)
+            np.testing.assert_allclose(torque, dt**2 * rot.rotate(step.orientation[k], rotation), rtol=0, atol=1e-13)
+
+
+def test_matrix_at_rest_is_the_mass_matrix() -> None:
+    step, z = random_step(Ball, 0, closed=True)
+    _, matrix = step.linearise(np.zeros_like(z))
+    expected = np.zeros((12, 12))
+    bodies = list(step.simulator.mechanism.bodies.values())
+    for link, k in enumerate(step.simulator._core.link_bodies):
+        turn = rot.to_matrix(step.orientation[k])
+        expected[6 * link : 6 * link + 3, 6 * link : 6 * link + 3] = bodies[k].inertia.mass * np.eye(3)
+        block = slice(6 * link + 3, 6 * link + 6)
+        expected[block, block] = turn @ bodies[k].inertia.tensor @ turn.T
+
+    # one rotation of an inertia of size one
+    np.testing.assert_allclose(matrix[:12, :12], expected, rtol=0, atol=1e-15)

@@ -1,0 +1,238 @@
+"""Trajectories: reading, what a run records, and that a run is always the same."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from catena import (
+    Ball,
+    Fixed,
+    Free,
+    Inertia,
+    Mechanism,
+    Prismatic,
+    Revolute,
+    Simulator,
+    Trajectory,
+    box,
+    capsule,
+    cylinder,
+    scenes,
+    sphere,
+)
+
+ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers", "iterations", "pieces")
+
+
+def zoo() -> Mechanism:
+    """Every joint and every shape."""
+    m = Mechanism(gravity=(0.5, 0.0, -9.0))
+    m.add_body("cart", box((0.4, 0.2, 0.1), mass=2.0), velocity=(0.3, 0, 0))
+    m.add_body("arm", cylinder(0.05, 1.0, mass=1.0), position=(0, 0, -0.5), orientation=(0.6, 0, 0.8, 0))
+    m.add_body("bob", sphere(0.1, mass=0.5), position=(0, 0, -1))
+    m.add_body("weld", capsule(0.05, 0.2, mass=0.5), position=(0, 0.1, -1.2))
+    m.add_body("odd", Inertia(1.0, (2, 1, 2 / 3), physical=False), angular_velocity=(1, 2, 3), position=(2, 0, 0))
+    m.add_joint(Prismatic("cart", m.world, axis=(1, 0, 0), at=(0, 0, 0), name="rail"))
+    m.add_joint(Revolute("cart", "arm", axis=(0, 1, 0), at=(0, 0, 0), name="elbow"))
+    m.add_joint(Ball("bob", "arm", at=(0, 0, -1), name="socket"))
+    m.add_joint(Fixed("bob", "weld", name="glue"))
+    m.add_joint(Free(m.world, "odd", name="air"))
+    return m
+
+
+@pytest.fixture(scope="module")
+def run() -> Trajectory:
+    return Simulator(zoo(), 0.01).run(0.5)
+
+
+# ---- reading
+
+
+def test_shapes(run: Trajectory) -> None:
+    assert len(run) == 51
+    assert run.time.shape == (51,)
+    assert run.position.shape == run.velocity.shape == run.angular_velocity.shape == (51, 5, 3)
+    assert run.orientation.shape == (51, 5, 4)
+    assert run.multipliers.shape == (51, 5 + 5 + 3 + 6)
+    assert len(run.iterations) == len(run.pieces) == 50
+    np.testing.assert_allclose(run.time, 0.01 * np.arange(51), rtol=0, atol=1e-14)
+    assert run.energy().shape == run.kinetic_energy().shape == (51,)
+    assert run.momentum().shape == run.angular_momentum().shape == (51, 3)
+    assert run.drift().shape == run.misalignment().shape == (51, 5)
+    assert repr(run) == "Trajectory(5 bodies, 51 nodes, 0 to 0.5 s)"
+
+
+def test_nodes_are_states(run: Trajectory) -> None:
+    state = run[-1]
+    assert state.time == run.time[-1]
+    np.testing.assert_array_equal(state.position, run.position[-1])
+    np.testing.assert_array_equal(state.multipliers, run.multipliers[-1])
+    assert [s.time for s in run] == list(run.time)
+    with pytest.raises(IndexError):
+        run[51]
+
+    # a node is a copy
+    state.position[0] = 5
+    assert run.position[-1, 0, 0] != 5
+
+
+def test_slices_are_trajectories(run: Trajectory) -> None:
+    part = run[10:31:5]
+    assert isinstance(part, Trajectory)
+    assert len(part) == 5
+    np.testing.assert_array_equal(part.time, run.time[10:31:5])
+    np.testing.assert_array_equal(part.energy(), run.energy()[10:31:5])
+    np.testing.assert_array_equal(part.joint("elbow").force, run.joint("elbow").force[10:31:5])
+    assert part.halved_count == run.halved_count
+    assert len(run[:0]) == 0
+    assert repr(run[:0]) == "Trajectory(5 bodies, 0 nodes, empty)"
+
+
+def test_names(run: Trajectory) -> None:
+    for k, name in enumerate(run.mechanism.bodies):
+        assert run.row(name) == k
+        np.testing.assert_array_equal(run.body(name).position, run.position[:, k])
+    tip = run.body("arm").point((0.0, 0.0, 0.5))
+    for k, state in enumerate(run):
+        body = state.body("arm")
+        np.testing.assert_allclose(tip[k], body.point((0, 0, 0.5)), rtol=0, atol=1e-15)
+        speed = run.body("arm").point_velocity((0.0, 0.0, 0.5))[k]
+        np.testing.assert_allclose(speed, body.point_velocity((0, 0, 0.5)), rtol=0, atol=1e-15)
+    with pytest.raises(ValueError, match="no body called 'leg' in this trajectory"):
+        run.body("leg")
+    with pytest.raises(ValueError, match="no joint called 'knee' in this trajectory"):
+        run.joint("knee")
+
+
+@pytest.mark.parametrize("name", ["rail", "elbow", "socket", "glue", "air"])
+def test_joint_histories_are_those_of_the_states(run: Trajectory, name: str) -> None:
+    history = run.joint(name)
+    for k, state in enumerate(run):
+        joint = state.joint(name)
+        np.testing.assert_allclose(history.coordinates[k], joint.coordinates, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(history.rates[k], joint.rates, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(history.gap, run.drift()[:, list(run.mechanism.joints).index(name)])
+    if history.coordinates.size:
+        assert np.ptp(history.coordinates, axis=0).max() > 0.05
+
+
+# ---- what a run records
+
+
+@pytest.mark.parametrize(("steps", "every"), [(50, 7), (50, 10), (50, 50), (50, 80), (0, 1), (1, 1), (1, 3)])
+def test_record_every(run: Trajectory, steps: int, every: int) -> None:
+    """Every k-th node, the first and the last; the trajectory is the same."""
+    sparse = Simulator(zoo(), 0.01).run(steps=steps, record_every=every)
+    nodes = sorted({*range(0, steps + 1, every), steps})
+    for name in ("time", "position", "orientation", "velocity", "angular_velocity"):
+        np.testing.assert_array_equal(getattr(sparse, name), getattr(run, name)[nodes], err_msg=name)
+
+    # those of the last node come from a step ahead, alone: Newton's tolerance 1e-10 m/s over dt
+    np.testing.assert_allclose(sparse.multipliers, run.multipliers[nodes], rtol=0, atol=1e-7)
+    assert len(sparse.iterations) == steps
+
+
+def test_duration_is_rounded_up_to_steps() -> None:
+    simulator = Simulator(scenes.pendulum(1), 0.01)
+    assert [len(simulator.run(t)) - 1 for t in (0.0, 0.01, 0.011, 0.02, 0.07, 0.3, 1.0)] == [0, 1, 2, 2, 7, 30, 100]
+
+
+def test_no_steps_are_the_start() -> None:
+    m = zoo()
+    start = Simulator(m, 0.01).run(steps=0)
+    assert len(start) == 1
+
+    # joints are closed anew, to rounding
+    np.testing.assert_allclose(start.position[0], m.state().position, rtol=0, atol=1e-15)
+    assert np.isfinite(start.multipliers).all()
+
+
+def test_step_is_a_run_of_one() -> None:
+    simulator = Simulator(zoo(), 0.01)
+    once, run = simulator.step(force={"odd": (1, 0, 0)}), simulator.run(steps=1, force={"odd": (1, 0, 0)})
+    assert once.time == run.time[-1]
+    np.testing.assert_array_equal(once.position, run.position[-1])
+
+
+def test_time_goes_on_from_the_state() -> None:
+    m = scenes.pendulum(1)
+    state = m.state()
+    state.time = 5.0
+    times: list[float] = []
+    run = Simulator(m, 0.25).run(steps=2, state=state, control=lambda t, s: times.append(t))  # type: ignore[arg-type]
+    assert list(run.time) == times == [5.0, 5.25, 5.5]
+
+
+def test_progress_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[tuple[int, int]] = []
+    simulator = Simulator(scenes.pendulum(100), 0.01)
+    simulator.run(steps=2000, progress=lambda done, steps: calls.append((done, steps)))
+    assert calls[0] == (0, 2000)
+    assert calls[-1] == (2000, 2000)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    simulator.run(steps=10, progress=True)
+    assert "100 %" in capsys.readouterr().err
+    simulator.run(steps=10)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_may_stop_the_run() -> None:
+    def stop(done: int, steps: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Simulator(scenes.pendulum(1), 0.01).run(steps=10**6, record_every=10**6, progress=stop)
+
+
+# ---- always the same
+
+
+def test_a_run_can_be_repeated_bit_by_bit(run: Trajectory) -> None:
+    for mechanism in (zoo(), pickle.loads(pickle.dumps(zoo())), zoo().copy()):
+        again = Simulator(mechanism, 0.01).run(0.5)
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(again, name), getattr(run, name), err_msg=name)
+
+
+def test_a_simulator_remembers_nothing(run: Trajectory) -> None:
+    simulator = Simulator(zoo(), 0.01)
+    simulator.run(0.3, force={"odd": (1, 2, 3)})
+    np.testing.assert_array_equal(simulator.run(0.5).position, run.position)
+
+
+def test_a_run_leaves_its_state_alone() -> None:
+    m = zoo()
+    state = m.state()
+    before = state.copy()
+    Simulator(m, 0.01).run(steps=5, state=state)
+    for name in ("position", "orientation", "velocity", "angular_velocity"):
+        np.testing.assert_array_equal(getattr(state, name), getattr(before, name))
+    assert state.time == 0
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    """Two simulators, and one simulator twice, at once: the core holds no lock and shares only constants."""
+    mechanisms = [scenes.pendulum(30), scenes.spinning_chain(20)]
+    shared = Simulator(mechanisms[0], 0.005)
+    jobs = [shared, shared, Simulator(mechanisms[1], 0.005), Simulator(mechanisms[0], 0.005, solver="ldu")]
+    alone = [simulator.run(steps=400) for simulator in jobs]
+    together: list[Trajectory | None] = [None] * len(jobs)
+    ready = threading.Barrier(len(jobs))
+
+    def work(k: int) -> None:
+        ready.wait()
+        together[k] = jobs[k].run(steps=400)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for a, b in zip(alone, together, strict=True):
+        assert b is not None
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
