@@ -30,8 +30,8 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   JointRows *old_rows = arena.take<JointRows>(layout.loop_count), *new_rows = arena.take<JointRows>(layout.loop_count);
   double *gap = arena.take<double>(layout.loop_row_count), *term = arena.take<double>(layout.loop_row_count);
   double* front = arena.take<double>(layout.front_size);
-  int* exchanged = arena.take<int>(layout.largest_closing);
-  return {layout, body, link, old_rows, new_rows, gap, term, front, exchanged, nullptr, nullptr};
+  int* order = arena.take<int>(2 * layout.largest_closing);
+  return {layout, body, link, old_rows, new_rows, gap, term, front, order, nullptr, nullptr};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   JointRows* rows = arena.take<JointRows>(layout.constraint_count);

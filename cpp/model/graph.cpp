@@ -105,13 +105,27 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
       if (!is_body[v]) ++bodies_left[v];
     }
 
+  // what has been eliminated, in connected parts; a part that reaches the world has lost its free motion
+  std::vector<int> part(count);
+  std::vector<char> anchored(count, 0);
+  for (int v = 0; v < count; ++v) {
+    part[v] = v;
+    anchored[v] = !is_body[v] && adjacency[v].size() < 2;
+  }
+  const auto find = [&](int v) {
+    while (part[v] != v) v = part[v] = part[part[v]];
+    return v;
+  };
+
   std::set<std::pair<int, int>> queue;  // (degree, node)
   std::vector<int> degree(count, -1);   // as queued, -1 if not
   std::vector<char> gone(count, 0);
   const auto update = [&](int v) {
     if (degree[v] >= 0) queue.erase({degree[v], v});
     degree[v] = -1;
-    if (gone[v] || !(is_body[v] || bodies_left[v] == 0 || near[v].size() <= 1)) return;
+    bool hangs = !is_body[v] && bodies_left[v] < static_cast<int>(adjacency[v].size()) && near[v].size() <= 1;
+    for (int u : adjacency[v]) hangs = hangs && !(gone[u] && anchored[find(u)]);
+    if (gone[v] || !(is_body[v] || bodies_left[v] == 0 || hangs)) return;
     degree[v] = 0;
     for (int u : near[v]) degree[v] += size[u];
     queue.insert({degree[v], v});
@@ -123,6 +137,12 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
     const int v = queue.begin()->second;
     gone[v] = 1;
     order.push_back(v);
+    for (int u : adjacency[v]) {
+      if (!gone[u]) continue;
+      const int a = find(u), b = find(v);
+      anchored[b] = anchored[a] || anchored[b];
+      part[a] = b;
+    }
     // what it touched now touches each other
     for (int u : near[v]) {
       near[u].erase(v);

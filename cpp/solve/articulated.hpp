@@ -57,10 +57,10 @@ struct Articulated {
   const Layout& layout;
   Body<T>* body;
   Link<T>* link;
-  // loops: rows at the old and new pose, gaps and proximal terms by loop row, columns of every link
+  // loops: rows at the old and new pose, gaps and scales by loop row, columns of every link
   JointRows *old_rows, *new_rows;
-  T *gap, *proximal_term, *front_space;
-  int* exchanged;
+  T *gap, *row_scale, *front_space;
+  int* order;
   T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
 
@@ -71,7 +71,7 @@ struct Articulated {
 
   Front<T> front(int i) const {
     const FrontInfo& info = layout.front[i];
-    return {info, layout.column_row + info.first_column, front_space + info.offset, exchanged};
+    return {info, layout.column_row + info.first_column, front_space + info.offset, order};
   }
 
   // a new trajectory begins: joint displacements are read off the poses
@@ -112,8 +112,8 @@ struct Articulated {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[k]);
       for (int r = 0; r < c.row_count; ++r)
-        proximal_term[c.loop_row + r] = proximal * (compliance(body, layout.link, c.a, old_rows[k].a[r]) +
-                                                    compliance(body, layout.link, c.b, old_rows[k].b[r]));
+        row_scale[c.loop_row + r] = std::sqrt(compliance(body, layout.link, c.a, old_rows[k].a[r]) +
+                                              compliance(body, layout.link, c.b, old_rows[k].b[r]));
     }
   }
 
@@ -232,7 +232,7 @@ struct Articulated {
       Vec3<T> f = l.f, t = l.t;
       T pivot = T(1);
       const Front<T> loops = front(i);
-      if (loops.info.columns > 0) fine &= loops.close(A, B, C, E, f, t, proximal_term);
+      if (loops.info.columns > 0) loops.close(A, B, C, E, f, t, row_scale);
       const bool passes = loops.info.outgoing > 0;
       switch (info.kind) {
         case JointKind::revolute: {
@@ -312,7 +312,8 @@ struct Articulated {
     Vec3<T> f, t;
     A = B = C = E = diagonal(T(0));
     f = t = {T(0), T(0), T(0)};
-    return fine && world.close(A, B, C, E, f, t, proximal_term);
+    world.close(A, B, C, E, f, t, row_scale);
+    return fine;
   }
 
   // root to leaf

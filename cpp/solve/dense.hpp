@@ -51,7 +51,13 @@ struct Dense {
       }
       for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = sparse.vector[k][e];
     }
+    if (layout.loop_count == 0) return;
+    for (long r = 0; r < layout.row_count; ++r) matrix[(6 * layout.link_count + r) * (size + 1)] += proximal(r);
   }
+
+  // Scalar pivots cannot drop what is redundant: here a small term on the diagonal keeps them from zero, and one
+  // refinement, whose right-hand side is that term times the solution, takes its effect back.
+  double proximal(long row) const { return smallest_pivot * sparse.row_scale[row] * sparse.row_scale[row]; }
 
   // row by row instead of the paper's border by border: the same L, D and U, read along the cache
   bool factor() {
@@ -93,7 +99,7 @@ struct Dense {
       const int size = unknown_count(layout);
       for (int k = 0; k < size; ++k) {
         first[k] = dz[k];
-        dz[k] = k < 6 * layout.link_count ? 0 : -sparse.proximal_term[k - 6 * layout.link_count] * dz[k];
+        dz[k] = k < 6 * layout.link_count ? 0 : -proximal(k - 6 * layout.link_count) * dz[k];
       }
       solve();
       for (int k = 0; k < size; ++k) dz[k] += first[k];

@@ -66,6 +66,16 @@ CATENA_INLINE int invert(Row* m, int size) {
       }
   return sign;
 }
+// In place, the regularised inverse of a block whose rows may be redundant (solve/loop.hpp)
+CATENA_INLINE void invert_loosely(Row* m, int size, const double* scale) {
+  double scaled[36], inverse[36];
+  int order[12];
+  for (int r = 0; r < size; ++r)
+    for (int c = 0; c < size; ++c) scaled[r * size + c] = m[r][c] / (scale[r] * scale[c]);
+  invert_loosely(scaled, inverse, size, order);
+  for (int r = 0; r < size; ++r)
+    for (int c = 0; c < size; ++c) m[r][c] = inverse[r * size + c] / (scale[r] * scale[c]);
+}
 // c = a b, a has `rows` x `inner`
 CATENA_INLINE void multiply(Row* c, const Row* a, const Row* b, int rows, int inner) {
   for (int r = 0; r < rows; ++r) {
@@ -85,8 +95,8 @@ CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int row
 struct Ldu {
   const Layout& layout;
   Body<double>* body;
-  JointRows* old_rows;    // (constraint) at the node
-  double* proximal_term;  // (row), zero without loops
+  JointRows* old_rows;  // (constraint) at the node
+  double* row_scale;    // (row), square root of its compliance; for loops only
   Row* block;
   Row* vector;  // (node) residual, then increment
   double* z;    // unknowns: displacement and eta of every link, multipliers times dt^2
@@ -104,11 +114,9 @@ struct Ldu {
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
       joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[j]);
-      for (int k = 0; k < c.row_count; ++k)
-        proximal_term[c.row + k] = layout.loop_count == 0
-                                       ? 0
-                                       : proximal * (compliance(body, layout.link, c.a, old_rows[j].a[k]) +
-                                                     compliance(body, layout.link, c.b, old_rows[j].b[k]));
+      for (int k = 0; k < c.row_count && layout.loop_count > 0; ++k)
+        row_scale[c.row + k] = std::sqrt(compliance(body, layout.link, c.a, old_rows[j].a[k]) +
+                                         compliance(body, layout.link, c.b, old_rows[j].b[k]));
     }
   }
 
@@ -165,11 +173,7 @@ struct Ldu {
       side(c.a, old_rows[j].a, rows.a, slot.upper_a, slot.lower_a);
       side(c.b, old_rows[j].b, rows.b, slot.upper_b, slot.lower_b);
       Row g{};
-      Row* D = block + layout.node[slot.node].diagonal;
-      for (int k = 0; k < c.row_count; ++k) {
-        g[k] = rows.g[k];
-        D[k][k] = proximal_term[c.row + k];
-      }
+      for (int k = 0; k < c.row_count; ++k) g[k] = rows.g[k];
       vector[slot.node] = g;
     }
   }
@@ -180,7 +184,10 @@ struct Ldu {
     for (int k = 0; k < layout.node_count; ++k) {
       const LduNode& node = layout.node[k];
       Row* D = block + node.diagonal;
-      sign *= invert(D, node.size);
+      if (node.is_body || layout.loop_count == 0)
+        sign *= invert(D, node.size);
+      else
+        invert_loosely(D, node.size, row_scale + node.unknown - 6 * layout.link_count);
       if (sign == 0) return false;
       const LduNeighbour* first = layout.neighbour + node.first_neighbour;
       const int* target = layout.target + node.first_target;
@@ -195,7 +202,7 @@ struct Ldu {
       }
     }
     // On the branch that begins at dt = 0 the determinant is positive; a lost sign is another root of the step
-    // equations. Redundant rows of loops have pivots of any sign.
+    // equations. Rows of loops have pivots of any sign.
     return sign > 0 || layout.loop_count > 0;
   }
 
@@ -230,37 +237,12 @@ struct Ldu {
     assemble();
     if (!factor()) return false;
     solve();
-    gather();
-    if (layout.loop_count > 0) {
-      refine_right_hand_side(vector);
-      solve();
-      gather(1);
+    for (int k = 0; k < layout.node_count; ++k) {
+      const LduNode& node = layout.node[k];
+      for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = -vector[k][e];
     }
     read_increment();
     return true;
-  }
-
-  // dz = keep dz - vector
-  void gather(double keep = 0) {
-    for (int k = 0; k < layout.node_count; ++k) {
-      const LduNode& node = layout.node[k];
-      for (int e = 0; e < node.size; ++e) {
-        double& x = dz[node.unknown + e];
-        x = (keep != 0 ? x : 0) - vector[k][e];
-      }
-    }
-  }
-
-  // the system solved differs from the true one by the proximal term alone, so that is what is left of the residual
-  void refine_right_hand_side(Row* out) const {
-    for (int k = 0; k < layout.node_count; ++k) {
-      const LduNode& node = layout.node[k];
-      Row r{};
-      if (!node.is_body)
-        for (int e = 0; e < node.size; ++e)
-          r[e] = -proximal_term[node.unknown - 6 * layout.link_count + e] * dz[node.unknown + e];
-      out[k] = r;
-    }
   }
 
   // pose increments from dz, whose rotational part turns into the increment of eta

@@ -11,10 +11,11 @@
 // all of it, children's columns are added to their parent's, and where the two ends of a loop meet its multipliers are
 // eliminated too. Loops are local: a chain of k four-bars costs O(k).
 //
-// Redundant rows (a planar loop in space) make s singular. A small e is added to its diagonal, in the matrix only, and
-// one refinement takes its effect back: with t = (s + e)^-1 the inverse used is t + t e t. Since the residual is exact,
-// the solution is not touched, multipliers of redundant rows stay near the smallest possible, and e may be anything
-// between rounding and truth; it scales with what a free body would yield, row by row, so units do not matter.
+// Redundant rows (a planar loop in space) make s singular, and a loop that passes a singular pose gives it a tiny pivot
+// of either sign. Its inverse is therefore a regularised one: scaled by what a free body would yield, row by row, so
+// that units do not matter, and factored with complete pivoting, every pivot d is inverted as d / (d^2 + e^2), which is
+// 1/d where d is larger than e and nothing where it is smaller. Only the matrix is touched, never the residual, so the
+// solution of the step is not; multipliers of redundant rows are one choice of many.
 #pragma once
 
 #include "base/small.hpp"
@@ -22,7 +23,7 @@
 
 namespace catena::CATENA_ISA {
 
-constexpr double proximal = 1e-8;
+constexpr double smallest_pivot = 1e-9;
 constexpr int column_block = 8;
 
 // y += a x, over whole blocks so that the compiler sees a fixed length
@@ -37,38 +38,47 @@ CATENA_INLINE void combine(T* y, T a0, const T* x0, T a1, const T* x1, T a2, con
     for (int c = 0; c < column_block; ++c) y[w + c] = a0 * x0[w + c] + a1 * x1[w + c] + a2 * x2[w + c];
 }
 
-// inverse in place, by Gauss-Jordan with row exchange; false where it is singular
+// Regularised inverse of a matrix scaled to order one: out = u^-1 f(d) l^-1, from m = l d u with rows and columns
+// permuted. m is destroyed; `order` has room for 2 size indices.
 template <class T>
-bool invert_dense(T* m, int size, int stride, int* exchanged) {
+void invert_loosely(T* m, T* out, int size, int* order) {
+  int *row = order, *column = order + size;
+  for (int k = 0; k < size; ++k) row[k] = column[k] = k;
+  const auto at = [&](int r, int c) -> T& { return m[row[r] * size + column[c]]; };
   for (int p = 0; p < size; ++p) {
-    int best = p;
-    for (int r = p + 1; r < size; ++r)
-      if (std::fabs(m[r * stride + p]) > std::fabs(m[best * stride + p])) best = r;
-    exchanged[p] = best;
-    if (!(std::fabs(m[best * stride + p]) > 0)) return false;
-    if (best != p)
-      for (int c = 0; c < size; ++c) {
-        const T t = m[p * stride + c];
-        m[p * stride + c] = m[best * stride + c];
-        m[best * stride + c] = t;
-      }
-    const T s = T(1) / m[p * stride + p];
-    m[p * stride + p] = T(1);
-    for (int c = 0; c < size; ++c) m[p * stride + c] *= s;
-    for (int r = 0; r < size; ++r) {
-      if (r == p) continue;
-      const T f = m[r * stride + p];
-      m[r * stride + p] = T(0);
-      for (int c = 0; c < size; ++c) m[r * stride + c] -= f * m[p * stride + c];
+    int r_best = p, c_best = p;
+    T largest = T(-1);
+    for (int r = p; r < size; ++r)
+      for (int c = p; c < size; ++c)
+        if (std::fabs(at(r, c)) > largest) largest = std::fabs(at(r, c)), r_best = r, c_best = c;
+    const int r_old = row[p], c_old = column[p];
+    row[p] = row[r_best], row[r_best] = r_old;
+    column[p] = column[c_best], column[c_best] = c_old;
+    const T d = at(p, p);
+    // below rounding nothing is left to eliminate
+    const T inv = std::fabs(d) > T(1e-15) ? T(1) / d : T(0);
+    for (int r = p + 1; r < size; ++r) {
+      const T f = at(r, p) * inv;
+      at(r, p) = f;
+      for (int c = p + 1; c < size; ++c) at(r, c) -= f * at(p, c);
     }
+    for (int c = p + 1; c < size; ++c) at(p, c) *= inv;
   }
-  for (int p = size - 1; p >= 0; --p)
-    for (int r = 0; r < size && exchanged[p] != p; ++r) {
-      const T t = m[r * stride + p];
-      m[r * stride + p] = m[r * stride + exchanged[p]];
-      m[r * stride + exchanged[p]] = t;
+  // columns of l^-1, scaled by the inverted pivots, then u^-1 from below
+  for (int k = 0; k < size; ++k) {
+    const auto x = [&](int r) -> T& { return out[column[r] * size + row[k]]; };
+    for (int r = 0; r < size; ++r) {
+      T sum = r == k ? T(1) : T(0);
+      for (int c = k; c < r; ++c) sum -= at(r, c) * x(c);
+      x(r) = sum;
     }
-  return true;
+    for (int r = 0; r < size; ++r) {
+      const T d = at(r, r);
+      x(r) *= d / (d * d + T(smallest_pivot * smallest_pivot));
+    }
+    for (int r = size - 1; r >= 0; --r)
+      for (int c = r + 1; c < size; ++c) x(r) -= at(r, c) * x(c);
+  }
 }
 
 template <class T>
@@ -76,7 +86,7 @@ struct Front {
   const FrontInfo& info;
   const int* rows;  // (column) loop row
   T* space;         // of this front
-  int* exchanged;
+  int* order;       // room for a permutation
 
   // arrays of `stride` columns, the padding always zero
   int stride() const { return info.stride; }
@@ -99,11 +109,11 @@ struct Front {
     for (int c = info.outgoing; c < info.columns; ++c) g()[c] = gap[rows[c]];
   }
 
-  // the loops that close here; `e` is the proximal term of every loop row
-  bool close(Mat3<T>& A, Mat3<T>& B, Mat3<T>& C, Mat3<T>& E, Vec3<T>& f, Vec3<T>& t, const T* e) const {
+  // the loops that close here
+  void close(Mat3<T>& A, Mat3<T>& B, Mat3<T>& C, Mat3<T>& E, Vec3<T>& f, Vec3<T>& t, const T* scale) const {
     const int n = closing(), o = info.outgoing;
-    if (n == 0) return true;
-    if (!invert_closing(e)) return false;
+    if (n == 0) return;
+    invert_closing(scale);
     const T* inv = inverse();
     for (int k = 0; k < n; ++k) {
       T* row = solved(k);
@@ -143,24 +153,18 @@ struct Front {
       for (int k = 0; k < o; ++k) s(k)[c] = T(0);
       g()[c] = T(0);
     }
-    return true;
   }
 
-  // inverse of the closing block, its proximal term taken back once
-  bool invert_closing(const T* e) const {
+  // regularised inverse of the closing block; `scale` is the square root of every loop row's compliance
+  void invert_closing(const T* scale) const {
     const int n = closing(), o = info.outgoing;
     const int* rows = this->rows + o;
-    T *inv = inverse(), *copy = scratch();
+    T *inv = inverse(), *scaled = scratch();
     for (int k = 0; k < n; ++k)
-      for (int j = 0; j < n; ++j) inv[k * n + j] = s(o + k)[o + j] + (k == j ? e[rows[k]] : T(0));
-    if (!invert_dense(inv, n, n, exchanged)) return false;
-    for (int c = 0; c < n * n; ++c) copy[c] = inv[c];
+      for (int j = 0; j < n; ++j) scaled[k * n + j] = s(o + k)[o + j] / (scale[rows[k]] * scale[rows[j]]);
+    invert_loosely(scaled, inv, n, order);
     for (int k = 0; k < n; ++k)
-      for (int j = 0; j < n; ++j) {
-        const T x = copy[k * n + j] * e[rows[j]];
-        for (int c = 0; c < n; ++c) inv[k * n + c] += x * copy[j * n + c];
-      }
-    return true;
+      for (int j = 0; j < n; ++j) inv[k * n + j] /= scale[rows[k]] * scale[rows[j]];
   }
 
   // multipliers of the loops that end here, once the link's motion and the outgoing ones are known

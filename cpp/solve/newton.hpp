@@ -94,8 +94,8 @@ struct Newton {
 
   // from the guess in solver.z to the solution in solver.z
   Outcome iterate(double dt) {
-    // rounding of the poses, and what near-singular loops make of the rounding in their gaps: y = sqrt(gap / proximal)
-    const double amplified = solver.layout.loop_count > 0 ? 4 / std::sqrt(proximal) : 256;
+    // rounding of the poses, and what near-singular loops make of the rounding in their gaps
+    const double amplified = solver.layout.loop_count > 0 ? 4 / std::sqrt(smallest_pivot) : 256;
     const double floor = amplified * 2.2e-16 * extent / std::fabs(dt);
     double alpha = 1, last = 1e300;
     iterations = 0;
