@@ -117,7 +117,7 @@ class Core {
        ConstDoubles frames, ConstDoubles gravity, const std::string& kernel)
       : kernel_(find_kernel(kernel)), model_(make_spec(mass, inertia, kind, bodies, anchors, frames, gravity)) {}
 
-  std::tuple<StatusCode, long, double, int, double, long> run(
+  std::tuple<StatusCode, long, double, int, int, double, long> run(
       SolverKind solver, double dt, double tolerance, int iteration_limit, int rescue_depth, bool paper_start,
       double start_time, long steps, long record_every, ConstDoubles position, ConstDoubles orientation,
       ConstDoubles velocity, ConstDoubles angular_velocity, ConstInts load_body, ConstDoubles load_point,
@@ -170,7 +170,7 @@ class Core {
     }
     if (hooks.error) throw std::move(*hooks.error);
     const Status& s = args.status;
-    return {s.code, s.step, s.time, s.body, s.size, s.records};
+    return {s.code, s.step, s.time, s.body, s.joint, s.size, s.records};
   }
 
   void linearise(double dt, double kick, ConstDoubles position, ConstDoubles orientation, ConstDoubles velocity,
@@ -275,7 +275,8 @@ NB_MODULE(_core, m) {
       .value("interrupted", StatusCode::interrupted)
       .value("diverged", StatusCode::diverged)
       .value("too_far", StatusCode::too_far)
-      .value("singular", StatusCode::singular);
+      .value("singular", StatusCode::singular)
+      .value("locked", StatusCode::locked);
 
   m.def(
       "kernels",

@@ -138,10 +138,12 @@ struct Runner {
     Status& status = args.status;
     status.code = outcome == Outcome::diverged  ? StatusCode::diverged
                   : outcome == Outcome::too_far ? StatusCode::too_far
+                  : outcome == Outcome::locked  ? StatusCode::locked
                                                 : StatusCode::singular;
     status.step = step;
     status.time = time;
-    status.size = newton.size;
+    status.size = outcome == Outcome::locked ? solver.widest_gap : newton.size;
+    if (solver.widest_constraint >= 0) status.joint = layout.constraint[solver.widest_constraint].joint;
     // name the body that turns too far, or else the one whose increment is largest; NaN wins
     double worst = -1;
     for (int i = 0; i < layout.link_count; ++i) {

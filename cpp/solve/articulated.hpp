@@ -61,6 +61,8 @@ struct Articulated {
   JointRows *old_rows, *new_rows;
   T *gap, *row_scale, *front_space;
   int* order;
+  double widest_gap;  // of the loops, at the last iterate whose direction was found
+  int widest_constraint;
   T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
 
@@ -174,10 +176,17 @@ struct Articulated {
 
   // each link's own matrix and wrench
   void equations() {
+    widest_gap = 0;
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), new_rows[k]);
-      for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
+      for (int r = 0; r < c.row_count; ++r) {
+        gap[c.loop_row + r] = new_rows[k].g[r];
+        if (!(std::fabs(new_rows[k].g[r]) <= widest_gap)) {
+          widest_gap = std::fabs(new_rows[k].g[r]);
+          widest_constraint = layout.loop[k];
+        }
+      }
     }
     for (int i = 0; i < layout.link_count; ++i) {
       const T m = T(layout.link[i].mass);

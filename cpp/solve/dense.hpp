@@ -12,6 +12,8 @@ struct Dense {
   const Layout& layout;
   Body<double>* body;
   Ldu sparse;
+  double widest_gap;
+  int widest_constraint;
   double* first;   // (size) the solution before refinement
   double* matrix;  // (size, size) by rows; also what the linearisation hands out
   double *z, *dz;
@@ -35,6 +37,8 @@ struct Dense {
     sparse.z = z;
     sparse.dz = dz;
     sparse.assemble();
+    widest_gap = sparse.widest_gap;
+    widest_constraint = sparse.widest_constraint;
     for (long e = 0; e < size * size; ++e) matrix[e] = 0;
     for (int k = 0; k < layout.node_count; ++k) {
       const LduNode& node = layout.node[k];

@@ -97,6 +97,8 @@ struct Ldu {
   Body<double>* body;
   JointRows* old_rows;  // (constraint) at the node
   double* row_scale;    // (row), square root of its compliance; for loops only
+  double widest_gap;    // at the last iterate whose direction was found
+  int widest_constraint;
   Row* block;
   Row* vector;  // (node) residual, then increment
   double* z;    // unknowns: displacement and eta of every link, multipliers times dt^2
@@ -134,6 +136,7 @@ struct Ldu {
 
   // residual and matrix at the iterate
   void assemble() {
+    widest_gap = 0;
     for (int k = 0; k < layout.block_rows; ++k) block[k] = Row{};
     for (int i = 0; i < layout.link_count; ++i) {
       const Body<double>& b = body[i];
@@ -173,7 +176,13 @@ struct Ldu {
       side(c.a, old_rows[j].a, rows.a, slot.upper_a, slot.lower_a);
       side(c.b, old_rows[j].b, rows.b, slot.upper_b, slot.lower_b);
       Row g{};
-      for (int k = 0; k < c.row_count; ++k) g[k] = rows.g[k];
+      for (int k = 0; k < c.row_count; ++k) {
+        g[k] = rows.g[k];
+        if (!(std::fabs(rows.g[k]) <= widest_gap)) {
+          widest_gap = std::fabs(rows.g[k]);
+          widest_constraint = j;
+        }
+      }
       vector[slot.node] = g;
     }
   }

@@ -15,7 +15,7 @@
 
 namespace catena::CATENA_ISA {
 
-enum class Outcome { converged, diverged, too_far, singular };
+enum class Outcome { converged, diverged, too_far, singular, locked };
 
 template <class Solver>
 struct Newton {
@@ -107,7 +107,7 @@ struct Newton {
       if (!(size < 1e300)) size = 1e300;
 
       // at the rounding floor increments stop falling: nothing more can be gained
-      if (last < floor && size > 0.25 * last && size < 4 * floor) return accept(1);
+      if (last < floor && size > 0.25 * last && size < 4 * floor) return accept(1, dt);
 
       // the move was too long
       if (!(size < last)) {
@@ -127,20 +127,22 @@ struct Newton {
       last = size;
       if (!move(alpha)) return Outcome::too_far;
       if (alpha < full) continue;
-      if (size < tolerance) return accept(0);
+      if (size < tolerance) return accept(0, dt);
       if (Solver::caution * kappa * size * size < tolerance) {
-        if (iterations > 1) return accept(0);
+        if (iterations > 1) return accept(0, dt);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
-        if (unchecked < check_every && size <= 2 * calm) return accept(unchecked + 1);
+        if (unchecked < check_every && size <= 2 * calm) return accept(unchecked + 1, dt);
         calm = size;
       }
     }
     return Outcome::diverged;
   }
 
-  Outcome accept(int unchecked_now) {
+  // Small increments alone do not prove a solution: a gap that they do not account for is one that no motion closes.
+  Outcome accept(int unchecked_now, double dt) {
     unchecked = unchecked_now;
-    return Outcome::converged;
+    const double accounted = 1e3 * size * std::fabs(dt) * extent + 1e-11 * extent;
+    return solver.widest_gap < accounted ? Outcome::converged : Outcome::locked;
   }
 
   // guess and iterate; a bad extrapolation is tried again from the last step's motion, and then from rest

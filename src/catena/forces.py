@@ -86,7 +86,7 @@ def _by_body(mechanism: Mechanism, forces: Forces | None) -> list[tuple[str, Loa
     if forces is None:
         return []
     if not isinstance(forces, Mapping):
-        array = np.asarray(forces, dtype=float)
+        array = _numbers(forces, "forces")
         n = mechanism.body_count
         if array.ndim not in (2, 3) or array.shape[-2] != n or array.shape[-1] not in (3, 6):
             raise ValueError(
@@ -98,7 +98,7 @@ def _by_body(mechanism: Mechanism, forces: Forces | None) -> list[tuple[str, Loa
         if name not in mechanism.bodies:
             raise ValueError(f"force on body {name!r}: there is no body of that name")
         if not isinstance(value, Load):
-            array = np.asarray(value, dtype=float)
+            array = _numbers(value, f"force on body {name!r}")
             if array.ndim not in (1, 2) or array.shape[-1] not in (3, 6):
                 raise ValueError(
                     f"force on body {name!r} must be a force (3,) or force and torque (6,), perhaps with one row "
@@ -111,13 +111,20 @@ def _by_body(mechanism: Mechanism, forces: Forces | None) -> list[tuple[str, Loa
     return loads
 
 
+def _numbers(value: ArrayLike, what: str) -> Array:
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers, got {value!r}") from None
+
+
 def _rows(name: str, load: Load, steps: int | None) -> Array:
     """The load's values, (1, 6) or (steps + 1, 6)."""
     parts = []
     for what, given in (("force", load.force), ("torque", load.torque)):
         label = f"{what} on body {name!r}"
-        array = np.asarray(given, dtype=float)
-        if array.ndim == 1:
+        array = _numbers(given, label)
+        if array.ndim < 2:
             parts.append(finite(array, (3,), label)[None])
         elif steps is None:
             raise ValueError(f"{label} must have shape (3,) here, got {array.shape}")

@@ -340,9 +340,11 @@ class PointOnLine(_AxisJoint):
     carries = False
 
     def relative(self, coordinates: Array) -> Pose:
+        """Slide along z, then turn."""
         return np.array((0.0, 0.0, coordinates[0])), from_rotation_vector(coordinates[1:])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the height and the rotation vector."""
         return np.concatenate((translation[..., 2:], rotation_vector(quaternion)), axis=-1)
 
 
@@ -358,9 +360,11 @@ class PointOnPlane(_AxisJoint):
     carries = False
 
     def relative(self, coordinates: Array) -> Pose:
+        """Slide in the plane, then turn."""
         return np.array((coordinates[0], coordinates[1], 0.0)), from_rotation_vector(coordinates[2:])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the place in the plane and the rotation vector."""
         return np.concatenate((translation[..., :2], rotation_vector(quaternion)), axis=-1)
 
 
@@ -376,9 +380,11 @@ class ParallelAxes(_AxisJoint):
     carries = False
 
     def relative(self, coordinates: Array) -> Pose:
+        """Move, and turn about z."""
         return coordinates[:3], _about_z(coordinates[3])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the translation and the angle about z."""
         return np.concatenate((translation, z_angle(quaternion)[..., None]), axis=-1)
 
 
@@ -392,9 +398,11 @@ class FixedOrientation(Joint):
     needs_place = False
 
     def relative(self, coordinates: Array) -> Pose:
+        """Move without turning."""
         return coordinates, np.array(IDENTITY)
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the translation."""
         return translation
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:

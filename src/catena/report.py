@@ -111,13 +111,13 @@ def report(mechanism: Mechanism, state: State) -> Report:
         shared = set(up_a) & set(up_b)
         side_a, side_b = [n for n in up_a if n not in shared], [n for n in up_b if n not in shared]
         meeting = [name for name in up_a if name in shared][:1]
-        names = [carrier[n].joint.name for n in side_a] + [carrier[n].joint.name for n in reversed(side_b)]
+        names = [carrier[n].joint.name for n in (*side_a, *reversed(side_b)) if n in carrier]
         loops.append(Loop(joint.name, (joint.name, *names), (*side_a, *meeting, *reversed(side_b))))
         wrenches = _wrenches(state, joint, size)
         block = np.zeros((len(wrenches), len(twists)))
         for sign, side in ((-1.0, side_a), (1.0, side_b)):
             for name in side:
-                for k in range(carrier[name].joint.dof):
+                for k in range(carrier[name].joint.dof if name in carrier else 6):
                     block[:, column[name] + k] = sign * (wrenches @ twists[column[name] + k])
         blocks.append(block)
         members.append((side_a, side_b, wrenches))
@@ -193,8 +193,7 @@ def _stressed(
             if np.linalg.norm(wrench) > 1e-6:
                 names.add(joint.name)
             for sign, side in ((-1.0, side_a), (1.0, side_b)):
-                for body in side:
-                    name = carrier[body].joint.name
+                for name in (carrier[body].joint.name for body in side if body in carrier):
                     carried[name] = carried.get(name, np.zeros(6)) + sign * wrench
         names.update(name for name, wrench in carried.items() if np.linalg.norm(wrench) > 1e-6)
     return tuple(name for name in mechanism.joints if name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Any, Literal, TypeAlias
 
@@ -34,13 +34,18 @@ _SENTENCES = {
     "body {body!r} changes most (last increment {size:.3g} m/s)",
     _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
     _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
+    _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
+    "which stays open by {size:.3g} (m or rad)",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
 
 
 @dataclass(frozen=True)
 class Status:
-    """How a run ended. `message` is empty if it went well, else a sentence with the time and the body's name."""
+    """How a run ended; `message` is empty if it went well, else a sentence with the time and a name.
+
+    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one.
+    """
 
     ok: bool = True
     reason: str = "done"
@@ -48,10 +53,7 @@ class Status:
     time: float = 0.0
     step: int = 0
     body: str = ""
-
-    def fields(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self)
+    joint: str = ""
 
 
 class SimulationError(RuntimeError):
@@ -196,7 +198,7 @@ class Simulator:
             "out_pieces": np.zeros(max(steps, 1), dtype=np.int32),
         }
         table = load_table(self.mechanism, force, steps, control=control is not None)
-        code, done, time, body, size, complete = self._core.run(
+        code, done, time, body, joint, size, complete = self._core.run(
             solver=getattr(_core.SolverKind, self.solver),
             dt=self.dt,
             tolerance=self.tolerance,
@@ -221,7 +223,7 @@ class Simulator:
         )
         if progress:
             _finish(progress, done, steps)
-        status = self._status(code, done, time, body, size)
+        status = self._status(code, done, time, body, joint, size)
         result = Trajectory(
             self.mechanism,
             self.dt,
@@ -248,10 +250,18 @@ class Simulator:
 
     def _checked(self, state: State) -> State:
         """The state to start from: closed, if it nearly was; refused if it is not, or is too fast for dt."""
-        if tuple(state.mechanism.bodies) != tuple(self.mechanism.bodies):
+        if list(state.mechanism.bodies) != list(self.mechanism.bodies):
             raise ValueError("the state belongs to another mechanism: its bodies have other names")
-        # a copy is checked like any new state, so writes into its arrays cannot smuggle in a NaN
-        state = state.copy()
+        # a new state is checked, so writes into the arrays of the old one cannot smuggle in a NaN
+        state = State(
+            self.mechanism,
+            state.position,
+            state.orientation,
+            state.velocity,
+            state.angular_velocity,
+            time=state.time,
+            multipliers=state.multipliers,
+        )
         node = analysis.still(state)
         gaps = np.stack((analysis.drift(node)[0], analysis.misalignment(node)[0]), axis=1)
         relative = (gaps / (extent(state), 1.0)).max(axis=1, initial=0.0)
@@ -298,12 +308,13 @@ class Simulator:
             "control_angular_velocity": spin,
         }
 
-    def _status(self, code: _core.StatusCode, step: int, time: float, body: int, size: float) -> Status:
+    def _status(self, code: _core.StatusCode, step: int, time: float, body: int, joint: int, size: float) -> Status:
         if code == _core.StatusCode.done:
             return Status(time=time, step=step)
-        name = list(self.mechanism.bodies)[body]
-        message = _SENTENCES[code].format(time=time, body=name, size=size) + _ADVICE[self.rescue]
-        return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=name)
+        moved = list(self.mechanism.bodies)[body]
+        opened = list(self.mechanism.joints)[joint] if joint >= 0 else ""
+        message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size) + _ADVICE[self.rescue]
+        return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)
 
 
 def _progress(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:
@@ -335,7 +346,7 @@ def _positive(value: float, what: str) -> float:
 
 
 def _count(value: int, what: str, *, least: int = 1) -> int:
-    if int(value) != value or value < least:
+    if not isfinite(value) or int(value) != value or value < least:
         raise ValueError(f"{what} must be a whole number, at least {least}, got {value}")
     return int(value)
 

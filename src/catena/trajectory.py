@@ -6,6 +6,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import analysis, joints
-from ._rotation import Array, conjugate, cross, multiply, rotate
+from ._rotation import Array, conjugate, cross, finite, multiply, rotate
 from .inertia import Inertia
 from .state import State
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 # raised when the contents of a saved file change their meaning
 FORMAT = 1
 _MARK = "catena trajectory"
+
+_KINDS = {
+    name: kind for name, kind in vars(joints).items() if isinstance(kind, type) and issubclass(kind, joints.Joint)
+}
 
 
 class Trajectory:
@@ -146,10 +151,14 @@ class Trajectory:
         return analysis.energy(self)
 
     def energy_error(self) -> Array:
-        """Energy minus that of the first node, over the largest kinetic energy of the run (step,)."""
+        """Energy minus that of the first node, over the largest that any body's kinetic or potential energy changed.
+
+        (step,); zero where nothing moves.
+        """
         total = self.energy()
-        scale = self.kinetic_energy().max()
-        error: Array = np.abs(total - total[0]) / (scale if scale > 0 else 1.0)
+        scale = max(np.ptp(self.kinetic_energy()), self.kinetic_energy().max(), np.ptp(self.potential_energy()))
+        rounding = np.finfo(float).eps * np.abs(total).max()
+        error: Array = np.abs(total - total[0]) / scale if scale > 1e3 * rounding else np.zeros(len(self))
         return error
 
     def momentum(self) -> Array:
@@ -175,7 +184,7 @@ class Trajectory:
         target = Path(path)
         contents = {name: getattr(self, name) for name in (*_ARRAYS, *_COUNTS)}
         contents |= _pack(self.mechanism)
-        contents |= {f"status_{key}": np.array(value) for key, value in self.status.fields().items()}
+        contents |= {f"status_{key}": np.array(value) for key, value in asdict(self.status).items()}
         contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT), "dt": np.array(self.dt)}
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
         try:
@@ -189,32 +198,24 @@ class Trajectory:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Trajectory:
         """Read a file written by save."""
-        from .simulator import Status
-
+        name = os.fspath(path)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                contents = dict(file)
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            raise ValueError(f"{os.fspath(path)}: not a readable trajectory ({error})") from None
+            with open(path, "rb") as file:
+                loaded = np.load(file, allow_pickle=False)
+                contents = dict(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else {}
+        except (ValueError, EOFError, IsADirectoryError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{name}: not a readable trajectory ({error})") from None
         if str(contents.get("mark")) != _MARK:
-            raise ValueError(f"{os.fspath(path)}: an npz file, but not one that catena wrote")
+            raise ValueError(f"{name}: not a trajectory that catena wrote")
         version = int(contents["format"])
         if version != FORMAT:
-            raise ValueError(f"{os.fspath(path)}: has format {version}, this catena reads format {FORMAT}")
-        missing = {*_ARRAYS, *_COUNTS, "body_name", "joint_name", "dt"} - contents.keys()
-        if missing:
-            raise ValueError(f"{os.fspath(path)}: incomplete, {', '.join(sorted(missing))} missing")
-        status = {key[7:]: value.item() for key, value in contents.items() if key.startswith("status_")}
-        return Trajectory(
-            _unpack(contents),
-            float(contents["dt"]),
-            *(contents[name] for name in _ARRAYS),
-            iterations=contents["iterations"],
-            pieces=contents["pieces"],
-            status=Status(**status),
-        )
+            raise ValueError(f"{name}: has format {version}, this catena reads format {FORMAT}")
+        try:
+            return _rebuild(contents)
+        except KeyError as error:
+            raise ValueError(f"{name}: incomplete, {error.args[0]} missing") from None
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise ValueError(f"{name}: contradicts itself ({error})") from None
 
 
 _ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
@@ -293,6 +294,25 @@ class JointHistory:
         return analysis.reaction(self._run, self._joint)[1]
 
 
+def _rebuild(contents: dict[str, NDArray[np.generic]]) -> Trajectory:
+    from .simulator import Status
+
+    mechanism = _unpack(contents)
+    n, steps = mechanism.body_count, len(contents["time"])
+    rows = sum(analysis.row_count(joint) for joint in mechanism.joints.values())
+    shapes = ((steps,), (steps, n, 3), (steps, n, 4), (steps, n, 3), (steps, n, 3), (steps, rows))
+    arrays = [finite(contents[name], shape, name) for name, shape in zip(_ARRAYS, shapes, strict=True)]
+    status = {field.name: contents[f"status_{field.name}"].item() for field in fields(Status)}
+    return Trajectory(
+        mechanism,
+        float(contents["dt"]),
+        *arrays,
+        iterations=contents["iterations"].astype(np.int32),
+        pieces=contents["pieces"].astype(np.int32),
+        status=Status(**status),
+    )
+
+
 def _pack(mechanism: Mechanism) -> dict[str, NDArray[np.generic]]:
     bodies, links = list(mechanism.bodies.values()), list(mechanism.joints.values())
     shapes = [body.shape for body in bodies]
@@ -339,11 +359,11 @@ def _unpack(contents: dict[str, NDArray[np.generic]]) -> Mechanism:
             angular_velocity=twists[k, 3:],
         )
     for k, name in enumerate(contents["joint_name"]):
-        kind = getattr(joints, str(contents["joint_kind"][k]))
+        made = _KINDS[str(contents["joint_kind"][k])]
         a, b = (str(body) for body in contents["joint_bodies"][k])
         anchors, frames = get("joint_anchors")[k], get("joint_frames")[k]
         # frames are stored whole, so any axis will do to make the joint
-        axis = {"axis": (0.0, 0.0, 1.0)} if issubclass(kind, joints._AxisJoint) else {}
-        joint = mechanism.add_joint(kind(a, b, anchors=anchors, name=str(name), **axis))
+        axis = {"axis": (0.0, 0.0, 1.0)} if issubclass(made, joints._AxisJoint) else {}
+        joint = mechanism.add_joint(made(a, b, anchors=anchors, name=str(name), **axis))
         joint.frame_a, joint.frame_b = frames[0], frames[1]
     return mechanism
