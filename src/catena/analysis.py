@@ -89,31 +89,80 @@ def misalignment(run: Trajectory) -> Array:
 def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
     """Force (step, 3) in N and torque (step, 3) in N m that the joint exerts on its body b, in the world frame.
 
-    The torque is taken about b's joint point. The joint exerts the opposite on its body a.
+    The torque is taken about b's joint point. The joint exerts the opposite on its body a. Where joints are redundant
+    their reactions are not determined by the motion: these are the smallest ones that explain it.
     """
-    points, angles = _FORMS[joint.code]
-    _, axes_a, axes_b = _geometry(run, joint)
     first = 0
     for other in run.mechanism.joints.values():
         if other is joint:
             break
         first += row_count(other)
-    force, torque = np.zeros((len(run), 3)), np.zeros((len(run), 3))
-    for k, i in enumerate(points):
-        force += run.multipliers[:, first + k, None] * axes_a[..., i]
-    for k, (i, j) in enumerate(angles, start=len(points)):
-        torque += run.multipliers[:, first + k, None] * cross(axes_b[..., j], axes_a[..., i])
+    forces, torques = _row_directions(run, joint)
+    values = smallest_multipliers(run)
+    k = len(forces)
+    none = np.zeros((len(run), 3))
+    force = sum((values[:, first + i, None] * axis for i, axis in enumerate(forces)), none)
+    torque = sum((values[:, first + k + i, None] * axis for i, axis in enumerate(torques)), none)
     return force, torque
+
+
+def smallest_multipliers(run: Trajectory) -> Array:
+    """The multipliers (step, rows) of least norm that exert the same forces on all bodies, torques over the size.
+
+    They differ from the recorded ones only where rows are redundant.
+    """
+    mechanism = run.mechanism
+    if not len(run) or not mechanism.spanning_tree().loops or mechanism.report(run[0]).redundant_count == 0:
+        return run.multipliers
+    if run._smallest is None:
+        size = extent(run[0])
+        scale = np.concatenate([_row_scale(joint, size) for joint in mechanism.joints.values()])
+        run._smallest = np.empty_like(run.multipliers)
+        for k in range(len(run)):
+            # rows of redundant joints are dependent to rounding; anything above that is a real direction
+            rows = _jacobian(run[k : k + 1]) / scale[:, None]
+            wanted = (run.multipliers[k] * scale) @ rows
+            run._smallest[k] = np.linalg.lstsq(rows.T, wanted, rcond=1e-9)[0] / scale
+    return run._smallest
+
+
+def _row_scale(joint: Joint, size: float) -> Array:
+    points, angles = _FORMS[joint.code]
+    return np.array([1.0] * len(points) + [1.0 / size] * len(angles))
+
+
+def _jacobian(node: Trajectory) -> Array:
+    """Rows of all joints against displacements and turns of all bodies (rows, 6 n), at a trajectory's first node."""
+    blocks = []
+    for joint in node.mechanism.joints.values():
+        forces, torques = _row_directions(node, joint)
+        block = np.zeros((len(forces) + len(torques), node.mechanism.body_count, 6))
+        point = joint.anchor_b if joint.b.is_world else node.body(joint.b.name).point(joint.anchor_b)[0]
+        for sign, body in ((-1.0, joint.a), (1.0, joint.b)):
+            if body.is_world:
+                continue
+            row = node.row(body.name)
+            arm = point - node.position[0, row]
+            for k, axis in enumerate(forces):
+                block[k, row] = sign * np.concatenate((axis[0], cross(arm, axis[0])))
+            for k, axis in enumerate(torques, start=len(forces)):
+                block[k, row, 3:] = sign * axis[0]
+        blocks.append(block.reshape(len(block), -1))
+    return np.concatenate(blocks)
+
+
+def _row_directions(run: Trajectory, joint: Joint) -> tuple[list[Array], list[Array]]:
+    """Unit forces and unit torques (step, 3) on b of the joint's point rows and angle rows."""
+    points, angles = _FORMS[joint.code]
+    _, axes_a, axes_b = _geometry(run, joint)
+    return [axes_a[..., i] for i in points], [cross(axes_b[..., j], axes_a[..., i]) for i, j in angles]
 
 
 def joint_axes(state: State, joint: Joint) -> tuple[Array, Array, Array]:
     """A joint's rows at one instant: b's joint point (3,), unit forces (k, 3) there and unit torques (k, 3) on b."""
-    points, angles = _FORMS[joint.code]
-    _, axes_a, axes_b = _geometry(still(state), joint)
+    forces, torques = _row_directions(still(state), joint)
     point = joint.anchor_b if joint.b.is_world else state.body(joint.b.name).point(joint.anchor_b)
-    forces = np.reshape([axes_a[0, :, i] for i in points], (-1, 3))
-    torques = np.reshape([cross(axes_b[0, :, j], axes_a[0, :, i]) for i, j in angles], (-1, 3))
-    return point, forces, torques
+    return point, np.reshape([axis[0] for axis in forces], (-1, 3)), np.reshape([axis[0] for axis in torques], (-1, 3))
 
 
 def row_count(joint: Joint) -> int:
@@ -131,6 +180,21 @@ def still(state: State) -> Trajectory:
     arrays = (state.position[None], state.orientation[None], state.velocity[None], state.angular_velocity[None])
     time, rows = np.array([state.time]), np.zeros((1, 0))
     return Trajectory(state.mechanism, 0.0, time, *arrays, rows, iterations=none, pieces=none, status=Status())
+
+
+def extent(state: State) -> float:
+    """Size of the mechanism (m): diagonal of the box around all joint points and centres of mass."""
+    points = list(state.position)
+    rows = {name: row for row, name in enumerate(state.mechanism.bodies)}
+    for joint in state.mechanism.joints.values():
+        for body, anchor in ((joint.a, joint.anchor_a), (joint.b, joint.anchor_b)):
+            if not body.is_world:
+                row = rows[body.name]
+                points.append(state.position[row] + rotate(state.orientation[row], anchor))
+            elif joint.dof < 6:
+                points.append(anchor)
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    return size if size > 0 else 1.0
 
 
 def _per_joint(run: Trajectory, which: int) -> Array:

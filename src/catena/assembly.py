@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._handover import build_core
-from ._rotation import Array, finite, rotate
+from ._rotation import Array, finite
+from .analysis import extent
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -86,21 +87,6 @@ def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> s
     parts = [f"{mechanism.joints[n].label} stays open by {gaps[n][0]:.3g} m, {gaps[n][1]:.3g} rad" for n in worst]
     more = f", and {len(gaps) - len(worst)} more" if len(gaps) > len(worst) else ""
     return "; ".join(parts) + more
-
-
-def extent(state: State) -> float:
-    """Size of the mechanism (m): diagonal of the box around all joint points and centres of mass."""
-    points = list(state.position)
-    rows = {name: row for row, name in enumerate(state.mechanism.bodies)}
-    for joint in state.mechanism.joints.values():
-        for body, anchor in ((joint.a, joint.anchor_a), (joint.b, joint.anchor_b)):
-            if not body.is_world:
-                row = rows[body.name]
-                points.append(state.position[row] + rotate(state.orientation[row], anchor))
-            elif joint.code != "free":
-                points.append(anchor)
-    size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    return size if size > 0 else 1.0
 
 
 def _coordinates(mechanism: Mechanism, name: str, value: ArrayLike) -> Array:

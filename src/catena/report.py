@@ -10,8 +10,7 @@ import numpy as np
 
 from ._handover import build_core
 from ._rotation import Array, cross, multiply, rotate
-from .analysis import joint_axes, row_count
-from .assembly import extent
+from .analysis import extent, joint_axes, row_count
 
 if TYPE_CHECKING:
     from .joints import Joint

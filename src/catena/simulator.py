@@ -13,7 +13,7 @@ import numpy as np
 from . import _core, analysis
 from ._handover import build_core, default_kernel
 from ._rotation import Array
-from .assembly import CLOSED, AssemblyError, describe, extent
+from .assembly import CLOSED, AssemblyError, describe
 from .forces import Forces, load_table, wrenches
 from .mechanism import Mechanism
 from .report import choose_solver
@@ -264,7 +264,7 @@ class Simulator:
         )
         node = analysis.still(state)
         gaps = np.stack((analysis.drift(node)[0], analysis.misalignment(node)[0]), axis=1)
-        relative = (gaps / (extent(state), 1.0)).max(axis=1, initial=0.0)
+        relative = (gaps / (analysis.extent(state), 1.0)).max(axis=1, initial=0.0)
         if relative.max(initial=0.0) > CLOSED:
             wide = {name: (gap[0], gap[1]) for name, gap in zip(self.mechanism.joints, gaps, strict=True)}
             wide = {name: gap for k, (name, gap) in enumerate(wide.items()) if relative[k] > CLOSED}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import analysis, joints
 from ._rotation import Array, conjugate, cross, finite, multiply, rotate
@@ -69,6 +69,7 @@ class Trajectory:
         self.iterations = iterations
         self.pieces = pieces
         self.status = status
+        self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
         self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
 
     # ---- reading
@@ -231,11 +232,11 @@ class BodyHistory:
         self.velocity = run.velocity[:, row]
         self.angular_velocity = run.angular_velocity[:, row]
 
-    def point(self, p: tuple[float, float, float]) -> Array:
+    def point(self, p: ArrayLike) -> Array:
         """World position (step, 3) of a point of the body frame (m)."""
         return self.position + rotate(self.orientation, np.asarray(p, dtype=float))
 
-    def point_velocity(self, p: tuple[float, float, float]) -> Array:
+    def point_velocity(self, p: ArrayLike) -> Array:
         """World velocity (step, 3) of a point of the body frame (m/s)."""
         arm = rotate(self.orientation, np.asarray(p, dtype=float))
         return self.velocity + cross(self.angular_velocity, arm)
