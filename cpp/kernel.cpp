@@ -27,11 +27,12 @@ struct Arena {
 // what only one kind of solver needs
 Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
   Link<double>* link = arena.take<Link<double>>(layout.link_count);
+  Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   JointRows *old_rows = arena.take<JointRows>(layout.loop_count), *new_rows = arena.take<JointRows>(layout.loop_count);
   double *gap = arena.take<double>(layout.loop_row_count), *term = arena.take<double>(layout.loop_row_count);
   double* front = arena.take<double>(layout.front_size);
   int* order = arena.take<int>(2 * layout.largest_closing);
-  return {layout, body, link, old_rows, new_rows, gap, term, front, order, 0, -1, nullptr, nullptr};
+  return {layout, body, link, axis, old_rows, new_rows, gap, term, front, order, 0, -1, nullptr, nullptr};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   JointRows* rows = arena.take<JointRows>(layout.constraint_count);
@@ -57,6 +58,7 @@ long run_in(const Layout& layout, void* workspace, RunArgs* args) {
   double *base = arena.take<double>(count), *base_dz = arena.take<double>(count);
   double *past0 = arena.take<double>(count), *past1 = arena.take<double>(count), *past2 = arena.take<double>(count);
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
+  Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
   double* before = arena.take<double>(layout.row_count);
   if (!args) return arena.used;
   for (int k = 0; k < count; ++k) past0[k] = past1[k] = past2[k] = zeros[k] = 0;
@@ -69,7 +71,7 @@ long run_in(const Layout& layout, void* workspace, RunArgs* args) {
                         args->tolerance,
                         args->iteration_limit,
                         0};
-  Runner<Solver>{layout, *args, solver, newton, zeros, scratch, before}.run();
+  Runner<Solver>{layout, *args, solver, newton, zeros, scratch, owed, before}.run();
   return arena.used;
 }
 
@@ -102,8 +104,10 @@ void linearise(const Layout& layout, void* workspace, const LinearisationArgs& a
     b.L = load3(args.momentum + 3 * k);
     b.f = load3(layout.gravity);
     b.tau = {0, 0, 0};
+    place_body(b, layout.link[i]);
     aim_body(b, args.dt, args.kick);
   }
+  dense.enter();
   for (long k = 0; k < count; ++k) dense.z[k] = args.unknowns[k];
   dense.place();
   dense.evaluate();
@@ -123,9 +127,26 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Assembler{layout, args, solver}.run();
 }
 
+void evaluate_rows(const RowsArgs& args) {
+  const int rows = args.joint->row_count;
+  JointRows r;
+  for (long k = 0; k < args.count; ++k) {
+    const Pose<double> a = {load3(args.position_a + 3 * k), matrix(load_quat(args.orientation_a + 4 * k))};
+    const Pose<double> b = {load3(args.position_b + 3 * k), matrix(load_quat(args.orientation_b + 4 * k))};
+    if (k == 0) r.angle = first_angle(*args.joint, a, b);
+    joint_rows(*args.joint, a, b, r.angle, r);
+    for (int i = 0; i < rows; ++i) {
+      args.gap[k * rows + i] = r.g[i];
+      store3(args.wrench + 6 * (k * rows + i), r.at_point[i].f);
+      store3(args.wrench + 6 * (k * rows + i) + 3, r.at_point[i].t);
+    }
+    store3(args.point + 3 * k, r.point);
+  }
+}
+
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run, linearise, assemble};
+const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run, linearise, assemble, evaluate_rows};
 
 }  // namespace catena::CATENA_ISA

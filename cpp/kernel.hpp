@@ -77,12 +77,22 @@ struct AssembleArgs {
   int iterations = 0;
 };
 
+// A joint's rows along a path of poses: gaps (count, rows), wrenches on b at its joint point (count, rows, 6), that
+// point
+struct RowsArgs {
+  const ConstraintInfo* joint = nullptr;
+  long count = 0;
+  const double *position_a = nullptr, *orientation_a = nullptr, *position_b = nullptr, *orientation_b = nullptr;
+  double *gap = nullptr, *wrench = nullptr, *point = nullptr;
+};
+
 struct Kernel {
   const char* name;
   long (*workspace_size)(const Layout&, SolverKind);  // bytes, 64-byte aligned
   void (*run)(const Layout&, void* workspace, RunArgs&);
   void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
   void (*assemble)(const Layout&, void* workspace, AssembleArgs&);
+  void (*rows)(const RowsArgs&);
 };
 
 }  // namespace catena

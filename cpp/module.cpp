@@ -114,8 +114,9 @@ bool call_poll(void* context, long step) {
 class Core {
  public:
   Core(ConstDoubles mass, ConstDoubles inertia, ConstInts kind, ConstInts bodies, ConstDoubles anchors,
-       ConstDoubles frames, ConstDoubles gravity, const std::string& kernel)
-      : kernel_(find_kernel(kernel)), model_(make_spec(mass, inertia, kind, bodies, anchors, frames, gravity)) {}
+       ConstDoubles frames, ConstDoubles parameters, ConstDoubles gravity, const std::string& kernel)
+      : kernel_(find_kernel(kernel)),
+        model_(make_spec(mass, inertia, kind, bodies, anchors, frames, parameters, gravity)) {}
 
   std::tuple<StatusCode, long, double, int, int, double, long> run(
       SolverKind solver, double dt, double tolerance, int iteration_limit, int rescue_depth, bool paper_start,
@@ -235,7 +236,7 @@ class Core {
 
   static Spec make_spec(const ConstDoubles& mass, const ConstDoubles& inertia, const ConstInts& kind,
                         const ConstInts& bodies, const ConstDoubles& anchors, const ConstDoubles& frames,
-                        const ConstDoubles& gravity) {
+                        const ConstDoubles& parameters, const ConstDoubles& gravity) {
     Spec spec;
     spec.body_count = static_cast<int>(mass.size());
     spec.joint_count = static_cast<int>(kind.size());
@@ -251,6 +252,7 @@ class Core {
       spec.frame_a.insert(spec.frame_a.end(), q, q + 4);
       spec.frame_b.insert(spec.frame_b.end(), q + 4, q + 8);
     }
+    spec.parameter = to_vector<double>(parameters);
     for (int k = 0; k < 3; ++k) spec.gravity[k] = gravity.data()[k];
     return spec;
   }
@@ -289,21 +291,44 @@ NB_MODULE(_core, m) {
   m.def(
       "joint_forms",
       [] {
-        std::vector<std::tuple<std::string, std::vector<int>, std::vector<std::pair<int, int>>>> forms;
+        std::vector<std::tuple<std::string, std::vector<bool>>> forms;
         for (const JointForm& form : joint_form) {
-          std::vector<int> points(form.point_axis, form.point_axis + form.point_count);
-          std::vector<std::pair<int, int>> angles;
-          for (int k = 0; k < form.angle_count; ++k) angles.push_back({form.angle_axes[k][0], form.angle_axes[k][1]});
-          forms.push_back({form.name, points, angles});
+          std::vector<bool> lengths(form.point_count, true);
+          lengths.insert(lengths.end(), form.angle_count, false);
+          if (form.extra != ExtraRow::none) lengths.push_back(form.extra != ExtraRow::twist);
+          forms.push_back({form.name, lengths});
         }
         return forms;
       },
-      "Every joint kind by its code: name, axes of the point rows, pairs of axes of the angle rows.");
+      "Every joint kind by its code: name, and for each row whether it is a length (m) or an angle (rad).");
+  m.def(
+      "joint_rows",
+      [](int kind, ConstDoubles anchors, ConstDoubles frames, double parameter, ConstDoubles position_a,
+         ConstDoubles orientation_a, ConstDoubles position_b, ConstDoubles orientation_b, Doubles gap, Doubles wrench,
+         Doubles point) {
+        const double *p = anchors.data(), *q = frames.data();
+        const ConstraintInfo joint = constraint_of(kind, p, p + 3, q, q + 4, parameter);
+        const RowsArgs args{&joint,
+                            static_cast<long>(position_a.shape(0)),
+                            position_a.data(),
+                            orientation_a.data(),
+                            position_b.data(),
+                            orientation_b.data(),
+                            gap.data(),
+                            wrench.data(),
+                            point.data()};
+        usable_kernels().front()->rows(args);
+      },
+      nb::kw_only(), "kind"_a, "anchors"_a, "frames"_a, "parameter"_a, "position_a"_a, "orientation_a"_a,
+      "position_b"_a, "orientation_b"_a, "gap"_a, "wrench"_a, "point"_a,
+      "Gaps (n, rows), unit wrenches on b at its joint point (n, rows, 6) and that point (n, 3), for n pairs of "
+      "poses.");
 
   nb::class_<Core>(m, "Core")
       .def(nb::init<ConstDoubles, ConstDoubles, ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstDoubles,
-                    const std::string&>(),
-           "mass"_a, "inertia"_a, "kind"_a, "bodies"_a, "anchors"_a, "frames"_a, "gravity"_a, "kernel"_a)
+                    ConstDoubles, const std::string&>(),
+           "mass"_a, "inertia"_a, "kind"_a, "bodies"_a, "anchors"_a, "frames"_a, "parameters"_a, "gravity"_a,
+           "kernel"_a)
       .def("run", &Core::run, nb::kw_only(), "solver"_a, "dt"_a, "tolerance"_a, "iteration_limit"_a, "rescue_depth"_a,
            "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a, "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "load_body"_a, "load_point"_a, "load_in_body_frame"_a, "load_values"_a, "out_time"_a,

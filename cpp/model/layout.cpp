@@ -20,6 +20,20 @@ void rotation_columns(const double* q, double* m) {
 
 }  // namespace
 
+ConstraintInfo constraint_of(int kind, const double* anchor_a, const double* anchor_b, const double* frame_a,
+                             const double* frame_b, double parameter) {
+  ConstraintInfo c{};
+  c.kind = static_cast<JointKind>(kind);
+  c.a = c.b = c.link = c.joint = -1;
+  c.row_count = joint_row_count(kind);
+  std::copy_n(anchor_a, 3, c.anchor_a);
+  std::copy_n(anchor_b, 3, c.anchor_b);
+  rotation_columns(frame_a, c.frame_a);
+  rotation_columns(frame_b, c.frame_b);
+  c.parameter = parameter;
+  return c;
+}
+
 Model::Model(const Spec& spec) {
   build_tree(spec);
   build_constraints(spec);
@@ -80,8 +94,17 @@ void Model::build_tree(const Spec& spec) {
       std::copy_n(&other[3 * link.joint], 3, link.parent_anchor);
       double axes[9];
       rotation_columns(&frame[4 * link.joint], axes);
-      std::copy_n(axes + 6, 3, link.axis);
+      rotation_columns(&(link.flipped ? spec.frame_b : spec.frame_a)[4 * link.joint], link.parent_axes);
+      // a universal joint turns about x of frame a and y of frame b
+      const int own_axis = link.kind != JointKind::universal ? 2 : link.flipped ? 0 : 1;
+      std::copy_n(axes + 3 * own_axis, 3, link.axis);
+      link.parameter = spec.parameter[link.joint];
     }
+    link.first_axis = layout_.axis_count;
+    const bool general = link.kind == JointKind::cylindrical || link.kind == JointKind::universal ||
+                         link.kind == JointKind::planar || link.kind == JointKind::screw;
+    link.axis_count = general ? 6 - joint_row_count(static_cast<int>(link.kind)) : 0;
+    layout_.axis_count += link.axis_count;
     link.variable = variable;
     variable += 6 - joint_row_count(static_cast<int>(link.kind));
     links_.push_back(link);
@@ -103,25 +126,20 @@ void Model::build_constraints(const Spec& spec) {
   int row = 0, loop_row = 0;
   joint_constraint_.assign(spec.joint_count, -1);
   for (int j = 0; j < spec.joint_count; ++j) {
-    ConstraintInfo c{};
+    if (static_cast<JointKind>(spec.kind[j]) == JointKind::free) continue;
+    ConstraintInfo c = constraint_of(spec.kind[j], &spec.anchor_a[3 * j], &spec.anchor_b[3 * j], &spec.frame_a[4 * j],
+                                     &spec.frame_b[4 * j], spec.parameter[j]);
     c.joint = j;
-    c.kind = static_cast<JointKind>(spec.kind[j]);
-    if (c.kind == JointKind::free) continue;
     c.a = spec.body_a[j] < 0 ? -1 : body_link_[spec.body_a[j]];
     c.b = spec.body_b[j] < 0 ? -1 : body_link_[spec.body_b[j]];
     c.link = carried[j];
     c.row = row;
-    c.row_count = joint_row_count(spec.kind[j]);
     row += c.row_count;
     c.loop_row = loop_row;
     if (c.link < 0) {
       loop_row += c.row_count;
       loops_.push_back(static_cast<int>(constraints_.size()));
     }
-    std::copy_n(&spec.anchor_a[3 * j], 3, c.anchor_a);
-    std::copy_n(&spec.anchor_b[3 * j], 3, c.anchor_b);
-    rotation_columns(&spec.frame_a[4 * j], c.frame_a);
-    rotation_columns(&spec.frame_b[4 * j], c.frame_b);
     joint_constraint_[j] = static_cast<int>(constraints_.size());
     constraints_.push_back(c);
   }
@@ -149,6 +167,27 @@ void Model::build_loops() {
     }
     closing[a].push_back(l);
   }
+
+  // trees that loops tie together, and whether to the world
+  std::vector<int> root(link_count + 1);
+  for (int i = 0; i < link_count; ++i) {
+    root[i] = links_[i].parent >= 0 ? root[links_[i].parent] : i;
+    if (links_[i].parent < 0 && links_[i].joint >= 0) root[i] = world;
+  }
+  root[world] = world;
+  std::vector<int> keeper(link_count + 1);
+  for (int i = 0; i <= link_count; ++i) keeper[i] = i;
+  const auto find = [&](int i) {
+    while (keeper[i] != i) i = keeper[i] = keeper[keeper[i]];
+    return i;
+  };
+  for (int l : loops_) {
+    const int a = constraints_[l].a, b = constraints_[l].b;
+    const int p = find(root[a < 0 ? world : a]), q = find(root[b < 0 ? world : b]);
+    // the world has the largest number and always wins
+    keeper[std::min(p, q)] = std::max(p, q);
+  }
+  for (int i = 0; i < link_count; ++i) links_[i].keeper = find(root[i]) == world ? -1 : find(root[i]);
 
   // columns: outgoing loops, then closing ones, each loop with all its rows
   std::vector<std::map<int, int>> column(link_count + 1);

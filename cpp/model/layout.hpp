@@ -21,12 +21,17 @@ struct LinkInfo {
   JointKind kind;  // of that joint
   bool flipped;    // the link is the joint's body a, its parent body b
   int tree_end;    // for the root of a tree: one past its last link
+  int keeper;      // for the root of a floating tree: the root that keeps the momentum of all trees that loops tie
+                   // together, -1 if they are tied to the world
   int variable;    // offset of the joint's unknowns in the articulated solver
   double mass;
-  double inertia[6];        // xx yy zz xy xz yz
-  double anchor[3];         // joint point in the link's frame
-  double parent_anchor[3];  // joint point in the parent's frame
-  double axis[3];           // joint axis in the link's frame
+  double inertia[6];           // xx yy zz xy xz yz
+  double anchor[3];            // joint point in the link's frame
+  double parent_anchor[3];     // joint point in the parent's frame
+  double axis[3];              // joint axis in the link's frame (for a universal joint the axis that is fixed to it)
+  double parent_axes[9];       // columns: joint frame axes in the parent's frame
+  double parameter;            // of a screw, m per rad
+  int first_axis, axis_count;  // general joints: their freedoms one by one
 };
 
 struct ConstraintInfo {
@@ -38,6 +43,7 @@ struct ConstraintInfo {
   int row, row_count;
   double anchor_a[3], anchor_b[3];
   double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
+  double parameter;
 };
 
 // The loops that pass through a link, as columns (solve/loop.hpp): first those that go on to the parent, then those
@@ -75,6 +81,7 @@ struct LduSlot {
 
 struct Layout {
   int link_count, constraint_count, row_count, variable_count, joint_count;
+  int axis_count;  // freedoms of general joints
   const LinkInfo* link;
   const ConstraintInfo* constraint;
   const int* joint_constraint;  // (joint) -> constraint or -1
@@ -100,6 +107,10 @@ struct Layout {
   const int* link_node;
   const LduSlot* slot;
 };
+
+// a joint's constants, links not yet known
+ConstraintInfo constraint_of(int kind, const double* anchor_a, const double* anchor_b, const double* frame_a,
+                             const double* frame_b, double parameter);
 
 // owns what Layout points to
 class Model {

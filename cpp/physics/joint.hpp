@@ -5,9 +5,13 @@
 //     point row i:      g = e_i . r        b: force e_i at p_b             a: -e_i at p_b (e_i turns with a)
 //     angle row i, j:   g = e_i . h_j      b: torque h_j x e_i             a: the opposite
 //
+//     screw:            g = e_z . r - h theta, theta the angle about z, counted over turns; h in metres per radian
+//     distance:         g = |r| - length
+//     twist:            g = (e_x . h_y - e_y . h_x) / 2, zero where b has not turned about the joint's axis against a
+//
 // Rows are gradients against (displacement of the centre of mass, world rotation increment), so the same six numbers
 // are the wrench that a unit multiplier exerts on the body. When the joint is closed the wrenches of a joint's rows on
-// b, taken at p_b, are orthonormal: a multiplier is the reaction dotted with its row.
+// b, taken at p_b, are orthogonal: a multiplier is the reaction dotted with its row, over the row's square.
 #pragma once
 
 #include "physics/body.hpp"
@@ -41,9 +45,12 @@ struct JointRows {
   Wrench<double> a[6], b[6];   // at the centres of mass
   Wrench<double> at_point[6];  // on b, at p_b
   Vec3<double> point;          // p_b
+  double angle;                // about z, for a screw
 };
 
-inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b, JointRows& rows) {
+// `angle` is a recent value of the joint's angle, by which turns are counted
+inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b, double angle,
+                       JointRows& rows) {
   const JointForm& form = joint_form[static_cast<int>(info.kind)];
   const Vec3<double> arm_b = b.R * load3(info.anchor_b);
   const Vec3<double> p_b = b.x + arm_b;
@@ -69,6 +76,36 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
     rows.a[k] = {zero, -t};
     rows.at_point[k] = {zero, t};
   }
+  if (form.extra == ExtraRow::none) return;
+  const auto h = [&](int axis) { return b.R * load3(info.frame_b + 3 * axis); };
+  Wrench<double> w = {zero, zero};
+  switch (form.extra) {
+    case ExtraRow::screw: {
+      const double theta = std::atan2(dot(e[1], h(0)), dot(e[0], h(0)));
+      constexpr double turn = 6.283185307179586;
+      rows.angle = theta + turn * std::nearbyint((angle - theta) / turn);
+      rows.g[k] = dot(e[2], r) - info.parameter * rows.angle;
+      w = {e[2], -info.parameter * e[2]};
+      break;
+    }
+    case ExtraRow::distance: {
+      const double length = std::sqrt(norm2(r));
+      rows.g[k] = length - info.parameter;
+      w.f = (1 / length) * r;
+      break;
+    }
+    default: rows.g[k] = 0.5 * (dot(e[0], h(1)) - dot(e[1], h(0))); w.t = 0.5 * (cross(h(1), e[0]) - cross(h(0), e[1]));
+  }
+  rows.at_point[k] = w;
+  rows.b[k] = {w.f, w.t + cross(arm_b, w.f)};
+  rows.a[k] = {-w.f, -w.t - cross(arm_a, w.f)};
+}
+
+// the angle from which a screw counts its turns: where the nut is
+inline double first_angle(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b) {
+  if (joint_form[static_cast<int>(info.kind)].extra != ExtraRow::screw || info.parameter == 0) return 0;
+  const Vec3<double> r = b.x + b.R * load3(info.anchor_b) - (a.x + a.R * load3(info.anchor_a));
+  return dot(a.R * load3(info.frame_a + 6), r) / info.parameter;
 }
 
 // What a unit of a row's multiplier moves the row itself on a free body: the scale against which a constraint can be

@@ -43,7 +43,9 @@ struct Assembler {
       const int k = layout.link[i].body;
       solver.body[i].x = load3(args.position + 3 * k);
       solver.body[i].q = load_quat(args.orientation + 4 * k);
+      place_body(solver.body[i], layout.link[i]);
     }
+    solver.enter();
     solver.place();
     double last = gap(), length = 0;
     args.iterations = 0;

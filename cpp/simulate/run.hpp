@@ -24,7 +24,8 @@ struct Runner {
   Newton<Solver>& newton;
   double* zeros;  // unknowns of a body at rest, and room for their increment
   double* scratch;
-  double* before;  // (row) the first node's reaction from the other side
+  Wrench<double>* owed;  // (link) see balance
+  double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
   double half = 0;  // half of the interval before the node
 
@@ -102,27 +103,27 @@ struct Runner {
     return newton.solve(dt);
   }
 
-  // What Newton leaves of a floating tree's balance, far below the tolerance, would add up over a million steps: the
-  // tree's root takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
+  // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
+  // of its roots takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
   void balance(double dt) {
-    for (int i = 0; i < layout.link_count;) {
-      if (layout.link[i].kind != JointKind::free) {
-        ++i;
-        continue;
+    for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) owed[i] = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
+      const int keeper = layout.link[i].keeper;
+      if (keeper < 0) continue;
+      const Vec3<double> origin = solver.body[keeper].x;
+      for (int k = i; k < layout.link[i].tree_end; ++k) {
+        const Body<double>& b = solver.body[k];
+        const Vec3<double> force = layout.link[k].mass * force_residual(b);
+        owed[keeper].f += force;
+        owed[keeper].t += torque_residual(b) + cross(b.x - origin, force);
       }
+    }
+    for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
+      if (layout.link[i].keeper != i) continue;
       Body<double>& root = solver.body[i];
-      const double mass = layout.link[i].mass;
-      const int end = layout.link[i].tree_end;
-      Vec3<double> f = {0, 0, 0}, t = {0, 0, 0};
-      for (; i < end; ++i) {
-        const Body<double>& b = solver.body[i];
-        const Vec3<double> force = layout.link[i].mass * force_residual(b);
-        f += force;
-        t += torque_residual(b) + cross(b.x - root.x, force);
-      }
-      root.v -= (1 / (dt * mass)) * f;
+      root.v -= (1 / (dt * layout.link[i].mass)) * owed[i].f;
       // the impulse acts where the root will be
-      root.L -= (1 / dt) * (t - cross(root.d, f));
+      root.L -= (1 / dt) * (owed[i].t - cross(root.d, owed[i].f));
     }
   }
 

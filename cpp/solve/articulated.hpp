@@ -33,9 +33,10 @@ namespace catena::CATENA_ISA {
 
 template <class T>
 struct Link {
-  // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement
+  // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement (parent's
+  // frame)
   Vec3<T> c, rho, a;
-  T slide;
+  Vec3<T> offset;
 
   // iterate: the same in the new pose, displacement of the joint point
   Vec3<T> c3, rho3, a3, u;
@@ -52,11 +53,21 @@ struct Link {
   Vec3<T> dP;
 };
 
+// One freedom of a general joint: direction in the old and new pose (displacement of the joint point, turn), eliminated
+// one after the other as if massless links stood between them.
+template <class T>
+struct Axis {
+  Vec3<T> slide, turn, slide3, turn3;
+  Vec3<T> row_P, row_R;
+  T first;
+};
+
 template <class T>
 struct Articulated {
   const Layout& layout;
   Body<T>* body;
   Link<T>* link;
+  Axis<T>* axis;
   // loops: rows at the old and new pose, gaps and scales by loop row, columns of every link
   JointRows *old_rows, *new_rows;
   T *gap, *row_scale, *front_space;
@@ -76,16 +87,26 @@ struct Articulated {
     return {info, layout.column_row + info.first_column, front_space + info.offset, order};
   }
 
-  // a new trajectory begins: joint displacements are read off the poses
+  // a new trajectory begins: joint displacements are read off the poses, along what the joint leaves free
   void enter() {
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
-      link[i].slide = T(0);
-      if (info.kind != JointKind::prismatic) continue;
-      const Mat3<T> R = matrix(body[i].q);
-      const Vec3<T> anchor = load3(info.parent_anchor);
-      const Vec3<T> from = info.parent < 0 ? anchor : body[info.parent].x + matrix(body[info.parent].q) * anchor;
-      link[i].slide = dot(R * load3(info.axis), body[i].x + R * load3(info.anchor) - from);
+      link[i].offset = {T(0), T(0), T(0)};
+      if (info.kind == JointKind::free) continue;
+      const Pose<T> p = old_pose(body, info.parent);
+      const Vec3<T> from = p.x + p.R * load3(info.parent_anchor);
+      const Vec3<T> span = transposed_times(p.R, body[i].x + body[i].R * load3(info.anchor) - from);
+      const auto along = [&](int k) {
+        const Vec3<T> e = load3(info.parent_axes + 3 * k);
+        link[i].offset += dot(e, span) * e;
+      };
+      if (info.kind == JointKind::planar) along(0), along(1);
+      if (info.kind == JointKind::prismatic || info.kind == JointKind::cylindrical || info.kind == JointKind::screw)
+        along(2);
+    }
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      old_rows[k].angle = first_angle(c, old_pose(body, c.a), old_pose(body, c.b));
     }
   }
 
@@ -99,24 +120,72 @@ struct Articulated {
       l.c = -(b.R * load3(info.anchor));
       if (info.kind == JointKind::free) continue;
       l.a = b.R * load3(info.axis);
-      const Vec3<T> anchor = load3(info.parent_anchor);
+      const Vec3<T> anchor = load3(info.parent_anchor) + l.offset;
       if (info.parent < 0) {
-        l.rho = anchor + l.slide * l.a;
-        b.x = l.rho + l.c;
+        l.rho = anchor;
+        b.x = anchor + l.c;
       } else {
         const Body<T>& p = body[info.parent];
-        const Vec3<T> arm = p.R * anchor + l.slide * l.a;
+        const Vec3<T> arm = p.R * anchor;
         l.rho = link[info.parent].c + arm;
         b.x = p.x + arm + l.c;
       }
+      if (info.axis_count > 0) place_axes(i);
     }
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[k]);
+      joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[k].angle, old_rows[k]);
       for (int r = 0; r < c.row_count; ++r)
         row_scale[c.loop_row + r] = std::sqrt(compliance(body, layout.link, c.a, old_rows[k].a[r]) +
                                               compliance(body, layout.link, c.b, old_rows[k].b[r]));
     }
+  }
+
+  // directions of a general joint's freedoms in the old pose
+  void place_axes(int i) {
+    const LinkInfo& info = layout.link[i];
+    const Vec3<T> zero = {T(0), T(0), T(0)}, a = link[i].a;
+    const Mat3<T> R = old_pose(body, info.parent).R;
+    const auto parent_axis = [&](int k) { return R * load3(info.parent_axes + 3 * k); };
+    Axis<T>* x = axis + info.first_axis;
+    const auto set = [&](int k, Vec3<T> slide, Vec3<T> turn) {
+      x[k].slide = slide;
+      x[k].turn = turn;
+    };
+    switch (info.kind) {
+      case JointKind::cylindrical: set(0, a, zero), set(1, zero, a); break;
+      case JointKind::planar: set(0, parent_axis(0), zero), set(1, parent_axis(1), zero), set(2, zero, a); break;
+      case JointKind::screw: set(0, T(info.parameter) * a, a); break;
+      default: set(0, zero, parent_axis(info.flipped ? 1 : 0)), set(1, zero, a);
+    }
+  }
+
+  // new pose of a link on a general joint: slides and turns in their order
+  void evaluate_axes(int i, const Quat<T>& wp, const T* s) {
+    const LinkInfo& info = layout.link[i];
+    Link<T>& l = link[i];
+    Quat<T> w = wp;
+    for (int k = 0; k < info.axis_count; ++k) {
+      Axis<T>& x = axis[info.first_axis + k];
+      x.slide3 = x.slide + turn(w, x.slide);
+      x.turn3 = x.turn + turn(w, x.turn);
+      if (turns(info.kind, k)) {
+        // a screw slides by its pitch times the angle
+        const Vec3<T> d = T(2) * std::asin(s[k]) * x.slide3;
+        l.u += d;
+        l.rho3 += d;
+        w = w * Quat<T>{std::sqrt(T(1) - s[k] * s[k]), s[k] * x.turn};
+      } else {
+        l.u += s[k] * x.slide3;
+        l.rho3 += s[k] * x.slide3;
+      }
+    }
+    body[i].w = w;
+  }
+  // whether a freedom's unknown is the sine of half an angle, or else a distance
+  static bool turns(JointKind kind, int k) {
+    return kind == JointKind::screw || kind == JointKind::universal || (kind == JointKind::cylindrical && k == 1) ||
+           (kind == JointKind::planar && k == 2);
   }
 
   // iterate from the unknowns; false where a body would turn too far for the step
@@ -154,7 +223,8 @@ struct Articulated {
             b.w.v = {s[0], s[1], s[2]};
             b.w.w = std::sqrt(T(1) - norm2(b.w.v));
             break;
-          default: b.w = wp;
+          case JointKind::fixed: b.w = wp; break;
+          default: evaluate_axes(i, wp, s);
         }
       }
       // NaN counts as too far
@@ -179,7 +249,7 @@ struct Articulated {
     widest_gap = 0;
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), new_rows[k]);
+      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[k].angle, new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) {
         gap[c.loop_row + r] = new_rows[k].g[r];
         if (!(std::fabs(new_rows[k].g[r]) <= widest_gap)) {
@@ -232,6 +302,7 @@ struct Articulated {
   // leaf to root
   bool eliminate() {
     bool fine = true;
+    const Vec3<T> zero = {T(0), T(0), T(0)};
     const Front<T> world = front(layout.link_count);
     if (world.info.columns > 0) world.clear(gap);
     for (int i = layout.link_count - 1; i >= 0; --i) {
@@ -251,7 +322,7 @@ struct Articulated {
           l.row_P = inv * transposed_times(C, l.a);
           l.row_R = inv * transposed_times(E, l.a);
           l.first.x = inv * dot(l.a, t);
-          if (passes) loops.eliminate(3, l.a, l.a3, inv, up, ur, l.row_P, l.row_R, l.first.x);
+          if (passes) loops.eliminate(0, zero, inv * l.a, zero, l.a3, up, ur, l.row_P, l.row_R, l.first.x);
           if (info.parent < 0) break;
           subtract_outer(A, up, l.row_P);
           subtract_outer(B, up, l.row_R);
@@ -268,7 +339,7 @@ struct Articulated {
           l.row_P = inv * transposed_times(A, l.a);
           l.row_R = inv * transposed_times(B, l.a);
           l.first.x = inv * dot(l.a, f);
-          if (passes) loops.eliminate(0, l.a, l.a3, inv, up, ur, l.row_P, l.row_R, l.first.x);
+          if (passes) loops.eliminate(0, inv * l.a, zero, l.a3, zero, up, ur, l.row_P, l.row_R, l.first.x);
           if (info.parent < 0) break;
           subtract_outer(A, up, l.row_P);
           subtract_outer(B, up, l.row_R);
@@ -298,7 +369,27 @@ struct Articulated {
           t = {T(0), T(0), T(0)};
           break;
         }
-        default: break;
+        case JointKind::fixed: break;
+        default:
+          // the freedom nearest to the link goes first
+          for (int k = info.axis_count - 1; k >= 0; --k) {
+            Axis<T>& x = axis[info.first_axis + k];
+            const Vec3<T> up = A * x.slide3 + B * x.turn3, ur = C * x.slide3 + E * x.turn3;
+            const T d = dot(x.slide, up) + dot(x.turn, ur);
+            fine &= d > T(0);
+            const T inv = T(1) / d;
+            x.row_P = inv * (transposed_times(A, x.slide) + transposed_times(C, x.turn));
+            x.row_R = inv * (transposed_times(B, x.slide) + transposed_times(E, x.turn));
+            x.first = inv * (dot(x.slide, f) + dot(x.turn, t));
+            if (passes)
+              loops.eliminate(k, inv * x.slide, inv * x.turn, x.slide3, x.turn3, up, ur, x.row_P, x.row_R, x.first);
+            subtract_outer(A, up, x.row_P);
+            subtract_outer(B, up, x.row_R);
+            subtract_outer(C, ur, x.row_P);
+            subtract_outer(E, ur, x.row_R);
+            f -= x.first * up;
+            t -= x.first * ur;
+          }
       }
       // pivots of a stable step are positive; NaN and a lost sign are a failure, not a number
       fine &= pivot > T(0);
@@ -375,7 +466,17 @@ struct Articulated {
           ds[2] = deta.z;
           break;
         }
-        default: break;
+        case JointKind::fixed: break;
+        default:
+          for (int k = 0; k < info.axis_count; ++k) {
+            const Axis<T>& x = axis[info.first_axis + k];
+            T y = -(x.first + dot(x.row_P, dP) + dot(x.row_R, phi));
+            if (passes) y -= loops.pull(k, lambda);
+            const T s = z[info.variable + k];
+            ds[k] = turns(info.kind, k) ? T(0.5) * std::sqrt(T(1) - s * s) * y : y;
+            dP += y * x.slide3;
+            phi += y * x.turn3;
+          }
       }
       l.dP = dP;
       b.phi = phi;
@@ -387,8 +488,20 @@ struct Articulated {
   // the step has been solved
   void commit(T dt) {
     for (int i = 0; i < layout.link_count; ++i) {
-      if (layout.link[i].kind == JointKind::prismatic) link[i].slide += z[layout.link[i].variable];
+      slide_on(i);
       commit_body(body[i], dt);
+    }
+  }
+  void slide_on(int i) {
+    const LinkInfo& info = layout.link[i];
+    const T* s = z + info.variable;
+    const auto along = [&](int k, T by) { link[i].offset += by * load3(info.parent_axes + 3 * k); };
+    switch (info.kind) {
+      case JointKind::prismatic:
+      case JointKind::cylindrical: along(2, s[0]); break;
+      case JointKind::planar: along(0, s[0]), along(1, s[1]); break;
+      case JointKind::screw: along(2, T(2 * info.parameter) * std::asin(s[0])); break;
+      default: break;
     }
   }
 
@@ -424,13 +537,15 @@ struct Articulated {
       if (info.joint < 0) continue;
       const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
       JointRows rows;
-      joint_rows(joint, old_pose(body, joint.a), old_pose(body, joint.b), rows);
+      joint_rows(joint, old_pose(body, joint.a), old_pose(body, joint.b), 0, rows);
       // on body b, at b's anchor
       const Vec3<T> shift = body[i].x - l.c - rows.point;
       const T sign = info.flipped ? -scale : scale;
       const Vec3<T> f = sign * l.f, t = sign * (l.t + cross(shift, l.f));
-      for (int k = 0; k < joint.row_count; ++k)
-        out[joint.row + k] = dot(rows.at_point[k].f, f) + dot(rows.at_point[k].t, t);
+      for (int k = 0; k < joint.row_count; ++k) {
+        const Wrench<double>& n = rows.at_point[k];
+        out[joint.row + k] = (dot(n.f, f) + dot(n.t, t)) / (norm2(n.f) + norm2(n.t));
+      }
     }
   }
 };

@@ -22,7 +22,7 @@ struct Dense {
   static int motion_count(const Layout& layout) { return Ldu::motion_count(layout); }
   static int unknown_count(const Layout& layout) { return Ldu::unknown_count(layout); }
 
-  void enter() {}
+  void enter() { sparse.enter(); }
   void place() { sparse.place(); }
   bool evaluate() {
     sparse.z = z;

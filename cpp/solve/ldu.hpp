@@ -109,13 +109,18 @@ struct Ldu {
   static int motion_count(const Layout& layout) { return 6 * layout.link_count; }
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
 
-  void enter() {}
+  void enter() {
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      old_rows[j].angle = first_angle(c, old_pose(body, c.a), old_pose(body, c.b));
+    }
+  }
 
   void place() {
     for (int i = 0; i < layout.link_count; ++i) place_body(body[i], layout.link[i]);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[j]);
+      joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[j].angle, old_rows[j]);
       for (int k = 0; k < c.row_count && layout.loop_count > 0; ++k)
         row_scale[c.row + k] = std::sqrt(compliance(body, layout.link, c.a, old_rows[j].a[k]) +
                                          compliance(body, layout.link, c.b, old_rows[j].b[k]));
@@ -158,7 +163,7 @@ struct Ldu {
       const LduSlot& slot = layout.slot[j];
       const double* lambda = z + 6 * layout.link_count + c.row;
       JointRows rows;
-      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), rows);
+      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[j].angle, rows);
       const auto side = [&](int link, const Wrench<double>* before, const Wrench<double>* after, int upper, int lower) {
         if (link < 0) return;
         Row& r = vector[layout.link_node[link]];

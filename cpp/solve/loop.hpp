@@ -184,20 +184,26 @@ struct Front {
     return sum;
   }
 
-  // a joint with one freedom: u = M s', row = s^T M / pivot, first = s.wrench / pivot; base 0 slides, 3 turns
-  void eliminate(int base, Vec3<T> old_axis, Vec3<T> new_axis, T inv, Vec3<T> up, Vec3<T> ur, Vec3<T> row_P,
-                 Vec3<T> row_R, T first) const {
+  // one freedom k of a joint: old directions over the pivot, new directions, u = M s', row = s^T M / pivot,
+  // first = s.wrench / pivot
+  void eliminate(int k, Vec3<T> slide, Vec3<T> turn, Vec3<T> slide3, Vec3<T> turn3, Vec3<T> up, Vec3<T> ur,
+                 Vec3<T> row_P, Vec3<T> row_R, T first) const {
     const int n = info.stride;
-    T *k = gain(0), *m = gain(1);
-    combine(k, inv * old_axis.x, q(base), inv * old_axis.y, q(base + 1), inv * old_axis.z, q(base + 2), n);
-    combine(m, new_axis.x, p(base), new_axis.y, p(base + 1), new_axis.z, p(base + 2), n);
+    T *y = gain(k), *m = gain(5);
+    combine(y, turn.x, q(3), turn.y, q(4), turn.z, q(5), n);
+    combine(m, turn3.x, p(3), turn3.y, p(4), turn3.z, p(5), n);
+    const T s2[3] = {slide.x, slide.y, slide.z}, s3[3] = {slide3.x, slide3.y, slide3.z};
+    for (int r = 0; r < 3; ++r) {
+      axpy(y, s2[r], q(r), n);
+      axpy(m, s3[r], p(r), n);
+    }
     const T u[6] = {up.x, up.y, up.z, ur.x, ur.y, ur.z};
     const T row[6] = {row_P.x, row_P.y, row_P.z, row_R.x, row_R.y, row_R.z};
     for (int r = 0; r < 6; ++r) {
-      axpy(q(r), -u[r], k, n);
+      axpy(q(r), -u[r], y, n);
       axpy(p(r), -row[r], m, n);
     }
-    for (int c = 0; c < info.outgoing; ++c) axpy(s(c), -m[c], k, n);
+    for (int c = 0; c < info.outgoing; ++c) axpy(s(c), -m[c], y, n);
     axpy(g(), -first, m, n);
   }
 

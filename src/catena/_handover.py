@@ -14,7 +14,7 @@ from ._rotation import Array, multiply, rotate
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
-_CODES = {name: code for code, (name, _, _) in enumerate(_core.joint_forms())}
+_CODES = {name: code for code, (name, _) in enumerate(_core.joint_forms())}
 
 
 def default_kernel() -> str:
@@ -45,6 +45,7 @@ def build_core(
         bodies=np.array([(rows[j.a.name], rows[j.b.name]) for j in joints], dtype=np.int32).reshape(-1, 2),
         anchors=anchors,
         frames=frames,
+        parameters=np.array([joint.parameter for joint in joints], dtype=float),
         gravity=np.array(mechanism.gravity),
         kernel=kernel or default_kernel(),
     )

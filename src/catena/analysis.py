@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _core
-from ._rotation import Array, conjugate, cross, multiply, rotate, to_matrix
+from ._rotation import Array, conjugate, cross, rotate
 
 if TYPE_CHECKING:
     from .joints import BodyLike, Joint
     from .state import State
     from .trajectory import Trajectory
 
-# name -> axes of the point rows, pairs of axes of the angle rows
-_FORMS = {name: (points, angles) for name, points, angles in _core.joint_forms()}
+# name -> code, and for every row whether it is a length or an angle
+_FORMS = {name: (code, np.array(lengths, dtype=bool)) for code, (name, lengths) in enumerate(_core.joint_forms())}
 
 
 def masses(run: Trajectory) -> Array:
@@ -68,12 +68,41 @@ def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 
 
 def gaps(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
     """How far a joint is open: metres (step,) and radians (step,) in the directions it constrains."""
-    points, angles = _FORMS[joint.code]
-    arms, axes_a, axes_b = _geometry(run, joint)
-    point = [np.einsum("si,si->s", axes_a[..., i], arms) for i in points]
-    angle = [np.einsum("si,si->s", axes_a[..., i], axes_b[..., j]) for i, j in angles]
-    none = np.zeros(len(run))
-    return np.sqrt(sum((g * g for g in point), none)), np.sqrt(sum((g * g for g in angle), none))
+    gap, _, _ = joint_rows(run, joint)
+    lengths = _FORMS[joint.code][1]
+    return np.linalg.norm(gap[:, lengths], axis=1), np.linalg.norm(gap[:, ~lengths], axis=1)
+
+
+def joint_rows(run: Trajectory, joint: Joint) -> tuple[Array, Array, Array]:
+    """Gaps (step, row) of a joint, wrenches (step, row, 6) of unit multipliers on b, b's joint point (step, 3).
+
+    A wrench is a force and a torque about b's joint point, in the world frame.
+    """
+
+    def side(body: BodyLike) -> tuple[Array, Array]:
+        if body.is_world:
+            return np.zeros((len(run), 3)), np.tile(body.orientation, (len(run), 1))
+        row = run.row(body.name)
+        return np.ascontiguousarray(run.position[:, row]), np.ascontiguousarray(run.orientation[:, row])
+
+    count = row_count(joint)
+    gap, wrench, point = np.empty((len(run), count)), np.empty((len(run), count, 6)), np.empty((len(run), 3))
+    position_a, orientation_a = side(joint.a)
+    position_b, orientation_b = side(joint.b)
+    _core.joint_rows(
+        kind=_FORMS[joint.code][0],
+        anchors=np.array((joint.anchor_a, joint.anchor_b)),
+        frames=np.array((joint.frame_a, joint.frame_b)),
+        parameter=joint.parameter,
+        position_a=position_a,
+        orientation_a=orientation_a,
+        position_b=position_b,
+        orientation_b=orientation_b,
+        gap=gap,
+        wrench=wrench,
+        point=point,
+    )
+    return gap, wrench, point
 
 
 def drift(run: Trajectory) -> Array:
@@ -97,13 +126,10 @@ def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
         if other is joint:
             break
         first += row_count(other)
-    forces, torques = _row_directions(run, joint)
-    values = smallest_multipliers(run)
-    k = len(forces)
-    none = np.zeros((len(run), 3))
-    force = sum((values[:, first + i, None] * axis for i, axis in enumerate(forces)), none)
-    torque = sum((values[:, first + k + i, None] * axis for i, axis in enumerate(torques)), none)
-    return force, torque
+    _, wrench, _ = joint_rows(run, joint)
+    values = smallest_multipliers(run)[:, first : first + row_count(joint)]
+    total: Array = np.einsum("sr,srk->sk", values, wrench)
+    return total[:, :3], total[:, 3:]
 
 
 def smallest_multipliers(run: Trajectory) -> Array:
@@ -127,48 +153,28 @@ def smallest_multipliers(run: Trajectory) -> Array:
 
 
 def _row_scale(joint: Joint, size: float) -> Array:
-    points, angles = _FORMS[joint.code]
-    return np.array([1.0] * len(points) + [1.0 / size] * len(angles))
+    return np.where(_FORMS[joint.code][1], 1.0, 1.0 / size)
 
 
 def _jacobian(node: Trajectory) -> Array:
     """Rows of all joints against displacements and turns of all bodies (rows, 6 n), at a trajectory's first node."""
     blocks = []
     for joint in node.mechanism.joints.values():
-        forces, torques = _row_directions(node, joint)
-        block = np.zeros((len(forces) + len(torques), node.mechanism.body_count, 6))
-        point = joint.anchor_b if joint.b.is_world else node.body(joint.b.name).point(joint.anchor_b)[0]
+        _, wrench, point = joint_rows(node, joint)
+        block = np.zeros((row_count(joint), node.mechanism.body_count, 6))
         for sign, body in ((-1.0, joint.a), (1.0, joint.b)):
-            if body.is_world:
-                continue
-            row = node.row(body.name)
-            arm = point - node.position[0, row]
-            for k, axis in enumerate(forces):
-                block[k, row] = sign * np.concatenate((axis[0], cross(arm, axis[0])))
-            for k, axis in enumerate(torques, start=len(forces)):
-                block[k, row, 3:] = sign * axis[0]
+            if not body.is_world:
+                row = node.row(body.name)
+                arm = point[0] - node.position[0, row]
+                block[:, row, :3] = sign * wrench[0, :, :3]
+                block[:, row, 3:] = sign * (wrench[0, :, 3:] + cross(arm, wrench[0, :, :3]))
         blocks.append(block.reshape(len(block), -1))
     return np.concatenate(blocks)
 
 
-def _row_directions(run: Trajectory, joint: Joint) -> tuple[list[Array], list[Array]]:
-    """Unit forces and unit torques (step, 3) on b of the joint's point rows and angle rows."""
-    points, angles = _FORMS[joint.code]
-    _, axes_a, axes_b = _geometry(run, joint)
-    return [axes_a[..., i] for i in points], [cross(axes_b[..., j], axes_a[..., i]) for i, j in angles]
-
-
-def joint_axes(state: State, joint: Joint) -> tuple[Array, Array, Array]:
-    """A joint's rows at one instant: b's joint point (3,), unit forces (k, 3) there and unit torques (k, 3) on b."""
-    forces, torques = _row_directions(still(state), joint)
-    point = joint.anchor_b if joint.b.is_world else state.body(joint.b.name).point(joint.anchor_b)
-    return point, np.reshape([axis[0] for axis in forces], (-1, 3)), np.reshape([axis[0] for axis in torques], (-1, 3))
-
-
 def row_count(joint: Joint) -> int:
     """Number of multipliers of a joint."""
-    points, angles = _FORMS[joint.code]
-    return len(points) + len(angles)
+    return len(_FORMS[joint.code][1])
 
 
 def still(state: State) -> Trajectory:
@@ -200,19 +206,3 @@ def extent(state: State) -> float:
 def _per_joint(run: Trajectory, which: int) -> Array:
     columns = [gaps(run, joint)[which] for joint in run.mechanism.joints.values()]
     return np.stack(columns, axis=1) if columns else np.zeros((len(run), 0))
-
-
-def _geometry(run: Trajectory, joint: Joint) -> tuple[Array, Array, Array]:
-    """Vector between the two anchors (step, 3), and the axes of both joint frames (step, 3, axis)."""
-
-    def side(body: BodyLike, anchor: Array, frame: Array) -> tuple[Array, Array]:
-        if body.is_world:
-            shape = (len(run), 3)
-            return np.broadcast_to(anchor, shape), np.broadcast_to(to_matrix(frame), (*shape, 3))
-        row = run.row(body.name)
-        q = run.orientation[:, row]
-        return run.position[:, row] + rotate(q, anchor), to_matrix(multiply(q, frame))
-
-    p_a, axes_a = side(joint.a, joint.anchor_a, joint.frame_a)
-    p_b, axes_b = side(joint.b, joint.anchor_b, joint.frame_b)
-    return p_b - p_a, axes_a, axes_b

@@ -22,12 +22,15 @@ from ._rotation import (
     IDENTITY,
     Array,
     conjugate,
+    cross,
     finite,
+    from_matrix,
     from_rotation_vector,
     multiply,
     normalised,
     rotate,
     rotation_vector,
+    to_matrix,
     z_angle,
     z_to,
 )
@@ -61,6 +64,9 @@ class Joint:
     """Whether b can hang on a by this joint alone; otherwise b floats and the joint is a constraint on it."""
     needs_place: ClassVar[bool] = True
     """Whether at or anchors must be given."""
+
+    parameter: float = 0.0
+    """What else the kind needs: pitch of a screw (m/rad), length of a rod (m)."""
 
     anchor_a: Array
     anchor_b: Array
@@ -256,6 +262,146 @@ class Prismatic(_AxisJoint):
         return translation[..., 2:]
 
 
+class Cylindrical(_AxisJoint):
+    """A sleeve: slides along its axis and turns about it. Coordinates: displacement (m), angle (rad)."""
+
+    code = "cylindrical"
+    dof = 2
+    motion = np.eye(6)[:, (2, 5)]
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Slide along z and turn about it."""
+        return np.array((0.0, 0.0, coordinates[0])), _about_z(coordinates[1])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the displacement along z and the angle about it."""
+        return np.concatenate((translation[..., 2:], z_angle(quaternion)[..., None]), axis=-1)
+
+
+class Planar(_AxisJoint):
+    """Slides in the plane normal to its axis and turns about the axis.
+
+    Coordinates: two displacements in the plane along the axes of frame a (m), angle (rad).
+    """
+
+    code = "planar"
+    dof = 3
+    motion = np.eye(6)[:, (0, 1, 5)]
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Slide in the plane and turn about z."""
+        return np.array((coordinates[0], coordinates[1], 0.0)), _about_z(coordinates[2])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the place in the plane and the angle about z."""
+        return np.concatenate((translation[..., :2], z_angle(quaternion)[..., None]), axis=-1)
+
+
+class Screw(_AxisJoint):
+    """A nut on a thread: turns about its axis and slides along it by `pitch` (m) a turn. Coordinate: angle (rad)."""
+
+    code = "screw"
+    dof = 1
+    scalar = "angle"
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        axis: ArrayLike,
+        pitch: float,
+        at: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, axis=axis, at=at, anchors=anchors, name=name)
+        per_turn = float(finite(pitch, (), f"{self.label}: pitch"))
+        if per_turn == 0:
+            raise ValueError(f"{self.label}: pitch must not be zero; a Revolute turns without sliding")
+        self.parameter = per_turn / (2 * np.pi)
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Turn about z and slide along it."""
+        return np.array((0.0, 0.0, self.parameter * coordinates[0])), _about_z(coordinates[0])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the angle about z, turns counted by the displacement."""
+        angle = z_angle(quaternion)
+        turns = np.round((translation[..., 2] / self.parameter - angle) / (2 * np.pi))
+        return (angle + 2 * np.pi * turns)[..., None]
+
+    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Slide and turn together."""
+        return np.array((0.0, 0.0, self.parameter * rates[0])), np.array((0.0, 0.0, rates[0]))
+
+    def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
+        """Read the angular velocity about z."""
+        return angular_velocity[..., 2:]
+
+
+class Universal(Joint):
+    """A cross joint (Hooke): turns about one axis fixed in a and one fixed in b, at right angles.
+
+    `axes` are two world directions with `at`, two directions in the frame of a with `anchors`. Coordinates: the two
+    angles (rad), zero in the described pose; rates: rad/s.
+    """
+
+    code = "universal"
+    dof = 2
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        axes: ArrayLike,
+        at: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, at=at, anchors=anchors, name=name)
+        self._axes = finite(axes, (2, 3), f"{self.label}: axes")
+        length = np.linalg.norm(self._axes, axis=-1, keepdims=True)
+        if not length.all():
+            raise ValueError(f"{self.label}: axes must not be zero")
+        self._axes /= length
+        if abs(self._axes[0] @ self._axes[1]) > 1e-9:
+            raise ValueError(f"{self.label}: axes must be at right angles in the described pose")
+
+    def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        x, y = self._axes if self._at is None else (rotate(conjugate(a.orientation), axis) for axis in self._axes)
+        frame_a = from_matrix(np.stack((x, y, cross(x, y)), axis=1))
+        return frame_a, _same_frame(a, b, frame_a)
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Turn about x, then about the turned y."""
+        first = from_rotation_vector((coordinates[0], 0.0, 0.0))
+        return np.zeros(3), multiply(first, from_rotation_vector((0.0, coordinates[1], 0.0)))
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the two angles off the turned axes."""
+        m = to_matrix(quaternion)
+        first = np.arctan2(m[..., 2, 1], m[..., 1, 1])
+        return np.stack((first, np.arctan2(m[..., 0, 2], m[..., 0, 0])), axis=-1)
+
+    def _directions(self, coordinates: Array) -> tuple[Array, Array]:
+        """The two axes in frame a."""
+        angle = coordinates[..., 0]
+        none = np.zeros_like(angle)
+        return np.stack((none + 1, none, none), axis=-1), np.stack((none, np.cos(angle), np.sin(angle)), axis=-1)
+
+    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Turn about both axes as they stand."""
+        x, y = self._directions(coordinates)
+        return np.zeros(3), rates[0] * x + rates[1] * y
+
+    def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
+        """Read the angular velocity along both axes."""
+        x, y = self._directions(coordinates)
+        return np.stack((np.sum(angular_velocity * x, axis=-1), np.sum(angular_velocity * y, axis=-1)), axis=-1)
+
+
 class Ball(Joint):
     """A ball and socket.
 
@@ -366,6 +512,108 @@ class PointOnPlane(_AxisJoint):
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
         """Read the place in the plane and the rotation vector."""
         return np.concatenate((translation[..., :2], rotation_vector(quaternion)), axis=-1)
+
+
+class Distance(Joint):
+    """A rod without mass between two points, one on each body: keeps their distance (m).
+
+    `points` are two world points in the described pose, or `anchors` two points in the body frames; `length` is their
+    described distance unless given. Coordinates (5,): azimuth and elevation (rad) of the rod in frame a, then rotation
+    vector (rad) of frame b in frame a.
+    """
+
+    code = "distance"
+    dof = 5
+    motion = np.zeros((6, 5))
+    carries = False
+    needs_place = False
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        points: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        length: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, anchors=anchors, name=name)
+        if (points is None) == (anchors is None):
+            raise ValueError(
+                f"{self.label}: give points= (two world points) or anchors= (two points in the body frames)"
+            )
+        self._points = None if points is None else finite(points, (2, 3), f"{self.label}: points")
+        self._length = None if length is None else float(finite(length, (), f"{self.label}: length"))
+
+    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        if self._points is not None:
+            anchor_a, anchor_b = _into(a, self._points[0]), _into(b, self._points[1])
+        else:
+            anchor_a, anchor_b = super()._resolve_anchors(a, b)
+        ends = [body.position + rotate(body.orientation, p) for body, p in ((a, anchor_a), (b, anchor_b))]
+        self.parameter = float(np.linalg.norm(ends[1] - ends[0])) if self._length is None else self._length
+        if self.parameter <= 0:
+            raise ValueError(f"{self.label}: the two points must be apart; a Ball holds them together")
+        return anchor_a, anchor_b
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Move to the end of the rod, and turn."""
+        return self.parameter * self._along(coordinates)[0], from_rotation_vector(coordinates[2:])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the direction of the rod and the rotation vector."""
+        x, y, z = translation[..., 0], translation[..., 1], translation[..., 2]
+        angles = np.stack((np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))), axis=-1)
+        return np.concatenate((angles, rotation_vector(quaternion)), axis=-1)
+
+    def _along(self, coordinates: Array) -> tuple[Array, Array, Array]:
+        """Unit vector along the rod, and its derivatives by azimuth and elevation."""
+        azimuth, elevation = coordinates[..., 0], coordinates[..., 1]
+        c, s, ce, se = np.cos(azimuth), np.sin(azimuth), np.cos(elevation), np.sin(elevation)
+        none = np.zeros_like(c)
+        return (
+            np.stack((ce * c, ce * s, se), axis=-1),
+            np.stack((-ce * s, ce * c, none), axis=-1),
+            np.stack((-se * c, -se * s, ce), axis=-1),
+        )
+
+    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Swing the rod, and turn."""
+        _, by_azimuth, by_elevation = self._along(coordinates)
+        return self.parameter * (rates[0] * by_azimuth + rates[1] * by_elevation), rates[2:]
+
+    def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
+        """Read the swing of the rod and the angular velocity."""
+        _, by_azimuth, by_elevation = self._along(coordinates)
+        across = np.sum(by_azimuth * by_azimuth, axis=-1)
+        azimuth = np.sum(velocity * by_azimuth, axis=-1) / (self.parameter * np.where(across > 0, across, 1.0))
+        elevation = np.sum(velocity * by_elevation, axis=-1) / self.parameter
+        return np.concatenate((np.stack((azimuth, elevation), axis=-1), angular_velocity), axis=-1)
+
+
+class ConstantVelocity(_AxisJoint):
+    """A joint that bends in all directions and passes on turning one to one, whatever the angle; a point and no twist.
+
+    Coordinates (2,): rotation vector (rad) of frame b in frame a, across the axis.
+    """
+
+    code = "constant_velocity"
+    dof = 2
+    motion = np.eye(6)[:, (3, 4)]
+    carries = False
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Bend without twist."""
+        return np.zeros(3), from_rotation_vector((coordinates[0], coordinates[1], 0.0))
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the bend that is left once the twist is taken out."""
+        angle = z_angle(quaternion)
+        half = -0.5 * angle
+        none = np.zeros_like(half)
+        untwist = np.stack((np.cos(half), none, none, np.sin(half)), axis=-1)
+        return rotation_vector(multiply(quaternion, untwist))[..., :2]
 
 
 class ParallelAxes(_AxisJoint):

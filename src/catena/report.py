@@ -10,7 +10,7 @@ import numpy as np
 
 from ._handover import build_core
 from ._rotation import Array, cross, multiply, rotate
-from .analysis import extent, joint_axes, row_count
+from .analysis import extent, joint_rows, row_count, still
 
 if TYPE_CHECKING:
     from .joints import Joint
@@ -162,11 +162,12 @@ def _motions(state: State, joint: Joint, sign: float) -> list[Array]:
 
 
 def _wrenches(state: State, joint: Joint, size: float) -> Array:
-    """Rows of a joint as wrenches (force, torque about the origin) on b, (rows, 6), point rows over the size."""
-    point, force, torque = joint_axes(state, joint)
-    rows = [np.concatenate((f, cross(point, f))) / size for f in force]
-    rows += [np.concatenate((np.zeros(3), t)) for t in torque]
-    return np.reshape(rows, (-1, 6))
+    """Rows of a joint as wrenches (force, torque about the origin) on b, (rows, 6), lengths over the size."""
+    _, wrench, point = joint_rows(still(state), joint)
+    rows: Array = wrench[0].copy()
+    rows[:, 3:] += cross(point, rows[:, :3])
+    rows[np.linalg.norm(rows[:, :3], axis=1) > 0] /= size
+    return rows
 
 
 def _pose(state: State, name: str) -> tuple[Array, Array]:
