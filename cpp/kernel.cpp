@@ -48,45 +48,52 @@ Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
 }
 
 template <class Solver>
-long run_in(const Layout& layout, void* workspace, RunArgs* args) {
+long run_in(const Layout& layout, void* workspace, int order, RunArgs* args) {
   Arena arena{static_cast<char*>(workspace)};
   const int count = Solver::unknown_count(layout);
+  const Composition parts = composition_of(order);
   Body<double>* body = arena.take<Body<double>>(layout.link_count);
   Solver solver = make(layout, arena, body, static_cast<Solver*>(nullptr));
-  solver.z = arena.take<double>(count);
   solver.dz = arena.take<double>(count);
   double *base = arena.take<double>(count), *base_dz = arena.take<double>(count);
-  double *past0 = arena.take<double>(count), *past1 = arena.take<double>(count), *past2 = arena.take<double>(count);
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
   Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
   double* before = arena.take<double>(layout.row_count);
+  double* saved = parts.count > 1 ? arena.take<double>(Solver::state_size(layout)) : nullptr;
+  History history[9];
+  for (int k = 0; k < parts.count; ++k) {
+    history[k].z = arena.take<double>(count);
+    for (double*& past : history[k].past) past = arena.take<double>(count);
+  }
   if (!args) return arena.used;
-  for (int k = 0; k < count; ++k) past0[k] = past1[k] = past2[k] = zeros[k] = 0;
-  Newton<Solver> newton{solver,
-                        count,
-                        Solver::motion_count(layout),
-                        base,
-                        base_dz,
-                        {past0, past1, past2},
-                        args->tolerance,
-                        args->iteration_limit,
-                        0};
-  Runner<Solver>{layout, *args, solver, newton, zeros, scratch, owed, before}.run();
+  for (int k = 0; k < count; ++k) {
+    zeros[k] = 0;
+    for (int p = 0; p < parts.count; ++p)
+      history[p].z[k] = history[p].past[0][k] = history[p].past[1][k] = history[p].past[2][k] = 0;
+  }
+  Newton<Solver> newton{solver,  count,           Solver::motion_count(layout), base,
+                        base_dz, args->tolerance, args->iteration_limit,        0};
+  newton.select(history[0]);
+  Runner<Solver>{layout, *args, solver, newton, parts, history, saved, zeros, scratch, owed, before}.run();
   return arena.used;
 }
 
-long dispatch(const Layout& layout, void* workspace, SolverKind kind, RunArgs* args) {
+long dispatch(const Layout& layout, void* workspace, SolverKind kind, int order, RunArgs* args) {
   switch (kind) {
-    case SolverKind::articulated: return run_in<Articulated<double>>(layout, workspace, args);
-    case SolverKind::ldu: return run_in<Ldu>(layout, workspace, args);
-    case SolverKind::dense: return run_in<Dense>(layout, workspace, args);
+    case SolverKind::articulated: return run_in<Articulated<double>>(layout, workspace, order, args);
+    case SolverKind::ldu: return run_in<Ldu>(layout, workspace, order, args);
+    case SolverKind::dense: return run_in<Dense>(layout, workspace, order, args);
   }
   return 0;
 }
 
-long workspace_size(const Layout& layout, SolverKind kind) { return dispatch(layout, nullptr, kind, nullptr); }
+long workspace_size(const Layout& layout, SolverKind kind, int order) {
+  return dispatch(layout, nullptr, kind, order, nullptr);
+}
 
-void run(const Layout& layout, void* workspace, RunArgs& args) { dispatch(layout, workspace, args.solver, &args); }
+void run(const Layout& layout, void* workspace, RunArgs& args) {
+  dispatch(layout, workspace, args.solver, args.order, &args);
+}
 
 void linearise(const Layout& layout, void* workspace, const LinearisationArgs& args) {
   Arena arena{static_cast<char*>(workspace)};

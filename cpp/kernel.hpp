@@ -34,6 +34,7 @@ struct Loads {
 struct RunArgs {
   SolverKind solver = SolverKind::articulated;
   double dt = 0, tolerance = 0, start_time = 0;
+  int order = 2;  // 2, 4 or 6
   int iteration_limit = 0;
   int rescue_depth = 0;  // how often a failing step may be halved
   bool paper_start = false;
@@ -88,7 +89,7 @@ struct RowsArgs {
 
 struct Kernel {
   const char* name;
-  long (*workspace_size)(const Layout&, SolverKind);  // bytes, 64-byte aligned
+  long (*workspace_size)(const Layout&, SolverKind, int order);  // bytes, 64-byte aligned
   void (*run)(const Layout&, void* workspace, RunArgs&);
   void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
   void (*assemble)(const Layout&, void* workspace, AssembleArgs&);

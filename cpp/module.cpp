@@ -119,16 +119,17 @@ class Core {
         model_(make_spec(mass, inertia, kind, bodies, anchors, frames, parameters, gravity)) {}
 
   std::tuple<StatusCode, long, double, int, int, double, long> run(
-      SolverKind solver, double dt, double tolerance, int iteration_limit, int rescue_depth, bool paper_start,
-      double start_time, long steps, long record_every, ConstDoubles position, ConstDoubles orientation,
-      ConstDoubles velocity, ConstDoubles angular_velocity, ConstInts load_body, ConstDoubles load_point,
-      ConstInts load_in_body_frame, ConstDoubles load_values, Doubles out_time, Doubles out_position,
-      Doubles out_orientation, Doubles out_velocity, Doubles out_angular_velocity, Doubles out_multipliers,
-      Ints out_iterations, Ints out_pieces, nb::object control, std::optional<Doubles> control_position,
-      std::optional<Doubles> control_orientation, std::optional<Doubles> control_velocity,
-      std::optional<Doubles> control_angular_velocity, nb::object poll) {
+      SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
+      bool paper_start, double start_time, long steps, long record_every, ConstDoubles position,
+      ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstInts load_body,
+      ConstDoubles load_point, ConstInts load_in_body_frame, ConstDoubles load_values, Doubles out_time,
+      Doubles out_position, Doubles out_orientation, Doubles out_velocity, Doubles out_angular_velocity,
+      Doubles out_multipliers, Ints out_iterations, Ints out_pieces, nb::object control,
+      std::optional<Doubles> control_position, std::optional<Doubles> control_orientation,
+      std::optional<Doubles> control_velocity, std::optional<Doubles> control_angular_velocity, nb::object poll) {
     RunArgs args;
     args.solver = solver;
+    args.order = order;
     args.dt = dt;
     args.tolerance = tolerance;
     args.iteration_limit = iteration_limit;
@@ -164,7 +165,7 @@ class Core {
     args.poll = call_poll;
     args.poll_every = 64;
 
-    std::unique_ptr<char[], AlignedDelete> space = workspace(solver);
+    std::unique_ptr<char[], AlignedDelete> space = workspace(solver, order);
     {
       nb::gil_scoped_release release;
       kernel_->run(model_.layout(), space.get(), args);
@@ -185,7 +186,7 @@ class Core {
                                  unknowns.data(),
                                  residual.data(),
                                  matrix.data()};
-    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::dense);
+    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::dense, 2);
     kernel_->linearise(model_.layout(), space.get(), args);
   }
 
@@ -193,7 +194,7 @@ class Core {
                Doubles angular_velocity) const {
     AssembleArgs args{iteration_limit, position.data(),         orientation.data(),
                       velocity.data(), angular_velocity.data(), 0};
-    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::ldu);
+    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::ldu, 2);
     {
       nb::gil_scoped_release release;
       kernel_->assemble(model_.layout(), space.get(), args);
@@ -207,7 +208,9 @@ class Core {
   std::string kernel() const { return kernel_->name; }
   int row_count() const { return model_.layout().row_count; }
   int unknown_count() const { return 6 * model_.layout().link_count + model_.layout().row_count; }
-  long workspace_size(SolverKind solver) const { return kernel_->workspace_size(model_.layout(), solver); }
+  long workspace_size(SolverKind solver, int order) const {
+    return kernel_->workspace_size(model_.layout(), solver, order);
+  }
   // the user's body index of every link, parents first
   std::vector<int> link_bodies() const {
     const Layout& layout = model_.layout();
@@ -230,8 +233,8 @@ class Core {
   }
 
  private:
-  std::unique_ptr<char[], AlignedDelete> workspace(SolverKind solver) const {
-    return std::unique_ptr<char[], AlignedDelete>(new (std::align_val_t(64)) char[workspace_size(solver) + 64]);
+  std::unique_ptr<char[], AlignedDelete> workspace(SolverKind solver, int order) const {
+    return std::unique_ptr<char[], AlignedDelete>(new (std::align_val_t(64)) char[workspace_size(solver, order) + 64]);
   }
 
   static Spec make_spec(const ConstDoubles& mass, const ConstDoubles& inertia, const ConstInts& kind,
@@ -329,13 +332,13 @@ NB_MODULE(_core, m) {
                     ConstDoubles, const std::string&>(),
            "mass"_a, "inertia"_a, "kind"_a, "bodies"_a, "anchors"_a, "frames"_a, "parameters"_a, "gravity"_a,
            "kernel"_a)
-      .def("run", &Core::run, nb::kw_only(), "solver"_a, "dt"_a, "tolerance"_a, "iteration_limit"_a, "rescue_depth"_a,
-           "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a, "position"_a, "orientation"_a, "velocity"_a,
-           "angular_velocity"_a, "load_body"_a, "load_point"_a, "load_in_body_frame"_a, "load_values"_a, "out_time"_a,
-           "out_position"_a, "out_orientation"_a, "out_velocity"_a, "out_angular_velocity"_a, "out_multipliers"_a,
-           "out_iterations"_a, "out_pieces"_a, "control"_a.none(), "control_position"_a.none(),
-           "control_orientation"_a.none(), "control_velocity"_a.none(), "control_angular_velocity"_a.none(),
-           "poll"_a.none())
+      .def("run", &Core::run, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a, "iteration_limit"_a,
+           "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a, "position"_a,
+           "orientation"_a, "velocity"_a, "angular_velocity"_a, "load_body"_a, "load_point"_a, "load_in_body_frame"_a,
+           "load_values"_a, "out_time"_a, "out_position"_a, "out_orientation"_a, "out_velocity"_a,
+           "out_angular_velocity"_a, "out_multipliers"_a, "out_iterations"_a, "out_pieces"_a, "control"_a.none(),
+           "control_position"_a.none(), "control_orientation"_a.none(), "control_velocity"_a.none(),
+           "control_angular_velocity"_a.none(), "poll"_a.none())
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a)
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
@@ -347,5 +350,5 @@ NB_MODULE(_core, m) {
       .def_prop_ro("unknown_count", &Core::unknown_count)
       .def_prop_ro("link_bodies", &Core::link_bodies)
       .def_prop_ro("joint_rows", &Core::joint_rows)
-      .def("workspace_size", &Core::workspace_size);
+      .def("workspace_size", &Core::workspace_size, "solver"_a, "order"_a);
 }

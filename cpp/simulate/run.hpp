@@ -12,6 +12,7 @@
 #pragma once
 
 #include "kernel.hpp"
+#include "simulate/compose.hpp"
 #include "solve/newton.hpp"
 
 namespace catena::CATENA_ISA {
@@ -22,12 +23,16 @@ struct Runner {
   RunArgs& args;
   Solver& solver;
   Newton<Solver>& newton;
-  double* zeros;  // unknowns of a body at rest, and room for their increment
+  const Composition& parts;
+  History* history;  // (part)
+  double* saved;     // room for the solver's state, where a step has several parts
+  double* zeros;     // unknowns of a body at rest, and room for their increment
   double* scratch;
   Wrench<double>* owed;  // (link) see balance
   double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
   double half = 0;  // half of the interval before the node
+  int iterations = 0;
 
   // the caller's arrays -> state
   void enter() {
@@ -157,27 +162,55 @@ struct Runner {
     return false;
   }
 
+  // one composed step; a failure leaves the state as it was
+  Outcome compose(long step, double dt, bool first) {
+    const double before_half = half;
+    if (parts.count > 1) solver.save(saved);
+    for (int k = 0; k < parts.count; ++k) {
+      if (k > 0) {
+        solver.place();
+        forces(step);
+      }
+      newton.select(history[k]);
+      const Outcome outcome = solve(parts.part[k] * dt);
+      iterations += newton.iterations;
+      if (outcome != Outcome::converged) {
+        if (k > 0) {
+          solver.restore(saved);
+          half = before_half;
+          solver.place();
+          forces(step);
+        }
+        return outcome;
+      }
+      if (k == 0 && first && step % args.record_every == 0) record_multipliers(step, parts.part[0] * dt);
+      commit(parts.part[k] * dt);
+    }
+    return Outcome::converged;
+  }
+
   // one step of the user's dt, in pieces if need be; `time` follows
   bool advance(long step, double& time) {
     const long whole = 1L << args.rescue_depth;
     const double start = time;
+    const long records = args.status.records;
     long done = 0, piece = whole;
-    int iterations = 0, pieces = 0;
+    int pieces = 0;
+    iterations = 0;
     while (done < whole) {
       const double dt = args.dt * (static_cast<double>(piece) / static_cast<double>(whole));
       if (done > 0) {
         solver.place();
         forces(step);
       }
-      const Outcome outcome = solve(dt);
-      iterations += newton.iterations;
+      const Outcome outcome = compose(step, dt, done == 0);
       if (outcome != Outcome::converged) {
+        // the node's record is complete once a piece from it is
+        if (done == 0) args.status.records = records;
         if (piece == 1) return fail(outcome, step, time);
         piece /= 2;
         continue;
       }
-      if (done == 0 && step % args.record_every == 0) record_multipliers(step, dt);
-      commit(dt);
       done += piece;
       ++pieces;
       time = start + args.dt * (static_cast<double>(done) / static_cast<double>(whole));
@@ -219,13 +252,16 @@ struct Runner {
 
   // the first node's reaction seen from the other side: one step backwards
   void look_back() {
-    has_before = solve(-args.dt) == Outcome::converged;
-    if (has_before) write_multipliers(-args.dt);
+    const double dt = -parts.part[0] * args.dt;
+    newton.select(history[0]);
+    has_before = solve(dt) == Outcome::converged;
+    if (has_before) write_multipliers(dt);
   }
 
   // the reaction at the last node needs the step after it; a short one will do, or else the one before it, backwards
   void peek(long step) {
-    double dt = args.dt;
+    double dt = parts.part[0] * args.dt;
+    newton.select(history[0]);
     Outcome outcome = solve(dt);
     for (int k = 0; k < 10 && outcome != Outcome::converged; ++k) outcome = solve(dt *= 0.5);
     if (outcome != Outcome::converged && half > 0) outcome = solve(dt = -2 * half);

@@ -505,6 +505,21 @@ struct Articulated {
     }
   }
 
+  // the state between steps, to and fro
+  static long state_size(const Layout& layout) { return layout.link_count * (body_state_size + 3L); }
+  void save(double* to) const {
+    for (int i = 0; i < layout.link_count; ++i, to += body_state_size + 3) {
+      save_body(body[i], to);
+      store3(to + body_state_size, link[i].offset);
+    }
+  }
+  void restore(const double* from) {
+    for (int i = 0; i < layout.link_count; ++i, from += body_state_size + 3) {
+      restore_body(body[i], from);
+      link[i].offset = load3(from + body_state_size);
+    }
+  }
+
   // multipliers of every constraint at the iterate, times `scale`: the wrench that the subtree needs, on its rows
   void multipliers(T scale, double* out) {
     for (int i = 0; i < layout.link_count; ++i) {

@@ -29,6 +29,9 @@ struct Dense {
     return sparse.evaluate();
   }
   void commit(double dt) { sparse.commit(dt); }
+  static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
+  void save(double* to) const { sparse.save(to); }
+  void restore(const double* from) { sparse.restore(from); }
   void multipliers(double scale, double* out) const { sparse.multipliers(scale, out); }
 
   // scatter the blocks; dz receives the residual

@@ -273,6 +273,15 @@ struct Ldu {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
   }
 
+  // the state between steps, to and fro; turns are counted on from wherever they are
+  static long state_size(const Layout& layout) { return layout.link_count * static_cast<long>(body_state_size); }
+  void save(double* to) const {
+    for (int i = 0; i < layout.link_count; ++i) save_body(body[i], to + i * body_state_size);
+  }
+  void restore(const double* from) {
+    for (int i = 0; i < layout.link_count; ++i) restore_body(body[i], from + i * body_state_size);
+  }
+
   void multipliers(double scale, double* out) const {
     for (int k = 0; k < layout.row_count; ++k) out[k] = scale * z[6 * layout.link_count + k];
   }

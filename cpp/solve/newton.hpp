@@ -17,6 +17,17 @@ namespace catena::CATENA_ISA {
 
 enum class Outcome { converged, diverged, too_far, singular, locked };
 
+// what is remembered of the steps of one length, for the guess and the stop
+struct History {
+  double* z;             // the last solution; the solver works in it
+  double* past[3];       // earlier ones, newest first
+  int count = 0;         // usable solutions, z included
+  double dt = 0;         // their step
+  double kappa = 1e300;  // largest |next| / |this|^2 seen lately
+  double calm = 0;       // first increment of the last step that took a second one
+  int unchecked = 0;     // steps accepted in a row without a second increment
+};
+
 template <class Solver>
 struct Newton {
   Solver& solver;
@@ -24,21 +35,22 @@ struct Newton {
   int motions;   // of them, first; the rest are multipliers, which start from zero: the step is linear in them
   double* base;  // iterate and increment before the last move
   double* base_dz;
-  double* past[3];  // earlier solutions, newest first; the newest of all is solver.z
   double tolerance;
   int iteration_limit;
   double extent;  // largest coordinate: sets the rounding floor of the increments
 
-  int past_count = 0;    // usable solutions, solver.z included
-  double past_dt = 0;    // their step
-  double kappa = 1e300;  // largest |next| / |this|^2 seen lately
-  double calm = 0;       // first increment of the last step that took a second one
-  int unchecked = 0;     // steps accepted in a row without a second increment
-  int iterations = 0;    // of the last solve
-  double size = 0;       // last increment
+  int iterations = 0;  // of the last solve
+  double size = 0;     // last increment
 
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
+
+  History* history = nullptr;
+
+  void select(History& chosen) {
+    history = &chosen;
+    solver.z = chosen.z;
+  }
 
   double measure(double dt) const {
     double sum = 0;
@@ -53,18 +65,18 @@ struct Newton {
   void guess(double dt) {
     double* z = solver.z;
     for (int k = motions; k < count; ++k) z[k] = 0;
-    if (past_count == 0) {
+    if (history->count == 0) {
       for (int k = 0; k < motions; ++k) z[k] = 0;
-    } else if (dt != past_dt) {
+    } else if (dt != history->dt) {
       // another step length: same velocities
-      const double ratio = dt / past_dt;
-      for (int k = 0; k < motions; ++k) past[0][k] = z[k], z[k] *= ratio;
-      past_count = 1;
+      const double ratio = dt / history->dt;
+      for (int k = 0; k < motions; ++k) history->past[0][k] = z[k], z[k] *= ratio;
+      history->count = 1;
     } else {
       static constexpr double weights[4][4] = {{1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
-      const double* w = weights[past_count - 1];
+      const double* w = weights[history->count - 1];
       const double w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
-      double *p0 = past[0], *p1 = past[1], *p2 = past[2];
+      double *p0 = history->past[0], *p1 = history->past[1], *p2 = history->past[2];
       for (int k = 0; k < motions; ++k) {
         const double now = z[k], a = p0[k], b = p1[k], c = p2[k];
         z[k] = w0 * now + w1 * a + w2 * b + w3 * c;
@@ -78,9 +90,9 @@ struct Newton {
   // after a failure: the last solution alone, as it was
   void forget() {
     for (int k = motions; k < count; ++k) solver.z[k] = 0;
-    if (past_count == 0) return;
-    for (int k = 0; k < motions; ++k) solver.z[k] = past[0][k];
-    past_count = 1;
+    if (history->count == 0) return;
+    for (int k = 0; k < motions; ++k) solver.z[k] = history->past[0][k];
+    history->count = 1;
   }
 
   // z = base + alpha base_dz, shortened until no body turns too far
@@ -119,7 +131,7 @@ struct Newton {
 
       if (last < 1e300 && alpha == 1 && size > floor) {
         const double seen = size / (last * last);
-        kappa = kappa == 1e300 || seen > 0.5 * kappa ? seen : 0.5 * kappa;
+        history->kappa = history->kappa == 1e300 || seen > 0.5 * history->kappa ? seen : 0.5 * history->kappa;
       }
       double* z = solver.z;
       for (int k = 0; k < count; ++k) base[k] = z[k], base_dz[k] = solver.dz[k];
@@ -128,11 +140,11 @@ struct Newton {
       if (!move(alpha)) return Outcome::too_far;
       if (alpha < full) continue;
       if (size < tolerance) return accept(0, dt);
-      if (Solver::caution * kappa * size * size < tolerance) {
+      if (Solver::caution * history->kappa * size * size < tolerance) {
         if (iterations > 1) return accept(0, dt);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
-        if (unchecked < check_every && size <= 2 * calm) return accept(unchecked + 1, dt);
-        calm = size;
+        if (history->unchecked < check_every && size <= 2 * history->calm) return accept(history->unchecked + 1, dt);
+        history->calm = size;
       }
     }
     return Outcome::diverged;
@@ -140,21 +152,21 @@ struct Newton {
 
   // Small increments alone do not prove a solution: a gap that they do not account for is one that no motion closes.
   Outcome accept(int unchecked_now, double dt) {
-    unchecked = unchecked_now;
+    history->unchecked = unchecked_now;
     const double accounted = 1e3 * size * std::fabs(dt) * extent + 1e-11 * extent;
     return solver.widest_gap < accounted ? Outcome::converged : Outcome::locked;
   }
 
   // guess and iterate; a bad extrapolation is tried again from the last step's motion, and then from rest
   Outcome solve(double dt) {
-    const bool extrapolates = past_count > 1 && dt == past_dt;
+    const bool extrapolates = history->count > 1 && dt == history->dt;
     guess(dt);
     Outcome outcome = iterate(dt);
     if (outcome != Outcome::converged && extrapolates) {
       forget();
       outcome = iterate(dt);
     }
-    if (outcome != Outcome::converged && past_count > 0) {
+    if (outcome != Outcome::converged && history->count > 0) {
       for (int k = 0; k < count; ++k) solver.z[k] = 0;
       outcome = iterate(dt);
     }
@@ -162,8 +174,8 @@ struct Newton {
       forget();
       return outcome;
     }
-    past_count = dt == past_dt && past_count > 0 ? (past_count < 4 ? past_count + 1 : 4) : 1;
-    past_dt = dt;
+    history->count = dt == history->dt && history->count > 0 ? (history->count < 4 ? history->count + 1 : 4) : 1;
+    history->dt = dt;
     return outcome;
   }
 };
