@@ -114,9 +114,10 @@ bool call_poll(void* context, long step) {
 class Core {
  public:
   Core(ConstDoubles mass, ConstDoubles inertia, ConstInts kind, ConstInts bodies, ConstDoubles anchors,
-       ConstDoubles frames, ConstDoubles parameters, ConstDoubles gravity, const std::string& kernel)
+       ConstDoubles frames, ConstDoubles parameters, ConstInts law_joints, ConstDoubles laws, ConstDoubles gravity,
+       const std::string& kernel)
       : kernel_(find_kernel(kernel)),
-        model_(make_spec(mass, inertia, kind, bodies, anchors, frames, parameters, gravity)) {}
+        model_(make_spec(mass, inertia, kind, bodies, anchors, frames, parameters, law_joints, laws, gravity)) {}
 
   std::tuple<StatusCode, long, double, int, int, double, long> run(
       SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
@@ -239,7 +240,8 @@ class Core {
 
   static Spec make_spec(const ConstDoubles& mass, const ConstDoubles& inertia, const ConstInts& kind,
                         const ConstInts& bodies, const ConstDoubles& anchors, const ConstDoubles& frames,
-                        const ConstDoubles& parameters, const ConstDoubles& gravity) {
+                        const ConstDoubles& parameters, const ConstInts& law_joints, const ConstDoubles& laws,
+                        const ConstDoubles& gravity) {
     Spec spec;
     spec.body_count = static_cast<int>(mass.size());
     spec.joint_count = static_cast<int>(kind.size());
@@ -256,6 +258,8 @@ class Core {
       spec.frame_b.insert(spec.frame_b.end(), q + 4, q + 8);
     }
     spec.parameter = to_vector<double>(parameters);
+    spec.law_joint = to_vector<int>(law_joints);
+    spec.law = to_vector<double>(laws);
     for (int k = 0; k < 3; ++k) spec.gravity[k] = gravity.data()[k];
     return spec;
   }
@@ -329,9 +333,9 @@ NB_MODULE(_core, m) {
 
   nb::class_<Core>(m, "Core")
       .def(nb::init<ConstDoubles, ConstDoubles, ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstDoubles,
-                    ConstDoubles, const std::string&>(),
-           "mass"_a, "inertia"_a, "kind"_a, "bodies"_a, "anchors"_a, "frames"_a, "parameters"_a, "gravity"_a,
-           "kernel"_a)
+                    ConstInts, ConstDoubles, ConstDoubles, const std::string&>(),
+           "mass"_a, "inertia"_a, "kind"_a, "bodies"_a, "anchors"_a, "frames"_a, "parameters"_a, "law_joints"_a,
+           "laws"_a, "gravity"_a, "kernel"_a)
       .def("run", &Core::run, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a, "iteration_limit"_a,
            "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a, "position"_a,
            "orientation"_a, "velocity"_a, "angular_velocity"_a, "load_body"_a, "load_point"_a, "load_in_body_frame"_a,

@@ -24,7 +24,7 @@ ConstraintInfo constraint_of(int kind, const double* anchor_a, const double* anc
                              const double* frame_b, double parameter) {
   ConstraintInfo c{};
   c.kind = static_cast<JointKind>(kind);
-  c.a = c.b = c.link = c.joint = -1;
+  c.a = c.b = c.link = c.joint = c.law = -1;
   c.row_count = joint_row_count(kind);
   std::copy_n(anchor_a, 3, c.anchor_a);
   std::copy_n(anchor_b, 3, c.anchor_b);
@@ -46,9 +46,12 @@ Model::Model(const Spec& spec) {
   layout_.constraint = constraints_.data();
   layout_.joint_constraint = joint_constraint_.data();
   layout_.body_link = body_link_.data();
+  layout_.law_count = static_cast<int>(laws_.size());
+  layout_.law = laws_.data();
   layout_.front = fronts_.data();
   layout_.end = ends_.data();
   layout_.loop = loops_.data();
+  layout_.is_law_row = is_law_row_.data();
   layout_.column_row = column_row_.data();
   layout_.column_map = column_map_.data();
   layout_.node = nodes_.data();
@@ -123,6 +126,9 @@ void Model::build_constraints(const Spec& spec) {
   for (int i = 0; i < static_cast<int>(links_.size()); ++i)
     if (links_[i].joint >= 0) carried[links_[i].joint] = i;
 
+  std::vector<int> law_of(spec.joint_count, -1);
+  for (int l = 0; l < static_cast<int>(spec.law_joint.size()); ++l) law_of[spec.law_joint[l]] = l;
+
   int row = 0, loop_row = 0;
   joint_constraint_.assign(spec.joint_count, -1);
   for (int j = 0; j < spec.joint_count; ++j) {
@@ -133,12 +139,25 @@ void Model::build_constraints(const Spec& spec) {
     c.a = spec.body_a[j] < 0 ? -1 : body_link_[spec.body_a[j]];
     c.b = spec.body_b[j] < 0 ? -1 : body_link_[spec.body_b[j]];
     c.link = carried[j];
+    c.law = law_of[j];
+    if (c.law >= 0) {
+      LawInfo law{};
+      const double* p = &spec.law[law_size * c.law];
+      static_cast<Law&>(law) = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]};
+      law.measure = c;
+      const bool staged =
+          law.damping != 0 || law.friction != 0 || law.gain != 0 || law.rate_gain != 0 || law.implicit != 0;
+      law.constraint = staged ? static_cast<int>(constraints_.size()) : -1;
+      laws_.push_back(law);
+      if (!staged) continue;
+    }
     c.row = row;
     row += c.row_count;
     c.loop_row = loop_row;
     if (c.link < 0) {
       loop_row += c.row_count;
       loops_.push_back(static_cast<int>(constraints_.size()));
+      is_law_row_.insert(is_law_row_.end(), c.row_count, c.law >= 0);
     }
     joint_constraint_[j] = static_cast<int>(constraints_.size());
     constraints_.push_back(c);

@@ -41,9 +41,15 @@ struct ConstraintInfo {
   int link;      // the link that hangs on it, -1 for a loop closure
   int loop_row;  // for a loop closure: its first row among those of all loop closures
   int row, row_count;
+  int law;  // -1 for a joint
   double anchor_a[3], anchor_b[3];
   double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
   double parameter;
+};
+
+struct LawInfo : Law {
+  ConstraintInfo measure;
+  int constraint;  // whose row it is, -1 if it acts at the nodes only
 };
 
 // The loops that pass through a link, as columns (solve/loop.hpp): first those that go on to the parent, then those
@@ -86,12 +92,15 @@ struct Layout {
   const ConstraintInfo* constraint;
   const int* joint_constraint;  // (joint) -> constraint or -1
   const int* body_link;         // (body) -> link
+  int law_count;
+  const LawInfo* law;
   double gravity[3];
 
   // loops of the articulated solver
   double articulated_work;         // multiplications of one iteration
   int loop_count, loop_row_count;  // rows of all loop closures
   const int* loop;                 // (loop) -> constraint
+  const char* is_law_row;          // (loop row)
   long front_size;                 // numbers in all fronts
   int largest_closing;             // most rows closed at one link
   const FrontInfo* front;          // (link + 1)
@@ -131,9 +140,11 @@ class Model {
   std::vector<ConstraintInfo> constraints_;
   std::vector<int> joint_constraint_;
   std::vector<int> body_link_;
+  std::vector<LawInfo> laws_;
   std::vector<FrontInfo> fronts_;
   std::vector<LoopEnd> ends_;
   std::vector<int> loops_;
+  std::vector<char> is_law_row_;
   std::vector<int> column_row_, column_map_;
   std::vector<LduNode> nodes_;
   std::vector<LduNeighbour> neighbours_;

@@ -22,11 +22,14 @@ enum class JointKind : int {
   parallel,
   orientation,
   constant_velocity,
+  measured_angle,
+  measured_slide,
+  measured_distance,
 };
-constexpr int joint_kind_count = 15;
+constexpr int joint_kind_count = 18;
 
 // one more row that neither a point nor an angle gives
-enum class ExtraRow : int { none, screw, distance, twist };
+enum class ExtraRow : int { none, screw, distance, twist, angle, slide };
 
 // Every joint is made of two kinds of rows, both measured in the joint frames of a and b:
 // point rows, an axis of a dotted with the vector between the two anchors, and angle rows, an axis of a dotted
@@ -54,11 +57,25 @@ constexpr JointForm joint_form[joint_kind_count] = {
     {"parallel", false, 0, {}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
     {"orientation", false, 0, {}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
     {"constant_velocity", false, 3, {0, 1, 2}, 0, {}, ExtraRow::twist},
+    // not joints but scalars that force laws act on (physics/law.hpp)
+    {"measured_angle", false, 0, {}, 0, {}, ExtraRow::angle},
+    {"measured_slide", false, 0, {}, 0, {}, ExtraRow::slide},
+    {"measured_distance", false, 0, {}, 0, {}, ExtraRow::distance},
 };
 constexpr int joint_row_count(int kind) {
   const JointForm& form = joint_form[kind];
   return form.point_count + form.angle_count + (form.extra != ExtraRow::none);
 }
+
+// A force along a measured scalar; fields in the order in which Python passes them
+struct Law {
+  double stiffness, rest, damping;                     // spring: N/m or N m/rad, m or rad; damper
+  double friction, threshold;                          // largest force, and the rate at which most of it is reached
+  double gain, rate_gain, target, target_rate, limit;  // servo
+  double force;                                        // constant
+  double implicit;                                     // not 0: the spring too is implicit
+};
+constexpr int law_size = sizeof(Law) / sizeof(double);
 
 struct Spec {
   int body_count = 0, joint_count = 0;
@@ -68,6 +85,8 @@ struct Spec {
   std::vector<double> anchor_a, anchor_b;  // (joint, 3) in the body's frame
   std::vector<double> parameter;           // (joint) screw: m per rad; distance: m
   std::vector<double> frame_a, frame_b;    // (joint, 4) joint frame in the body's frame; its z is the joint axis
+  std::vector<int> law_joint;              // (law) which of the joints above is its measure
+  std::vector<double> law;                 // (law, law_size)
   double gravity[3] = {0, 0, 0};
 };
 

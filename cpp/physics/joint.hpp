@@ -48,6 +48,13 @@ struct JointRows {
   double angle;                // about z, for a screw
 };
 
+// the angle nearest to a recent value of it
+CATENA_INLINE double counted_angle(double sine, double cosine, double recent) {
+  constexpr double turn = 6.283185307179586;
+  const double angle = std::atan2(sine, cosine);
+  return angle + turn * std::nearbyint((recent - angle) / turn);
+}
+
 // `angle` is a recent value of the joint's angle, by which turns are counted
 inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b, double angle,
                        JointRows& rows) {
@@ -81,13 +88,21 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
   Wrench<double> w = {zero, zero};
   switch (form.extra) {
     case ExtraRow::screw: {
-      const double theta = std::atan2(dot(e[1], h(0)), dot(e[0], h(0)));
-      constexpr double turn = 6.283185307179586;
-      rows.angle = theta + turn * std::nearbyint((angle - theta) / turn);
+      rows.angle = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
       rows.g[k] = dot(e[2], r) - info.parameter * rows.angle;
       w = {e[2], -info.parameter * e[2]};
       break;
     }
+    case ExtraRow::angle: {
+      rows.angle = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
+      rows.g[k] = rows.angle;
+      w.t = e[2];
+      break;
+    }
+    case ExtraRow::slide:
+      rows.g[k] = dot(e[2], r);
+      w.f = e[2];
+      break;
     case ExtraRow::distance: {
       const double length = std::sqrt(norm2(r));
       rows.g[k] = length - info.parameter;

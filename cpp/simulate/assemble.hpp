@@ -20,7 +20,8 @@ struct Assembler {
   double gap() const {
     double sum = 0;
     for (int j = 0; j < layout.constraint_count; ++j)
-      for (int k = 0; k < layout.constraint[j].row_count; ++k) sum += old_gap(j, k) * old_gap(j, k);
+      for (int k = 0; k < layout.constraint[j].row_count && layout.constraint[j].law < 0; ++k)
+        sum += old_gap(j, k) * old_gap(j, k);
     return std::sqrt(sum);
   }
   double old_gap(int j, int k) const { return solver.old_rows[j].g[k]; }
@@ -45,6 +46,7 @@ struct Assembler {
       solver.body[i].q = load_quat(args.orientation + 4 * k);
       place_body(solver.body[i], layout.link[i]);
     }
+    solver.resting = true;
     solver.enter();
     solver.place();
     double last = gap(), length = 0;

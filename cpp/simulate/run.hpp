@@ -31,7 +31,10 @@ struct Runner {
   Wrench<double>* owed;  // (link) see balance
   double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
-  double half = 0;  // half of the interval before the node
+  double* law_angle;     // (law) angles, turns counted
+  double* law_force;     // (law) on the interval before the node
+  bool leaving = false;  // a step has been taken, its end not yet seen
+  double half = 0;       // half of the interval before the node
   int iterations = 0;
 
   // the caller's arrays -> state
@@ -48,6 +51,7 @@ struct Runner {
     }
     newton.extent = 1 + newton.extent / (layout.link_count + 1);
     solver.enter();
+    for (int l = 0; l < layout.law_count; ++l) law_angle[l] = 0;
     if (!args.paper_start) return;
     // the given velocities are those of the first interval, and no force acts before its end
     half = -0.5 * args.dt;
@@ -66,6 +70,21 @@ struct Runner {
       solver.body[i].f = gravity;
       solver.body[i].tau = {0, 0, 0};
     }
+    for (int l = 0; l < layout.law_count; ++l) {
+      const LawInfo& law = layout.law[l];
+      const ConstraintInfo& m = law.measure;
+      JointRows rows;
+      joint_rows(m, old_pose(solver.body, m.a), old_pose(solver.body, m.b), law_angle[l], rows);
+      law_angle[l] = rows.angle;
+      const double f = node_force(law, rows.g[0]);
+      const auto push = [&](int i, const Wrench<double>& n) {
+        if (i < 0) return;
+        solver.body[i].f += (f / layout.link[i].mass) * n.f;
+        solver.body[i].tau += f * n.t;
+      };
+      push(m.a, rows.a[0]);
+      push(m.b, rows.b[0]);
+    }
     const Loads& loads = args.loads;
     if (loads.count == 0) return;
     const double* row = loads.values + (loads.rows == 1 ? 0 : 6L * loads.count * node);
@@ -79,13 +98,42 @@ struct Runner {
     }
   }
 
+  // the second half of what laws did on the interval that has just ended, along the directions of its end
+  void arrive() {
+    if (!leaving) return;
+    leaving = false;
+    for (int l = 0; l < layout.law_count; ++l) {
+      if (layout.law[l].constraint < 0) continue;
+      const ConstraintInfo& m = layout.law[l].measure;
+      JointRows rows;
+      joint_rows(m, old_pose(solver.body, m.a), old_pose(solver.body, m.b), law_angle[l], rows);
+      const double impulse = half * law_force[l];
+      const auto push = [&](int i, const Wrench<double>& n) {
+        if (i < 0) return;
+        solver.body[i].v += (impulse / layout.link[i].mass) * n.f;
+        solver.body[i].L += impulse * n.t;
+      };
+      push(m.a, rows.a[0]);
+      push(m.b, rows.b[0]);
+    }
+  }
+
+  // geometry and forces of a node
+  void place(long node) {
+    solver.place();
+    arrive();
+    forces(node);
+  }
+
   // node velocities into body.dx and body.phi
   bool project(double arriving) {
+    solver.resting = true;
     for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
     double *z = solver.z, *dz = solver.dz;
     solver.z = zeros;
     solver.dz = scratch;
     const bool fine = solver.evaluate() && solver.direction();
+    solver.resting = false;
     solver.z = z;
     solver.dz = dz;
     return fine;
@@ -105,6 +153,7 @@ struct Runner {
   Outcome solve(double dt) {
     const double kick = half + 0.5 * dt;
     for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], dt, kick);
+    solver.dt = dt;
     return newton.solve(dt);
   }
 
@@ -137,7 +186,11 @@ struct Runner {
     solver.commit(dt);
     balance(dt);
     for (int i = 0; i < layout.link_count; ++i) solver.body[i].x += solver.body[i].d;
+    for (int l = 0; l < layout.law_count; ++l)
+      if (layout.law[l].constraint >= 0)
+        law_force[l] = 2 * solver.law_multiplier(layout.constraint[layout.law[l].constraint]) / (dt * dt);
     half = 0.5 * dt;
+    leaving = true;
   }
 
   bool fail(Outcome outcome, long step, double time) {
@@ -168,8 +221,7 @@ struct Runner {
     if (parts.count > 1) solver.save(saved);
     for (int k = 0; k < parts.count; ++k) {
       if (k > 0) {
-        solver.place();
-        forces(step);
+        place(step);
       }
       newton.select(history[k]);
       const Outcome outcome = solve(parts.part[k] * dt);
@@ -178,8 +230,7 @@ struct Runner {
         if (k > 0) {
           solver.restore(saved);
           half = before_half;
-          solver.place();
-          forces(step);
+          place(step);
         }
         return outcome;
       }
@@ -200,8 +251,7 @@ struct Runner {
     while (done < whole) {
       const double dt = args.dt * (static_cast<double>(piece) / static_cast<double>(whole));
       if (done > 0) {
-        solver.place();
-        forces(step);
+        place(step);
       }
       const Outcome outcome = compose(step, dt, done == 0);
       if (outcome != Outcome::converged) {
@@ -280,8 +330,7 @@ struct Runner {
   double arriving() const { return half > 0 ? half : 0; }
 
   bool node(long step, double time) {
-    solver.place();
-    forces(step);
+    place(step);
     if (args.control) {
       if (!project(arriving())) return fail(Outcome::singular, step, time);
       write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
@@ -313,8 +362,7 @@ struct Runner {
       if (!advance(step, time)) {
         // keep the last state that was reached
         const Status failure = args.status;
-        solver.place();
-        forces(step);
+        place(step);
         if (record(time)) peek(step);
         const long records = args.status.records;
         args.status = failure;

@@ -27,6 +27,7 @@
 #include "base/quat.hpp"
 #include "physics/body.hpp"
 #include "physics/joint.hpp"
+#include "physics/law.hpp"
 #include "solve/loop.hpp"
 
 namespace catena::CATENA_ISA {
@@ -72,7 +73,10 @@ struct Articulated {
   JointRows *old_rows, *new_rows;
   T *gap, *row_scale, *front_space;
   int* order;
-  double widest_gap;  // of the loops, at the last iterate whose direction was found
+  double dt;             // of the step to be solved
+  bool resting;          // it is no step but a projection of velocities
+  double weakest_pivot;  // of the loops, scaled
+  double widest_gap;     // of the loops, at the last iterate whose direction was found
   int widest_constraint;
   T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
@@ -250,6 +254,12 @@ struct Articulated {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[k].angle, new_rows[k]);
+      if (c.law >= 0) {
+        const LawInfo& law = layout.law[c.law];
+        law_row(law, old_rows[k], dt, resting, z[layout.variable_count + c.loop_row], new_rows[k]);
+        gap[c.loop_row] = new_rows[k].g[0];
+        continue;
+      }
       for (int r = 0; r < c.row_count; ++r) {
         gap[c.loop_row + r] = new_rows[k].g[r];
         if (!(std::fabs(new_rows[k].g[r]) <= widest_gap)) {
@@ -282,7 +292,7 @@ struct Articulated {
   void attach_loops(int i) {
     const Front<T> columns = front(i);
     Link<T>& l = link[i];
-    columns.clear(gap);
+    columns.clear(gap, layout.is_law_row);
     for (int e = 0; e < columns.info.end_count; ++e) {
       const LoopEnd& end = layout.end[columns.info.first_end + e];
       const ConstraintInfo& c = layout.constraint[layout.loop[end.loop]];
@@ -299,12 +309,15 @@ struct Articulated {
     }
   }
 
+  void weaken(double pivot) { weakest_pivot = std::fmin(weakest_pivot, pivot); }
+
   // leaf to root
   bool eliminate() {
     bool fine = true;
+    weakest_pivot = 1;
     const Vec3<T> zero = {T(0), T(0), T(0)};
     const Front<T> world = front(layout.link_count);
-    if (world.info.columns > 0) world.clear(gap);
+    if (world.info.columns > 0) world.clear(gap, layout.is_law_row);
     for (int i = layout.link_count - 1; i >= 0; --i) {
       const LinkInfo& info = layout.link[i];
       Link<T>& l = link[i];
@@ -312,7 +325,7 @@ struct Articulated {
       Vec3<T> f = l.f, t = l.t;
       T pivot = T(1);
       const Front<T> loops = front(i);
-      if (loops.info.columns > 0) loops.close(A, B, C, E, f, t, row_scale);
+      if (loops.info.columns > 0) weaken(loops.close(A, B, C, E, f, t, row_scale));
       const bool passes = loops.info.outgoing > 0;
       switch (info.kind) {
         case JointKind::revolute: {
@@ -412,7 +425,7 @@ struct Articulated {
     Vec3<T> f, t;
     A = B = C = E = diagonal(T(0));
     f = t = {T(0), T(0), T(0)};
-    world.close(A, B, C, E, f, t, row_scale);
+    weaken(world.close(A, B, C, E, f, t, row_scale));
     return fine;
   }
 
@@ -504,6 +517,8 @@ struct Articulated {
       default: break;
     }
   }
+
+  double law_multiplier(const ConstraintInfo& c) const { return z[layout.variable_count + c.loop_row]; }
 
   // the state between steps, to and fro
   static long state_size(const Layout& layout) { return layout.link_count * (body_state_size + 3L); }

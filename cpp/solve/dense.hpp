@@ -12,6 +12,9 @@ struct Dense {
   const Layout& layout;
   Body<double>* body;
   Ldu sparse;
+  double dt;
+  bool resting;
+  double weakest_pivot;  // taken to be the term that keeps pivots from zero
   double widest_gap;
   int widest_constraint;
   double* first;   // (size) the solution before refinement
@@ -30,6 +33,7 @@ struct Dense {
   }
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
+  double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
   void save(double* to) const { sparse.save(to); }
   void restore(const double* from) { sparse.restore(from); }
   void multipliers(double scale, double* out) const { sparse.multipliers(scale, out); }
@@ -39,6 +43,8 @@ struct Dense {
     const long size = unknown_count(layout);
     sparse.z = z;
     sparse.dz = dz;
+    sparse.dt = dt;
+    sparse.resting = resting;
     sparse.assemble();
     widest_gap = sparse.widest_gap;
     widest_constraint = sparse.widest_constraint;
@@ -78,7 +84,6 @@ struct Dense {
       if (pivot < 0) sign = -sign;
       for (long r = p + 1; r < size; ++r) {
         double* row = matrix + r * size;
-        if (row[p] == 0) continue;
         const double factor = row[p] /= pivot;
         for (long c = p + 1; c < size; ++c) row[c] -= factor * pivot_row[c];
       }

@@ -13,6 +13,7 @@
 
 #include "physics/body.hpp"
 #include "physics/joint.hpp"
+#include "physics/law.hpp"
 #include "solve/loop.hpp"
 
 namespace catena::CATENA_ISA {
@@ -67,14 +68,15 @@ CATENA_INLINE int invert(Row* m, int size) {
   return sign;
 }
 // In place, the regularised inverse of a block whose rows may be redundant (solve/loop.hpp)
-CATENA_INLINE void invert_loosely(Row* m, int size, const double* scale) {
+CATENA_INLINE double invert_loosely(Row* m, int size, const double* scale) {
   double scaled[36], inverse[36];
   int order[12];
   for (int r = 0; r < size; ++r)
     for (int c = 0; c < size; ++c) scaled[r * size + c] = m[r][c] / (scale[r] * scale[c]);
-  invert_loosely(scaled, inverse, size, order);
+  const double weakest = invert_loosely(scaled, inverse, size, order);
   for (int r = 0; r < size; ++r)
     for (int c = 0; c < size; ++c) m[r][c] = inverse[r * size + c] / (scale[r] * scale[c]);
+  return weakest;
 }
 // c = a b, a has `rows` x `inner`
 CATENA_INLINE void multiply(Row* c, const Row* a, const Row* b, int rows, int inner) {
@@ -95,9 +97,12 @@ CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int row
 struct Ldu {
   const Layout& layout;
   Body<double>* body;
-  JointRows* old_rows;  // (constraint) at the node
-  double* row_scale;    // (row), square root of its compliance; for loops only
-  double widest_gap;    // at the last iterate whose direction was found
+  JointRows* old_rows;   // (constraint) at the node
+  double* row_scale;     // (row), square root of its compliance; for loops only
+  double dt;             // of the step to be solved
+  bool resting;          // it is no step but a projection of velocities
+  double weakest_pivot;  // of the constraints, scaled
+  double widest_gap;     // at the last iterate whose direction was found
   int widest_constraint;
   Row* block;
   Row* vector;  // (node) residual, then increment
@@ -164,6 +169,10 @@ struct Ldu {
       const double* lambda = z + 6 * layout.link_count + c.row;
       JointRows rows;
       joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[j].angle, rows);
+      if (c.law >= 0) {
+        law_row(layout.law[c.law], old_rows[j], dt, resting, lambda[0], rows);
+        block[layout.node[slot.node].diagonal][0] = 1;
+      }
       const auto side = [&](int link, const Wrench<double>* before, const Wrench<double>* after, int upper, int lower) {
         if (link < 0) return;
         Row& r = vector[layout.link_node[link]];
@@ -183,7 +192,7 @@ struct Ldu {
       Row g{};
       for (int k = 0; k < c.row_count; ++k) {
         g[k] = rows.g[k];
-        if (!(std::fabs(rows.g[k]) <= widest_gap)) {
+        if (c.law < 0 && !(std::fabs(rows.g[k]) <= widest_gap)) {
           widest_gap = std::fabs(rows.g[k]);
           widest_constraint = j;
         }
@@ -195,13 +204,15 @@ struct Ldu {
   // Algorithm 3: every diagonal block becomes its inverse, every lower block L D^-1
   bool factor() {
     int sign = 1;
+    weakest_pivot = 1;
     for (int k = 0; k < layout.node_count; ++k) {
       const LduNode& node = layout.node[k];
       Row* D = block + node.diagonal;
       if (node.is_body || layout.loop_count == 0)
         sign *= invert(D, node.size);
       else
-        invert_loosely(D, node.size, row_scale + node.unknown - 6 * layout.link_count);
+        weakest_pivot =
+            std::fmin(weakest_pivot, invert_loosely(D, node.size, row_scale + node.unknown - 6 * layout.link_count));
       if (sign == 0) return false;
       const LduNeighbour* first = layout.neighbour + node.first_neighbour;
       const int* target = layout.target + node.first_target;
@@ -272,6 +283,8 @@ struct Ldu {
   void commit(double dt) {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
   }
+
+  double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
 
   // the state between steps, to and fro; turns are counted on from wherever they are
   static long state_size(const Layout& layout) { return layout.link_count * static_cast<long>(body_state_size); }

@@ -41,8 +41,9 @@ CATENA_INLINE void combine(T* y, T a0, const T* x0, T a1, const T* x1, T a2, con
 // Regularised inverse of a matrix scaled to order one: out = u^-1 f(d) l^-1, from m = l d u with rows and columns
 // permuted. m is destroyed; `order` has room for 2 size indices.
 template <class T>
-void invert_loosely(T* m, T* out, int size, int* order) {
+T invert_loosely(T* m, T* out, int size, int* order) {
   int *row = order, *column = order + size;
+  T weakest = T(1);
   for (int k = 0; k < size; ++k) row[k] = column[k] = k;
   const auto at = [&](int r, int c) -> T& { return m[row[r] * size + column[c]]; };
   for (int p = 0; p < size; ++p) {
@@ -57,6 +58,7 @@ void invert_loosely(T* m, T* out, int size, int* order) {
     const T d = at(p, p);
     // below rounding nothing is left to eliminate
     const T inv = std::fabs(d) > T(1e-15) ? T(1) / d : T(0);
+    if (std::fabs(d) > T(1e-12)) weakest = std::fmin(weakest, std::fabs(d));
     for (int r = p + 1; r < size; ++r) {
       const T f = at(r, p) * inv;
       at(r, p) = f;
@@ -79,6 +81,7 @@ void invert_loosely(T* m, T* out, int size, int* order) {
     for (int r = size - 1; r >= 0; --r)
       for (int c = r + 1; c < size; ++c) x(r) -= at(r, c) * x(c);
   }
+  return weakest;
 }
 
 template <class T>
@@ -103,17 +106,20 @@ struct Front {
   T* scratch() const { return inverse() + closing() * closing(); }
   T* closed() const { return space + (19 + 2 * info.columns - info.outgoing) * info.stride; }
 
-  // empty but for the gaps of the loops that close here
-  void clear(const T* gap) const {
+  // empty but for the gaps of the loops that close here; a law's row holds its own multiplier
+  void clear(const T* gap, const char* is_law_row) const {
     for (int c = 0; c < (19 + info.columns) * info.stride; ++c) space[c] = T(0);
-    for (int c = info.outgoing; c < info.columns; ++c) g()[c] = gap[rows[c]];
+    for (int c = info.outgoing; c < info.columns; ++c) {
+      g()[c] = gap[rows[c]];
+      if (is_law_row[rows[c]]) s(c)[c] = T(1);
+    }
   }
 
-  // the loops that close here
-  void close(Mat3<T>& A, Mat3<T>& B, Mat3<T>& C, Mat3<T>& E, Vec3<T>& f, Vec3<T>& t, const T* scale) const {
+  // the loops that close here; returns the weakest of their pivots
+  T close(Mat3<T>& A, Mat3<T>& B, Mat3<T>& C, Mat3<T>& E, Vec3<T>& f, Vec3<T>& t, const T* scale) const {
     const int n = closing(), o = info.outgoing;
-    if (n == 0) return;
-    invert_closing(scale);
+    if (n == 0) return T(1);
+    const T weakest = invert_closing(scale);
     const T* inv = inverse();
     for (int k = 0; k < n; ++k) {
       T* row = solved(k);
@@ -153,18 +159,20 @@ struct Front {
       for (int k = 0; k < o; ++k) s(k)[c] = T(0);
       g()[c] = T(0);
     }
+    return weakest;
   }
 
   // regularised inverse of the closing block; `scale` is the square root of every loop row's compliance
-  void invert_closing(const T* scale) const {
+  T invert_closing(const T* scale) const {
     const int n = closing(), o = info.outgoing;
     const int* rows = this->rows + o;
     T *inv = inverse(), *scaled = scratch();
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j) scaled[k * n + j] = s(o + k)[o + j] / (scale[rows[k]] * scale[rows[j]]);
-    invert_loosely(scaled, inv, n, order);
+    const T weakest = invert_loosely(scaled, inv, n, order);
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j) inv[k * n + j] /= scale[rows[k]] * scale[rows[j]];
+    return weakest;
   }
 
   // multipliers of the loops that end here, once the link's motion and the outgoing ones are known

@@ -2,6 +2,7 @@
 
 from importlib.metadata import version as _version
 
+from . import plot as plot
 from . import scenes as scenes
 from .assembly import AssemblyError as AssemblyError
 from .forces import Load as Load
@@ -28,6 +29,12 @@ from .joints import Prismatic as Prismatic
 from .joints import Revolute as Revolute
 from .joints import Screw as Screw
 from .joints import Universal as Universal
+from .laws import Damper as Damper
+from .laws import Friction as Friction
+from .laws import Motor as Motor
+from .laws import PointSpring as PointSpring
+from .laws import Servo as Servo
+from .laws import Spring as Spring
 from .mechanism import Body as Body
 from .mechanism import Mechanism as Mechanism
 from .report import Report as Report

@@ -38,14 +38,23 @@ def build_core(
             anchors[k, 0] += rotate(joint.frame_a, translation)
             frames[k, 0] = multiply(joint.frame_a, turn)
             kind[k] = _CODES["fixed"]
+    # forces measure something between two bodies: to the core that is one more joint, which holds nothing
+    forces = list(mechanism.forces.values()) if frozen is None else []
+    kind += [_CODES[force.measure.code] for force in forces]
+    pairs = [(rows[j.a.name], rows[j.b.name]) for j in joints]
+    pairs += [(rows[force.measure.a], rows[force.measure.b]) for force in forces]
+    anchors = np.concatenate((anchors, np.reshape([force.measure.anchors for force in forces], (-1, 2, 3))))
+    frames = np.concatenate((frames, np.reshape([force.measure.frames for force in forces], (-1, 2, 4))))
     return _core.Core(
         mass=np.array([body.inertia.mass for body in bodies]),
         inertia=np.reshape([body.inertia.tensor for body in bodies], (-1, 3, 3)),
         kind=np.array(kind, dtype=np.int32),
-        bodies=np.array([(rows[j.a.name], rows[j.b.name]) for j in joints], dtype=np.int32).reshape(-1, 2),
+        bodies=np.array(pairs, dtype=np.int32).reshape(-1, 2),
         anchors=anchors,
         frames=frames,
-        parameters=np.array([joint.parameter for joint in joints], dtype=float),
+        parameters=np.array([joint.parameter for joint in joints] + [0.0] * len(forces)),
+        law_joints=np.arange(len(joints), len(joints) + len(forces), dtype=np.int32),
+        laws=np.reshape([force.numbers() for force in forces], (-1, 12)).astype(float),
         gravity=np.array(mechanism.gravity),
         kernel=kernel or default_kernel(),
     )

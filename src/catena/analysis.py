@@ -15,6 +15,7 @@ from ._rotation import Array, conjugate, cross, rotate
 
 if TYPE_CHECKING:
     from .joints import BodyLike, Joint
+    from .laws import Force
     from .state import State
     from .trajectory import Trajectory
 
@@ -43,9 +44,20 @@ def kinetic_energy(run: Trajectory) -> Array:
 
 
 def potential_energy(run: Trajectory) -> Array:
-    """Potential energy of gravity (step,) in J, zero at the origin."""
+    """Potential energy of gravity, zero at the origin, and of springs (step,) in J."""
     energy: Array = -np.einsum("n,sni,i->s", masses(run), run.position, run.mechanism.gravity)
+    for force in run.mechanism.forces.values():
+        if force.law["stiffness"] > 0:
+            energy = energy + 0.5 * force.law["stiffness"] * (measured(run, force) - force.law["rest"]) ** 2
     return energy
+
+
+def measured(run: Trajectory, force: Force) -> Array:
+    """The scalar (step,) that a force acts on: an angle (rad, turns counted), a displacement or a distance (m)."""
+    m = force.measure
+    bodies = [run.mechanism.find(name, force.label) for name in (m.a, m.b)]
+    gap, _, _ = _rows(run, _FORMS[m.code][0], bodies[0], bodies[1], m.anchors, m.frames, 0.0, 1)
+    return gap[:, 0]
 
 
 def energy(run: Trajectory) -> Array:
@@ -78,22 +90,28 @@ def joint_rows(run: Trajectory, joint: Joint) -> tuple[Array, Array, Array]:
 
     A wrench is a force and a torque about b's joint point, in the world frame.
     """
+    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
+    code = _FORMS[joint.code][0]
+    return _rows(run, code, joint.a, joint.b, anchors, frames, joint.parameter, row_count(joint))
 
+
+def _rows(
+    run: Trajectory, code: int, a: BodyLike, b: BodyLike, anchors: Array, frames: Array, parameter: float, count: int
+) -> tuple[Array, Array, Array]:
     def side(body: BodyLike) -> tuple[Array, Array]:
         if body.is_world:
             return np.zeros((len(run), 3)), np.tile(body.orientation, (len(run), 1))
         row = run.row(body.name)
         return np.ascontiguousarray(run.position[:, row]), np.ascontiguousarray(run.orientation[:, row])
 
-    count = row_count(joint)
     gap, wrench, point = np.empty((len(run), count)), np.empty((len(run), count, 6)), np.empty((len(run), 3))
-    position_a, orientation_a = side(joint.a)
-    position_b, orientation_b = side(joint.b)
+    position_a, orientation_a = side(a)
+    position_b, orientation_b = side(b)
     _core.joint_rows(
-        kind=_FORMS[joint.code][0],
-        anchors=np.array((joint.anchor_a, joint.anchor_b)),
-        frames=np.array((joint.frame_a, joint.frame_b)),
-        parameter=joint.parameter,
+        kind=code,
+        anchors=anchors,
+        frames=frames,
+        parameter=parameter,
         position_a=position_a,
         orientation_a=orientation_a,
         position_b=position_b,

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,11 +14,14 @@ from numpy.typing import ArrayLike
 from ._rotation import IDENTITY, Array, Checked, finite, unit_quaternion
 from .inertia import Inertia, Shape
 from .joints import Joint, Pose, mismatch
+from .laws import Force
 from .state import State
 
 if TYPE_CHECKING:
     from .joints import BodyLike, BodyOrName
     from .report import Report
+
+AnyForce = TypeVar("AnyForce", bound=Force)
 
 # a joint closer than this (m, rad) in the described pose counts as closed
 _CLOSED = 1e-12
@@ -107,6 +110,7 @@ class Mechanism:
         self.world = World()
         self._bodies: dict[str, Body] = {}
         self._joints: dict[str, Joint] = {}
+        self._forces: dict[str, Force] = {}
         self.gravity = gravity
 
     def _check(self, name: str, value: ArrayLike) -> Array:
@@ -121,6 +125,11 @@ class Mechanism:
     def joints(self) -> Mapping[str, Joint]:
         """Joints by name, in the order they were added."""
         return MappingProxyType(self._joints)
+
+    @property
+    def forces(self) -> Mapping[str, Force]:
+        """Springs, dampers, motors, servos and friction by name, in the order they were added."""
+        return MappingProxyType(self._forces)
 
     @property
     def body_count(self) -> int:
@@ -187,13 +196,29 @@ class Mechanism:
         self._joints[joint.name] = joint
         return joint
 
+    def add_force(self, force: AnyForce) -> AnyForce:
+        """Add a spring, damper, motor, servo or friction and return it."""
+        if not isinstance(force, Force):
+            raise ValueError(f"add_force takes a force such as Spring(...), got {force!r}")
+        if force.name in self._forces:
+            if force.named:
+                raise ValueError(f"there is already a force called {force.name!r}")
+            force.name = next(name for k in range(2, 10**9) if (name := f"{force.name}-{k}") not in self._forces)
+        force.resolve(self)
+        self._forces[force.name] = force
+        return force
+
+    def find(self, name: str, asker: str) -> BodyLike:
+        """The body of that name, or the world; `asker` begins the message if there is none."""
+        if name == self.world.name:
+            return self.world
+        if name not in self._bodies:
+            raise ValueError(f"{asker}: there is no body called {name!r}")
+        return self._bodies[name]
+
     def _find(self, body: BodyOrName, joint: Joint) -> BodyLike:
         if isinstance(body, str):
-            if body == self.world.name:
-                return self.world
-            if body not in self._bodies:
-                raise ValueError(f"{joint.label}: there is no body called {body!r}")
-            return self._bodies[body]
+            return self.find(body, joint.label)
         if not isinstance(body, (Body, World)):
             raise ValueError(f"{joint.label} needs bodies or their names, got {body!r}")
         if body is not self.world and self._bodies.get(body.name) is not body:
@@ -328,6 +353,9 @@ class Mechanism:
         counts = [_count(self.body_count, "body", "bodies"), _count(self.joint_count, "joint", "joints")]
         if tree.loops:
             counts.append(_count(len(tree.loops), "loop", "loops"))
+        if self._forces:
+            counts.append(_count(len(self._forces), "force", "forces"))
+            lines += ["forces:", *(f"  {force!r}" for force in self._forces.values())]
         return "\n".join(("Mechanism: " + ", ".join(counts), *lines))
 
 

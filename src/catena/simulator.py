@@ -128,6 +128,7 @@ class Simulator:
         self.max_iterations = _count(max_iterations, "max_iterations")
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
         self._core = build_core(mechanism, kernel=kernel)
+        self._joint_rows = sum(analysis.row_count(joint) for joint in mechanism.joints.values())
         self._work = {"articulated": self._core.articulated_work, "ldu": self._core.ldu_work}
         self.solver = choose_solver(self._work) if solver == "auto" else solver
 
@@ -232,6 +233,8 @@ class Simulator:
         )
         if progress:
             _finish(progress, done, steps)
+        # behind the joints' rows stand those of forces
+        out["out_multipliers"] = out["out_multipliers"][:, : self._joint_rows]
         status = self._status(code, done, time, body, joint, size)
         result = Trajectory(
             self.mechanism,

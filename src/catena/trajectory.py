@@ -8,18 +8,19 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import analysis, joints
+from . import analysis, joints, laws
 from ._rotation import Array, conjugate, cross, finite, multiply, rotate
 from .inertia import Inertia
 from .state import State
 
 if TYPE_CHECKING:
     from .joints import BodyLike, Joint
+    from .laws import Force
     from .mechanism import Mechanism
     from .simulator import Status
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 _MARK = "catena trajectory"
 
+_FORCES: dict[str, Any] = {
+    name: kind for name, kind in vars(laws).items() if isinstance(kind, type) and issubclass(kind, laws.Force)
+}
 _KINDS = {
     name: kind for name, kind in vars(joints).items() if isinstance(kind, type) and issubclass(kind, joints.Joint)
 }
@@ -333,7 +337,35 @@ def _pack(mechanism: Mechanism) -> dict[str, NDArray[np.generic]]:
         "joint_bodies": np.array([(joint.a.name, joint.b.name) for joint in links], dtype=str).reshape(-1, 2),
         "joint_anchors": np.reshape([(joint.anchor_a, joint.anchor_b) for joint in links], (-1, 2, 3)),
         "joint_frames": np.reshape([(joint.frame_a, joint.frame_b) for joint in links], (-1, 2, 4)),
+        "joint_parameter": np.array([joint.parameter for joint in links], dtype=float),
+    } | _pack_forces(list(mechanism.forces.values()))
+
+
+def _pack_forces(forces: list[Force]) -> dict[str, NDArray[np.generic]]:
+    return {
+        "force_name": np.array([force.name for force in forces], dtype=str),
+        "force_kind": np.array([type(force).__name__ for force in forces], dtype=str),
+        "force_code": np.array([force.measure.code for force in forces], dtype=str),
+        "force_bodies": np.array([(f.measure.a, f.measure.b) for f in forces], dtype=str).reshape(-1, 2),
+        "force_anchors": np.reshape([force.measure.anchors for force in forces], (-1, 2, 3)),
+        "force_frames": np.reshape([force.measure.frames for force in forces], (-1, 2, 4)),
+        "force_law": np.reshape([list(force.law.values()) for force in forces], (-1, 12)),
+        "force_law_keys": np.array([list(force.law) for force in forces], dtype=str).reshape(-1, 12),
     }
+
+
+def _unpack_forces(contents: dict[str, NDArray[np.generic]], mechanism: Mechanism) -> None:
+    for k, name in enumerate(contents["force_name"]):
+        kind = _FORCES[str(contents["force_kind"][k])]
+        force = kind.__new__(kind)
+        force.name, force.named = str(name), True
+        a, b = (str(body) for body in contents["force_bodies"][k])
+        anchors, frames = contents["force_anchors"][k].astype(float), contents["force_frames"][k].astype(float)
+        force.measure = laws.Measure(str(contents["force_code"][k]), a, b, anchors, frames)
+        keys, values = contents["force_law_keys"][k], contents["force_law"][k].astype(float)
+        force.law = {str(key): float(value) for key, value in zip(keys, values, strict=True)}
+        # resolved already: what it acts on is stored
+        mechanism._forces[force.name] = force
 
 
 def _unpack(contents: dict[str, NDArray[np.generic]]) -> Mechanism:
@@ -363,8 +395,16 @@ def _unpack(contents: dict[str, NDArray[np.generic]]) -> Mechanism:
         made = _KINDS[str(contents["joint_kind"][k])]
         a, b = (str(body) for body in contents["joint_bodies"][k])
         anchors, frames = get("joint_anchors")[k], get("joint_frames")[k]
-        # frames are stored whole, so any axis will do to make the joint
-        axis = {"axis": (0.0, 0.0, 1.0)} if issubclass(made, joints._AxisJoint) else {}
-        joint = mechanism.add_joint(made(a, b, anchors=anchors, name=str(name), **axis))
+        # frames and parameter are stored whole, so any axis will do to make the joint
+        extra: dict[str, Any] = {"axis": (0.0, 0.0, 1.0)} if issubclass(made, joints._AxisJoint) else {}
+        if made is joints.Universal:
+            extra = {"axes": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))}
+        if made is joints.Screw:
+            extra["pitch"] = 1.0
+        if made is joints.Distance:
+            extra["length"] = 1.0
+        joint = mechanism.add_joint(made(a, b, anchors=anchors, name=str(name), **extra))
         joint.frame_a, joint.frame_b = frames[0], frames[1]
+        joint.parameter = float(get("joint_parameter")[k])
+    _unpack_forces(contents, mechanism)
     return mechanism

@@ -1,0 +1,138 @@
+"""Timings of catena on the machine at hand, one small CSV per scene.
+
+Times are CPU time of the calling thread, the best of many runs, without the fixed cost of a call of run() (taken from a
+run of few steps), which has a column of its own where it matters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable, Iterator
+from math import log, pi
+from pathlib import Path
+from typing import Any
+
+from machine import folder
+
+import catena
+from catena import Simulator, scenes
+
+Rows = Iterator[dict[str, Any]]
+
+
+def seconds(simulator: Simulator, budget: float, *, steps: tuple[int, int], record_every: int) -> tuple[float, float]:
+    """Time of the steps between steps[0] and steps[1], and of a call of run() without them, both the best of many."""
+    state = simulator.mechanism.state()
+    best = [float("inf"), float("inf")]
+    end = time.perf_counter() + budget
+    rounds = 0
+    while rounds < 3 or time.perf_counter() < end:
+        # the two take turns, so that both meet the same noise
+        for k, count in enumerate(steps):
+            start = time.thread_time()
+            simulator.run(steps=count, state=state, record_every=record_every)
+            best[k] = min(best[k], time.thread_time() - start)
+        rounds += 1
+    return best[1] - best[0], best[0]
+
+
+def chain(budget: float) -> Rows:
+    """Measure the cost of a link per step, in chains of one to a thousand links."""
+    steps = 1000
+    for solver in ("articulated", "ldu"):
+        for joint in ("revolute", "ball"):
+            for n in (1, 2, 5, 10, 50, 100, 1000):
+                dt = 0.001 if n == 1000 else 0.01
+                simulator = Simulator(scenes.pendulum(n, joint, angle=pi / 4), dt, solver=solver)  # type: ignore
+                ends, call = seconds(simulator, budget, steps=(0, steps), record_every=steps)
+                every, _ = seconds(simulator, budget, steps=(0, steps), record_every=1)
+                run = simulator.run(steps=steps, record_every=steps)
+                yield {
+                    "solver": solver,
+                    "joint": joint,
+                    "links": n,
+                    "dt": dt,
+                    "steps": steps,
+                    "tolerance": simulator.tolerance,
+                    "iterations_per_step": round(float(run.iterations.mean()), 3),
+                    "ns_per_link_step": round(1e9 * ends / steps / n, 1),
+                    "ns_per_link_step_recording_all": round(1e9 * every / steps / n, 1),
+                    "us_per_call": round(1e6 * call, 1),
+                    "kernel": simulator.info()["kernel"],
+                }
+
+
+def dense(budget: float) -> Rows:
+    """Measure the cost of a step without sparsity; the exponent from row to row approaches 3."""
+    before: tuple[int, float] | None = None
+    for n in (2, 4, 8, 16, 32, 64):
+        simulator = Simulator(scenes.pendulum(n), 0.01, solver="dense")
+        steps = (4, 14 + 10000 // n**2)
+        taken, _ = seconds(simulator, budget, steps=steps, record_every=steps[1])
+        iterations = simulator.run(steps=steps[1]).iterations[steps[0] :].sum()
+        each = taken / int(iterations)
+        yield {
+            "links": n,
+            "us_per_step": round(1e6 * taken / (steps[1] - steps[0]), 2),
+            "us_per_iteration": round(1e6 * each, 2),
+            "exponent": "" if before is None else round(log(each / before[1]) / log(n / before[0]), 2),
+            "kernel": simulator.info()["kernel"],
+        }
+        before = n, each
+
+
+def release(budget: float) -> Rows:
+    """Release a chain horizontally, which cracks like a whip, and count the steps that had to be halved."""
+    for joint in ("revolute", "ball"):
+        for n in (10, 20, 50, 100):
+            mechanism = scenes.pendulum(n, joint, angle=pi / 2)  # type: ignore[arg-type]
+            run = Simulator(mechanism, 0.01, on_failure="stop").run(duration=10)
+            alone = Simulator(mechanism, 0.01, on_failure="stop", rescue=False).run(duration=10)
+            yield {
+                "joint": joint,
+                "links": n,
+                "finished": run.status.ok,
+                "halved_steps": run.halved_count,
+                "most_pieces": int(run.pieces.max()),
+                "iterations_per_step": round(float(run.iterations.mean()), 3),
+                "largest_energy_error": f"{run.energy_error().max():.2e}",
+                "largest_gap_m": f"{run.drift().max():.1e}",
+                "without_rescue_fails_at_s": "" if alone.status.ok else round(alone.status.time, 2),
+                "without_rescue_worst_body": alone.status.body,
+            }
+
+
+SCENES: dict[str, Callable[[float], Rows]] = {"chain": chain, "dense": dense, "release": release}
+
+
+def main() -> int:
+    """Run the scenes asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenes", nargs="*", metavar="scene", help=f"from {', '.join(SCENES)}; default all")
+    parser.add_argument("--seconds", type=float, default=2.0, help="to spend on one measurement (default %(default)s)")
+    parser.add_argument("--output", type=Path, help="folder; default results/<machine>")
+    args = parser.parse_args()
+    unknown = set(args.scenes) - SCENES.keys()
+    if unknown:
+        parser.error(f"there is no scene {min(unknown)!r}, only {', '.join(SCENES)}")
+
+    place = args.output or folder()
+    place.mkdir(parents=True, exist_ok=True)
+    print(f"catena {catena.__version__}, kernel {catena.info()['kernel']}")
+    for name in args.scenes or SCENES:
+        with (place / f"{name}.csv").open("w", newline="") as file:
+            writer: csv.DictWriter[str] | None = None
+            for row in SCENES[name](args.seconds):
+                if writer is None:
+                    writer = csv.DictWriter(file, list(row), lineterminator="\n")
+                    writer.writeheader()
+                writer.writerow(row)
+                print(f"{name}:", ", ".join(f"{key} {value}" for key, value in row.items() if value != ""), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

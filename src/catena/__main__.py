@@ -1,0 +1,100 @@
+"""The command line: `python -m catena demo` simulates a mechanism, `python -m catena info` says what runs it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import __version__, info, plot, scenes
+from .simulator import SimulationError, Simulator
+from .trajectory import Trajectory
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a subcommand; 0 if it went well, 1 if it failed, 2 if the command line makes no sense."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    try:
+        return int(args.run(args))
+    except ValueError as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 2
+    except (SimulationError, OSError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"{parser.prog}: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="catena", description="Articulated rigid bodies that stay together.")
+    parser.add_argument("--version", action="version", version=f"catena {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    demo = commands.add_parser("demo", help="simulate a swinging, swirling chain and check it")
+    demo.add_argument("--links", type=int, default=10, metavar="N", help="number of links (default %(default)s)")
+    demo.add_argument("--joint", choices=("ball", "revolute"), default="ball", help="default %(default)s")
+    demo.add_argument("--duration", type=float, default=60.0, metavar="S", help="seconds (default %(default)s)")
+    demo.add_argument("--dt", type=float, default=0.01, metavar="S", help="time step in s (default %(default)s)")
+    demo.add_argument("--solver", choices=("auto", "articulated", "ldu", "dense"), default="auto")
+    demo.add_argument("--output", type=Path, default=Path("catena_demo.png"), metavar="FILE", help="the picture")
+    demo.set_defaults(run=_demo)
+
+    about = commands.add_parser("info", help="version and instruction sets")
+    about.set_defaults(run=_info)
+    return parser
+
+
+def _info(args: argparse.Namespace) -> int:
+    found = info()
+    print(f"catena {found['version']}")
+    print(f"kernels this machine can run: {', '.join(found['kernels'])}")
+    print(f"kernel in use: {found['kernel']}")
+    return 0
+
+
+def _demo(args: argparse.Namespace) -> int:
+    mechanism = scenes.pendulum(args.links, args.joint)
+    simulator = Simulator(mechanism, args.dt, solver=args.solver)
+    state = mechanism.state()
+    if args.joint == "ball":
+        # swirl it about the vertical and bend it, so that it leaves its plane
+        state.joint("joint1").rates = (0.0, 0.0, 0.6)
+        state.joint(f"joint{(args.links + 1) // 2}").coordinates = (0.0, 1.0, 0.0)
+    start = time.thread_time()
+    run = simulator.run(args.duration, state=state)
+    _summary(simulator, run, time.thread_time() - start)
+    return _picture(run, args.output)
+
+
+def _summary(simulator: Simulator, run: Trajectory, seconds: float) -> None:
+    links, steps = simulator.mechanism.body_count, len(run.iterations)
+    done = simulator.info()
+    print(f"{links} links, {steps} steps of {run.dt:g} s: {run.time[-1] - run.time[0]:g} s of motion")
+    error = run.energy_error()
+    print(f"  energy error      {error.mean():.1e}  of the largest kinetic energy, {error.max():.1e} at most")
+    print(f"  joint gap         {run.drift().max(initial=0.0):.1e}  m at most")
+    if steps:
+        print(f"  Newton iterations {run.iterations.mean():.2f}  per step")
+        print(f"  halved steps      {run.halved_count}")
+        print(f"  time              {seconds:.3f}  s, {1e9 * seconds / links / steps:.0f} ns per link and step")
+    print(f"  solver            {done['solver']}, kernel {done['kernel']}")
+
+
+def _picture(run: Trajectory, output: Path) -> int:
+    try:
+        figure = plot.overview(run)
+    except ImportError as error:
+        print(f"no picture: {error}")
+        return 0
+    figure.savefig(output, dpi=120)
+    print(f"picture: {output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
