@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -203,6 +204,29 @@ class Core {
     return args.iterations;
   }
 
+  // length and angle by which every joint is open at one instant, (joint, 2); forces count as closed
+  void gaps(ConstDoubles position, ConstDoubles orientation, Doubles out) const {
+    const Layout& layout = model_.layout();
+    const double origin[3] = {0, 0, 0}, identity[4] = {1, 0, 0, 0};
+    const auto at = [&](int link, const double* values, int size, const double* world) {
+      return link < 0 ? world : values + size * layout.link[link].body;
+    };
+    for (std::size_t k = 0; k < out.size(); ++k) out.data()[k] = 0;
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      if (c.law >= 0) continue;
+      double gap[6], wrench[36], point[3];
+      kernel_->rows({&c, 1, at(c.a, position.data(), 3, origin), at(c.a, orientation.data(), 4, identity),
+                     at(c.b, position.data(), 3, origin), at(c.b, orientation.data(), 4, identity), gap, wrench,
+                     point});
+      double* pair = out.data() + 2 * c.joint;
+      for (int k = 0; k < c.row_count; ++k) {
+        double& norm = pair[row_is_length(static_cast<int>(c.kind), k) ? 0 : 1];
+        norm = std::hypot(norm, gap[k]);
+      }
+    }
+  }
+
   // estimated work of one Newton iteration, in multiplications as fast as the articulated solver's own
   double articulated_work() const { return model_.layout().articulated_work; }
   double ldu_work() const { return model_.layout().ldu_work; }
@@ -300,9 +324,9 @@ NB_MODULE(_core, m) {
       [] {
         std::vector<std::tuple<std::string, std::vector<bool>>> forms;
         for (const JointForm& form : joint_form) {
-          std::vector<bool> lengths(form.point_count, true);
-          lengths.insert(lengths.end(), form.angle_count, false);
-          if (form.extra != ExtraRow::none) lengths.push_back(form.extra != ExtraRow::twist);
+          const int kind = static_cast<int>(&form - joint_form);
+          std::vector<bool> lengths;
+          for (int k = 0; k < joint_row_count(kind); ++k) lengths.push_back(row_is_length(kind, k));
           forms.push_back({form.name, lengths});
         }
         return forms;
@@ -347,6 +371,7 @@ NB_MODULE(_core, m) {
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a)
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a)
+      .def("gaps", &Core::gaps, "position"_a, "orientation"_a, "out"_a)
       .def_prop_ro("kernel", &Core::kernel)
       .def_prop_ro("articulated_work", &Core::articulated_work)
       .def_prop_ro("ldu_work", &Core::ldu_work)

@@ -165,6 +165,7 @@ void Model::build_constraints(const Spec& spec) {
   layout_.constraint_count = static_cast<int>(constraints_.size());
   layout_.row_count = row;
   layout_.loop_count = static_cast<int>(loops_.size());
+  layout_.law_row_count = static_cast<int>(std::count(is_law_row_.begin(), is_law_row_.end(), 1));
   layout_.loop_row_count = loop_row;
 }
 

@@ -101,9 +101,10 @@ struct Layout {
   int loop_count, loop_row_count;  // rows of all loop closures
   const int* loop;                 // (loop) -> constraint
   const char* is_law_row;          // (loop row)
-  long front_size;                 // numbers in all fronts
-  int largest_closing;             // most rows closed at one link
-  const FrontInfo* front;          // (link + 1)
+  int law_row_count;
+  long front_size;         // numbers in all fronts
+  int largest_closing;     // most rows closed at one link
+  const FrontInfo* front;  // (link + 1)
   const LoopEnd* end;
   const int *column_row, *column_map;
 

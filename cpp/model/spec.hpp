@@ -67,6 +67,14 @@ constexpr int joint_row_count(int kind) {
   return form.point_count + form.angle_count + (form.extra != ExtraRow::none);
 }
 
+// whether a row is measured in metres, or else in radians
+constexpr bool row_is_length(int kind, int row) {
+  const JointForm& form = joint_form[kind];
+  if (row < form.point_count) return true;
+  if (row < form.point_count + form.angle_count) return false;
+  return form.extra != ExtraRow::twist && form.extra != ExtraRow::angle;
+}
+
 // A force along a measured scalar; fields in the order in which Python passes them
 struct Law {
   double stiffness, rest, damping;                     // spring: N/m or N m/rad, m or rad; damper

@@ -73,10 +73,9 @@ struct Articulated {
   JointRows *old_rows, *new_rows;
   T *gap, *row_scale, *front_space;
   int* order;
-  double dt;             // of the step to be solved
-  bool resting;          // it is no step but a projection of velocities
-  double weakest_pivot;  // of the loops, scaled
-  double widest_gap;     // of the loops, at the last iterate whose direction was found
+  double dt;          // of the step to be solved
+  bool resting;       // it is no step but a projection of velocities
+  double widest_gap;  // of the loops, at the last iterate whose direction was found
   int widest_constraint;
   T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
@@ -309,12 +308,9 @@ struct Articulated {
     }
   }
 
-  void weaken(double pivot) { weakest_pivot = std::fmin(weakest_pivot, pivot); }
-
   // leaf to root
   bool eliminate() {
     bool fine = true;
-    weakest_pivot = 1;
     const Vec3<T> zero = {T(0), T(0), T(0)};
     const Front<T> world = front(layout.link_count);
     if (world.info.columns > 0) world.clear(gap, layout.is_law_row);
@@ -325,7 +321,7 @@ struct Articulated {
       Vec3<T> f = l.f, t = l.t;
       T pivot = T(1);
       const Front<T> loops = front(i);
-      if (loops.info.columns > 0) weaken(loops.close(A, B, C, E, f, t, row_scale));
+      if (loops.info.columns > 0) loops.close(A, B, C, E, f, t, row_scale);
       const bool passes = loops.info.outgoing > 0;
       switch (info.kind) {
         case JointKind::revolute: {
@@ -425,7 +421,7 @@ struct Articulated {
     Vec3<T> f, t;
     A = B = C = E = diagonal(T(0));
     f = t = {T(0), T(0), T(0)};
-    weaken(world.close(A, B, C, E, f, t, row_scale));
+    world.close(A, B, C, E, f, t, row_scale);
     return fine;
   }
 

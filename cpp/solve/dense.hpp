@@ -14,7 +14,6 @@ struct Dense {
   Ldu sparse;
   double dt;
   bool resting;
-  double weakest_pivot;  // taken to be the term that keeps pivots from zero
   double widest_gap;
   int widest_constraint;
   double* first;   // (size) the solution before refinement

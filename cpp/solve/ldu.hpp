@@ -68,15 +68,14 @@ CATENA_INLINE int invert(Row* m, int size) {
   return sign;
 }
 // In place, the regularised inverse of a block whose rows may be redundant (solve/loop.hpp)
-CATENA_INLINE double invert_loosely(Row* m, int size, const double* scale) {
+CATENA_INLINE void invert_loosely(Row* m, int size, const double* scale) {
   double scaled[36], inverse[36];
   int order[12];
   for (int r = 0; r < size; ++r)
     for (int c = 0; c < size; ++c) scaled[r * size + c] = m[r][c] / (scale[r] * scale[c]);
-  const double weakest = invert_loosely(scaled, inverse, size, order);
+  invert_loosely(scaled, inverse, size, order);
   for (int r = 0; r < size; ++r)
     for (int c = 0; c < size; ++c) m[r][c] = inverse[r * size + c] / (scale[r] * scale[c]);
-  return weakest;
 }
 // c = a b, a has `rows` x `inner`
 CATENA_INLINE void multiply(Row* c, const Row* a, const Row* b, int rows, int inner) {
@@ -97,12 +96,11 @@ CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int row
 struct Ldu {
   const Layout& layout;
   Body<double>* body;
-  JointRows* old_rows;   // (constraint) at the node
-  double* row_scale;     // (row), square root of its compliance; for loops only
-  double dt;             // of the step to be solved
-  bool resting;          // it is no step but a projection of velocities
-  double weakest_pivot;  // of the constraints, scaled
-  double widest_gap;     // at the last iterate whose direction was found
+  JointRows* old_rows;  // (constraint) at the node
+  double* row_scale;    // (row), square root of its compliance; for loops only
+  double dt;            // of the step to be solved
+  bool resting;         // it is no step but a projection of velocities
+  double widest_gap;    // at the last iterate whose direction was found
   int widest_constraint;
   Row* block;
   Row* vector;  // (node) residual, then increment
@@ -204,15 +202,13 @@ struct Ldu {
   // Algorithm 3: every diagonal block becomes its inverse, every lower block L D^-1
   bool factor() {
     int sign = 1;
-    weakest_pivot = 1;
     for (int k = 0; k < layout.node_count; ++k) {
       const LduNode& node = layout.node[k];
       Row* D = block + node.diagonal;
       if (node.is_body || layout.loop_count == 0)
         sign *= invert(D, node.size);
       else
-        weakest_pivot =
-            std::fmin(weakest_pivot, invert_loosely(D, node.size, row_scale + node.unknown - 6 * layout.link_count));
+        invert_loosely(D, node.size, row_scale + node.unknown - 6 * layout.link_count);
       if (sign == 0) return false;
       const LduNeighbour* first = layout.neighbour + node.first_neighbour;
       const int* target = layout.target + node.first_target;

@@ -41,9 +41,8 @@ CATENA_INLINE void combine(T* y, T a0, const T* x0, T a1, const T* x1, T a2, con
 // Regularised inverse of a matrix scaled to order one: out = u^-1 f(d) l^-1, from m = l d u with rows and columns
 // permuted. m is destroyed; `order` has room for 2 size indices.
 template <class T>
-T invert_loosely(T* m, T* out, int size, int* order) {
+void invert_loosely(T* m, T* out, int size, int* order) {
   int *row = order, *column = order + size;
-  T weakest = T(1);
   for (int k = 0; k < size; ++k) row[k] = column[k] = k;
   const auto at = [&](int r, int c) -> T& { return m[row[r] * size + column[c]]; };
   for (int p = 0; p < size; ++p) {
@@ -58,7 +57,6 @@ T invert_loosely(T* m, T* out, int size, int* order) {
     const T d = at(p, p);
     // below rounding nothing is left to eliminate
     const T inv = std::fabs(d) > T(1e-15) ? T(1) / d : T(0);
-    if (std::fabs(d) > T(1e-12)) weakest = std::fmin(weakest, std::fabs(d));
     for (int r = p + 1; r < size; ++r) {
       const T f = at(r, p) * inv;
       at(r, p) = f;
@@ -81,7 +79,6 @@ T invert_loosely(T* m, T* out, int size, int* order) {
     for (int r = size - 1; r >= 0; --r)
       for (int c = r + 1; c < size; ++c) x(r) -= at(r, c) * x(c);
   }
-  return weakest;
 }
 
 template <class T>
@@ -115,11 +112,11 @@ struct Front {
     }
   }
 
-  // the loops that close here; returns the weakest of their pivots
-  T close(Mat3<T>& A, Mat3<T>& B, Mat3<T>& C, Mat3<T>& E, Vec3<T>& f, Vec3<T>& t, const T* scale) const {
+  // the loops that close here
+  void close(Mat3<T>& A, Mat3<T>& B, Mat3<T>& C, Mat3<T>& E, Vec3<T>& f, Vec3<T>& t, const T* scale) const {
     const int n = closing(), o = info.outgoing;
-    if (n == 0) return T(1);
-    const T weakest = invert_closing(scale);
+    if (n == 0) return;
+    invert_closing(scale);
     const T* inv = inverse();
     for (int k = 0; k < n; ++k) {
       T* row = solved(k);
@@ -159,20 +156,18 @@ struct Front {
       for (int k = 0; k < o; ++k) s(k)[c] = T(0);
       g()[c] = T(0);
     }
-    return weakest;
   }
 
   // regularised inverse of the closing block; `scale` is the square root of every loop row's compliance
-  T invert_closing(const T* scale) const {
+  void invert_closing(const T* scale) const {
     const int n = closing(), o = info.outgoing;
     const int* rows = this->rows + o;
     T *inv = inverse(), *scaled = scratch();
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j) scaled[k * n + j] = s(o + k)[o + j] / (scale[rows[k]] * scale[rows[j]]);
-    const T weakest = invert_loosely(scaled, inv, n, order);
+    invert_loosely(scaled, inv, n, order);
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j) inv[k * n + j] /= scale[rows[k]] * scale[rows[j]];
-    return weakest;
   }
 
   // multipliers of the loops that end here, once the link's motion and the outgoing ones are known

@@ -106,6 +106,10 @@ struct Newton {
 
   // from the guess in solver.z to the solution in solver.z
   Outcome iterate(double dt) {
+    // rounding of the poses, and what near-singular loops make of the rounding in their gaps
+    const double amplified =
+        solver.layout.loop_count > solver.layout.law_row_count ? 4 / std::sqrt(smallest_pivot) : 256;
+    const double floor = amplified * 2.2e-16 * extent / std::fabs(dt);
     double alpha = 1, last = 1e300;
     iterations = 0;
     if (!solver.evaluate()) return Outcome::too_far;
@@ -114,9 +118,6 @@ struct Newton {
       const bool fine = solver.direction();
       size = fine ? measure(dt) : 1e300;
       if (!(size < 1e300)) size = 1e300;
-
-      // rounding of the poses, and what near-singular loops make of the rounding in their gaps
-      const double floor = std::fmax(256, 4 / std::sqrt(solver.weakest_pivot)) * 2.2e-16 * extent / std::fabs(dt);
 
       // at the rounding floor increments stop falling: nothing more can be gained
       if (last < floor && size > 0.25 * last && size < 4 * floor) return accept(1, dt);

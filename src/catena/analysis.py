@@ -208,15 +208,14 @@ def still(state: State) -> Trajectory:
 
 def extent(state: State) -> float:
     """Size of the mechanism (m): diagonal of the box around all joint points and centres of mass."""
-    points = list(state.position)
     rows = {name: row for row, name in enumerate(state.mechanism.bodies)}
-    for joint in state.mechanism.joints.values():
-        for body, anchor in ((joint.a, joint.anchor_a), (joint.b, joint.anchor_b)):
-            if not body.is_world:
-                row = rows[body.name]
-                points.append(state.position[row] + rotate(state.orientation[row], anchor))
-            elif joint.dof < 6:
-                points.append(anchor)
+    holding = [joint for joint in state.mechanism.joints.values() if joint.dof < 6]
+    sides = [(joint.a, joint.anchor_a) for joint in holding] + [(joint.b, joint.anchor_b) for joint in holding]
+    carried = [rows[body.name] for body, _ in sides if not body.is_world]
+    anchors = np.reshape([anchor for body, anchor in sides if not body.is_world], (-1, 3))
+    fixed = np.reshape([anchor for body, anchor in sides if body.is_world], (-1, 3))
+    moving = state.position[carried] + rotate(state.orientation[carried], anchors)
+    points = np.concatenate((state.position, moving, fixed))
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
     return size if size > 0 else 1.0
 

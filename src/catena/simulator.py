@@ -128,6 +128,7 @@ class Simulator:
         self.max_iterations = _count(max_iterations, "max_iterations")
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
         self._core = build_core(mechanism, kernel=kernel)
+        self._described: State | None = None
         self._joint_rows = sum(analysis.row_count(joint) for joint in mechanism.joints.values())
         self._work = {"articulated": self._core.articulated_work, "ldu": self._core.ldu_work}
         self.solver = choose_solver(self._work) if solver == "auto" else solver
@@ -184,7 +185,12 @@ class Simulator:
         """
         steps = self._steps(duration, steps)
         record_every = _count(record_every, "record_every")
-        first = self._checked(self.mechanism.state() if state is None else state)
+        if state is None:
+            if self._described is None:
+                self._described = self._checked(self.mechanism.state())
+            first = self._described
+        else:
+            first = self._checked(state)
 
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
@@ -274,8 +280,9 @@ class Simulator:
             time=state.time,
             multipliers=state.multipliers,
         )
-        node = analysis.still(state)
-        gaps = np.stack((analysis.drift(node)[0], analysis.misalignment(node)[0]), axis=1)
+        gaps = np.zeros((self.mechanism.joint_count + len(self.mechanism.forces), 2))
+        self._core.gaps(state.position, state.orientation, gaps)
+        gaps = gaps[: self.mechanism.joint_count]
         relative = (gaps / (analysis.extent(state), 1.0)).max(axis=1, initial=0.0)
         if relative.max(initial=0.0) > CLOSED:
             wide = {name: (gap[0], gap[1]) for name, gap in zip(self.mechanism.joints, gaps, strict=True)}
