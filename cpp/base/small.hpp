@@ -1,7 +1,8 @@
 // Vectors and matrices of three, as values: the words in which the physics is written.
 //
-// T is the scalar: double for one mechanism. Matrices are three columns, because every recursion of the solvers
-// works on columns (M s, M - u r^T, M [r]x are all combinations of whole columns).
+// T is the scalar: double for one mechanism. Where registers hold four doubles a vector is one of them, the last number
+// idle: sums and multiples of vectors are single instructions. Matrices are three columns, because every recursion of
+// the solvers works on whole columns (M s, M - u r^T, M [r]x are all combinations of them).
 #pragma once
 
 #include <cmath>
@@ -11,26 +12,51 @@
 namespace catena::CATENA_ISA {
 
 template <class T>
-struct Vec3 {
-  T x, y, z;
-};
+struct Vec3;
 
-template <class T>
-CATENA_INLINE Vec3<T> operator+(Vec3<T> a, Vec3<T> b) {
-  return {a.x + b.x, a.y + b.y, a.z + b.z};
+#ifdef __AVX__
+typedef double Quad __attribute__((vector_size(32)));
+typedef long long QuadIndex __attribute__((vector_size(32)));
+
+template <>
+struct Vec3<double> {
+  union {
+    Quad q;
+    struct {
+      double x, y, z, idle;
+    };
+  };
+  Vec3() = default;
+  CATENA_INLINE Vec3(Quad v) : q(v) {}
+  CATENA_INLINE Vec3(double a, double b, double c) : q(Quad{a, b, c, 0}) {}
+};
+CATENA_INLINE Vec3<double> operator+(Vec3<double> a, Vec3<double> b) { return a.q + b.q; }
+CATENA_INLINE Vec3<double> operator-(Vec3<double> a, Vec3<double> b) { return a.q - b.q; }
+CATENA_INLINE Vec3<double> operator-(Vec3<double> a) { return -a.q; }
+CATENA_INLINE Vec3<double> operator*(double s, Vec3<double> a) { return s * a.q; }
+CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b) {
+  const Quad p = a.q * b.q;
+  return (p[0] + p[1]) + p[2];
 }
-template <class T>
-CATENA_INLINE Vec3<T> operator-(Vec3<T> a, Vec3<T> b) {
-  return {a.x - b.x, a.y - b.y, a.z - b.z};
+CATENA_INLINE Vec3<double> cross(Vec3<double> a, Vec3<double> b) {
+  const QuadIndex yzx = {1, 2, 0, 3};
+  return __builtin_shuffle(a.q * __builtin_shuffle(b.q, yzx) - __builtin_shuffle(a.q, yzx) * b.q, yzx);
 }
-template <class T>
-CATENA_INLINE Vec3<T> operator-(Vec3<T> a) {
-  return {-a.x, -a.y, -a.z};
+#else
+template <>
+struct Vec3<double> {
+  double x, y, z;
+};
+CATENA_INLINE Vec3<double> operator+(Vec3<double> a, Vec3<double> b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+CATENA_INLINE Vec3<double> operator-(Vec3<double> a, Vec3<double> b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+CATENA_INLINE Vec3<double> operator-(Vec3<double> a) { return {-a.x, -a.y, -a.z}; }
+CATENA_INLINE Vec3<double> operator*(double s, Vec3<double> a) { return {s * a.x, s * a.y, s * a.z}; }
+CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+CATENA_INLINE Vec3<double> cross(Vec3<double> a, Vec3<double> b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
-template <class T>
-CATENA_INLINE Vec3<T> operator*(T s, Vec3<T> a) {
-  return {s * a.x, s * a.y, s * a.z};
-}
+#endif
+
 template <class T>
 CATENA_INLINE Vec3<T>& operator+=(Vec3<T>& a, Vec3<T> b) {
   return a = a + b;
@@ -38,14 +64,6 @@ CATENA_INLINE Vec3<T>& operator+=(Vec3<T>& a, Vec3<T> b) {
 template <class T>
 CATENA_INLINE Vec3<T>& operator-=(Vec3<T>& a, Vec3<T> b) {
   return a = a - b;
-}
-template <class T>
-CATENA_INLINE T dot(Vec3<T> a, Vec3<T> b) {
-  return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-template <class T>
-CATENA_INLINE Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
-  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 template <class T>
 CATENA_INLINE T norm2(Vec3<T> a) {

@@ -23,7 +23,9 @@ typedef double Row __attribute__((vector_size(64)));
 // In place, by Gauss-Jordan; returns the sign of the determinant, 0 for a singular block. Blocks are nearly symmetric
 // positive definite, but their skew part can swamp a small inertia, so rows are exchanged where a pivot has lost its
 // size.
-CATENA_INLINE int invert(Row* m, int size) {
+template <int Size>
+CATENA_INLINE int invert(Row* m) {
+  constexpr int size = Size;
   int swapped[6], sign = 1;
   bool any = false;
   double diagonal[6];
@@ -77,18 +79,23 @@ CATENA_INLINE void invert_loosely(Row* m, int size, const double* scale) {
   for (int r = 0; r < size; ++r)
     for (int c = 0; c < size; ++c) m[r][c] = inverse[r * size + c] / (scale[r] * scale[c]);
 }
-// c = a b, a has `rows` x `inner`
-CATENA_INLINE void multiply(Row* c, const Row* a, const Row* b, int rows, int inner) {
+// a = a b, a has `rows` x Inner
+template <int Inner>
+CATENA_INLINE void multiply(Row* a, const Row* b, int rows) {
   for (int r = 0; r < rows; ++r) {
-    Row sum = a[r][0] * b[0];
-    for (int k = 1; k < inner; ++k) sum += a[r][k] * b[k];
-    c[r] = sum;
+    const Row left = a[r];
+    Row sum = left[0] * b[0];
+    for (int k = 1; k < Inner; ++k) sum += left[k] * b[k];
+    a[r] = sum;
   }
 }
-CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int rows, int inner) {
+// c -= a b
+template <int Inner>
+CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int rows) {
   for (int r = 0; r < rows; ++r) {
+    const Row left = a[r];
     Row sum = c[r];
-    for (int k = 0; k < inner; ++k) sum -= a[r][k] * b[k];
+    for (int k = 0; k < Inner; ++k) sum -= left[k] * b[k];
     c[r] = sum;
   }
 }
@@ -202,29 +209,41 @@ struct Ldu {
   // Algorithm 3: every diagonal block becomes its inverse, every lower block L D^-1
   bool factor() {
     int sign = 1;
-    for (int k = 0; k < layout.node_count; ++k) {
-      const LduNode& node = layout.node[k];
-      Row* D = block + node.diagonal;
-      if (node.is_body || layout.loop_count == 0)
-        sign *= invert(D, node.size);
-      else
-        invert_loosely(D, node.size, row_scale + node.unknown - 6 * layout.link_count);
-      if (sign == 0) return false;
-      const LduNeighbour* first = layout.neighbour + node.first_neighbour;
-      const int* target = layout.target + node.first_target;
-      for (int i = 0; i < node.neighbour_count; ++i) {
-        Row* L = block + first[i].lower;
-        const int rows = layout.node[first[i].node].size;
-        Row scaled[6];
-        multiply(scaled, L, D, rows, node.size);
-        for (int r = 0; r < rows; ++r) L[r] = scaled[r];
-        for (int j = 0; j < node.neighbour_count; ++j)
-          multiply_subtract(block + target[i * node.neighbour_count + j], L, block + first[j].upper, rows, node.size);
+    for (int k = 0; k < layout.node_count && sign != 0; ++k) {
+      switch (layout.node[k].size) {
+        case 1: sign *= factor_node<1>(k); break;
+        case 2: sign *= factor_node<2>(k); break;
+        case 3: sign *= factor_node<3>(k); break;
+        case 4: sign *= factor_node<4>(k); break;
+        case 5: sign *= factor_node<5>(k); break;
+        default: sign *= factor_node<6>(k);
       }
     }
     // On the branch that begins at dt = 0 the determinant is positive; a lost sign is another root of the step
     // equations. Rows of loops have pivots of any sign.
-    return sign > 0 || layout.loop_count > 0;
+    return sign > 0 || (sign != 0 && layout.loop_count > 0);
+  }
+
+  // sizes are known to the compiler, so that a block stays in registers; the sign of the pivot block's determinant
+  template <int Size>
+  int factor_node(int k) {
+    const LduNode& node = layout.node[k];
+    Row* D = block + node.diagonal;
+    int sign = 1;
+    if (node.is_body || layout.loop_count == 0)
+      sign = invert<Size>(D);
+    else
+      invert_loosely(D, Size, row_scale + node.unknown - 6 * layout.link_count);
+    const LduNeighbour* first = layout.neighbour + node.first_neighbour;
+    const int* target = layout.target + node.first_target;
+    for (int i = 0; i < node.neighbour_count; ++i) {
+      Row* L = block + first[i].lower;
+      const int rows = layout.node[first[i].node].size;
+      multiply<Size>(L, D, rows);
+      for (int j = 0; j < node.neighbour_count; ++j)
+        multiply_subtract<Size>(block + target[i * node.neighbour_count + j], L, block + first[j].upper, rows);
+    }
+    return sign;
   }
 
   // Algorithm 4
