@@ -42,6 +42,7 @@ struct RunArgs {
 
   // first node: the user's body order, all in the world frame
   const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
+  const double* law_start = nullptr;  // (law) what it measures there, turns counted
   Loads loads;
 
   // recorded nodes, (record), (record, body, ...) and (record, row): every record_every-th and the last one reached

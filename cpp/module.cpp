@@ -123,10 +123,10 @@ class Core {
   std::tuple<StatusCode, long, double, int, int, double, long> run(
       SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
       bool paper_start, double start_time, long steps, long record_every, ConstDoubles position,
-      ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstInts load_body,
-      ConstDoubles load_point, ConstInts load_in_body_frame, ConstDoubles load_values, Doubles out_time,
-      Doubles out_position, Doubles out_orientation, Doubles out_velocity, Doubles out_angular_velocity,
-      Doubles out_multipliers, Ints out_iterations, Ints out_pieces, nb::object control,
+      ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstDoubles law_start,
+      ConstInts load_body, ConstDoubles load_point, ConstInts load_in_body_frame, ConstDoubles load_values,
+      Doubles out_time, Doubles out_position, Doubles out_orientation, Doubles out_velocity,
+      Doubles out_angular_velocity, Doubles out_multipliers, Ints out_iterations, Ints out_pieces, nb::object control,
       std::optional<Doubles> control_position, std::optional<Doubles> control_orientation,
       std::optional<Doubles> control_velocity, std::optional<Doubles> control_angular_velocity, nb::object poll) {
     RunArgs args;
@@ -144,6 +144,7 @@ class Core {
     args.orientation = orientation.data();
     args.velocity = velocity.data();
     args.angular_velocity = angular_velocity.data();
+    args.law_start = law_start.data();
     args.loads = {static_cast<int>(load_body.size()), load_body.data(),   load_point.data(),
                   load_in_body_frame.data(),          load_values.data(), static_cast<long>(load_values.shape(0))};
     args.out_time = out_time.data();
@@ -362,10 +363,10 @@ NB_MODULE(_core, m) {
            "laws"_a, "gravity"_a, "kernel"_a)
       .def("run", &Core::run, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a, "iteration_limit"_a,
            "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a, "position"_a,
-           "orientation"_a, "velocity"_a, "angular_velocity"_a, "load_body"_a, "load_point"_a, "load_in_body_frame"_a,
-           "load_values"_a, "out_time"_a, "out_position"_a, "out_orientation"_a, "out_velocity"_a,
-           "out_angular_velocity"_a, "out_multipliers"_a, "out_iterations"_a, "out_pieces"_a, "control"_a.none(),
-           "control_position"_a.none(), "control_orientation"_a.none(), "control_velocity"_a.none(),
+           "orientation"_a, "velocity"_a, "angular_velocity"_a, "law_start"_a, "load_body"_a, "load_point"_a,
+           "load_in_body_frame"_a, "load_values"_a, "out_time"_a, "out_position"_a, "out_orientation"_a,
+           "out_velocity"_a, "out_angular_velocity"_a, "out_multipliers"_a, "out_iterations"_a, "out_pieces"_a,
+           "control"_a.none(), "control_position"_a.none(), "control_orientation"_a.none(), "control_velocity"_a.none(),
            "control_angular_velocity"_a.none(), "poll"_a.none())
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a)

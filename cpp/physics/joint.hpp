@@ -9,9 +9,10 @@
 //     distance:         g = |r| - length
 //     twist:            g = (e_x . h_y - e_y . h_x) / 2, zero where b has not turned about the joint's axis against a
 //
-// Rows are gradients against (displacement of the centre of mass, world rotation increment), so the same six numbers
-// are the wrench that a unit multiplier exerts on the body. When the joint is closed the wrenches of a joint's rows on
-// b, taken at p_b, are orthogonal: a multiplier is the reaction dotted with its row, over the row's square.
+// Rows are gradients (of the screw: once its axes are aligned) against (displacement of the centre of mass, world
+// rotation increment), so the same six numbers are the wrench that a unit multiplier exerts on the body. When the joint
+// is closed the wrenches of a joint's rows on b, taken at p_b, are orthogonal: a multiplier is the reaction dotted with
+// its row, over the row's square.
 #pragma once
 
 #include "physics/body.hpp"
@@ -116,8 +117,9 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
   rows.a[k] = {-w.f, -w.t - cross(arm_a, w.f)};
 }
 
-// the angle from which a screw counts its turns: where the nut is
+// the angle from which turns are counted: where the nut of a screw is, or what a measured angle is told
 inline double first_angle(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b) {
+  if (joint_form[static_cast<int>(info.kind)].extra == ExtraRow::angle) return info.parameter;
   if (joint_form[static_cast<int>(info.kind)].extra != ExtraRow::screw || info.parameter == 0) return 0;
   const Vec3<double> r = b.x + b.R * load3(info.anchor_b) - (a.x + a.R * load3(info.anchor_a));
   return dot(a.R * load3(info.frame_a + 6), r) / info.parameter;

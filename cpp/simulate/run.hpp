@@ -51,7 +51,10 @@ struct Runner {
     }
     newton.extent = 1 + newton.extent / (layout.link_count + 1);
     solver.enter();
-    for (int l = 0; l < layout.law_count; ++l) law_angle[l] = 0;
+    for (int l = 0; l < layout.law_count; ++l) {
+      law_angle[l] = args.law_start[l];
+      if (layout.law[l].constraint >= 0) solver.count_from(layout.law[l].constraint, law_angle[l]);
+    }
     if (!args.paper_start) return;
     // the given velocities are those of the first interval, and no force acts before its end
     half = -0.5 * args.dt;
@@ -344,6 +347,7 @@ struct Runner {
 
   void run() {
     enter();
+    newton.rates = scratch;
     args.status = Status{};
     for (long step = 0;; ++step) {
       double time = args.start_time + static_cast<double>(step) * args.dt;

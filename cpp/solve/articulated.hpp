@@ -514,6 +514,11 @@ struct Articulated {
     }
   }
 
+  // turns of a law's angle are counted from here on
+  void count_from(int constraint, double angle) {
+    for (int k = 0; k < layout.loop_count; ++k)
+      if (layout.loop[k] == constraint) old_rows[k].angle = angle;
+  }
   double law_multiplier(const ConstraintInfo& c) const { return z[layout.variable_count + c.loop_row]; }
 
   // the state between steps, to and fro

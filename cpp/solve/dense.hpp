@@ -32,6 +32,7 @@ struct Dense {
   }
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
+  void count_from(int constraint, double angle) { sparse.count_from(constraint, angle); }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
   void save(double* to) const { sparse.save(to); }
   void restore(const double* from) { sparse.restore(from); }

@@ -299,6 +299,8 @@ struct Ldu {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
   }
 
+  // turns of a law's angle are counted from here on
+  void count_from(int constraint, double angle) { old_rows[constraint].angle = angle; }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
 
   // the state between steps, to and fro; turns are counted on from wherever they are

@@ -24,7 +24,7 @@ struct History {
   int count = 0;         // usable solutions, z included
   double dt = 0;         // their step
   double kappa = 1e300;  // largest |next| / |this|^2 seen lately
-  double calm = 0;       // first increment of the last step that took a second one
+  double calm = 0;       // first increment of the last step that took a second one, or needed none
   int unchecked = 0;     // steps accepted in a row without a second increment
 };
 
@@ -46,6 +46,7 @@ struct Newton {
   static constexpr double shortest = 1.0 / 64;
 
   History* history = nullptr;
+  const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
 
   void select(History& chosen) {
     history = &chosen;
@@ -66,7 +67,7 @@ struct Newton {
     double* z = solver.z;
     for (int k = motions; k < count; ++k) z[k] = 0;
     if (history->count == 0) {
-      for (int k = 0; k < motions; ++k) z[k] = 0;
+      for (int k = 0; k < motions; ++k) z[k] = dt * rates[k];
     } else if (dt != history->dt) {
       // another step length: same velocities
       const double ratio = dt / history->dt;
@@ -87,8 +88,9 @@ struct Newton {
     }
   }
 
-  // after a failure: the last solution alone, as it was
+  // after a failure: the last solution alone, as it was, and no trust in what was seen of convergence
   void forget() {
+    history->kappa = 1e300;
     for (int k = motions; k < count; ++k) solver.z[k] = 0;
     if (history->count == 0) return;
     for (int k = 0; k < motions; ++k) solver.z[k] = history->past[0][k];
@@ -142,7 +144,10 @@ struct Newton {
       last = size;
       if (!move(alpha)) return Outcome::too_far;
       if (alpha < full) continue;
-      if (size < tolerance) return accept(0, dt);
+      if (size < tolerance) {
+        if (iterations == 1) history->calm = size;
+        return accept(0, dt);
+      }
       if (Solver::caution * history->kappa * size * size < tolerance) {
         if (iterations > 1) return accept(0, dt);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen

@@ -56,7 +56,8 @@ def measured(run: Trajectory, force: Force) -> Array:
     """The scalar (step,) that a force acts on: an angle (rad, turns counted), a displacement or a distance (m)."""
     m = force.measure
     bodies = [run.mechanism.find(name, force.label) for name in (m.a, m.b)]
-    gap, _, _ = _rows(run, _FORMS[m.code][0], bodies[0], bodies[1], m.anchors, m.frames, 0.0, 1)
+    start = run.turned.get(force.name, 0.0)
+    gap, _, _ = _rows(run, _FORMS[m.code][0], bodies[0], bodies[1], m.anchors, m.frames, start, 1)
     return gap[:, 0]
 
 
@@ -203,7 +204,9 @@ def still(state: State) -> Trajectory:
     none = np.zeros(0, dtype=np.int32)
     arrays = (state.position[None], state.orientation[None], state.velocity[None], state.angular_velocity[None])
     time, rows = np.array([state.time]), np.zeros((1, 0))
-    return Trajectory(state.mechanism, 0.0, time, *arrays, rows, iterations=none, pieces=none, status=Status())
+    return Trajectory(
+        state.mechanism, 0.0, time, *arrays, rows, iterations=none, pieces=none, status=Status(), turned=state.turned
+    )
 
 
 def extent(state: State) -> float:

@@ -595,7 +595,8 @@ class Distance(Joint):
 class ConstantVelocity(_AxisJoint):
     """A joint that bends in all directions and passes on turning one to one, whatever the angle; a point and no twist.
 
-    Coordinates (2,): rotation vector (rad) of frame b in frame a, across the axis.
+    Coordinates (2,): rotation vector (rad) of frame b in frame a, across the axis; rates (2,): the angular velocity
+    across a's axis (rad/s).
     """
 
     code = "constant_velocity"
@@ -614,6 +615,11 @@ class ConstantVelocity(_AxisJoint):
         none = np.zeros_like(half)
         untwist = np.stack((np.cos(half), none, none, np.sin(half)), axis=-1)
         return rotation_vector(multiply(quaternion, untwist))[..., :2]
+
+    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Bend; once bent, bending further turns b about a's axis as well, which is what keeps the twist zero."""
+        w, x, y, _ = from_rotation_vector((coordinates[0], coordinates[1], 0.0))
+        return np.zeros(3), np.array((rates[0], rates[1], (rates[1] * x - rates[0] * y) / w))
 
 
 class ParallelAxes(_AxisJoint):

@@ -2,7 +2,8 @@
 
 Each acts along one scalar of two bodies, the coordinate of a joint or the distance of two points, equally and
 oppositely on both. Springs and motors act at the nodes, like gravity: energy is kept. Dampers, servos and friction,
-and springs with `implicit=True`, are implicit on the step: stable however stiff, second order.
+and springs with `implicit=True`, are implicit on the step: stable however stiff, second order (what is far too stiff
+for the step rings from node to node and dies out slowly, as with the trapezoidal rule).
 """
 
 from __future__ import annotations
@@ -225,6 +226,8 @@ class PointSpring(Force):
     ) -> None:
         self._a, self._b = (body if isinstance(body, str) else body.name for body in (a, b))
         self._length = length
+        if length is not None and not length >= 0:
+            raise ValueError(f"a spring's length must not be negative, got {length}")
         rest = 0.0 if length is None else length
         super().__init__(
             name if name is not None else f"spring {self._a}-{self._b}",
@@ -249,6 +252,9 @@ class PointSpring(Force):
             for k, body in enumerate(bodies):
                 anchors[k] = rotate(conjugate(body.orientation), anchors[k] - body.position)
         ends = [body.position + rotate(body.orientation, p) for body, p in zip(bodies, anchors, strict=True)]
+        distance = float(np.linalg.norm(ends[1] - ends[0]))
+        if distance == 0:
+            raise ValueError(f"{self.label}: its two points coincide in the described pose, so it has no direction")
         if self._length is None:
-            self.law["rest"] = float(np.linalg.norm(ends[1] - ends[0]))
+            self.law["rest"] = distance
         self.measure = Measure("measured_distance", self._a, self._b, anchors, np.array((IDENTITY, IDENTITY)))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .mechanism import Branch, Mechanism
     from .state import State
 
-# singular values below this part of the largest count as zero
+# singular values below this part of the largest, or of one, count as zero
 _RANK_TOLERANCE = 1e-9
 
 
@@ -122,11 +122,11 @@ def report(mechanism: Mechanism, state: State) -> Report:
         members.append((side_a, side_b, wrenches))
 
     jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(twists)))
-    scale = np.linalg.norm(jacobian, axis=0)
-    jacobian = jacobian / np.where(scale > 0, scale, 1.0)
+    # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
+    jacobian = jacobian * np.array([1.0 if np.any(twist[3:]) else size for twist in twists])
     if jacobian.size:
         left, values, _ = np.linalg.svd(jacobian)
-        rank = int(np.count_nonzero(values > _RANK_TOLERANCE * values[0])) if values[0] > 0 else 0
+        rank = int(np.count_nonzero(values > _RANK_TOLERANCE * max(values[0], 1.0)))
     else:
         left, rank = np.eye(len(jacobian)), 0
     row_total = sum(row_count(joint) for joint in mechanism.joints.values())

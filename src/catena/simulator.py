@@ -228,6 +228,7 @@ class Simulator:
             orientation=first.orientation,
             velocity=first.velocity,
             angular_velocity=first.angular_velocity,
+            law_start=np.array([first.turned.get(name, 0.0) for name in self.mechanism.forces]),
             load_body=table.body,
             load_point=table.point,
             load_in_body_frame=table.in_body_frame,
@@ -249,6 +250,7 @@ class Simulator:
             iterations=counts["out_iterations"][:done],
             pieces=counts["out_pieces"][:done],
             status=status,
+            turned=first.turned,
         )
         if not status.ok and self.on_failure == "raise":
             raise SimulationError(status, result)
@@ -279,6 +281,7 @@ class Simulator:
             state.angular_velocity,
             time=state.time,
             multipliers=state.multipliers,
+            turned=state.turned,
         )
         gaps = np.zeros((self.mechanism.joint_count + len(self.mechanism.forces), 2))
         self._core.gaps(state.position, state.orientation, gaps)

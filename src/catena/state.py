@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class State:
         *,
         time: float = 0.0,
         multipliers: ArrayLike | None = None,
+        turned: Mapping[str, float] | None = None,
     ) -> None:
         self.mechanism = mechanism
         self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
@@ -57,6 +59,8 @@ class State:
         self.velocity = velocity
         self.angular_velocity = angular_velocity
         self.time = float(finite(time, (), "state: time"))
+        # what each force on an angle measures, turns counted; forces not named here count from (-pi, pi]
+        self.turned = dict(turned or {})
         self.multipliers: Array | None = None
         if multipliers is not None:
             self.multipliers = finite(multipliers, (np.size(multipliers),), "state: multipliers")
@@ -84,6 +88,7 @@ class State:
             self.angular_velocity,
             time=self.time,
             multipliers=self.multipliers,
+            turned=self.turned,
         )
 
     def __copy__(self) -> State:

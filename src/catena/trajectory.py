@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -61,6 +61,7 @@ class Trajectory:
         iterations: NDArray[np.int32],
         pieces: NDArray[np.int32],
         status: Status,
+        turned: Mapping[str, float] | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.dt = dt
@@ -73,6 +74,9 @@ class Trajectory:
         self.iterations = iterations
         self.pieces = pieces
         self.status = status
+        # what each force on an angle measures at the first node, turns counted
+        self.turned = dict(turned or {})
+        self._angles: dict[str, Array] | None = None
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
         self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
 
@@ -101,6 +105,7 @@ class Trajectory:
                 iterations=self.iterations,
                 pieces=self.pieces,
                 status=self.status,
+                turned=self._turned_at(key.indices(len(self))[0]),
             )
         return State(
             self.mechanism,
@@ -110,7 +115,17 @@ class Trajectory:
             self.angular_velocity[key],
             time=float(self.time[key]),
             multipliers=self.multipliers[key],
+            turned=self._turned_at(key),
         )
+
+    def _turned_at(self, node: int) -> dict[str, float]:
+        """What every force on an angle measures at a node."""
+        angles = [f for f in self.mechanism.forces.values() if f.measure.code == "measured_angle"]
+        if not angles or not -len(self) <= node < len(self):
+            return {}
+        if self._angles is None:
+            self._angles = {force.name: analysis.measured(self, force) for force in angles}
+        return {name: float(values[node]) for name, values in self._angles.items()}
 
     def __iter__(self) -> Iterator[State]:
         return (self[k] for k in range(len(self)))
@@ -190,6 +205,7 @@ class Trajectory:
         contents = {name: getattr(self, name) for name in (*_ARRAYS, *_COUNTS)}
         contents |= _pack(self.mechanism)
         contents |= {f"status_{key}": np.array(value) for key, value in asdict(self.status).items()}
+        contents |= {f"turned_{key}": np.array(value) for key, value in self.turned.items()}
         contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT), "dt": np.array(self.dt)}
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
         try:
@@ -315,6 +331,7 @@ def _rebuild(contents: dict[str, NDArray[np.generic]]) -> Trajectory:
         iterations=contents["iterations"].astype(np.int32),
         pieces=contents["pieces"].astype(np.int32),
         status=Status(**status),
+        turned={key[7:]: float(value) for key, value in contents.items() if key.startswith("turned_")},
     )
 
 
