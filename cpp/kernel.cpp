@@ -32,19 +32,19 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   double *gap = arena.take<double>(layout.loop_row_count), *term = arena.take<double>(layout.loop_row_count);
   double* front = arena.take<double>(layout.front_size);
   int* order = arena.take<int>(2 * layout.largest_closing);
-  return {layout, body, link, axis, old_rows, new_rows, gap, term, front, order, 1, false, 0, -1, nullptr, nullptr};
+  return {layout, body, link, axis, old_rows, new_rows, gap, term, front, order, 1, false, 1, 0, -1, nullptr, nullptr};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   JointRows* rows = arena.take<JointRows>(layout.constraint_count);
   double* term = arena.take<double>(layout.row_count);
   Row* block = arena.take<Row>(layout.block_rows);
-  return {layout, body, rows, term, 1, false, 0, -1, block, arena.take<Row>(layout.node_count), nullptr, nullptr};
+  return {layout, body, rows, term, 1, false, 1, 0, -1, block, arena.take<Row>(layout.node_count), nullptr, nullptr};
 }
 Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
   const long size = Dense::unknown_count(layout);
   const Ldu sparse = make(layout, arena, body, static_cast<Ldu*>(nullptr));
   double* first = arena.take<double>(size);
-  return {layout, body, sparse, 1, false, 0, -1, first, arena.take<double>(size * size), nullptr, nullptr};
+  return {layout, body, sparse, 1, false, 1, 0, -1, first, arena.take<double>(size * size), nullptr, nullptr};
 }
 
 template <class Solver>

@@ -1,7 +1,9 @@
 #include "model/layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <utility>
 
 #include "model/graph.hpp"
 
@@ -164,6 +166,11 @@ void Model::build_constraints(const Spec& spec) {
   }
   layout_.constraint_count = static_cast<int>(constraints_.size());
   layout_.row_count = row;
+  double arms = 0;
+  for (const ConstraintInfo& c : constraints_)
+    for (const auto& [link, p] : {std::pair{c.a, c.anchor_a}, std::pair{c.b, c.anchor_b}})
+      if (link >= 0) arms += std::hypot(p[0], p[1], p[2]) / (2.0 * static_cast<double>(constraints_.size()));
+  layout_.reach = arms > 0 ? arms : 1;
   layout_.loop_count = static_cast<int>(loops_.size());
   layout_.law_row_count = static_cast<int>(std::count(is_law_row_.begin(), is_law_row_.end(), 1));
   layout_.loop_row_count = loop_row;

@@ -88,6 +88,7 @@ struct LduSlot {
 struct Layout {
   int link_count, constraint_count, row_count, variable_count, joint_count;
   int axis_count;  // freedoms of general joints
+  double reach;    // typical distance between a body's centre and its joints (m), 1 if there is none
   const LinkInfo* link;
   const ConstraintInfo* constraint;
   const int* joint_constraint;  // (joint) -> constraint or -1

@@ -125,6 +125,11 @@ inline double first_angle(const ConstraintInfo& info, const Pose<double>& a, con
   return dot(a.R * load3(info.frame_a + 6), r) / info.parameter;
 }
 
+// how far a row is open: an angle in rad, a length in parts of `reach`
+CATENA_INLINE double relative_gap(const ConstraintInfo& info, const JointRows& rows, int row, double reach) {
+  return std::fabs(rows.g[row]) / (row_is_length(static_cast<int>(info.kind), row) ? reach : 1);
+}
+
 // What a unit of a row's multiplier moves the row itself on a free body: the scale against which a constraint can be
 // called stiff, in whatever units. Moments of inertia enter by their mean.
 CATENA_INLINE double compliance(const Body<double>* body, const LinkInfo* info, int i, const Wrench<double>& row) {

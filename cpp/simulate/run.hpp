@@ -47,9 +47,9 @@ struct Runner {
       place_body(b, layout.link[i]);
       b.v = load3(args.velocity + 3 * k);
       b.L = b.J * load3(args.angular_velocity + 3 * k);
-      newton.extent += std::fabs(b.x.x) + std::fabs(b.x.y) + std::fabs(b.x.z);
+      newton.extent += std::sqrt(norm2(b.x)) / layout.link_count;
     }
-    newton.extent = 1 + newton.extent / (layout.link_count + 1);
+    solver.reach = layout.reach;
     solver.enter();
     for (int l = 0; l < layout.law_count; ++l) {
       law_angle[l] = args.law_start[l];

@@ -75,13 +75,16 @@ struct Articulated {
   int* order;
   double dt;          // of the step to be solved
   bool resting;       // it is no step but a projection of velocities
-  double widest_gap;  // of the loops, at the last iterate whose direction was found
+  double reach;       // a length that lengths of gaps are measured by
+  double widest_gap;  // of the loops, over the reach or in rad, at the last iterate whose direction was found
   int widest_constraint;
   T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
 
   // kappa hardly changes from step to step in joint space
   static constexpr double caution = 4;
+  // earlier steps that the guess extrapolates
+  static constexpr int guess_points = 4;
   static int motion_count(const Layout& layout) { return layout.variable_count; }
   static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
 
@@ -261,8 +264,9 @@ struct Articulated {
       }
       for (int r = 0; r < c.row_count; ++r) {
         gap[c.loop_row + r] = new_rows[k].g[r];
-        if (!(std::fabs(new_rows[k].g[r]) <= widest_gap)) {
-          widest_gap = std::fabs(new_rows[k].g[r]);
+        const double open = relative_gap(c, new_rows[k], r, reach);
+        if (!(open <= widest_gap)) {
+          widest_gap = open;
           widest_constraint = layout.loop[k];
         }
       }

@@ -14,6 +14,7 @@ struct Dense {
   Ldu sparse;
   double dt;
   bool resting;
+  double reach;  // a length that lengths of gaps are measured by
   double widest_gap;
   int widest_constraint;
   double* first;   // (size) the solution before refinement
@@ -21,6 +22,7 @@ struct Dense {
   double *z, *dz;
 
   static constexpr double caution = Ldu::caution;
+  static constexpr int guess_points = Ldu::guess_points;
   static int motion_count(const Layout& layout) { return Ldu::motion_count(layout); }
   static int unknown_count(const Layout& layout) { return Ldu::unknown_count(layout); }
 
@@ -44,6 +46,7 @@ struct Dense {
     sparse.z = z;
     sparse.dz = dz;
     sparse.dt = dt;
+    sparse.reach = reach;
     sparse.resting = resting;
     sparse.assemble();
     widest_gap = sparse.widest_gap;

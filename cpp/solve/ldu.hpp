@@ -107,7 +107,8 @@ struct Ldu {
   double* row_scale;    // (row), square root of its compliance; for loops only
   double dt;            // of the step to be solved
   bool resting;         // it is no step but a projection of velocities
-  double widest_gap;    // at the last iterate whose direction was found
+  double reach;         // a length that lengths of gaps are measured by
+  double widest_gap;    // over the reach or in rad, at the last iterate whose direction was found
   int widest_constraint;
   Row* block;
   Row* vector;  // (node) residual, then increment
@@ -116,6 +117,8 @@ struct Ldu {
 
   // guesses that break the joints make kappa jump
   static constexpr double caution = 64;
+  // more would break the joints so far in violent motion that Newton finds another root
+  static constexpr int guess_points = 2;
   static int motion_count(const Layout& layout) { return 6 * layout.link_count; }
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
 
@@ -197,8 +200,9 @@ struct Ldu {
       Row g{};
       for (int k = 0; k < c.row_count; ++k) {
         g[k] = rows.g[k];
-        if (c.law < 0 && !(std::fabs(rows.g[k]) <= widest_gap)) {
-          widest_gap = std::fabs(rows.g[k]);
+        const double open = relative_gap(c, rows, k, reach);
+        if (c.law < 0 && !(open <= widest_gap)) {
+          widest_gap = open;
           widest_constraint = j;
         }
       }

@@ -37,7 +37,7 @@ struct Newton {
   double* base_dz;
   double tolerance;
   int iteration_limit;
-  double extent;  // largest coordinate: sets the rounding floor of the increments
+  double extent;  // typical coordinate (m): sets the rounding floor of the increments
 
   int iterations = 0;  // of the last solve
   double size = 0;     // last increment
@@ -75,7 +75,7 @@ struct Newton {
       history->count = 1;
     } else {
       static constexpr double weights[4][4] = {{1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
-      const double* w = weights[history->count - 1];
+      const double* w = weights[(history->count < Solver::guess_points ? history->count : Solver::guess_points) - 1];
       const double w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
       double *p0 = history->past[0], *p1 = history->past[1], *p2 = history->past[2];
       for (int k = 0; k < motions; ++k) {
@@ -111,7 +111,7 @@ struct Newton {
     // rounding of the poses, and what near-singular loops make of the rounding in their gaps
     const double amplified =
         solver.layout.loop_count > solver.layout.law_row_count ? 4 / std::sqrt(smallest_pivot) : 256;
-    const double floor = amplified * 2.2e-16 * extent / std::fabs(dt);
+    const double floor = amplified * 2.2e-16 * (1 + extent) / std::fabs(dt);
     double alpha = 1, last = 1e300;
     iterations = 0;
     if (!solver.evaluate()) return Outcome::too_far;
@@ -122,7 +122,7 @@ struct Newton {
       if (!(size < 1e300)) size = 1e300;
 
       // at the rounding floor increments stop falling: nothing more can be gained
-      if (last < floor && size > 0.25 * last && size < 4 * floor) return accept(1, dt);
+      if (last < floor && size > 0.25 * last && size < 4 * floor) return accept(1);
 
       // the move was too long
       if (!(size < last)) {
@@ -146,12 +146,12 @@ struct Newton {
       if (alpha < full) continue;
       if (size < tolerance) {
         if (iterations == 1) history->calm = size;
-        return accept(0, dt);
+        return accept(0);
       }
       if (Solver::caution * history->kappa * size * size < tolerance) {
-        if (iterations > 1) return accept(0, dt);
+        if (iterations > 1) return accept(0);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
-        if (history->unchecked < check_every && size <= 2 * history->calm) return accept(history->unchecked + 1, dt);
+        if (history->unchecked < check_every && size <= 2 * history->calm) return accept(history->unchecked + 1);
         history->calm = size;
       }
     }
@@ -159,9 +159,15 @@ struct Newton {
   }
 
   // Small increments alone do not prove a solution: a gap that they do not account for is one that no motion closes.
-  Outcome accept(int unchecked_now, double dt) {
+  Outcome accept(int unchecked_now) {
     history->unchecked = unchecked_now;
-    const double accounted = 1e3 * size * std::fabs(dt) * extent + 1e-11 * extent;
+    if (solver.widest_gap < 1e-11 * (1 + extent / solver.reach)) return Outcome::converged;
+    double moved = 0, turned = 0;
+    for (int i = 0; i < solver.layout.link_count; ++i) {
+      moved += norm2(solver.body[i].dx);
+      turned += norm2(solver.body[i].phi);
+    }
+    const double accounted = 1e3 * (std::sqrt(moved) / solver.reach + std::sqrt(turned));
     return solver.widest_gap < accounted ? Outcome::converged : Outcome::locked;
   }
 

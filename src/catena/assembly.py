@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .state import State
 
 # closed: gaps below this part of the mechanism's size (m), or below this angle (rad)
-CLOSED = 1e-12
+CLOSED = 5e-11
 
 # longest step of a driven joint (rad, or parts of the mechanism's size) between two assemblies
 _STRIDE = 0.05
@@ -50,7 +50,8 @@ def assemble(
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
         _close(build_core(mechanism, frozen=frozen), state)
     if start:
-        _close(build_core(mechanism), state)
+        # velocities are those that the joints themselves allow
+        _close(build_core(mechanism), state, iterations=0)
         for name in goals:
             if np.abs(state.joint(name).coordinates - goals[name]).max(initial=0.0) > 1e-9:
                 raise AssemblyError(
@@ -64,10 +65,10 @@ def assemble(
     return state
 
 
-def _close(core: _core.Core, state: State) -> None:
+def _close(core: _core.Core, state: State, iterations: int = _ITERATIONS) -> None:
     """One assembly in place, velocities projected."""
     core.assemble(
-        iteration_limit=_ITERATIONS,
+        iteration_limit=iterations,
         position=state.position,
         orientation=state.orientation,
         velocity=state.velocity,

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from .mechanism import Branch, Mechanism
     from .state import State
 
-# singular values below this part of the largest, or of one, count as zero
-_RANK_TOLERANCE = 1e-9
+# singular values below this part of the largest, or of one, count as zero; a pose that is closed to 1e-11 is only known
+# to the root of that where it is singular
+_RANK_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)

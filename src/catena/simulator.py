@@ -38,7 +38,7 @@ _SENTENCES = {
     _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
     _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
     _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
-    "which stays open by {size:.3g} (m or rad)",
+    "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
 

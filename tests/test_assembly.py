@@ -1,0 +1,471 @@
+"""Assembly: rough poses onto all joints, on their branch, chosen joints kept or driven; open loops refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi
+
+import numpy as np
+import pytest
+
+from catena import (
+    AssemblyError,
+    Ball,
+    Mechanism,
+    PointOnLine,
+    Revolute,
+    SimulationError,
+    Simulator,
+    State,
+    box,
+    rod,
+    scenes,
+)
+from catena import _rotation as rot
+
+TURN = rot.normalised(np.array((0.3, 0.5, -0.2, 0.7)))
+
+# closed to a part of 1e-12 of the mechanism's size, as mechanism.assemble promises; all of these are smaller than 10 m
+CLOSED = 1e-11
+
+
+def shaken(state: State, size: float, seed: int = 0) -> State:
+    """Every body moved and turned by normal deviates of `size` (m, rad)."""
+    rng = np.random.default_rng(seed)
+    rough = state.copy()
+    rough.position = state.position + rng.normal(scale=size, size=state.position.shape)
+    turns = rot.from_rotation_vector(rng.normal(scale=size, size=state.position.shape))
+    rough.orientation = rot.normalised(rot.multiply(turns, state.orientation))
+    return rough
+
+
+def widest(state: State) -> float:
+    """The largest gap (m) or misalignment (rad)."""
+    views = [state.joint(name) for name in state.mechanism.joints]
+    return max(max(view.gap, view.misalignment) for view in views)
+
+
+def forbidden(state: State) -> float:
+    """The largest velocity (m/s, rad/s) that a joint does not allow: a short way along it must not open any."""
+    ahead = state.copy()
+    h = 1e-6
+    ahead.position = state.position + h * state.velocity
+    turns = rot.from_rotation_vector(h * state.angular_velocity)
+    ahead.orientation = rot.normalised(rot.multiply(turns, state.orientation))
+    return widest(ahead) / h
+
+
+SCENES = {
+    "four_bar": scenes.four_bar,
+    "four_bar turned": lambda: scenes.four_bar(plane=TURN),
+    "bricard": scenes.bricard,
+    "segmented_chain": lambda: scenes.segmented_chain(3),
+    "slider_crank": scenes.slider_crank,
+    "scissor": lambda: scenes.scissor(2),
+    "ladder": lambda: scenes.ladder(4),
+    "net": lambda: scenes.net(3, 3),
+    "strandbeest": lambda: scenes.strandbeest(2),
+    "delta_robot": scenes.delta_robot,
+    "stewart_platform": scenes.stewart_platform,
+    "minitaur": scenes.minitaur,
+}
+
+
+# ---- rough poses
+
+
+@pytest.mark.parametrize("case", SCENES)
+def test_a_closed_pose_stays(case: str) -> None:
+    state = SCENES[case]().state()
+    again = state.mechanism.assemble(state)
+    np.testing.assert_allclose(again.position, state.position, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(again.orientation, state.orientation, rtol=0, atol=1e-13)
+    assert again is not state
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("case", SCENES)
+def test_rounded_poses(case: str, seed: int) -> None:
+    """Noise of 1e-5 m and rad, as CAD files have it: closed, and no body moves much further than the noise."""
+    state = SCENES[case]().state()
+    rough = shaken(state, 1e-5, seed)
+    assert widest(rough) > 1e-6
+    closed = state.mechanism.assemble(rough)
+    assert widest(closed) < CLOSED
+    assert np.abs(closed.position - state.position).max() < 1e-3
+    assert widest(rough) > 1e-6
+
+
+@pytest.mark.parametrize("case", SCENES)
+def test_rough_poses(case: str) -> None:
+    """Noise of 2 cm and 0.02 rad."""
+    state = SCENES[case]().state()
+    closed = state.mechanism.assemble(shaken(state, 0.02))
+    assert widest(closed) < CLOSED
+    run = Simulator(state.mechanism, 0.001).run(steps=20, state=closed)
+    assert run.drift().max() <= 1e-10
+
+
+def test_rounded_coordinates() -> None:
+    """A four-bar typed in with three decimals."""
+    exact = scenes.four_bar(plane=TURN).state()
+    typed = exact.copy()
+    typed.position = np.round(exact.position, 3)
+    typed.orientation = rot.normalised(np.round(exact.orientation, 3))
+    assert 1e-4 < widest(typed) < 1e-2
+    closed = exact.mechanism.assemble(typed)
+    assert widest(closed) < CLOSED
+
+    # the loop decides, not the rounding: still in its plane, and at the pose of the nearest angle
+    normal = rot.rotate(TURN, np.array((1.0, 0, 0)))
+    np.testing.assert_allclose(closed.position @ normal, 0, atol=1e-12)
+    assert np.abs(closed.position - exact.position).max() < 3e-3
+
+
+def test_described_pose_is_the_default_guess() -> None:
+    """A loop described with anchors that do not meet yet."""
+    m = Mechanism()
+    for k, (start, end) in enumerate((((0, 0, 0), (0, 0, 1)), ((0, 0, 1), (0, 1, 1)), ((0, 1.2, 1), (0, 1.2, 0)))):
+        m.add_body(f"bar{k}", rod(start, end, mass=1.0))
+    half = np.array((0, 0, 0.5))
+    m.add_joint(Revolute(m.world, "bar0", axis=(1, 0, 0), at=(0, 0, 0)))
+    m.add_joint(Revolute("bar0", "bar1", axis=(1, 0, 0), at=(0, 0, 1)))
+    m.add_joint(Revolute("bar1", "bar2", anchors=(half, -half), axis=((1, 0, 0), (1, 0, 0)), name="loose"))
+    m.add_joint(Revolute(m.world, "bar2", axis=(1, 0, 0), at=(0, 1.2, 0)))
+    axes = m.joints["loose"]
+    world_a = rot.rotate(m.bodies["bar1"].orientation, rot.rotate(axes.frame_a, np.array((0, 0, 1.0))))
+    assert abs(abs(world_a[0]) - 1) < 1e-12
+    assert m.state().joint("loose").gap > 0.1
+    closed = m.assemble()
+    assert widest(closed) < CLOSED
+
+    # bars keep their lengths: the corner is where two circles meet
+    corner = closed.body("bar1").point(half)
+    assert np.linalg.norm(corner - (0, 1.2, 0)) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_assembly_is_the_least_motion() -> None:
+    """Moving every body of a floating loop by the same amount is no gap, and is not undone."""
+    m = scenes.strandbeest(2, floating=True)
+    state = m.state()
+    moved = state.copy()
+    moved.position = state.position + np.array((0.3, -0.2, 0.5))
+    np.testing.assert_allclose(m.assemble(moved).position, moved.position, rtol=0, atol=1e-13)
+    rough = shaken(moved, 1e-3)
+    closed = m.assemble(rough)
+    masses = np.array([body.inertia.mass for body in m.bodies.values()])
+
+    # no joint pushes the whole: its centre stays, but for second order
+    np.testing.assert_allclose(masses @ (closed.position - rough.position), 0, atol=1e-5)
+    assert widest(closed) < CLOSED
+
+
+# ---- branches
+
+
+def four_bar_on(side: float, angle: float = pi / 2) -> Mechanism:
+    """A four-bar whose coupler is on either side: crank of 0.5 m, coupler and rocker of 1 m over 1.2 m of ground."""
+    crank = 0.5 * np.array((0, np.cos(angle), np.sin(angle)))
+    ground = np.array((0, 1.2, 0.0))
+    way = ground - crank
+    distance = float(np.linalg.norm(way))
+    up = np.array((0, -way[2], way[1])) / distance
+    knee = crank + 0.5 * way + side * np.sqrt(1 - 0.25 * distance**2) * up
+    m = Mechanism()
+    m.add_body("crank", rod((0, 0, 0), crank, mass=0.5))
+    m.add_body("coupler", rod(crank, knee, mass=1.0))
+    m.add_body("rocker", rod(ground, knee, mass=1.0))
+    m.add_joint(Revolute(m.world, "crank", axis=(1, 0, 0), at=(0, 0, 0), name="shaft"))
+    m.add_joint(Revolute("crank", "coupler", axis=(1, 0, 0), at=crank, name="pin"))
+    m.add_joint(Revolute("coupler", "rocker", axis=(1, 0, 0), at=knee, name="knee"))
+    m.add_joint(Revolute(m.world, "rocker", axis=(1, 0, 0), at=ground, name="pivot"))
+    return m
+
+
+def side_of(state: State) -> float:
+    """On which side of the way from crank pin to pivot the knee lies."""
+    half_crank, half = np.array((0, 0, 0.25)), np.array((0, 0, 0.5))
+    pin, knee = state.body("crank").point(half_crank), state.body("coupler").point(half)
+    way, arm = np.array((0, 1.2, 0)) - pin, knee - pin
+    return float(np.sign(way[1] * arm[2] - way[2] * arm[1]))
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_stays_on_the_branch_of_the_guess(side: float) -> None:
+    state = four_bar_on(side).state()
+    assert widest(state) < CLOSED
+    assert side_of(state) == side
+    for seed in range(10):
+        closed = state.mechanism.assemble(shaken(state, 0.05, seed))
+        assert widest(closed) < CLOSED
+        assert side_of(closed) == side
+        assert np.abs(closed.position - state.position).max() < 0.5
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_drives_round_on_the_branch(side: float) -> None:
+    """A turning crank, all the way: the other joints follow where that branch leads."""
+    m = four_bar_on(side)
+    state = m.state()
+    for angle in (1.0, 2.0, 3.0, -2.5, -1.5, -0.3):
+        state = m.assemble(state, drive={"shaft": angle})
+        assert state.joint("shaft").angle == pytest.approx(angle, abs=1e-9)
+        assert widest(state) < CLOSED
+        assert side_of(state) == side
+        wanted = four_bar_on(side, pi / 2 + angle).state()
+        np.testing.assert_allclose(state.position, wanted.position, rtol=0, atol=1e-9)
+
+
+# ---- joints that stay, joints that are driven
+
+
+def test_fixed_joints_keep_their_coordinates() -> None:
+    m = scenes.segmented_chain(3)
+    rough = shaken(m.state(), 0.01)
+    names = ["hook1", "elbow1ab", "top3"]
+    wanted = [rough.joint(name).angle for name in names]
+    closed = m.assemble(rough, fixed=names)
+    assert widest(closed) < CLOSED
+    for name, angle in zip(names, wanted, strict=True):
+        assert closed.joint(name).angle == pytest.approx(angle, abs=1e-9)
+
+    # left to itself the assembly would have changed them
+    free = m.assemble(rough)
+    assert max(abs(free.joint(n).angle - a) for n, a in zip(names, wanted, strict=True)) > 1e-4
+
+
+def test_fixed_and_driven_together() -> None:
+    """A five-bar leg has two freedoms: one motor stays, the other goes where it is told."""
+    m = scenes.minitaur_leg((1.2, 1.2), hips=0.04)
+    closed = m.assemble(fixed=["leg front motor"], drive={"leg rear motor": 0.6})
+    assert closed.joint("leg front motor").angle == pytest.approx(0.0, abs=1e-9)
+    assert closed.joint("leg rear motor").angle == pytest.approx(0.6, abs=1e-9)
+    assert widest(closed) < CLOSED
+
+
+def test_drives_ball_joints_and_sliders() -> None:
+    m = scenes.slider_crank()
+    wanted = m.state().body("slider").position + np.array((0, 0.03, 0))
+    closed = m.assemble(drive={"guide": 0.03})
+    np.testing.assert_allclose(closed.body("slider").position, wanted, rtol=0, atol=1e-9)
+    chain = scenes.closed_chain(5, "ball")
+    closed = chain.assemble(drive={"joint1": (0.1, 0.2, 0.3)})
+    np.testing.assert_allclose(closed.joint("joint1").coordinates, (0.1, 0.2, 0.3), rtol=0, atol=1e-9)
+    assert widest(closed) < CLOSED
+
+
+def test_drives_an_open_chain() -> None:
+    m = scenes.pendulum(3)
+    closed = m.assemble(drive={"joint1": 0.5, "joint3": -1.0})
+    assert closed.joint("joint1").angle == pytest.approx(0.5, abs=1e-9)
+    assert closed.joint("joint3").angle == pytest.approx(-1.0, abs=1e-9)
+    assert widest(closed) < CLOSED
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_drives_into_a_singular_pose(n: int, side: float) -> None:
+    """Flat cranks: reached like any other pose, though every loop has a further freedom there."""
+    m = scenes.n_four_bar(n)
+    closed = m.assemble(drive={"ground0": side * pi / 2})
+
+    # at a singular pose rounding in the gaps is a square root of it in the angles
+    assert closed.joint("ground0").angle == pytest.approx(side * pi / 2, abs=1e-6)
+    assert widest(closed) < 5e-11 * 2.3, "what counts as assembled, of a mechanism of 2.3 m"
+
+
+def test_out_of_reach_is_said() -> None:
+    """The rocker of a crank-rocker swings between two ends."""
+    m = four_bar_on(1.0)
+    with pytest.raises(AssemblyError, match="'pivot' cannot reach 2") as error:
+        m.assemble(drive={"pivot": 2.0})
+    assert set(error.value.gaps) <= set(m.joints)
+    with pytest.raises(AssemblyError, match="'pivot'"):
+        m.assemble(fixed=["shaft"], drive={"pivot": 0.2})
+
+
+@pytest.mark.parametrize(
+    ("drive", "message"),
+    [
+        ({"hinge": 1.0}, "no joint called 'hinge'"),
+        ({"shaft": (1.0, 2.0)}, "'shaft'"),
+        ({"shaft": float("nan")}, "'shaft'"),
+    ],
+)
+def test_nonsense_drives(drive: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        four_bar_on(1.0).assemble(drive=drive)  # type: ignore[arg-type]
+
+
+def test_nonsense_fixed() -> None:
+    with pytest.raises(ValueError, match="'hinge'"):
+        four_bar_on(1.0).assemble(fixed=["hinge"])
+
+
+# ---- velocities
+
+
+@pytest.mark.parametrize("case", SCENES)
+def test_velocities_are_projected(case: str) -> None:
+    m = SCENES[case]()
+    state = shaken(m.state(), 1e-3)
+    rng = np.random.default_rng(3)
+    state.velocity = rng.normal(size=state.velocity.shape)
+    state.angular_velocity = rng.normal(size=state.velocity.shape)
+    closed = m.assemble(state)
+
+    # a difference quotient over 1e-6 s of velocities of 1 m/s, whose second order is 1e-6
+    assert forbidden(state) > 0.1
+    assert forbidden(closed) < 1e-4
+
+    # least change in the mass metric: once projected they stay, and they cannot have gained energy
+    again = m.assemble(closed)
+    np.testing.assert_allclose(again.velocity, closed.velocity, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(again.angular_velocity, closed.angular_velocity, rtol=0, atol=1e-9)
+    first = Simulator(m, 0.001).run(steps=0, state=closed)
+    np.testing.assert_allclose(first.velocity[0], closed.velocity, rtol=0, atol=1e-9)
+
+
+def test_projection_is_orthogonal() -> None:
+    """What is taken away does no work on what remains."""
+    m = scenes.delta_robot()
+    state = m.state()
+    rng = np.random.default_rng(4)
+    state.velocity = rng.normal(size=state.velocity.shape)
+    state.angular_velocity = rng.normal(size=state.velocity.shape)
+    closed = m.assemble(state)
+    power = 0.0
+    for name, body in m.bodies.items():
+        one, other = state.body(name), closed.body(name)
+        matrix = rot.to_matrix(one.orientation)
+        tensor = matrix @ body.inertia.tensor @ matrix.T
+        power += body.inertia.mass * (one.velocity - other.velocity) @ other.velocity
+        power += (one.angular_velocity - other.angular_velocity) @ tensor @ other.angular_velocity
+    assert abs(power) < 1e-9
+
+
+# ---- loops that cannot be closed
+
+
+def lifted(height: float, turn: np.ndarray | None = None) -> Mechanism:
+    """A four-bar, its closing anchor moved out of the plane: hinges about x allow no motion along x."""
+    m = scenes.four_bar() if turn is None else scenes.four_bar(plane=turn)
+    normal = np.array((1.0, 0, 0)) if turn is None else rot.rotate(turn, np.array((1.0, 0, 0)))
+    m.joints["joint4"].anchor_a += height * normal
+    return m
+
+
+@pytest.mark.parametrize("turn", [None, TURN], ids=["plain", "turned"])
+@pytest.mark.parametrize("height", [1e-6, 1e-2])
+def test_an_inconsistent_loop_cannot_be_assembled(height: float, turn: np.ndarray | None) -> None:
+    m = lifted(height, turn)
+    with pytest.raises(AssemblyError, match=r"joint 'joint\d' stays open by .* m") as error:
+        m.assemble()
+    gaps = error.value.gaps
+    assert set(gaps) <= set(m.joints)
+    assert gaps
+
+    # the gap spreads over the joints of the loop, shifts and tilts, but does not vanish
+    assert sum(max(gap) for gap in gaps.values()) > 0.1 * height
+    assert max(max(gap) for gap in gaps.values()) < 3 * height
+
+
+@pytest.mark.parametrize("solver", ["auto", "articulated", "ldu", "dense"])
+@pytest.mark.parametrize("height", [1e-6, 1e-2])
+def test_an_inconsistent_loop_is_not_simulated(height: float, solver: str) -> None:
+    with pytest.raises((AssemblyError, SimulationError), match=r"'joint\d'"):
+        Simulator(lifted(height), 0.01, solver=solver).run(1.0)
+
+
+@pytest.mark.parametrize("height", [1e-6, 1e-2])
+def test_an_inconsistent_loop_in_a_crowd(height: float) -> None:
+    """Only joints of the loop at fault are named."""
+    m = scenes.segmented_chain(4)
+    m.joints["bottom3"].anchor_a += (height, 0.0, 0.0)
+    with pytest.raises(AssemblyError) as error:
+        m.assemble()
+    loop = {"elbow3ab", "top3", "elbow3cd", "bottom3"}
+    assert set(error.value.gaps) <= loop
+    assert sum(gap for gap, _ in error.value.gaps.values()) == pytest.approx(height, rel=0.01)
+    assert any(repr(name) in str(error.value) for name in loop)
+    with pytest.raises((AssemblyError, SimulationError), match=r"'(elbow3ab|top3|elbow3cd|bottom3)'"):
+        Simulator(m, 0.01).run(0.1)
+
+
+def test_bars_that_are_too_short() -> None:
+    """Within the plane: two bars of 1 m over 2.5 m cannot meet, whatever the hinges allow."""
+    m = Mechanism()
+    along = rot.z_to(np.array((0, 1.0, 0)))
+    m.add_body("left", box((0.1, 0.1, 1.0), mass=1.0), position=(0, 0.5, 0), orientation=along)
+    m.add_body("right", box((0.1, 0.1, 1.0), mass=1.0), position=(0, 2.0, 0), orientation=along)
+    m.add_joint(Ball(m.world, "left", at=(0, 0, 0), name="left end"))
+    m.add_joint(Ball(m.world, "right", at=(0, 2.5, 0), name="right end"))
+    m.add_joint(Ball("left", "right", anchors=((0, 0, 0.5), (0, 0, -0.5)), name="middle"))
+    with pytest.raises(AssemblyError, match=r"'.+' stays open by 0\.\d+ m") as error:
+        m.assemble()
+    assert sum(gap for gap, _ in error.value.gaps.values()) == pytest.approx(0.5, abs=0.05)
+
+
+def bar_on_two_rails(length: float, mass: float) -> Mechanism:
+    """A bar with its ends on parallel rails as far apart as it is long: it starts to tilt, but would have to grow."""
+    m = Mechanism(gravity=(0, 0, 0))
+    shape = box((length, 0.1 * length, 0.1 * length), mass=mass)
+    m.add_body("bar", shape, angular_velocity=(0, 0.5, 0))
+    m.add_joint(PointOnLine(m.world, "bar", axis=(0, 0, 1), at=(-0.5 * length, 0, 0), name="left"))
+    m.add_joint(PointOnLine(m.world, "bar", axis=(0, 0, 1), at=(0.5 * length, 0, 0), name="right"))
+    return m
+
+
+def dead_centre(length: float, mass: float) -> Mechanism:
+    """Two bars stretched between two fixed hinges, their middle kicked sideways."""
+    m = Mechanism(gravity=(0, 0, 0))
+    shape = box((0.1 * length, length, 0.1 * length), mass=mass)
+    for name, side in (("left", 1), ("right", -1)):
+        place, kick = (0, (1 - 0.5 * side) * length, 0), (0, 0, length)
+        m.add_body(name, shape, position=place, velocity=kick, angular_velocity=(2 * side, 0, 0))
+    m.add_joint(Revolute(m.world, "left", axis=(1, 0, 0), at=(0, 0, 0), name="first"))
+    m.add_joint(Revolute("left", "right", axis=(1, 0, 0), at=(0, length, 0), name="middle"))
+    m.add_joint(Revolute(m.world, "right", axis=(1, 0, 0), at=(0, 2 * length, 0), name="last"))
+    return m
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3], ids=["m", "mm", "km"])
+@pytest.mark.parametrize("make", [bar_on_two_rails, dead_centre])
+def test_a_loop_that_locks_says_so(make: Callable[[float, float], Mechanism], unit: float, solver: str) -> None:
+    """Free to first order, as the report finds, and stiff to second: no step can be taken, in any units."""
+    m = make(unit, unit)
+    assert m.report().freedom > 0
+    with pytest.raises(SimulationError, match=r"'(bar|left|right|first|middle|last)'") as error:
+        Simulator(m, 0.005, solver=solver).run(1.0)  # type: ignore[arg-type]
+    assert error.value.status.reason in ("locked", "diverged", "singular")
+
+    # what was reached before is closed
+    assert error.value.trajectory.drift().max() <= 1e-9 * unit
+
+
+# ---- what Simulator.run does with a state
+
+
+@pytest.mark.parametrize("case", ["four_bar turned", "bricard", "delta_robot", "ladder"])
+def test_run_assembles_a_nearly_closed_state(case: str) -> None:
+    m = SCENES[case]()
+    rough = shaken(m.state(), 1e-8)
+    assert 1e-9 < widest(rough) < 1e-5
+    run = Simulator(m, 0.005).run(steps=20, state=rough)
+    assert run.drift().max() <= 1e-10
+    assert run.misalignment().max() <= 1e-10
+    np.testing.assert_allclose(run.position[0], m.assemble(rough).position, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("case", ["four_bar turned", "bricard", "delta_robot", "ladder"])
+def test_run_refuses_an_open_state(case: str) -> None:
+    m = SCENES[case]()
+    rough = shaken(m.state(), 0.01)
+    with pytest.raises(AssemblyError, match=r"is not closed: .* joint '.+' stays open by .*assemble\(\)") as error:
+        Simulator(m, 0.005).run(steps=20, state=rough)
+    assert set(error.value.gaps) <= set(m.joints)
+    assert max(max(gap) for gap in error.value.gaps.values()) == pytest.approx(widest(rough), rel=0.2)
+
+    # as the message advises
+    assert Simulator(m, 0.005).run(steps=20, state=m.assemble(rough)).status.ok
