@@ -24,7 +24,7 @@ from machine import folder
 import catena
 
 # callgrind of valgrind 3.19 knows no AVX-512
-KERNEL = "x86-64-v3"
+KERNEL = "x86-64"
 
 # steps of the two runs: the first steps, whose guesses have no history, are in both
 SHORT, LONG = 20, 120

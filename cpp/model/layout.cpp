@@ -259,6 +259,14 @@ void Model::build_loops() {
         front.same_columns &= from == to;
       }
   }
+  std::vector<int> senders(link_count + 1, 0);
+  for (int i = 0; i < link_count; ++i)
+    if (fronts_[i].outgoing > 0) ++senders[parent(i)];
+  for (int i = 0; i < link_count; ++i) {
+    FrontInfo& above = fronts_[parent(i)];
+    if (fronts_[i].same_columns && senders[parent(i)] == 1 && above.end_count == 0 && above.columns == above.outgoing)
+      above.received = true;
+  }
   layout_.front_size = size;
 }
 

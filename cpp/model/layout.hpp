@@ -60,6 +60,7 @@ struct FrontInfo {
   int first_column;               // in `column_row`, the loop row of every column, and `column_map`, its parent column
   int first_end, end_count;       // loop closures attached to the link
   bool same_columns;              // the parent has the same columns in the same order
+  bool received;                  // all its columns come from one child: nothing to clear, nothing to add to
 };
 struct LoopEnd {
   int loop, column;

@@ -287,7 +287,7 @@ struct Articulated {
       l.E.i.x += s;
       l.E.j.y += s;
       l.E.k.z += s;
-      if (layout.front[i].columns > 0) attach_loops(i);
+      if (layout.front[i].columns > 0 && !layout.front[i].received) attach_loops(i);
     }
   }
 
@@ -407,7 +407,7 @@ struct Articulated {
       // pivots of a stable step are positive; NaN and a lost sign are a failure, not a number
       fine &= pivot > T(0);
       if (passes) {
-        if (info.parent >= 0) loops.shift(l.rho, l.rho3);
+        if (info.parent >= 0) loops.shift(l.rho, l.rho3, info.kind == JointKind::ball);
         loops.send(front(info.parent < 0 ? layout.link_count : info.parent),
                    layout.column_map + loops.info.first_column);
       }

@@ -38,6 +38,13 @@ CATENA_INLINE void combine(T* y, T a0, const T* x0, T a1, const T* x1, T a2, con
     for (int c = 0; c < column_block; ++c) y[w + c] = a0 * x0[w + c] + a1 * x1[w + c] + a2 * x2[w + c];
 }
 
+// y -= a0 x0 + a1 x1 + a2 x2
+template <class T>
+CATENA_INLINE void reduce(T* y, T a0, const T* x0, T a1, const T* x1, T a2, const T* x2, int stride) {
+  for (int w = 0; w < stride; w += column_block)
+    for (int c = 0; c < column_block; ++c) y[w + c] -= a0 * x0[w + c] + a1 * x1[w + c] + a2 * x2[w + c];
+}
+
 // Regularised inverse of a matrix scaled to order one: out = u^-1 f(d) l^-1, from m = l d u with rows and columns
 // permuted. m is destroyed; `order` has room for 2 size indices.
 template <class T>
@@ -105,7 +112,8 @@ struct Front {
 
   // empty but for the gaps of the loops that close here; a law's row holds its own multiplier
   void clear(const T* gap, const char* is_law_row) const {
-    for (int c = 0; c < (19 + info.columns) * info.stride; ++c) space[c] = T(0);
+    for (int c = 0; c < 13 * info.stride; ++c) space[c] = T(0);
+    for (int c = 0; c < info.columns * info.stride; ++c) s(0)[c] = T(0);
     for (int c = info.outgoing; c < info.columns; ++c) {
       g()[c] = gap[rows[c]];
       if (is_law_row[rows[c]]) s(c)[c] = T(1);
@@ -210,7 +218,7 @@ struct Front {
     axpy(g(), -first, m, n);
   }
 
-  // a link that turns freely: gain = E^-1 q_torque
+  // a link that turns freely: gain = E^-1 q_torque; torques and turns are gone then, and no longer kept
   void eliminate_turn(const Mat3<T>& inv, const Mat3<T>& B, const Mat3<T>& rows, Vec3<T> first) const {
     const int n = info.stride;
     combine(gain(0), inv.i.x, q(3), inv.j.x, q(4), inv.k.x, q(5), n);
@@ -219,16 +227,12 @@ struct Front {
     const T b[3][3] = {{B.i.x, B.j.x, B.k.x}, {B.i.y, B.j.y, B.k.y}, {B.i.z, B.j.z, B.k.z}};
     const T w[3][3] = {{rows.i.x, rows.i.y, rows.i.z}, {rows.j.x, rows.j.y, rows.j.z}, {rows.k.x, rows.k.y, rows.k.z}};
     const T y[3] = {first.x, first.y, first.z};
-    for (int r = 0; r < 3; ++r)
-      for (int k = 0; k < 3; ++k) {
-        axpy(q(r), -b[r][k], gain(k), n);
-        axpy(p(r), -w[r][k], p(3 + k), n);
-      }
-    for (int c = 0; c < info.outgoing; ++c)
-      for (int k = 0; k < 3; ++k) axpy(s(c), -p(3 + k)[c], gain(k), n);
-    for (int k = 0; k < 3; ++k) axpy(g(), -y[k], p(3 + k), n);
-    for (int k = 3; k < 6; ++k)
-      for (int c = 0; c < n; ++c) q(k)[c] = p(k)[c] = T(0);
+    for (int r = 0; r < 3; ++r) {
+      reduce(q(r), b[r][0], gain(0), b[r][1], gain(1), b[r][2], gain(2), n);
+      reduce(p(r), w[r][0], p(3), w[r][1], p(4), w[r][2], p(5), n);
+    }
+    for (int c = 0; c < info.outgoing; ++c) reduce(s(c), p(3)[c], gain(0), p(4)[c], gain(1), p(5)[c], gain(2), n);
+    reduce(g(), y[0], p(3), y[1], p(4), y[2], p(5), n);
   }
 
   // a link that floats: gain = A^-1 q_force, after its turn has been eliminated
@@ -244,19 +248,25 @@ struct Front {
     for (int k = 0; k < 3; ++k) axpy(g(), -y[k], p(k), n);
   }
 
-  // from the own joint point to the parent's
-  void shift(Vec3<T> rho, Vec3<T> rho3) const {
+  // from the own joint point to the parent's; `turned` if there is no torque or turn of its own
+  void shift(Vec3<T> rho, Vec3<T> rho3, bool turned) const {
     const int n = info.stride;
-    axpy(q(3), rho.y, q(2), n), axpy(q(3), -rho.z, q(1), n);
-    axpy(q(4), rho.z, q(0), n), axpy(q(4), -rho.x, q(2), n);
-    axpy(q(5), rho.x, q(1), n), axpy(q(5), -rho.y, q(0), n);
-    axpy(p(3), rho3.y, p(2), n), axpy(p(3), -rho3.z, p(1), n);
-    axpy(p(4), rho3.z, p(0), n), axpy(p(4), -rho3.x, p(2), n);
-    axpy(p(5), rho3.x, p(1), n), axpy(p(5), -rho3.y, p(0), n);
+    const T keep = turned ? T(0) : T(1);
+    combine(q(3), keep, q(3), rho.y, q(2), -rho.z, q(1), n);
+    combine(q(4), keep, q(4), rho.z, q(0), -rho.x, q(2), n);
+    combine(q(5), keep, q(5), rho.x, q(1), -rho.y, q(0), n);
+    combine(p(3), keep, p(3), rho3.y, p(2), -rho3.z, p(1), n);
+    combine(p(4), keep, p(4), rho3.z, p(0), -rho3.x, p(2), n);
+    combine(p(5), keep, p(5), rho3.x, p(1), -rho3.y, p(0), n);
   }
 
   // add to the parent's front (or the world's, which has no q and p to fill)
   void send(const Front& to, const int* map) const {
+    if (to.info.received) {
+      for (int c = 0; c < 13 * info.stride; ++c) to.space[c] = space[c];
+      for (int c = 0; c < info.outgoing * info.stride; ++c) to.s(0)[c] = s(0)[c];
+      return;
+    }
     if (info.same_columns) {
       for (int r = 0; r < 12; ++r) axpy(to.q(r), T(1), q(r), info.stride);
       for (int c = 0; c < info.outgoing; ++c) axpy(to.s(c), T(1), s(c), info.stride);
