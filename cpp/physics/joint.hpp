@@ -125,9 +125,15 @@ inline double first_angle(const ConstraintInfo& info, const Pose<double>& a, con
   return dot(a.R * load3(info.frame_a + 6), r) / info.parameter;
 }
 
-// how far a row is open: an angle in rad, a length in parts of `reach`
-CATENA_INLINE double relative_gap(const ConstraintInfo& info, const JointRows& rows, int row, double reach) {
-  return std::fabs(rows.g[row]) / (row_is_length(static_cast<int>(info.kind), row) ? reach : 1);
+// keep the widest gap, angles in rad and lengths in parts of `reach`, and whose it is; NaN is the widest
+CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const JointRows& rows, double reach, double& widest,
+                            int& whose) {
+  for (int k = 0; k < info.row_count; ++k) {
+    const double open = std::fabs(rows.g[k]) / (row_is_length(static_cast<int>(info.kind), k) ? reach : 1);
+    if (open <= widest) continue;
+    widest = open;
+    whose = index;
+  }
 }
 
 // What a unit of a row's multiplier moves the row itself on a free body: the scale against which a constraint can be

@@ -76,7 +76,7 @@ struct Articulated {
   double dt;          // of the step to be solved
   bool resting;       // it is no step but a projection of velocities
   double reach;       // a length that lengths of gaps are measured by
-  double widest_gap;  // of the loops, over the reach or in rad, at the last iterate whose direction was found
+  double widest_gap;  // of the loops, over the reach or in rad
   int widest_constraint;
   T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
@@ -250,9 +250,19 @@ struct Articulated {
     return true;
   }
 
+  // the widest of the loops at the iterate
+  void find_gap() {
+    widest_gap = 0;
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      if (c.law >= 0) continue;
+      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[k].angle, new_rows[k]);
+      note_gap(c, layout.loop[k], new_rows[k], reach, widest_gap, widest_constraint);
+    }
+  }
+
   // each link's own matrix and wrench
   void equations() {
-    widest_gap = 0;
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[k].angle, new_rows[k]);
@@ -262,14 +272,7 @@ struct Articulated {
         gap[c.loop_row] = new_rows[k].g[0];
         continue;
       }
-      for (int r = 0; r < c.row_count; ++r) {
-        gap[c.loop_row + r] = new_rows[k].g[r];
-        const double open = relative_gap(c, new_rows[k], r, reach);
-        if (!(open <= widest_gap)) {
-          widest_gap = open;
-          widest_constraint = layout.loop[k];
-        }
-      }
+      for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
     for (int i = 0; i < layout.link_count; ++i) {
       const T m = T(layout.link[i].mass);

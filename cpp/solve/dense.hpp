@@ -32,6 +32,12 @@ struct Dense {
     sparse.z = z;
     return sparse.evaluate();
   }
+  void find_gap() {
+    sparse.reach = reach;
+    sparse.find_gap();
+    widest_gap = sparse.widest_gap;
+    widest_constraint = sparse.widest_constraint;
+  }
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
   void count_from(int constraint, double angle) { sparse.count_from(constraint, angle); }
@@ -46,11 +52,8 @@ struct Dense {
     sparse.z = z;
     sparse.dz = dz;
     sparse.dt = dt;
-    sparse.reach = reach;
     sparse.resting = resting;
     sparse.assemble();
-    widest_gap = sparse.widest_gap;
-    widest_constraint = sparse.widest_constraint;
     for (long e = 0; e < size * size; ++e) matrix[e] = 0;
     for (int k = 0; k < layout.node_count; ++k) {
       const LduNode& node = layout.node[k];

@@ -108,7 +108,7 @@ struct Ldu {
   double dt;            // of the step to be solved
   bool resting;         // it is no step but a projection of velocities
   double reach;         // a length that lengths of gaps are measured by
-  double widest_gap;    // over the reach or in rad, at the last iterate whose direction was found
+  double widest_gap;    // over the reach or in rad
   int widest_constraint;
   Row* block;
   Row* vector;  // (node) residual, then increment
@@ -152,9 +152,20 @@ struct Ldu {
     return fine;
   }
 
+  // the widest of all joints at the iterate
+  void find_gap() {
+    widest_gap = 0;
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      if (c.law >= 0) continue;
+      JointRows rows;
+      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[j].angle, rows);
+      note_gap(c, j, rows, reach, widest_gap, widest_constraint);
+    }
+  }
+
   // residual and matrix at the iterate
   void assemble() {
-    widest_gap = 0;
     for (int k = 0; k < layout.block_rows; ++k) block[k] = Row{};
     for (int i = 0; i < layout.link_count; ++i) {
       const Body<double>& b = body[i];
@@ -198,14 +209,7 @@ struct Ldu {
       side(c.a, old_rows[j].a, rows.a, slot.upper_a, slot.lower_a);
       side(c.b, old_rows[j].b, rows.b, slot.upper_b, slot.lower_b);
       Row g{};
-      for (int k = 0; k < c.row_count; ++k) {
-        g[k] = rows.g[k];
-        const double open = relative_gap(c, rows, k, reach);
-        if (c.law < 0 && !(open <= widest_gap)) {
-          widest_gap = open;
-          widest_constraint = j;
-        }
-      }
+      for (int k = 0; k < c.row_count; ++k) g[k] = rows.g[k];
       vector[slot.node] = g;
     }
   }

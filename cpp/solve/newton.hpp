@@ -122,7 +122,7 @@ struct Newton {
       if (!(size < 1e300)) size = 1e300;
 
       // at the rounding floor increments stop falling: nothing more can be gained
-      if (last < floor && size > 0.25 * last && size < 4 * floor) return accept(1);
+      if (last < floor && size > 0.25 * last && size < 4 * floor) return closed() ? accept(1) : Outcome::locked;
 
       // the move was too long
       if (!(size < last)) {
@@ -146,29 +146,29 @@ struct Newton {
       if (alpha < full) continue;
       if (size < tolerance) {
         if (iterations == 1) history->calm = size;
-        return accept(0);
+        return closed() ? accept(0) : Outcome::locked;
       }
       if (Solver::caution * history->kappa * size * size < tolerance) {
-        if (iterations > 1) return accept(0);
+        if (iterations > 1 && closed()) return accept(0);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
-        if (history->unchecked < check_every && size <= 2 * history->calm) return accept(history->unchecked + 1);
-        history->calm = size;
+        if (iterations == 1 && history->unchecked < check_every && size <= 2 * history->calm && closed())
+          return accept(history->unchecked + 1);
+        if (iterations == 1) history->calm = size;
       }
     }
     return Outcome::diverged;
   }
 
-  // Small increments alone do not prove a solution: a gap that they do not account for is one that no motion closes.
   Outcome accept(int unchecked_now) {
     history->unchecked = unchecked_now;
-    if (solver.widest_gap < 1e-11 * (1 + extent / solver.reach)) return Outcome::converged;
-    double moved = 0, turned = 0;
-    for (int i = 0; i < solver.layout.link_count; ++i) {
-      moved += norm2(solver.body[i].dx);
-      turned += norm2(solver.body[i].phi);
-    }
-    const double accounted = 1e3 * (std::sqrt(moved) / solver.reach + std::sqrt(turned));
-    return solver.widest_gap < accounted ? Outcome::converged : Outcome::locked;
+    return Outcome::converged;
+  }
+
+  // Small increments alone do not prove a solution of a loop: a gap may be left that no motion closes.
+  bool closed() {
+    if (solver.layout.loop_count == solver.layout.law_row_count) return true;
+    solver.find_gap();
+    return solver.widest_gap < 1e-11 * (1 + extent / solver.reach) + 1e-2 * tolerance;
   }
 
   // guess and iterate; a bad extrapolation is tried again from the last step's motion, and then from rest
