@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # singular values below this part of the largest, or of one, count as zero; a pose that is closed to 1e-11 is only known
 # to the root of that where it is singular
-_RANK_TOLERANCE = 1e-5
+_RANK_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True)
