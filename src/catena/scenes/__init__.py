@@ -19,6 +19,8 @@ from .linkages import four_bar as four_bar
 from .linkages import n_four_bar as n_four_bar
 from .linkages import scissor as scissor
 from .linkages import slider_crank as slider_crank
+from .machines import andrews_squeezer as andrews_squeezer
+from .machines import flyball_governor as flyball_governor
 from .spatial import bricard as bricard
 from .spatial import delta_robot as delta_robot
 from .spatial import stewart_platform as stewart_platform
