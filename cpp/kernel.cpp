@@ -32,19 +32,20 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   double *gap = arena.take<double>(layout.loop_row_count), *term = arena.take<double>(layout.loop_row_count);
   double* front = arena.take<double>(layout.front_size);
   int* order = arena.take<int>(2 * layout.largest_closing);
-  return {layout, body, link, axis, old_rows, new_rows, gap, term, front, order, 1, false, 1, 0, -1, nullptr, nullptr};
+  return {layout, body, link,    axis, old_rows, new_rows, gap,     term,   front,
+          order,  {},   nullptr, 1,    0,        -1,       nullptr, nullptr};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   JointRows* rows = arena.take<JointRows>(layout.constraint_count);
   double* term = arena.take<double>(layout.row_count);
   Row* block = arena.take<Row>(layout.block_rows);
-  return {layout, body, rows, term, 1, false, 1, 0, -1, block, arena.take<Row>(layout.node_count), nullptr, nullptr};
+  return {layout, body, rows, term, {}, nullptr, 1, 0, -1, block, arena.take<Row>(layout.node_count), nullptr, nullptr};
 }
 Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
   const long size = Dense::unknown_count(layout);
   const Ldu sparse = make(layout, arena, body, static_cast<Ldu*>(nullptr));
   double* first = arena.take<double>(size);
-  return {layout, body, sparse, 1, false, 1, 0, -1, first, arena.take<double>(size * size), nullptr, nullptr};
+  return {layout, body, sparse, {}, nullptr, 1, 0, -1, first, arena.take<double>(size * size), nullptr, nullptr};
 }
 
 template <class Solver>
@@ -60,7 +61,8 @@ long run_in(const Layout& layout, void* workspace, int order, RunArgs* args) {
   Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
   double* before = arena.take<double>(layout.row_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
-  double* saved = parts.count > 1 ? arena.take<double>(Solver::state_size(layout)) : nullptr;
+  double *law_momentum = arena.take<double>(layout.law_count), *counted = arena.take<double>(layout.counter_count);
+  double* saved = parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + layout.law_count) : nullptr;
   History history[9];
   for (int k = 0; k < parts.count; ++k) {
     history[k].z = arena.take<double>(count);
@@ -75,8 +77,8 @@ long run_in(const Layout& layout, void* workspace, int order, RunArgs* args) {
   Newton<Solver> newton{solver,  count,           Solver::motion_count(layout), base,
                         base_dz, args->tolerance, args->iteration_limit,        0};
   newton.select(history[0]);
-  Runner<Solver>{layout, *args,   solver, newton, parts, history,   saved,
-                 zeros,  scratch, owed,   before, false, law_angle, law_force}
+  Runner<Solver>{layout,  *args, solver, newton, parts,     history,   saved,        zeros,
+                 scratch, owed,  before, false,  law_angle, law_force, law_momentum, counted}
       .run();
   return arena.used;
 }
@@ -112,7 +114,7 @@ void linearise(const Layout& layout, void* workspace, const LinearisationArgs& a
     b.q = load_quat(args.orientation + 4 * k);
     b.v = load3(args.velocity + 3 * k);
     b.L = load3(args.momentum + 3 * k);
-    b.f = load3(layout.gravity);
+    b.f = load3(layout.link[i].gravity);
     b.tau = {0, 0, 0};
     place_body(b, layout.link[i]);
     aim_body(b, args.dt, args.kick);
@@ -138,13 +140,18 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
 }
 
 void evaluate_rows(const RowsArgs& args) {
-  const int rows = args.joint->row_count;
+  const ConstraintInfo& joint = *args.joint;
+  const int rows = joint.row_count;
+  const bool contact = row_is_velocity(static_cast<int>(joint.kind), rows - 1);
   JointRows r;
   for (long k = 0; k < args.count; ++k) {
     const Pose<double> a = {load3(args.position_a + 3 * k), matrix(load_quat(args.orientation_a + 4 * k))};
     const Pose<double> b = {load3(args.position_b + 3 * k), matrix(load_quat(args.orientation_b + 4 * k))};
-    if (k == 0) r.angle = first_angle(*args.joint, a, b);
-    joint_rows(*args.joint, a, b, r.angle, r);
+    if (k == 0) r.angle[0] = first_angle(joint, a, b);
+    if (contact)
+      contact_rows(joint, a, b, r);
+    else
+      joint_rows(joint, a, b, r.angle[0], r);
     for (int i = 0; i < rows; ++i) {
       args.gap[k * rows + i] = r.g[i];
       store3(args.wrench + 6 * (k * rows + i), r.at_point[i].f);
@@ -154,9 +161,37 @@ void evaluate_rows(const RowsArgs& args) {
   }
 }
 
+// in a workspace for the LDU solver
+void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
+  Arena arena{static_cast<char*>(workspace)};
+  Body<double>* body = arena.take<Body<double>>(layout.link_count);
+  for (int i = 0; i < layout.link_count; ++i) {
+    const int k = layout.link[i].body;
+    body[i].x = load3(args.position + 3 * k);
+    body[i].q = load_quat(args.orientation + 4 * k);
+    place_body(body[i], layout.link[i]);
+  }
+  Clock clock;
+  clock.now = args.signals;
+  for (int k = 0; k < 2 * layout.joint_count; ++k) args.out[k] = 0;
+  for (int j = 0; j < layout.constraint_count; ++j) {
+    const ConstraintInfo& c = layout.constraint[j];
+    if (c.law >= 0) continue;
+    JointRows rows;
+    first_angles(layout, c, body, rows);
+    for (int t = 0; c.kind == JointKind::coupling && 2 * t < c.end_count; ++t)
+      rows.angle[t] = args.term_start[c.first_term + t];
+    rows_before(layout, c, body, clock, rows);
+    for (int k = 0; k < c.row_count; ++k) {
+      double& norm = args.out[2 * c.joint + (c.lengths >> k & 1u ? 0 : 1)];
+      norm = std::sqrt(norm * norm + rows.g[k] * rows.g[k]);
+    }
+  }
+}
+
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run, linearise, assemble, evaluate_rows};
+const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run, linearise, assemble, evaluate_rows, find_gaps};
 
 }  // namespace catena::CATENA_ISA

@@ -27,6 +27,7 @@ struct Loads {
   const int* body = nullptr;           // (load) the user's index
   const double* point = nullptr;       // (load, 3) body frame
   const int* in_body_frame = nullptr;  // (load)
+  const int* signal = nullptr;         // (load) where its six values stand among the signals, -1 if in `values`
   const double* values = nullptr;      // (rows, load, 6) force, torque
   long rows = 0;
 };
@@ -42,8 +43,18 @@ struct RunArgs {
 
   // first node: the user's body order, all in the world frame
   const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
-  const double* law_start = nullptr;  // (law) what it measures there, turns counted
+  const double *law_start = nullptr, *term_start = nullptr;  // (law), (term) what it measures there, turns counted
   Loads loads;
+
+  // functions of time, the mechanism's own first: read_signals fills one row of the (4, count) values
+  int signal_count = 0;
+  double* signals = nullptr;
+  void (*read_signals)(void* context, double time, double* values) = nullptr;
+
+  // joint angles to be followed between records: none, or all counters of the layout
+  int counter_count = 0;
+  const double* counter_start = nullptr;
+  double* out_counted = nullptr;  // (record, counter)
 
   // recorded nodes, (record), (record, body, ...) and (record, row): every record_every-th and the last one reached
   double *out_time = nullptr, *out_position = nullptr, *out_orientation = nullptr, *out_velocity = nullptr,
@@ -76,16 +87,24 @@ struct LinearisationArgs {
 struct AssembleArgs {
   int iteration_limit = 0;
   double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
+  const double* term_start = nullptr;
+  const double *signals = nullptr, *signal_rates = nullptr;  // at that instant
   int iterations = 0;
 };
 
 // A joint's rows along a path of poses: gaps (count, rows), wrenches on b at its joint point (count, rows, 6), that
-// point
+// point; `joint` is no coupling and no custom one
 struct RowsArgs {
   const ConstraintInfo* joint = nullptr;
   long count = 0;
   const double *position_a = nullptr, *orientation_a = nullptr, *position_b = nullptr, *orientation_b = nullptr;
   double *gap = nullptr, *wrench = nullptr, *point = nullptr;
+};
+
+// How far every joint and coupling is open at one instant, (joint, 2): metres and radians; velocity rows are no gaps
+struct GapArgs {
+  const double *position = nullptr, *orientation = nullptr, *term_start = nullptr, *signals = nullptr;
+  double* out = nullptr;
 };
 
 struct Kernel {
@@ -95,6 +114,7 @@ struct Kernel {
   void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
   void (*assemble)(const Layout&, void* workspace, AssembleArgs&);
   void (*rows)(const RowsArgs&);
+  void (*gaps)(const Layout&, void* workspace, const GapArgs&);
 };
 
 }  // namespace catena

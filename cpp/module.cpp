@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -14,6 +15,8 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kernel.hpp"
 
@@ -77,28 +80,46 @@ struct AlignedDelete {
   void operator()(char* p) const { ::operator delete[](p, std::align_val_t(64)); }
 };
 
-// what the callbacks of a run need; Python errors are kept until the kernel has returned
-struct Hooks {
-  nb::object control, poll;
-  std::chrono::steady_clock::time_point next_poll{};
-  std::unique_ptr<nb::python_error> error;
+// Python errors are kept until the kernel has returned
+struct Errors {
+  std::unique_ptr<nb::python_error> first;
 
   template <class Call>
   bool guarded(Call&& call) {
     nb::gil_scoped_acquire hold;
+    if (first) return false;
     try {
       call();
       return true;
     } catch (nb::python_error& e) {
-      error = std::make_unique<nb::python_error>(std::move(e));
+      first = std::make_unique<nb::python_error>(std::move(e));
       return false;
     }
   }
+  void rethrow() {
+    if (first) throw nb::python_error(std::move(*std::exchange(first, nullptr)));
+  }
+};
+
+// what the callbacks of a run need; a function of time leaves its values in `signal_row`
+struct Hooks {
+  nb::object control, poll, signals;
+  const double* signal_row = nullptr;
+  std::size_t signal_count = 0;
+  std::chrono::steady_clock::time_point next_poll{};
+  Errors& errors;
+};
+
+// The user's own rows: called without arguments, after the poses (14) have been written, it fills the gaps (row) and
+// gradients (row, 12).
+struct GivenRows {
+  nb::object call;
+  Doubles poses, gap, gradient;
 };
 
 bool call_control(void* context, long step, double time) {
   auto& hooks = *static_cast<Hooks*>(context);
-  return hooks.guarded([&] { hooks.control(step, time); });
+  return hooks.errors.guarded([&] { hooks.control(step, time); });
 }
 
 bool call_poll(void* context, long step) {
@@ -106,27 +127,61 @@ bool call_poll(void* context, long step) {
   const auto now = std::chrono::steady_clock::now();
   if (now < hooks.next_poll) return true;
   hooks.next_poll = now + std::chrono::milliseconds(100);
-  return hooks.guarded([&] {
+  return hooks.errors.guarded([&] {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (!hooks.poll.is_none()) hooks.poll(step);
   });
 }
 
+void call_signals(void* context, double time, double* values) {
+  auto& hooks = *static_cast<Hooks*>(context);
+  const bool fine = hooks.errors.guarded([&] { hooks.signals(time); });
+  for (std::size_t k = 0; k < hooks.signal_count; ++k) values[k] = fine ? hooks.signal_row[k] : NAN;
+}
+
+// kind, bodies (n, 2), anchors (n, 2, 3), frames (n, 2, 4), parameter
+using Pairs = std::tuple<ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstDoubles>;
+
+template <class P>
+P pair_at(const Pairs& pairs, std::size_t j) {
+  const auto& [kind, bodies, anchors, frames, parameters] = pairs;
+  P pair{};
+  pair.kind = kind.data()[j];
+  pair.body_a = bodies.data()[2 * j];
+  pair.body_b = bodies.data()[2 * j + 1];
+  const double *p = anchors.data() + 6 * j, *q = frames.data() + 8 * j;
+  std::copy_n(p, 3, pair.anchor_a);
+  std::copy_n(p + 3, 3, pair.anchor_b);
+  std::copy_n(q, 4, pair.frame_a);
+  std::copy_n(q + 4, 4, pair.frame_b);
+  pair.parameter = parameters.data()[j];
+  return pair;
+}
+
 class Core {
  public:
-  Core(ConstDoubles mass, ConstDoubles inertia, ConstInts kind, ConstInts bodies, ConstDoubles anchors,
-       ConstDoubles frames, ConstDoubles parameters, ConstInts law_joints, ConstDoubles laws, ConstDoubles gravity,
-       const std::string& kernel)
+  Core(ConstDoubles mass, ConstDoubles inertia, ConstDoubles gravity, const Pairs& joints, ConstInts joint_extras,
+       const std::vector<std::tuple<nb::object, Doubles, Doubles, Doubles>>& given, const Pairs& measures,
+       ConstDoubles laws, ConstInts law_signals, ConstInts coupling_terms, ConstDoubles coefficients,
+       ConstDoubles offsets, ConstInts coupling_signals, int signal_count, const std::string& kernel)
       : kernel_(find_kernel(kernel)),
-        model_(make_spec(mass, inertia, kind, bodies, anchors, frames, parameters, law_joints, laws, gravity)) {}
+        model_(make_spec(mass, inertia, gravity, joints, joint_extras, measures, laws, law_signals, coupling_terms,
+                         coefficients, offsets, coupling_signals, signal_count)) {
+    for (const auto& [call, poses, gap, gradient] : given) given_.push_back({call, poses, gap, gradient});
+    model_.attach({call_given, this});
+  }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
 
   std::tuple<StatusCode, long, double, int, int, double, long> run(
       SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
       bool paper_start, double start_time, long steps, long record_every, ConstDoubles position,
       ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstDoubles law_start,
-      ConstInts load_body, ConstDoubles load_point, ConstInts load_in_body_frame, ConstDoubles load_values,
-      Doubles out_time, Doubles out_position, Doubles out_orientation, Doubles out_velocity,
-      Doubles out_angular_velocity, Doubles out_multipliers, Ints out_iterations, Ints out_pieces, nb::object control,
+      ConstDoubles term_start, std::optional<ConstDoubles> counter_start, std::optional<Doubles> out_counted,
+      nb::object signals, ConstDoubles signal_row, ConstInts load_body, ConstDoubles load_point,
+      ConstInts load_in_body_frame, ConstInts load_signal, ConstDoubles load_values, Doubles out_time,
+      Doubles out_position, Doubles out_orientation, Doubles out_velocity, Doubles out_angular_velocity,
+      Doubles out_multipliers, Ints out_iterations, Ints out_pieces, nb::object control,
       std::optional<Doubles> control_position, std::optional<Doubles> control_orientation,
       std::optional<Doubles> control_velocity, std::optional<Doubles> control_angular_velocity, nb::object poll) {
     RunArgs args;
@@ -145,8 +200,23 @@ class Core {
     args.velocity = velocity.data();
     args.angular_velocity = angular_velocity.data();
     args.law_start = law_start.data();
-    args.loads = {static_cast<int>(load_body.size()), load_body.data(),   load_point.data(),
-                  load_in_body_frame.data(),          load_values.data(), static_cast<long>(load_values.shape(0))};
+    args.term_start = term_start.data();
+    if (counter_start) {
+      args.counter_count = static_cast<int>(counter_start->size());
+      args.counter_start = counter_start->data();
+      args.out_counted = out_counted->data();
+    }
+    std::vector<double> signal_values(4 * signal_row.size());
+    args.signal_count = static_cast<int>(signal_row.size());
+    args.signals = signal_values.data();
+    args.read_signals = call_signals;
+    args.loads = {static_cast<int>(load_body.size()),
+                  load_body.data(),
+                  load_point.data(),
+                  load_in_body_frame.data(),
+                  load_signal.data(),
+                  load_values.data(),
+                  static_cast<long>(load_values.shape(0))};
     args.out_time = out_time.data();
     args.out_position = out_position.data();
     args.out_orientation = out_orientation.data();
@@ -156,7 +226,7 @@ class Core {
     args.out_iterations = out_iterations.data();
     args.out_pieces = out_pieces.data();
 
-    Hooks hooks{control, poll, {}, {}};
+    Hooks hooks{control, poll, signals, signal_row.data(), signal_row.size(), {}, errors_};
     args.context = &hooks;
     if (!control.is_none()) {
       args.control = call_control;
@@ -173,13 +243,13 @@ class Core {
       nb::gil_scoped_release release;
       kernel_->run(model_.layout(), space.get(), args);
     }
-    if (hooks.error) throw std::move(*hooks.error);
+    errors_.rethrow();
     const Status& s = args.status;
     return {s.code, s.step, s.time, s.body, s.joint, s.size, s.records};
   }
 
   void linearise(double dt, double kick, ConstDoubles position, ConstDoubles orientation, ConstDoubles velocity,
-                 ConstDoubles momentum, ConstDoubles unknowns, Doubles residual, Doubles matrix) const {
+                 ConstDoubles momentum, ConstDoubles unknowns, Doubles residual, Doubles matrix) {
     const LinearisationArgs args{dt,
                                  kick,
                                  position.data(),
@@ -191,41 +261,30 @@ class Core {
                                  matrix.data()};
     std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::dense, 2);
     kernel_->linearise(model_.layout(), space.get(), args);
+    errors_.rethrow();
   }
 
-  int assemble(int iteration_limit, Doubles position, Doubles orientation, Doubles velocity,
-               Doubles angular_velocity) const {
+  int assemble(int iteration_limit, Doubles position, Doubles orientation, Doubles velocity, Doubles angular_velocity,
+               ConstDoubles term_start, ConstDoubles signals, ConstDoubles signal_rates) {
     AssembleArgs args{iteration_limit, position.data(),         orientation.data(),
-                      velocity.data(), angular_velocity.data(), 0};
+                      velocity.data(), angular_velocity.data(), term_start.data(),
+                      signals.data(),  signal_rates.data(),     0};
     std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::ldu, 2);
     {
       nb::gil_scoped_release release;
       kernel_->assemble(model_.layout(), space.get(), args);
     }
+    errors_.rethrow();
     return args.iterations;
   }
 
-  // length and angle by which every joint is open at one instant, (joint, 2); forces count as closed
-  void gaps(ConstDoubles position, ConstDoubles orientation, Doubles out) const {
-    const Layout& layout = model_.layout();
-    const double origin[3] = {0, 0, 0}, identity[4] = {1, 0, 0, 0};
-    const auto at = [&](int link, const double* values, int size, const double* world) {
-      return link < 0 ? world : values + size * layout.link[link].body;
-    };
-    for (std::size_t k = 0; k < out.size(); ++k) out.data()[k] = 0;
-    for (int j = 0; j < layout.constraint_count; ++j) {
-      const ConstraintInfo& c = layout.constraint[j];
-      if (c.law >= 0) continue;
-      double gap[6], wrench[36], point[3];
-      kernel_->rows({&c, 1, at(c.a, position.data(), 3, origin), at(c.a, orientation.data(), 4, identity),
-                     at(c.b, position.data(), 3, origin), at(c.b, orientation.data(), 4, identity), gap, wrench,
-                     point});
-      double* pair = out.data() + 2 * c.joint;
-      for (int k = 0; k < c.row_count; ++k) {
-        double& norm = pair[row_is_length(static_cast<int>(c.kind), k) ? 0 : 1];
-        norm = std::hypot(norm, gap[k]);
-      }
-    }
+  // length and angle by which every joint and coupling is open at one instant, (joint, 2)
+  void gaps(ConstDoubles position, ConstDoubles orientation, ConstDoubles term_start, ConstDoubles signals,
+            Doubles out) {
+    const GapArgs args{position.data(), orientation.data(), term_start.data(), signals.data(), out.data()};
+    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::ldu, 2);
+    kernel_->gaps(model_.layout(), space.get(), args);
+    errors_.rethrow();
   }
 
   // estimated work of one Newton iteration, in multiplications as fast as the articulated solver's own
@@ -263,32 +322,66 @@ class Core {
     return std::unique_ptr<char[], AlignedDelete>(new (std::align_val_t(64)) char[workspace_size(solver, order) + 64]);
   }
 
-  static Spec make_spec(const ConstDoubles& mass, const ConstDoubles& inertia, const ConstInts& kind,
-                        const ConstInts& bodies, const ConstDoubles& anchors, const ConstDoubles& frames,
-                        const ConstDoubles& parameters, const ConstInts& law_joints, const ConstDoubles& laws,
-                        const ConstDoubles& gravity) {
+  static Spec make_spec(const ConstDoubles& mass, const ConstDoubles& inertia, const ConstDoubles& gravity,
+                        const Pairs& joints, const ConstInts& joint_extras, const Pairs& measures,
+                        const ConstDoubles& laws, const ConstInts& law_signals, const ConstInts& coupling_terms,
+                        const ConstDoubles& coefficients, const ConstDoubles& offsets,
+                        const ConstInts& coupling_signals, int signal_count) {
     Spec spec;
-    spec.body_count = static_cast<int>(mass.size());
-    spec.joint_count = static_cast<int>(kind.size());
     spec.mass = to_vector<double>(mass);
     spec.inertia = to_vector<double>(inertia);
-    spec.kind = to_vector<int>(kind);
-    for (int j = 0; j < spec.joint_count; ++j) {
-      spec.body_a.push_back(bodies.data()[2 * j]);
-      spec.body_b.push_back(bodies.data()[2 * j + 1]);
-      const double *p = anchors.data() + 6 * j, *q = frames.data() + 8 * j;
-      spec.anchor_a.insert(spec.anchor_a.end(), p, p + 3);
-      spec.anchor_b.insert(spec.anchor_b.end(), p + 3, p + 6);
-      spec.frame_a.insert(spec.frame_a.end(), q, q + 4);
-      spec.frame_b.insert(spec.frame_b.end(), q + 4, q + 8);
+    spec.gravity = to_vector<double>(gravity);
+    spec.signal_count = signal_count;
+    for (std::size_t j = 0; j < std::get<0>(joints).size(); ++j) {
+      JointSpec joint = pair_at<JointSpec>(joints, j);
+      joint.row_count = joint_extras.data()[3 * j];
+      joint.signal = joint_extras.data()[3 * j + 1];
+      joint.ground = joint_extras.data()[3 * j + 2];
+      spec.joint.push_back(joint);
     }
-    spec.parameter = to_vector<double>(parameters);
-    spec.law_joint = to_vector<int>(law_joints);
-    spec.law = to_vector<double>(laws);
-    for (int k = 0; k < 3; ++k) spec.gravity[k] = gravity.data()[k];
+    // measures of laws come first, then those of couplings, then those to be counted
+    std::size_t at = 0;
+    for (; at < laws.shape(0); ++at) {
+      const double* p = laws.data() + law_size * at;
+      LawSpec law;
+      static_cast<Law&>(law) = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
+      law.measure = pair_at<Pair>(measures, at);
+      law.target = law_signals.data()[2 * at];
+      law.force = law_signals.data()[2 * at + 1];
+      spec.law.push_back(law);
+    }
+    std::size_t term = 0;
+    for (std::size_t c = 0; c < coupling_terms.size(); ++c) {
+      CouplingSpec coupling;
+      for (int t = 0; t < coupling_terms.data()[c]; ++t, ++at, ++term) {
+        coupling.measure.push_back(pair_at<Pair>(measures, at));
+        coupling.coefficient.push_back(coefficients.data()[term]);
+      }
+      coupling.offset = offsets.data()[c];
+      coupling.signal = coupling_signals.data()[c];
+      spec.coupling.push_back(coupling);
+    }
+    for (; at < std::get<0>(measures).size(); ++at) spec.counter.push_back(pair_at<Pair>(measures, at));
     return spec;
   }
 
+  static void call_given(void* context, int hook, const double* poses, double* gap, double* gradient) {
+    auto& core = *static_cast<Core*>(context);
+    GivenRows& given = core.given_[hook];
+    const std::size_t rows = given.gap.size();
+    const bool fine = core.errors_.guarded([&] {
+      std::copy_n(poses, 14, given.poses.data());
+      given.call();
+      std::copy_n(given.gap.data(), rows, gap);
+      std::copy_n(given.gradient.data(), 12 * rows, gradient);
+    });
+    if (fine) return;
+    std::fill_n(gap, rows, NAN);
+    std::fill_n(gradient, 12 * rows, NAN);
+  }
+
+  Errors errors_;
+  std::vector<GivenRows> given_;
   const Kernel* kernel_;
   Model model_;
 };
@@ -323,23 +416,32 @@ NB_MODULE(_core, m) {
   m.def(
       "joint_forms",
       [] {
-        std::vector<std::tuple<std::string, std::vector<bool>>> forms;
+        std::vector<std::tuple<std::string, std::vector<bool>, std::vector<bool>>> forms;
         for (const JointForm& form : joint_form) {
           const int kind = static_cast<int>(&form - joint_form);
-          std::vector<bool> lengths;
-          for (int k = 0; k < joint_row_count(kind); ++k) lengths.push_back(row_is_length(kind, k));
-          forms.push_back({form.name, lengths});
+          std::vector<bool> lengths, velocities;
+          for (int k = 0; k < joint_row_count(kind); ++k) {
+            lengths.push_back(row_is_length(kind, k));
+            velocities.push_back(row_is_velocity(kind, k));
+          }
+          forms.push_back({form.name, lengths, velocities});
         }
         return forms;
       },
-      "Every joint kind by its code: name, and for each row whether it is a length (m) or an angle (rad).");
+      "Every joint kind by its code: name, and for each row whether it is a length (m) or an angle (rad), and whether "
+      "it holds a velocity.");
   m.def(
       "joint_rows",
       [](int kind, ConstDoubles anchors, ConstDoubles frames, double parameter, ConstDoubles position_a,
          ConstDoubles orientation_a, ConstDoubles position_b, ConstDoubles orientation_b, Doubles gap, Doubles wrench,
          Doubles point) {
         const double *p = anchors.data(), *q = frames.data();
-        const ConstraintInfo joint = constraint_of(kind, p, p + 3, q, q + 4, parameter);
+        Pair pair{kind, -1, -1, {}, {}, {}, {}, parameter};
+        std::copy_n(p, 3, pair.anchor_a);
+        std::copy_n(p + 3, 3, pair.anchor_b);
+        std::copy_n(q, 4, pair.frame_a);
+        std::copy_n(q + 4, 4, pair.frame_b);
+        const ConstraintInfo joint = constraint_of(pair);
         const RowsArgs args{&joint,
                             static_cast<long>(position_a.shape(0)),
                             position_a.data(),
@@ -357,22 +459,25 @@ NB_MODULE(_core, m) {
       "poses.");
 
   nb::class_<Core>(m, "Core")
-      .def(nb::init<ConstDoubles, ConstDoubles, ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstDoubles,
-                    ConstInts, ConstDoubles, ConstDoubles, const std::string&>(),
-           "mass"_a, "inertia"_a, "kind"_a, "bodies"_a, "anchors"_a, "frames"_a, "parameters"_a, "law_joints"_a,
-           "laws"_a, "gravity"_a, "kernel"_a)
+      .def(nb::init<ConstDoubles, ConstDoubles, ConstDoubles, const Pairs&, ConstInts,
+                    const std::vector<std::tuple<nb::object, Doubles, Doubles, Doubles>>&, const Pairs&, ConstDoubles,
+                    ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstInts, int, const std::string&>(),
+           nb::kw_only(), "mass"_a, "inertia"_a, "gravity"_a, "joints"_a, "joint_extras"_a, "given"_a, "measures"_a,
+           "laws"_a, "law_signals"_a, "coupling_terms"_a, "coefficients"_a, "offsets"_a, "coupling_signals"_a,
+           "signal_count"_a, "kernel"_a)
       .def("run", &Core::run, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a, "iteration_limit"_a,
            "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a, "position"_a,
-           "orientation"_a, "velocity"_a, "angular_velocity"_a, "law_start"_a, "load_body"_a, "load_point"_a,
-           "load_in_body_frame"_a, "load_values"_a, "out_time"_a, "out_position"_a, "out_orientation"_a,
-           "out_velocity"_a, "out_angular_velocity"_a, "out_multipliers"_a, "out_iterations"_a, "out_pieces"_a,
-           "control"_a.none(), "control_position"_a.none(), "control_orientation"_a.none(), "control_velocity"_a.none(),
-           "control_angular_velocity"_a.none(), "poll"_a.none())
+           "orientation"_a, "velocity"_a, "angular_velocity"_a, "law_start"_a, "term_start"_a, "counter_start"_a.none(),
+           "out_counted"_a.none(), "signals"_a.none(), "signal_row"_a, "load_body"_a, "load_point"_a,
+           "load_in_body_frame"_a, "load_signal"_a, "load_values"_a, "out_time"_a, "out_position"_a,
+           "out_orientation"_a, "out_velocity"_a, "out_angular_velocity"_a, "out_multipliers"_a, "out_iterations"_a,
+           "out_pieces"_a, "control"_a.none(), "control_position"_a.none(), "control_orientation"_a.none(),
+           "control_velocity"_a.none(), "control_angular_velocity"_a.none(), "poll"_a.none())
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a)
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
-           "angular_velocity"_a)
-      .def("gaps", &Core::gaps, "position"_a, "orientation"_a, "out"_a)
+           "angular_velocity"_a, "term_start"_a, "signals"_a, "signal_rates"_a)
+      .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "signals"_a, "out"_a)
       .def_prop_ro("kernel", &Core::kernel)
       .def_prop_ro("articulated_work", &Core::articulated_work)
       .def_prop_ro("ldu_work", &Core::ldu_work)

@@ -161,7 +161,7 @@ def test_spring_between_points(held: bool, damping: float, implicit: bool) -> No
     state = m.assemble()
     run = simulate(state, "articulated")
     assert_momentum_kept(run)
-    assert np.ptp(analysis.measured(run, force)) > 0.1
+    assert np.ptp(analysis.measured(run, force.parts[0].measure)) > 0.1
     for solver in ("ldu", "dense"):
         assert_same(simulate(state, solver), run, 1e-10)
 
@@ -169,10 +169,12 @@ def test_spring_between_points(held: bool, damping: float, implicit: bool) -> No
 def test_spring_measures_what_it_says() -> None:
     m = pair()
     force = m.add_force(PointSpring("a", "b", 1.0, points=((0, 0, 0), (0.3, 0, 0.4))))
-    assert force.law["rest"] == pytest.approx(0.5, abs=1e-15), "at rest in the described pose"
+    assert force.parts[0].law["rest"] == pytest.approx(0.5, abs=1e-15), "at rest in the described pose"
     run = simulate(m.state(), steps=50)
-    a, b = (run.body(name).point(force.measure.anchors[k]) for k, name in enumerate("ab"))
-    np.testing.assert_allclose(analysis.measured(run, force), np.linalg.norm(b - a, axis=1), rtol=0, atol=1e-14)
+    a, b = (run.body(name).point(force.parts[0].measure.anchors[k]) for k, name in enumerate("ab"))
+    np.testing.assert_allclose(
+        analysis.measured(run, force.parts[0].measure), np.linalg.norm(b - a, axis=1), rtol=0, atol=1e-14
+    )
 
 
 # ---- oscillators
@@ -224,7 +226,7 @@ def test_spring_counts_turns() -> None:
     errors = []
     for dt in (0.004, 0.002):
         run = Simulator(m, dt, tolerance=1e-13).run(8.0)
-        errors.append(np.abs(analysis.measured(run, force) - 20 * np.sin(run.time)).max())
+        errors.append(np.abs(analysis.measured(run, force.parts[0].measure) - 20 * np.sin(run.time)).max())
         assert np.ptp(run.energy()) < 1e-3 * run.energy()[0]
     assert order(errors) == pytest.approx(2, abs=0.1)
     assert errors[0] < 0.1
@@ -273,7 +275,7 @@ def test_dampers_take_what_they_say(n: int) -> None:
     m = scenes.pendulum(n, angle=0.5)
     for k, name in enumerate(m.joints):
         m.add_force(Damper(name, 0.3 + 0.1 * k))
-    constants = [force.law["damping"] for force in m.forces.values()]
+    constants = [force.parts[0].law["damping"] for force in m.forces.values()]
     errors = []
     for dt in (0.004, 0.002):
         run = Simulator(m, dt, tolerance=1e-13).run(2.0)
@@ -320,9 +322,13 @@ def test_work_of_a_motor_is_the_energy_gained() -> None:
     errors = []
     for dt in (0.004, 0.002):
         run = Simulator(m, dt, tolerance=1e-13).run(1.5)
-        turned = {name: np.ptp(analysis.measured(run, force)[[0, -1]]) for name, force in turns.items()}
+        turned = {
+            name: np.ptp(analysis.measured(run, force.parts[0].measure)[[0, -1]]) for name, force in turns.items()
+        }
         assert min(turned.values()) > 0.3
-        work = sum(torque[n] * np.diff(analysis.measured(run, f)[[0, -1]])[0] for n, f in turns.items())
+        work = sum(
+            torque[n] * np.diff(analysis.measured(run, f.parts[0].measure)[[0, -1]])[0] for n, f in turns.items()
+        )
         gained = run.energy()[-1] - run.energy()[0]
         assert abs(gained) > 0.5
         errors.append(abs(work - gained))
@@ -464,15 +470,12 @@ def test_files_pickles_and_copies_keep_forces(tmp_path: Path) -> None:
     for way, other in others.items():
         assert list(other.forces) == list(m.forces), way
         for name, force in m.forces.items():
-            found = other.forces[name]
-            assert found.law == force.law
-            assert (found.measure.code, found.measure.a, found.measure.b) == (
-                force.measure.code,
-                force.measure.a,
-                force.measure.b,
-            )
-            np.testing.assert_array_equal(found.measure.anchors, force.measure.anchors)
-            np.testing.assert_array_equal(found.measure.frames, force.measure.frames)
+            for found, part in zip(other.forces[name].parts, force.parts, strict=True):
+                assert found.law == part.law
+                for what in ("code", "a", "b", "joint", "index"):
+                    assert getattr(found.measure, what) == getattr(part.measure, what)
+                np.testing.assert_array_equal(found.measure.anchors, part.measure.anchors)
+                np.testing.assert_array_equal(found.measure.frames, part.measure.frames)
 
         # the same but for the velocities at the start, which are projected once more
         first = run[0]
@@ -496,8 +499,8 @@ BAD: dict[str, tuple[Callable[[], Force], str]] = {
     "unknown joint": (lambda: Spring("hinge", 1.0), "no joint called 'hinge'"),
     "a ball": (lambda: Spring("ball", 1.0), "ball joint 'ball' has no single coordinate"),
     "a weld": (lambda: Damper("weld", 1.0), "no single coordinate"),
-    "a cross": (lambda: Motor("cross", 1.0), "no single coordinate"),
-    "slide of a hinge": (lambda: Motor("joint", 1.0, coordinate="displacement"), "has no displacement"),
+    "a cross": (lambda: Motor("cross", 1.0), "say which coordinate of universal joint 'cross': 'first' or 'second'"),
+    "slide of a hinge": (lambda: Motor("joint", 1.0, coordinate="displacement"), "has no 'displacement', only 'angle'"),
     "no points": (lambda: PointSpring("a", "b", 1.0), "give points="),
     "points twice": (lambda: PointSpring("a", "b", 1.0, points=np.eye(3)[:2], anchors=np.eye(3)[:2]), "give points="),
     "one point": (lambda: PointSpring("a", "b", 1.0, points=(0, 0, 0)), "points"),

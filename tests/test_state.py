@@ -153,9 +153,10 @@ def test_angle_places_the_subtree() -> None:
     assert shoulder.angle == pytest.approx(pi / 2, abs=1e-15)
     assert shoulder.rate == pytest.approx(2.0, abs=1e-15)
 
-    # an angle beyond half a turn comes back in (-pi, pi]
+    # turns are counted
     shoulder.angle = 4.0
-    assert shoulder.angle == pytest.approx(4.0 - 2 * pi, abs=1e-14)
+    assert shoulder.angle == pytest.approx(4.0, abs=1e-14)
+    assert state.copy().joint("shoulder").angle == pytest.approx(4.0, abs=1e-14)
 
 
 def test_world_side_stays() -> None:

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from test_trajectory import ARRAYS, zoo
 
-import catena
-from catena import Mechanism, SimulationError, Simulator, Trajectory, scenes, sphere
+from catena import Mechanism, SimulationError, Simulator, Trajectory, files, scenes, sphere
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,7 @@ def test_save_and_load(run: Trajectory, tmp_path: Path) -> None:
     assert again.dt == run.dt
     assert again.status == run.status
     with np.load(path, allow_pickle=False) as file:
-        assert int(file["format"]) == catena.trajectory.FORMAT
+        assert int(file["format"]) == files.FORMAT
     assert_same_mechanism(again.mechanism, run.mechanism)
     np.testing.assert_array_equal(again.joint("socket").force, run.joint("socket").force)
 
@@ -160,8 +159,8 @@ def test_inconsistent_files(run: Trajectory, tmp_path: Path, changes: dict) -> N
 def test_newer_format(run: Trajectory, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     run.save(path)
-    rewritten(path, format=catena.trajectory.FORMAT + 1)
-    with pytest.raises(ValueError, match=r"run\.npz: has format 2, this catena reads format 1"):
+    rewritten(path, format=files.FORMAT + 1)
+    with pytest.raises(ValueError, match=r"run\.npz: has format 3, this catena reads format 2"):
         Trajectory.load(path)
 
 

@@ -39,6 +39,21 @@ CATENA_INLINE Quat<T> renormalised(const Quat<T>& q) {
   const T s = T(1.5) - T(0.5) * (q.w * q.w + norm2(q.v));
   return {s * q.w, s * q.v};
 }
+// of a rotation matrix, from whichever of its four squares is the largest
+inline Quat<double> quaternion(const Mat3<double>& R) {
+  const double xx = R.i.x, yy = R.j.y, zz = R.k.z, trace = xx + yy + zz;
+  Quat<double> q;
+  if (trace >= xx && trace >= yy && trace >= zz)
+    q = {1 + trace, {R.j.z - R.k.y, R.k.x - R.i.z, R.i.y - R.j.x}};
+  else if (xx >= yy && xx >= zz)
+    q = {R.j.z - R.k.y, {1 + xx - yy - zz, R.i.y + R.j.x, R.k.x + R.i.z}};
+  else if (yy >= zz)
+    q = {R.k.x - R.i.z, {R.i.y + R.j.x, 1 + yy - xx - zz, R.j.z + R.k.y}};
+  else
+    q = {R.i.y - R.j.x, {R.k.x + R.i.z, R.j.z + R.k.y, 1 + zz - xx - yy}};
+  const double s = 1 / std::sqrt(q.w * q.w + norm2(q.v));
+  return {s * q.w, s * q.v};
+}
 CATENA_INLINE Quat<double> load_quat(const double* p) { return {p[0], {p[1], p[2], p[3]}}; }
 CATENA_INLINE void store_quat(double* p, const Quat<double>& q) {
   p[0] = q.w;

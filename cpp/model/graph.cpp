@@ -95,7 +95,7 @@ double elimination_work(const std::vector<std::vector<int>>& later, const std::v
 }
 
 std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjacency, const std::vector<int>& size,
-                                      const std::vector<char>& is_body) {
+                                      const std::vector<char>& is_body, const std::vector<char>& grounded) {
   const int count = static_cast<int>(adjacency.size());
   std::vector<std::set<int>> near(count);
   std::vector<int> bodies_left(count, 0);
@@ -107,11 +107,8 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
 
   // what has been eliminated, in connected parts; a part that reaches the world has lost its free motion
   std::vector<int> part(count);
-  std::vector<char> anchored(count, 0);
-  for (int v = 0; v < count; ++v) {
-    part[v] = v;
-    anchored[v] = !is_body[v] && adjacency[v].size() < 2;
-  }
+  std::vector<char> anchored = grounded;
+  for (int v = 0; v < count; ++v) part[v] = v;
   const auto find = [&](int v) {
     while (part[v] != v) v = part[v] = part[part[v]];
     return v;

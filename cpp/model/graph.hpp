@@ -29,8 +29,9 @@ std::vector<std::vector<int>> symbolic_fill(const std::vector<int>& order,
 double elimination_work(const std::vector<std::vector<int>>& later, const std::vector<int>& size);
 
 // Minimum degree under the rule that keeps pivots sound: a constraint is ripe when the bodies it acts on are gone, or
-// when all that is left of its neighbourhood is one of them and what hangs on the other side does not reach the world.
+// when all that is left of its neighbourhood is one of them and what hangs on the other side does not reach the world
+// (`grounded` constraints act on it themselves).
 std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjacency, const std::vector<int>& size,
-                                      const std::vector<char>& is_body);
+                                      const std::vector<char>& is_body, const std::vector<char>& grounded);
 
 }  // namespace catena

@@ -22,17 +22,19 @@ void rotation_columns(const double* q, double* m) {
 
 }  // namespace
 
-ConstraintInfo constraint_of(int kind, const double* anchor_a, const double* anchor_b, const double* frame_a,
-                             const double* frame_b, double parameter) {
+ConstraintInfo constraint_of(const Pair& pair) {
   ConstraintInfo c{};
-  c.kind = static_cast<JointKind>(kind);
-  c.a = c.b = c.link = c.joint = c.law = -1;
-  c.row_count = joint_row_count(kind);
-  std::copy_n(anchor_a, 3, c.anchor_a);
-  std::copy_n(anchor_b, 3, c.anchor_b);
-  rotation_columns(frame_a, c.frame_a);
-  rotation_columns(frame_b, c.frame_b);
-  c.parameter = parameter;
+  c.kind = static_cast<JointKind>(pair.kind);
+  c.link = c.joint = c.loop = c.law = c.signal = c.ground = c.hook = -1;
+  c.end_count = 2;
+  c.end[0] = c.end[1] = -1;
+  c.row_count = joint_row_count(pair.kind);
+  for (int k = 0; k < 6; ++k) c.lengths |= row_is_length(pair.kind, k) ? 1u << k : 0;
+  std::copy_n(pair.anchor_a, 3, c.anchor_a);
+  std::copy_n(pair.anchor_b, 3, c.anchor_b);
+  rotation_columns(pair.frame_a, c.frame_a);
+  rotation_columns(pair.frame_b, c.frame_b);
+  c.parameter = pair.parameter;
   return c;
 }
 
@@ -42,14 +44,17 @@ Model::Model(const Spec& spec) {
   build_loops();
   build_ldu();
 
-  layout_.joint_count = spec.joint_count;
-  std::copy(spec.gravity, spec.gravity + 3, layout_.gravity);
+  layout_.joint_count = static_cast<int>(spec.joint.size() + spec.coupling.size());
+  layout_.signal_count = spec.signal_count;
   layout_.link = links_.data();
   layout_.constraint = constraints_.data();
   layout_.joint_constraint = joint_constraint_.data();
   layout_.body_link = body_link_.data();
   layout_.law_count = static_cast<int>(laws_.size());
   layout_.law = laws_.data();
+  layout_.term = terms_.data();
+  layout_.counter_count = static_cast<int>(counters_.size());
+  layout_.counter = counters_.data();
   layout_.front = fronts_.data();
   layout_.end = ends_.data();
   layout_.loop = loops_.data();
@@ -60,22 +65,26 @@ Model::Model(const Spec& spec) {
   layout_.neighbour = neighbours_.data();
   layout_.target = targets_.data();
   layout_.link_node = link_node_.data();
+  layout_.constraint_node = constraint_node_.data();
+  layout_.first_slot = first_slot_.data();
   layout_.slot = slots_.data();
 }
 
 void Model::build_tree(const Spec& spec) {
-  // joints that hold less than a body needs to be placed by them carry nothing
+  const int body_count = static_cast<int>(spec.mass.size());
+  // joints that hold less than a body needs to be placed by them carry nothing, nor do those to moving ground
   std::vector<Edge> edges;
   std::vector<int> edge_joint;
-  for (int j = 0; j < spec.joint_count; ++j) {
-    if (!joint_form[spec.kind[j]].carries) continue;
-    edges.push_back({spec.body_a[j], spec.body_b[j]});
+  for (int j = 0; j < static_cast<int>(spec.joint.size()); ++j) {
+    const JointSpec& joint = spec.joint[j];
+    if (!joint_form[joint.kind].carries || joint.ground >= 0) continue;
+    edges.push_back({joint.body_a, joint.body_b});
     edge_joint.push_back(j);
   }
-  const Forest forest = spanning_forest(spec.body_count, edges);
+  const Forest forest = spanning_forest(body_count, edges);
 
-  body_link_.assign(spec.body_count, -1);
-  for (int i = 0; i < spec.body_count; ++i) body_link_[forest.order[i]] = i;
+  body_link_.assign(body_count, -1);
+  for (int i = 0; i < body_count; ++i) body_link_[forest.order[i]] = i;
 
   int variable = 0;
   for (int body : forest.order) {
@@ -85,25 +94,25 @@ void Model::build_tree(const Spec& spec) {
     const double* J = &spec.inertia[9 * body];
     const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};
     std::copy(six, six + 6, link.inertia);
+    std::copy_n(&spec.gravity[3 * body], 3, link.gravity);
 
     const int edge = forest.edge[body];
     link.joint = edge < 0 ? -1 : edge_joint[edge];
     link.parent = forest.parent[body] < 0 ? -1 : body_link_[forest.parent[body]];
-    link.kind = edge < 0 ? JointKind::free : static_cast<JointKind>(spec.kind[link.joint]);
-    link.flipped = edge >= 0 && spec.body_a[link.joint] == body;
+    link.kind = JointKind::free;
     if (edge >= 0) {
-      const auto& own = link.flipped ? spec.anchor_a : spec.anchor_b;
-      const auto& other = link.flipped ? spec.anchor_b : spec.anchor_a;
-      const auto& frame = link.flipped ? spec.frame_a : spec.frame_b;
-      std::copy_n(&own[3 * link.joint], 3, link.anchor);
-      std::copy_n(&other[3 * link.joint], 3, link.parent_anchor);
+      const JointSpec& joint = spec.joint[link.joint];
+      link.kind = static_cast<JointKind>(joint.kind);
+      link.flipped = joint.body_a == body;
+      std::copy_n(link.flipped ? joint.anchor_a : joint.anchor_b, 3, link.anchor);
+      std::copy_n(link.flipped ? joint.anchor_b : joint.anchor_a, 3, link.parent_anchor);
       double axes[9];
-      rotation_columns(&frame[4 * link.joint], axes);
-      rotation_columns(&(link.flipped ? spec.frame_b : spec.frame_a)[4 * link.joint], link.parent_axes);
+      rotation_columns(link.flipped ? joint.frame_a : joint.frame_b, axes);
+      rotation_columns(link.flipped ? joint.frame_b : joint.frame_a, link.parent_axes);
       // a universal joint turns about x of frame a and y of frame b
       const int own_axis = link.kind != JointKind::universal ? 2 : link.flipped ? 0 : 1;
       std::copy_n(axes + 3 * own_axis, 3, link.axis);
-      link.parameter = spec.parameter[link.joint];
+      link.parameter = joint.parameter;
     }
     link.first_axis = layout_.axis_count;
     const bool general = link.kind == JointKind::cylindrical || link.kind == JointKind::universal ||
@@ -115,84 +124,133 @@ void Model::build_tree(const Spec& spec) {
     links_.push_back(link);
   }
   // depth-first numbers: a tree ends where the next one begins
-  for (int i = spec.body_count - 1, end = spec.body_count; i >= 0; --i) {
+  for (int i = body_count - 1, end = body_count; i >= 0; --i) {
     links_[i].tree_end = end;
     if (links_[i].parent < 0) end = i;
   }
-  layout_.link_count = spec.body_count;
+  layout_.link_count = body_count;
   layout_.variable_count = variable;
 }
 
+ConstraintInfo Model::placed(const Pair& pair) const {
+  ConstraintInfo c = constraint_of(pair);
+  c.end[0] = pair.body_a < 0 ? -1 : body_link_[pair.body_a];
+  c.end[1] = pair.body_b < 0 ? -1 : body_link_[pair.body_b];
+  return c;
+}
+
+void Model::add_constraint(ConstraintInfo c) {
+  c.row = layout_.row_count;
+  layout_.row_count += c.row_count;
+  c.loop_row = layout_.loop_row_count;
+  if (c.link < 0) {
+    layout_.loop_row_count += c.row_count;
+    c.loop = static_cast<int>(loops_.size());
+    loops_.push_back(static_cast<int>(constraints_.size()));
+    is_law_row_.insert(is_law_row_.end(), c.row_count, c.law >= 0);
+  }
+  if (c.joint >= 0) joint_constraint_[c.joint] = static_cast<int>(constraints_.size());
+  constraints_.push_back(c);
+}
+
 void Model::build_constraints(const Spec& spec) {
-  std::vector<int> carried(spec.joint_count, -1);
+  const int joint_count = static_cast<int>(spec.joint.size());
+  std::vector<int> carried(joint_count, -1);
   for (int i = 0; i < static_cast<int>(links_.size()); ++i)
     if (links_[i].joint >= 0) carried[links_[i].joint] = i;
 
-  std::vector<int> law_of(spec.joint_count, -1);
-  for (int l = 0; l < static_cast<int>(spec.law_joint.size()); ++l) law_of[spec.law_joint[l]] = l;
-
-  int row = 0, loop_row = 0;
-  joint_constraint_.assign(spec.joint_count, -1);
-  for (int j = 0; j < spec.joint_count; ++j) {
-    if (static_cast<JointKind>(spec.kind[j]) == JointKind::free) continue;
-    ConstraintInfo c = constraint_of(spec.kind[j], &spec.anchor_a[3 * j], &spec.anchor_b[3 * j], &spec.frame_a[4 * j],
-                                     &spec.frame_b[4 * j], spec.parameter[j]);
+  joint_constraint_.assign(spec.joint.size() + spec.coupling.size(), -1);
+  int hook = 0;
+  for (int j = 0; j < joint_count; ++j) {
+    const JointSpec& joint = spec.joint[j];
+    if (static_cast<JointKind>(joint.kind) == JointKind::free) continue;
+    ConstraintInfo c = placed(joint);
     c.joint = j;
-    c.a = spec.body_a[j] < 0 ? -1 : body_link_[spec.body_a[j]];
-    c.b = spec.body_b[j] < 0 ? -1 : body_link_[spec.body_b[j]];
     c.link = carried[j];
-    c.law = law_of[j];
-    if (c.law >= 0) {
-      LawInfo law{};
-      const double* p = &spec.law[law_size * c.law];
-      static_cast<Law&>(law) = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]};
-      law.measure = c;
-      const bool staged =
-          law.damping != 0 || law.friction != 0 || law.gain != 0 || law.rate_gain != 0 || law.implicit != 0;
-      law.constraint = staged ? static_cast<int>(constraints_.size()) : -1;
-      laws_.push_back(law);
-      if (!staged) continue;
+    c.signal = joint.signal;
+    c.ground = joint.ground;
+    if (joint_form[joint.kind].extra == ExtraRow::given) {
+      c.row_count = joint.row_count;
+      c.hook = hook++;
     }
-    c.row = row;
-    row += c.row_count;
-    c.loop_row = loop_row;
-    if (c.link < 0) {
-      loop_row += c.row_count;
-      loops_.push_back(static_cast<int>(constraints_.size()));
-      is_law_row_.insert(is_law_row_.end(), c.row_count, c.law >= 0);
-    }
-    joint_constraint_[j] = static_cast<int>(constraints_.size());
-    constraints_.push_back(c);
+    c.special = c.hook >= 0 || c.ground >= 0 || row_is_velocity(joint.kind, c.row_count - 1);
+    add_constraint(c);
   }
+  for (int k = 0; k < static_cast<int>(spec.coupling.size()); ++k) {
+    const CouplingSpec& coupling = spec.coupling[k];
+    Pair none{};
+    none.kind = static_cast<int>(JointKind::coupling);
+    none.frame_a[0] = none.frame_b[0] = 1;
+    none.parameter = coupling.offset;
+    ConstraintInfo c = constraint_of(none);
+    c.joint = joint_count + k;
+    c.special = true;
+    c.signal = coupling.signal;
+    c.first_term = static_cast<int>(terms_.size());
+    c.end_count = 0;
+    c.lengths = 0;
+    for (std::size_t t = 0; t < coupling.measure.size(); ++t) {
+      const ConstraintInfo measure = placed(coupling.measure[t]);
+      terms_.push_back({measure, coupling.coefficient[t]});
+      c.end[c.end_count++] = measure.end[0];
+      c.end[c.end_count++] = measure.end[1];
+      c.lengths |= measure.lengths & 1u;
+    }
+    add_constraint(c);
+  }
+  for (int l = 0; l < static_cast<int>(spec.law.size()); ++l) {
+    const LawSpec& given = spec.law[l];
+    LawInfo law{};
+    static_cast<Law&>(law) = given;
+    law.measure = placed(given.measure);
+    law.target_signal = given.target;
+    law.force_signal = given.force;
+    law.constraint = -1;
+    if (law.damping != 0 || law.friction != 0 || law.gain != 0 || law.rate_gain != 0 || law.implicit != 0 ||
+        law.inertia != 0) {
+      law.constraint = static_cast<int>(constraints_.size());
+      ConstraintInfo c = law.measure;
+      c.law = l;
+      c.special = true;
+      add_constraint(c);
+    }
+    laws_.push_back(law);
+  }
+  for (const Pair& pair : spec.counter) counters_.push_back(placed(pair));
   layout_.constraint_count = static_cast<int>(constraints_.size());
-  layout_.row_count = row;
   double arms = 0;
   for (const ConstraintInfo& c : constraints_)
-    for (const auto& [link, p] : {std::pair{c.a, c.anchor_a}, std::pair{c.b, c.anchor_b}})
+    for (const auto& [link, p] : {std::pair{c.end[0], c.anchor_a}, std::pair{c.end[1], c.anchor_b}})
       if (link >= 0) arms += std::hypot(p[0], p[1], p[2]) / (2.0 * static_cast<double>(constraints_.size()));
   layout_.reach = arms > 0 ? arms : 1;
   layout_.loop_count = static_cast<int>(loops_.size());
   layout_.law_row_count = static_cast<int>(std::count(is_law_row_.begin(), is_law_row_.end(), 1));
-  layout_.loop_row_count = loop_row;
 }
 
 void Model::build_loops() {
   const int link_count = layout_.link_count, world = link_count;
   const auto parent = [&](int i) { return links_[i].parent < 0 ? world : links_[i].parent; };
 
-  // every loop goes up from both ends until they meet; parents have smaller numbers, the world counts as -1
+  // every loop goes up from its ends until they meet; parents have smaller numbers, the world counts as -1
   std::vector<std::vector<int>> passing(link_count + 1), closing(link_count + 1), attached(link_count + 1);
-  for (int l = 0; l < layout_.loop_count; ++l) {
-    const ConstraintInfo& c = constraints_[loops_[l]];
-    int a = c.a < 0 ? world : c.a, b = c.b < 0 ? world : c.b;
-    attached[a].push_back(l);
-    attached[b].push_back(l);
+  const auto meeting = [&](int a, int b) {
     while (a != b) {
       int& deeper = b == world || (a != world && a > b) ? a : b;
-      passing[deeper].push_back(l);
       deeper = parent(deeper);
     }
-    closing[a].push_back(l);
+    return a;
+  };
+  for (int l = 0; l < layout_.loop_count; ++l) {
+    const ConstraintInfo& c = constraints_[loops_[l]];
+    const auto end = [&](int e) { return c.end[e] < 0 ? world : c.end[e]; };
+    int top = end(0);
+    for (int e = 1; e < c.end_count; ++e) top = meeting(top, end(e));
+    for (int e = 0; e < c.end_count; ++e) {
+      if (std::find(c.end, c.end + e, c.end[e]) == c.end + e) attached[end(e)].push_back(l);
+      for (int i = end(e); i != top; i = parent(i))
+        if (passing[i].empty() || passing[i].back() != l) passing[i].push_back(l);
+    }
+    closing[top].push_back(l);
   }
 
   // trees that loops tie together, and whether to the world
@@ -208,12 +266,13 @@ void Model::build_loops() {
     while (keeper[i] != i) i = keeper[i] = keeper[keeper[i]];
     return i;
   };
-  for (int l : loops_) {
-    const int a = constraints_[l].a, b = constraints_[l].b;
-    const int p = find(root[a < 0 ? world : a]), q = find(root[b < 0 ? world : b]);
-    // the world has the largest number and always wins
-    keeper[std::min(p, q)] = std::max(p, q);
-  }
+  for (int l : loops_)
+    for (int e = 1; e < constraints_[l].end_count; ++e) {
+      const int a = constraints_[l].end[0], b = constraints_[l].end[e];
+      const int p = find(root[a < 0 ? world : a]), q = find(root[b < 0 ? world : b]);
+      // the world has the largest number and always wins
+      keeper[std::min(p, q)] = std::max(p, q);
+    }
   for (int i = 0; i < link_count; ++i) links_[i].keeper = find(root[i]) == world ? -1 : find(root[i]);
 
   // columns: outgoing loops, then closing ones, each loop with all its rows
@@ -248,7 +307,11 @@ void Model::build_loops() {
     layout_.largest_closing = std::max(layout_.largest_closing, static_cast<int>(closed));
     front.first_end = static_cast<int>(ends_.size());
     if (i == world) break;
-    for (int l : attached[i]) ends_.push_back({l, column[i].at(l), constraints_[loops_[l]].b == i});
+    for (int l : attached[i]) {
+      const ConstraintInfo& c = constraints_[loops_[l]];
+      for (int e = 0; e < c.end_count; ++e)
+        if (c.end[e] == i) ends_.push_back({l, column[i].at(l), e});
+    }
     front.end_count = static_cast<int>(ends_.size()) - front.first_end;
     const FrontInfo& above = fronts_[parent(i)];
     front.same_columns = front.outgoing > 0 && front.stride == above.stride;
@@ -276,18 +339,18 @@ void Model::build_ldu() {
 
   // graph of the matrix: links 0.., constraints link_count..
   std::vector<std::vector<int>> adjacency(node_count);
-  for (int j = 0; j < constraint_count; ++j)
-    for (int body : {constraints_[j].a, constraints_[j].b})
-      if (body >= 0) {
-        adjacency[body].push_back(link_count + j);
-        adjacency[link_count + j].push_back(body);
-      }
-
   std::vector<int> size(node_count, 6);
-  std::vector<char> is_body(node_count, 1);
+  std::vector<char> is_body(node_count, 1), grounded(node_count, 0);
   for (int j = 0; j < constraint_count; ++j) {
-    size[link_count + j] = constraints_[j].row_count;
+    const ConstraintInfo& c = constraints_[j];
+    size[link_count + j] = c.row_count;
     is_body[link_count + j] = 0;
+    for (int e = 0; e < c.end_count; ++e) {
+      if (c.end[e] < 0) grounded[link_count + j] = 1;
+      if (c.end[e] < 0 || std::find(c.end, c.end + e, c.end[e]) != c.end + e) continue;
+      adjacency[c.end[e]].push_back(link_count + j);
+      adjacency[link_count + j].push_back(c.end[e]);
+    }
   }
   const auto size_of = [&](int v) { return size[v]; };
 
@@ -312,7 +375,7 @@ void Model::build_ldu() {
   auto later = symbolic_fill(order, adjacency);
   layout_.ldu_work = elimination_work(later, size);
   if (layout_.loop_count > 0) {
-    std::vector<int> other = minimum_degree_order(adjacency, size, is_body);
+    std::vector<int> other = minimum_degree_order(adjacency, size, is_body, grounded);
     auto other_later = symbolic_fill(other, adjacency);
     const double work = elimination_work(other_later, size);
     if (work < layout_.ldu_work) {
@@ -361,13 +424,15 @@ void Model::build_ldu() {
       for (int j : later[v]) targets_.push_back(block.at({i, j}));
   }
 
-  link_node_.resize(link_count);
-  for (int i = 0; i < link_count; ++i) link_node_[i] = place[i];
+  link_node_.assign(place.begin(), place.begin() + link_count);
+  constraint_node_.assign(place.begin() + link_count, place.end());
   for (int j = 0; j < constraint_count; ++j) {
-    const int v = link_count + j, a = constraints_[j].a, b = constraints_[j].b;
-    const auto at = [&](int row, int column) { return row < 0 || column < 0 ? -1 : block.at({row, column}); };
-    slots_.push_back(
-        {place[v], a < 0 ? -1 : at(a, v), a < 0 ? -1 : at(v, a), b < 0 ? -1 : at(b, v), b < 0 ? -1 : at(v, b)});
+    first_slot_.push_back(static_cast<int>(slots_.size()));
+    const int v = link_count + j;
+    for (int e = 0; e < constraints_[j].end_count; ++e) {
+      const int body = constraints_[j].end[e];
+      slots_.push_back(body < 0 ? LduSlot{-1, -1} : LduSlot{block.at({body, v}), block.at({v, body})});
+    }
   }
   layout_.node_count = node_count;
   layout_.block_rows = block_rows;

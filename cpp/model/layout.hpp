@@ -32,24 +32,50 @@ struct LinkInfo {
   double parent_axes[9];       // columns: joint frame axes in the parent's frame
   double parameter;            // of a screw, m per rad
   int first_axis, axis_count;  // general joints: their freedoms one by one
+  double gravity[3];
 };
 
+// Rows on a number of ends: two for a joint or a law, two per term for a coupling. A body may be several of them.
+constexpr int most_ends = 12;
+constexpr int most_terms = most_ends / 2;
+
 struct ConstraintInfo {
-  int joint;  // the user's index
+  int joint;  // the user's index, couplings after the joints; -1 for a law
   JointKind kind;
-  int a, b;      // links, -1 is the world
-  int link;      // the link that hangs on it, -1 for a loop closure
-  int loop_row;  // for a loop closure: its first row among those of all loop closures
+  int end_count;
+  int end[most_ends];  // links, -1 is the world; a joint's a and b
+  int link;            // the link that hangs on it, -1 for a loop closure
+  int loop, loop_row;  // for a loop closure: which one, and its first row among those of all loop closures
   int row, row_count;
-  int law;  // -1 for a joint
+  int law;           // -1 for a joint
+  unsigned lengths;  // bit k: row k is measured in metres, or else in radians
+  bool special;      // its rows are not only those of a joint between two bodies (physics/constraint.hpp)
+  int first_term;    // of a coupling
+  int signal;        // first of the values its rows are to take, -1 for none
+  int ground;        // first of seven signals, the pose of the world's side, -1 if the world stands still
+  int hook;          // which of the user's functions gives the rows, -1 for none
   double anchor_a[3], anchor_b[3];
   double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
   double parameter;
 };
 
+// a coupling is coefficient x measure, summed
+struct TermInfo {
+  ConstraintInfo measure;
+  double coefficient;
+};
+
 struct LawInfo : Law {
   ConstraintInfo measure;
-  int constraint;  // whose row it is, -1 if it acts at the nodes only
+  int constraint;                   // whose row it is, -1 if it acts at the nodes only
+  int target_signal, force_signal;  // in place of the constants, -1 for none
+};
+
+// The user's own rows: gaps (row) and their gradients (row, 12) against displacement and turn of a and b, from the
+// poses (14) of a and b, positions and quaternions; a velocity constraint fills the gradients only. Failure is NaN.
+struct RowHook {
+  void (*call)(void* context, int hook, const double* poses, double* gap, double* gradient) = nullptr;
+  void* context = nullptr;
 };
 
 // The loops that pass through a link, as columns (solve/loop.hpp): first those that go on to the parent, then those
@@ -64,7 +90,7 @@ struct FrontInfo {
 };
 struct LoopEnd {
   int loop, column;
-  bool is_b;  // which side of the joint
+  int end;  // which of the constraint's ends
 };
 
 // One node of the block LDU: a link (six unknowns) or a constraint (its rows). Blocks are stored as rows of eight
@@ -80,10 +106,9 @@ struct LduNeighbour {
   int node;
   int lower, upper;  // blocks (neighbour, node) and (node, neighbour)
 };
-// where a constraint's blocks lie, for assembly
+// where the blocks of a constraint and one of its ends lie, for assembly; -1 for the world
 struct LduSlot {
-  int node;
-  int upper_a, lower_a, upper_b, lower_b;  // (body, constraint) and (constraint, body); -1 for the world
+  int upper, lower;  // (body, constraint) and (constraint, body)
 };
 
 struct Layout {
@@ -96,7 +121,11 @@ struct Layout {
   const int* body_link;         // (body) -> link
   int law_count;
   const LawInfo* law;
-  double gravity[3];
+  const TermInfo* term;
+  int counter_count;
+  const ConstraintInfo* counter;  // joint angles whose turns can be counted
+  int signal_count;
+  RowHook hook;
 
   // loops of the articulated solver
   double articulated_work;         // multiplications of one iteration
@@ -116,13 +145,13 @@ struct Layout {
   const LduNode* node;
   const LduNeighbour* neighbour;
   const int* target;
-  const int* link_node;
+  const int *link_node, *constraint_node;
+  const int* first_slot;  // (constraint) in `slot`, one for each end
   const LduSlot* slot;
 };
 
 // a joint's constants, links not yet known
-ConstraintInfo constraint_of(int kind, const double* anchor_a, const double* anchor_b, const double* frame_a,
-                             const double* frame_b, double parameter);
+ConstraintInfo constraint_of(const Pair& pair);
 
 // owns what Layout points to
 class Model {
@@ -131,10 +160,13 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
   const Layout& layout() const { return layout_; }
+  void attach(const RowHook& hook) { layout_.hook = hook; }
 
  private:
   void build_tree(const Spec& spec);
   void build_constraints(const Spec& spec);
+  ConstraintInfo placed(const Pair& pair) const;
+  void add_constraint(ConstraintInfo c);
   void build_loops();
   void build_ldu();
 
@@ -144,6 +176,8 @@ class Model {
   std::vector<int> joint_constraint_;
   std::vector<int> body_link_;
   std::vector<LawInfo> laws_;
+  std::vector<TermInfo> terms_;
+  std::vector<ConstraintInfo> counters_;
   std::vector<FrontInfo> fronts_;
   std::vector<LoopEnd> ends_;
   std::vector<int> loops_;
@@ -152,7 +186,7 @@ class Model {
   std::vector<LduNode> nodes_;
   std::vector<LduNeighbour> neighbours_;
   std::vector<int> targets_;
-  std::vector<int> link_node_;
+  std::vector<int> link_node_, constraint_node_, first_slot_;
   std::vector<LduSlot> slots_;
 };
 

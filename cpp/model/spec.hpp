@@ -22,18 +22,25 @@ enum class JointKind : int {
   parallel,
   orientation,
   constant_velocity,
+  rolling_ball,
+  rolling_disk,
+  knife_edge,
+  custom,
+  custom_velocity,
+  coupling,
   measured_angle,
   measured_slide,
   measured_distance,
+  measured_bend,
 };
-constexpr int joint_kind_count = 18;
+constexpr int joint_kind_count = 25;
 
-// one more row that neither a point nor an angle gives
-enum class ExtraRow : int { none, screw, distance, twist, angle, slide };
+// rows that neither a point nor an angle gives
+enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend, contact, edge, given, sum };
 
 // Every joint is made of two kinds of rows, both measured in the joint frames of a and b:
 // point rows, an axis of a dotted with the vector between the two anchors, and angle rows, an axis of a dotted
-// with an axis of b; a few need an extra row.
+// with an axis of b; a few need extra rows.
 struct JointForm {
   const char* name;
   bool carries;  // b's pose follows from a's and a few joint variables: the joint may be a branch of the tree
@@ -57,14 +64,26 @@ constexpr JointForm joint_form[joint_kind_count] = {
     {"parallel", false, 0, {}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
     {"orientation", false, 0, {}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
     {"constant_velocity", false, 3, {0, 1, 2}, 0, {}, ExtraRow::twist},
-    // not joints but scalars that force laws act on (physics/law.hpp)
+    // rolling and blades (physics/contact.hpp), rows that the user computes, sums of measures (physics/constraint.hpp)
+    {"rolling_ball", false, 0, {}, 0, {}, ExtraRow::contact},
+    {"rolling_disk", false, 0, {}, 0, {}, ExtraRow::contact},
+    {"knife_edge", false, 0, {}, 0, {}, ExtraRow::edge},
+    {"custom", false, 0, {}, 0, {}, ExtraRow::given},
+    {"custom_velocity", false, 0, {}, 0, {}, ExtraRow::given},
+    {"coupling", false, 0, {}, 0, {}, ExtraRow::sum},
+    // not joints but scalars that force laws act on and couplings add up (physics/law.hpp)
     {"measured_angle", false, 0, {}, 0, {}, ExtraRow::angle},
     {"measured_slide", false, 0, {}, 0, {}, ExtraRow::slide},
     {"measured_distance", false, 0, {}, 0, {}, ExtraRow::distance},
+    {"measured_bend", false, 0, {}, 0, {}, ExtraRow::bend},
 };
+// rows of a kind; those of the user's own constraints are counted elsewhere
 constexpr int joint_row_count(int kind) {
   const JointForm& form = joint_form[kind];
-  return form.point_count + form.angle_count + (form.extra != ExtraRow::none);
+  const int extra = form.extra == ExtraRow::none || form.extra == ExtraRow::given ? 0
+                    : form.extra == ExtraRow::contact                             ? 3
+                                                                                  : 1;
+  return form.point_count + form.angle_count + extra;
 }
 
 // whether a row is measured in metres, or else in radians
@@ -72,7 +91,14 @@ constexpr bool row_is_length(int kind, int row) {
   const JointForm& form = joint_form[kind];
   if (row < form.point_count) return true;
   if (row < form.point_count + form.angle_count) return false;
-  return form.extra != ExtraRow::twist && form.extra != ExtraRow::angle;
+  return form.extra != ExtraRow::twist && form.extra != ExtraRow::angle && form.extra != ExtraRow::bend;
+}
+
+// whether a row holds a velocity and leaves the pose free
+constexpr bool row_is_velocity(int kind, int row) {
+  const JointForm& form = joint_form[kind];
+  return (form.extra == ExtraRow::contact && row > 0) || form.extra == ExtraRow::edge ||
+         static_cast<JointKind>(kind) == JointKind::custom_velocity;
 }
 
 // A force along a measured scalar; fields in the order in which Python passes them
@@ -82,20 +108,46 @@ struct Law {
   double gain, rate_gain, target, target_rate, limit;  // servo
   double force;                                        // constant
   double implicit;                                     // not 0: the spring too is implicit
+  double inertia;                                      // of a rotor that turns with the scalar: kg m^2 or kg
 };
 constexpr int law_size = sizeof(Law) / sizeof(double);
 
+// two bodies and where something sits on them
+struct Pair {
+  int kind, body_a, body_b;         // body -1 is the world
+  double anchor_a[3], anchor_b[3];  // in the body's frame
+  double frame_a[4], frame_b[4];    // joint frame in the body's frame; its z is the joint axis
+  double parameter;                 // screw: m per rad; distance: m; rolling: radius
+};
+
+struct JointSpec : Pair {
+  int row_count = 0;  // of a custom joint
+  int signal = -1;    // first of the values that a custom velocity joint's rows take
+  int ground = -1;    // first of seven signals, the pose of the world's side
+};
+
+struct LawSpec : Law {
+  Pair measure{};
+  int target = -1, force = -1;  // signals in place of the constants
+};
+
+// sum of coefficient x measure = offset, or = offset + signal
+struct CouplingSpec {
+  std::vector<Pair> measure;
+  std::vector<double> coefficient;
+  double offset = 0;
+  int signal = -1;
+};
+
 struct Spec {
-  int body_count = 0, joint_count = 0;
-  std::vector<double> mass;                // (body)
-  std::vector<double> inertia;             // (body, 3, 3) body frame, about the centre of mass
-  std::vector<int> kind, body_a, body_b;   // (joint); body -1 is the world
-  std::vector<double> anchor_a, anchor_b;  // (joint, 3) in the body's frame
-  std::vector<double> parameter;           // (joint) screw: m per rad; distance: m
-  std::vector<double> frame_a, frame_b;    // (joint, 4) joint frame in the body's frame; its z is the joint axis
-  std::vector<int> law_joint;              // (law) which of the joints above is its measure
-  std::vector<double> law;                 // (law, law_size)
-  double gravity[3] = {0, 0, 0};
+  std::vector<double> mass;     // (body)
+  std::vector<double> inertia;  // (body, 3, 3) body frame, about the centre of mass
+  std::vector<double> gravity;  // (body, 3)
+  std::vector<JointSpec> joint;
+  std::vector<LawSpec> law;
+  std::vector<CouplingSpec> coupling;
+  std::vector<Pair> counter;  // joint angles whose turns may have to be counted
+  int signal_count = 0;       // functions of time
 };
 
 }  // namespace catena

@@ -8,6 +8,7 @@
 //     screw:            g = e_z . r - h theta, theta the angle about z, counted over turns; h in metres per radian
 //     distance:         g = |r| - length
 //     twist:            g = (e_x . h_y - e_y . h_x) / 2, zero where b has not turned about the joint's axis against a
+//     bend:             g = twice the z component of b's quaternion against a: the turn about z, if it is small
 //
 // Rows are gradients (of the screw: once its axes are aligned) against (displacement of the centre of mass, world
 // rotation increment), so the same six numbers are the wrench that a unit multiplier exerts on the body. When the joint
@@ -43,10 +44,10 @@ CATENA_INLINE Pose<double> new_pose(const Body<double>* body, int i) {
 
 struct JointRows {
   double g[6];
-  Wrench<double> a[6], b[6];   // at the centres of mass
-  Wrench<double> at_point[6];  // on b, at p_b
-  Vec3<double> point;          // p_b
-  double angle;                // about z, for a screw
+  Wrench<double> w[most_ends];  // at the centres of mass: row k on end e is w[e row_count + k]
+  Wrench<double> at_point[6];   // of a joint: on b, at p_b
+  Vec3<double> point;           // p_b
+  double angle[most_terms];     // about z, turns counted, of a screw, a measure or every term of a coupling
 };
 
 // the angle nearest to a recent value of it
@@ -66,13 +67,14 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
   const Vec3<double> arm_a = p_b - a.x;
   const Vec3<double> e[3] = {a.R * load3(info.frame_a), a.R * load3(info.frame_a + 3), a.R * load3(info.frame_a + 6)};
   const Vec3<double> zero = {0, 0, 0};
+  Wrench<double>*on_a = rows.w, *on_b = rows.w + info.row_count;
   rows.point = p_b;
   int k = 0;
   for (int i = 0; i < form.point_count; ++i, ++k) {
     const Vec3<double> n = e[form.point_axis[i]];
     rows.g[k] = dot(n, r);
-    rows.b[k] = {n, cross(arm_b, n)};
-    rows.a[k] = {-n, -cross(arm_a, n)};
+    on_b[k] = {n, cross(arm_b, n)};
+    on_a[k] = {-n, -cross(arm_a, n)};
     rows.at_point[k] = {n, zero};
   }
   for (int i = 0; i < form.angle_count; ++i, ++k) {
@@ -80,8 +82,8 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
     const Vec3<double> h = b.R * load3(info.frame_b + 3 * form.angle_axes[i][1]);
     const Vec3<double> t = cross(h, n);
     rows.g[k] = dot(n, h);
-    rows.b[k] = {zero, t};
-    rows.a[k] = {zero, -t};
+    on_b[k] = {zero, t};
+    on_a[k] = {zero, -t};
     rows.at_point[k] = {zero, t};
   }
   if (form.extra == ExtraRow::none) return;
@@ -89,14 +91,14 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
   Wrench<double> w = {zero, zero};
   switch (form.extra) {
     case ExtraRow::screw: {
-      rows.angle = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
-      rows.g[k] = dot(e[2], r) - info.parameter * rows.angle;
+      rows.angle[0] = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
+      rows.g[k] = dot(e[2], r) - info.parameter * rows.angle[0];
       w = {e[2], -info.parameter * e[2]};
       break;
     }
     case ExtraRow::angle: {
-      rows.angle = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
-      rows.g[k] = rows.angle;
+      rows.angle[0] = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
+      rows.g[k] = rows.angle[0];
       w.t = e[2];
       break;
     }
@@ -110,11 +112,23 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
       w.f = (1 / length) * r;
       break;
     }
+    case ExtraRow::bend: {
+      // the relative matrix m_ij = e_i . h_j; beyond half a turn there is no telling which way round it went
+      const Vec3<double> hx = h(0), hy = h(1), hz = h(2);
+      const double trace = dot(e[0], hx) + dot(e[1], hy) + dot(e[2], hz);
+      const double w0 = 0.5 * std::sqrt(1 + trace > 1e-12 ? 1 + trace : 1e-12), s = 0.25 / w0;
+      const double vx = s * (dot(e[2], hy) - dot(e[1], hz)), vy = s * (dot(e[0], hz) - dot(e[2], hx));
+      const double vz = s * (dot(e[1], hx) - dot(e[0], hy));
+      rows.g[k] = 2 * vz;
+      // w e_z + v x e_z
+      w.t = vy * e[0] - vx * e[1] + w0 * e[2];
+      break;
+    }
     default: rows.g[k] = 0.5 * (dot(e[0], h(1)) - dot(e[1], h(0))); w.t = 0.5 * (cross(h(1), e[0]) - cross(h(0), e[1]));
   }
   rows.at_point[k] = w;
-  rows.b[k] = {w.f, w.t + cross(arm_b, w.f)};
-  rows.a[k] = {-w.f, -w.t - cross(arm_a, w.f)};
+  on_b[k] = {w.f, w.t + cross(arm_b, w.f)};
+  on_a[k] = {-w.f, -w.t - cross(arm_a, w.f)};
 }
 
 // the angle from which turns are counted: where the nut of a screw is, or what a measured angle is told
@@ -129,7 +143,7 @@ inline double first_angle(const ConstraintInfo& info, const Pose<double>& a, con
 CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const JointRows& rows, double reach, double& widest,
                             int& whose) {
   for (int k = 0; k < info.row_count; ++k) {
-    const double open = std::fabs(rows.g[k]) / (row_is_length(static_cast<int>(info.kind), k) ? reach : 1);
+    const double open = std::fabs(rows.g[k]) / (info.lengths >> k & 1u ? reach : 1);
     if (open <= widest) continue;
     widest = open;
     whose = index;

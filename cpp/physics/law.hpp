@@ -10,14 +10,30 @@
 //
 // half of its impulse at either end. As an unknown of the step it is a multiplier like any other, with the row
 // lambda - (dt^2/2) f(phi3) = 0 in place of a gap: stable however stiff, second order.
+//
+// A step backwards in time, of which the higher orders make use, feeds what a damper takes: the pivot 1 - c |dt| k/2, k
+// the compliance of the bodies, vanishes for a stiff one, and what lies beyond is not to be trusted. Such a step is
+// refused, with the compliance of free bodies for a bound, and so is halved until it fits.
+//
+// A rotor that turns with phi (an armature) has the discrete momentum p = I (phi3 - phi2)/dt on the interval, and what
+// it takes over from the bodies at the node is lambda = -dt (p - p1), p1 of the interval before: variational too.
 #pragma once
 
 #include "physics/joint.hpp"
 
 namespace catena::CATENA_ISA {
 
+// The step to be solved, and the functions of time at its two ends and in its middle; in a projection of velocities
+// (`resting`) dt is 1 and `rate` holds their derivatives at the node.
+struct Clock {
+  double dt = 1;
+  bool resting = false;
+  const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
+};
+
 // force on the interval, and its derivative against phi3
-CATENA_INLINE double stage_force(const LawInfo& law, double phi2, double phi3, double dt, double& slope) {
+CATENA_INLINE double stage_force(const LawInfo& law, double phi2, double phi3, const Clock& clock, double& slope) {
+  const double dt = clock.dt;
   const double v = (phi3 - phi2) / dt, middle = 0.5 * (phi2 + phi3);
   double f = -law.damping * v;
   slope = -law.damping / dt;
@@ -31,7 +47,12 @@ CATENA_INLINE double stage_force(const LawInfo& law, double phi2, double phi3, d
     slope -= law.friction * (1 - t * t) / (law.threshold * dt);
   }
   if (law.gain > 0 || law.rate_gain > 0) {
-    const double servo = law.gain * (law.target - middle) + law.rate_gain * (law.target_rate - v);
+    double target = law.target, target_rate = law.target_rate;
+    if (law.target_signal >= 0) {
+      target = clock.middle[law.target_signal];
+      target_rate = (clock.end[law.target_signal] - clock.now[law.target_signal]) / dt;
+    }
+    const double servo = law.gain * (target - middle) + law.rate_gain * (target_rate - v);
     if (std::fabs(servo) < law.limit) {
       f += servo;
       slope -= 0.5 * law.gain + law.rate_gain / dt;
@@ -43,20 +64,28 @@ CATENA_INLINE double stage_force(const LawInfo& law, double phi2, double phi3, d
 }
 
 // force at the node
-CATENA_INLINE double node_force(const LawInfo& law, double phi) {
-  return law.force - (law.implicit ? 0 : law.stiffness * (phi - law.rest));
+CATENA_INLINE double node_force(const LawInfo& law, double phi, const Clock& clock) {
+  const double motor = law.force_signal >= 0 ? clock.now[law.force_signal] : law.force;
+  return motor - (law.implicit ? 0 : law.stiffness * (phi - law.rest));
 }
 
-// turn a measured row into the law's row; `resting` is the projection of velocities, in which laws take no part
-CATENA_INLINE void law_row(const LawInfo& law, const JointRows& before, double dt, bool resting, double lambda,
+// what a law needs to know of the step besides its measure
+struct LawState {
+  double lambda;      // its multiplier
+  double momentum;    // of its rotor, before the step
+  double compliance;  // of its row
+};
+
+// turn a measured row into the law's row; in a projection of velocities only rotors take part
+CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, const LawState& state,
                            JointRows& rows) {
+  const double phi3 = rows.g[0], weight = 0.5 * clock.dt * clock.dt;
   double slope = 0;
-  const double f = resting ? 0 : stage_force(law, before.g[0], rows.g[0], dt, slope);
-  const double weight = 0.5 * dt * dt;
-  rows.g[0] = lambda - weight * f;
-  const double factor = -weight * slope;
-  rows.a[0] = {factor * rows.a[0].f, factor * rows.a[0].t};
-  rows.b[0] = {factor * rows.b[0].f, factor * rows.b[0].t};
+  const double f = clock.resting ? 0 : stage_force(law, phi2, phi3, clock, slope);
+  rows.g[0] = state.lambda - weight * f + law.inertia * (phi3 - phi2) - clock.dt * state.momentum;
+  if (clock.dt < 0 && weight * slope * state.compliance > 0.9) rows.g[0] = NAN;
+  const double factor = law.inertia - weight * slope;
+  for (int e = 0; e < 2; ++e) rows.w[e] = {factor * rows.w[e].f, factor * rows.w[e].t};
 }
 
 }  // namespace catena::CATENA_ISA

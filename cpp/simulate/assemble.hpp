@@ -46,8 +46,14 @@ struct Assembler {
       solver.body[i].q = load_quat(args.orientation + 4 * k);
       place_body(solver.body[i], layout.link[i]);
     }
-    solver.resting = true;
+    solver.clock.resting = true;
+    solver.clock.now = args.signals;
     solver.enter();
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      for (int t = 0; c.kind == JointKind::coupling && 2 * t < c.end_count; ++t)
+        solver.rows_of(c).angle[t] = args.term_start[c.first_term + t];
+    }
     solver.place();
     double last = gap(), length = 0;
     args.iterations = 0;
@@ -68,6 +74,7 @@ struct Assembler {
       }
       last = gap();
     }
+    solver.clock.rate = args.signal_rates;
     if (args.velocity && direction(true))
       for (int i = 0; i < layout.link_count; ++i) {
         const int k = layout.link[i].body;

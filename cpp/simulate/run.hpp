@@ -33,8 +33,14 @@ struct Runner {
   bool has_before = false;
   double* law_angle;     // (law) angles, turns counted
   double* law_force;     // (law) on the interval before the node
+  double* law_momentum;  // (law) of its rotor there
+  double* counted;       // (counter) angles, turns counted
+  double wound = 0;      // no two bodies have turned further against each other since then
   bool leaving = false;  // a step has been taken, its end not yet seen
   double half = 0;       // half of the interval before the node
+  double now = 0;        // time of the node
+  double end_time = 0;   // for which the signals at the end of the step hold
+  bool has_end = false;
   int iterations = 0;
 
   // the caller's arrays -> state
@@ -50,11 +56,13 @@ struct Runner {
       newton.extent += std::sqrt(norm2(b.x)) / layout.link_count;
     }
     solver.reach = layout.reach;
+    solver.momentum = law_momentum;
+    solver.clock.now = signals(0);
+    solver.clock.middle = signals(1);
+    solver.clock.end = signals(2);
+    solver.clock.rate = signals(3);
     solver.enter();
-    for (int l = 0; l < layout.law_count; ++l) {
-      law_angle[l] = args.law_start[l];
-      if (layout.law[l].constraint >= 0) solver.count_from(layout.law[l].constraint, law_angle[l]);
-    }
+    count_from_start();
     if (!args.paper_start) return;
     // the given velocities are those of the first interval, and no force acts before its end
     half = -0.5 * args.dt;
@@ -66,32 +74,87 @@ struct Runner {
     }
   }
 
-  // gravity and loads at the node
+  // where every angle stands at the first node, and the momentum of every rotor
+  void count_from_start() {
+    for (int l = 0; l < layout.law_count; ++l) {
+      law_angle[l] = args.law_start[l];
+      law_momentum[l] = 0;
+      const LawInfo& law = layout.law[l];
+      if (law.constraint >= 0) solver.rows_of(layout.constraint[law.constraint]).angle[0] = law_angle[l];
+      if (law.inertia == 0) continue;
+      const JointRows rows = measured(law.measure, law_angle[l]);
+      for (int e = 0; e < 2; ++e) {
+        const int i = law.measure.end[e];
+        if (i < 0) continue;
+        const int k = layout.link[i].body;
+        law_momentum[l] += law.inertia * (dot(rows.w[e].f, load3(args.velocity + 3 * k)) +
+                                          dot(rows.w[e].t, load3(args.angular_velocity + 3 * k)));
+      }
+    }
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      for (int t = 0; c.kind == JointKind::coupling && 2 * t < c.end_count; ++t)
+        solver.rows_of(c).angle[t] = args.term_start[c.first_term + t];
+    }
+    for (int k = 0; k < args.counter_count; ++k) counted[k] = args.counter_start[k];
+  }
+
+  JointRows measured(const ConstraintInfo& m, double recent) const {
+    JointRows rows;
+    rows.angle[0] = recent;
+    joint_rows(m, old_pose(solver.body, m.end[0]), old_pose(solver.body, m.end[1]), recent, rows);
+    return rows;
+  }
+
+  // functions of time: at the node, in the middle of the step, at its end; derivatives at the node
+  double* signals(int which) const { return args.signals + static_cast<long>(which) * args.signal_count; }
+  void read_signals(double time, int which) {
+    if (args.signal_count > 0) args.read_signals(args.context, time, signals(which));
+  }
+  void read_signal_rates() {
+    const int n = args.signal_count;
+    if (n == 0) return;
+    // fourth order, in the room of the middle and the end
+    const double h = std::fabs(args.dt) / 32;
+    double *rate = signals(3), *one = signals(1);
+    has_end = false;
+    for (int k = 0; k < n; ++k) rate[k] = 0;
+    for (const double offset : {-2.0, -1.0, 1.0, 2.0}) {
+      read_signals(now + offset * h, 1);
+      const double weight = (std::fabs(offset) > 1 ? -offset / 2 : 8 * offset) / (12 * h);
+      for (int k = 0; k < n; ++k) rate[k] += weight * one[k];
+    }
+  }
+  // at a node; the end of the last step often is the same instant
+  void enter_node() {
+    if (args.signal_count == 0) return;
+    if (!has_end || std::fabs(end_time - now) > 1e-9 * std::fabs(args.dt)) return read_signals(now, 0);
+    for (int k = 0; k < args.signal_count; ++k) signals(0)[k] = signals(2)[k];
+  }
+
+  // gravity, laws and loads at the node
   void forces(long node) {
-    const Vec3<double> gravity = load3(layout.gravity);
     for (int i = 0; i < layout.link_count; ++i) {
-      solver.body[i].f = gravity;
+      solver.body[i].f = load3(layout.link[i].gravity);
       solver.body[i].tau = {0, 0, 0};
     }
     for (int l = 0; l < layout.law_count; ++l) {
       const LawInfo& law = layout.law[l];
-      const ConstraintInfo& m = law.measure;
-      JointRows rows;
-      joint_rows(m, old_pose(solver.body, m.a), old_pose(solver.body, m.b), law_angle[l], rows);
-      law_angle[l] = rows.angle;
-      const double f = node_force(law, rows.g[0]);
-      const auto push = [&](int i, const Wrench<double>& n) {
-        if (i < 0) return;
-        solver.body[i].f += (f / layout.link[i].mass) * n.f;
-        solver.body[i].tau += f * n.t;
-      };
-      push(m.a, rows.a[0]);
-      push(m.b, rows.b[0]);
+      const JointRows rows = measured(law.measure, law_angle[l]);
+      law_angle[l] = rows.angle[0];
+      const double f = node_force(law, rows.g[0], solver.clock);
+      for (int e = 0; e < 2; ++e) {
+        const int i = law.measure.end[e];
+        if (i < 0) continue;
+        solver.body[i].f += (f / layout.link[i].mass) * rows.w[e].f;
+        solver.body[i].tau += f * rows.w[e].t;
+      }
     }
     const Loads& loads = args.loads;
     if (loads.count == 0) return;
-    const double* row = loads.values + (loads.rows == 1 ? 0 : 6L * loads.count * node);
-    for (int k = 0; k < loads.count; ++k, row += 6) {
+    const double* rows = loads.values + (loads.rows == 1 ? 0 : 6L * loads.count * node);
+    for (int k = 0; k < loads.count; ++k) {
+      const double* row = loads.signal[k] >= 0 ? signals(0) + loads.signal[k] : rows + 6L * k;
       const int i = layout.body_link[loads.body[k]];
       Body<double>& b = solver.body[i];
       Vec3<double> f = load3(row), t = load3(row + 3);
@@ -106,37 +169,45 @@ struct Runner {
     if (!leaving) return;
     leaving = false;
     for (int l = 0; l < layout.law_count; ++l) {
-      if (layout.law[l].constraint < 0) continue;
+      if (layout.law[l].constraint < 0 || layout.law[l].inertia != 0) continue;
       const ConstraintInfo& m = layout.law[l].measure;
-      JointRows rows;
-      joint_rows(m, old_pose(solver.body, m.a), old_pose(solver.body, m.b), law_angle[l], rows);
+      const JointRows rows = measured(m, law_angle[l]);
       const double impulse = half * law_force[l];
-      const auto push = [&](int i, const Wrench<double>& n) {
-        if (i < 0) return;
-        solver.body[i].v += (impulse / layout.link[i].mass) * n.f;
-        solver.body[i].L += impulse * n.t;
-      };
-      push(m.a, rows.a[0]);
-      push(m.b, rows.b[0]);
+      for (int e = 0; e < 2; ++e) {
+        const int i = m.end[e];
+        if (i < 0) continue;
+        solver.body[i].v += (impulse / layout.link[i].mass) * rows.w[e].f;
+        solver.body[i].L += impulse * rows.w[e].t;
+      }
     }
   }
 
   // geometry and forces of a node
   void place(long node) {
+    enter_node();
     solver.place();
     arrive();
     forces(node);
+    if (wound > 1.5) count_turns();
+  }
+
+  // angles of joints are followed as often as is needed to count their turns
+  void count_turns() {
+    wound = 0;
+    for (int k = 0; k < args.counter_count; ++k) counted[k] = measured(layout.counter[k], counted[k]).angle[0];
   }
 
   // node velocities into body.dx and body.phi
   bool project(double arriving) {
-    solver.resting = true;
+    read_signal_rates();
+    solver.clock.resting = true;
+    solver.clock.dt = 1;
     for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
     double *z = solver.z, *dz = solver.dz;
     solver.z = zeros;
     solver.dz = scratch;
     const bool fine = solver.evaluate() && solver.direction();
-    solver.resting = false;
+    solver.clock.resting = false;
     solver.z = z;
     solver.dz = dz;
     return fine;
@@ -156,7 +227,11 @@ struct Runner {
   Outcome solve(double dt) {
     const double kick = half + 0.5 * dt;
     for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], dt, kick);
-    solver.dt = dt;
+    solver.clock.dt = dt;
+    read_signals(now + 0.5 * dt, 1);
+    read_signals(now + dt, 2);
+    end_time = now + dt;
+    has_end = true;
     return newton.solve(dt);
   }
 
@@ -189,10 +264,21 @@ struct Runner {
     solver.commit(dt);
     balance(dt);
     for (int i = 0; i < layout.link_count; ++i) solver.body[i].x += solver.body[i].d;
-    for (int l = 0; l < layout.law_count; ++l)
-      if (layout.law[l].constraint >= 0)
-        law_force[l] = 2 * solver.law_multiplier(layout.constraint[layout.law[l].constraint]) / (dt * dt);
+    for (int l = 0; l < layout.law_count; ++l) {
+      if (layout.law[l].constraint < 0) continue;
+      const double lambda = solver.law_multiplier(layout.constraint[layout.law[l].constraint]);
+      if (layout.law[l].inertia != 0)
+        law_momentum[l] -= lambda / dt;
+      else
+        law_force[l] = 2 * lambda / (dt * dt);
+    }
+    if (args.counter_count > 0) {
+      double least = 1;
+      for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
+      wound += 4 * std::acos(least);
+    }
     half = 0.5 * dt;
+    now += dt;
     leaving = true;
   }
 
@@ -220,19 +306,23 @@ struct Runner {
 
   // one composed step; a failure leaves the state as it was
   Outcome compose(long step, double dt, bool first) {
-    const double before_half = half;
-    if (parts.count > 1) solver.save(saved);
+    const double before_half = half, start = now;
+    double* saved_momentum = saved + Solver::state_size(layout);
+    if (parts.count > 1) {
+      solver.save(saved);
+      for (int l = 0; l < layout.law_count; ++l) saved_momentum[l] = law_momentum[l];
+    }
     for (int k = 0; k < parts.count; ++k) {
-      if (k > 0) {
-        place(step);
-      }
+      if (k > 0) place(step);
       newton.select(history[k]);
       const Outcome outcome = solve(parts.part[k] * dt);
       iterations += newton.iterations;
       if (outcome != Outcome::converged) {
         if (k > 0) {
           solver.restore(saved);
+          for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = saved_momentum[l];
           half = before_half;
+          now = start;
           place(step);
         }
         return outcome;
@@ -240,6 +330,7 @@ struct Runner {
       if (k == 0 && first && step % args.record_every == 0) record_multipliers(step, parts.part[0] * dt);
       commit(parts.part[k] * dt);
     }
+    now = start + dt;
     return Outcome::converged;
   }
 
@@ -253,9 +344,8 @@ struct Runner {
     iterations = 0;
     while (done < whole) {
       const double dt = args.dt * (static_cast<double>(piece) / static_cast<double>(whole));
-      if (done > 0) {
-        place(step);
-      }
+      now = time;
+      if (done > 0) place(step);
       const Outcome outcome = compose(step, dt, done == 0);
       if (outcome != Outcome::converged) {
         // the node's record is complete once a piece from it is
@@ -281,6 +371,8 @@ struct Runner {
     const long k = args.status.records;
     const long n = k * layout.link_count;
     args.out_time[k] = time;
+    count_turns();
+    for (int c = 0; c < args.counter_count; ++c) args.out_counted[k * args.counter_count + c] = counted[c];
     write(args.out_position + 3 * n, args.out_orientation + 4 * n, args.out_velocity + 3 * n,
           args.out_angular_velocity + 3 * n);
     return true;
@@ -333,6 +425,7 @@ struct Runner {
   double arriving() const { return half > 0 ? half : 0; }
 
   bool node(long step, double time) {
+    now = time;
     place(step);
     if (args.control) {
       if (!project(arriving())) return fail(Outcome::singular, step, time);
@@ -366,6 +459,7 @@ struct Runner {
       if (!advance(step, time)) {
         // keep the last state that was reached
         const Status failure = args.status;
+        now = time;
         place(step);
         if (record(time)) peek(step);
         const long records = args.status.records;

@@ -26,8 +26,7 @@
 
 #include "base/quat.hpp"
 #include "physics/body.hpp"
-#include "physics/joint.hpp"
-#include "physics/law.hpp"
+#include "physics/constraint.hpp"
 #include "solve/loop.hpp"
 
 namespace catena::CATENA_ISA {
@@ -73,10 +72,10 @@ struct Articulated {
   JointRows *old_rows, *new_rows;
   T *gap, *row_scale, *front_space;
   int* order;
-  double dt;          // of the step to be solved
-  bool resting;       // it is no step but a projection of velocities
-  double reach;       // a length that lengths of gaps are measured by
-  double widest_gap;  // of the loops, over the reach or in rad
+  Clock clock;             // of the step to be solved
+  const double* momentum;  // (law) of rotors, before it
+  double reach;            // a length that lengths of gaps are measured by
+  double widest_gap;       // of the loops, over the reach or in rad
   int widest_constraint;
   T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;  // their Newton increment
@@ -110,10 +109,8 @@ struct Articulated {
       if (info.kind == JointKind::prismatic || info.kind == JointKind::cylindrical || info.kind == JointKind::screw)
         along(2);
     }
-    for (int k = 0; k < layout.loop_count; ++k) {
-      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      old_rows[k].angle = first_angle(c, old_pose(body, c.a), old_pose(body, c.b));
-    }
+    for (int k = 0; k < layout.loop_count; ++k)
+      first_angles(layout, layout.constraint[layout.loop[k]], body, old_rows[k]);
   }
 
   // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
@@ -140,10 +137,9 @@ struct Articulated {
     }
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[k].angle, old_rows[k]);
+      rows_before(layout, c, body, clock, old_rows[k]);
       for (int r = 0; r < c.row_count; ++r)
-        row_scale[c.loop_row + r] = std::sqrt(compliance(body, layout.link, c.a, old_rows[k].a[r]) +
-                                              compliance(body, layout.link, c.b, old_rows[k].b[r]));
+        row_scale[c.loop_row + r] = row_compliance(c, body, layout.link, old_rows[k], r);
     }
   }
 
@@ -256,22 +252,22 @@ struct Articulated {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       if (c.law >= 0) continue;
-      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[k].angle, new_rows[k]);
+      rows_after(layout, c, body, clock, old_rows[k], {}, new_rows[k]);
       note_gap(c, layout.loop[k], new_rows[k], reach, widest_gap, widest_constraint);
     }
+  }
+
+  LawState law_state(const ConstraintInfo& c) const {
+    if (c.law < 0) return {};
+    const double scale = row_scale[c.loop_row];
+    return {z[layout.variable_count + c.loop_row], momentum[c.law], scale * scale};
   }
 
   // each link's own matrix and wrench
   void equations() {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[k].angle, new_rows[k]);
-      if (c.law >= 0) {
-        const LawInfo& law = layout.law[c.law];
-        law_row(law, old_rows[k], dt, resting, z[layout.variable_count + c.loop_row], new_rows[k]);
-        gap[c.loop_row] = new_rows[k].g[0];
-        continue;
-      }
+      rows_after(layout, c, body, clock, old_rows[k], law_state(c), new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
     for (int i = 0; i < layout.link_count; ++i) {
@@ -304,8 +300,8 @@ struct Articulated {
       const ConstraintInfo& c = layout.constraint[layout.loop[end.loop]];
       const T* lambda = z + layout.variable_count + c.loop_row;
       for (int k = 0; k < c.row_count; ++k) {
-        const Wrench<T> n = end.is_b ? old_rows[end.loop].b[k] : old_rows[end.loop].a[k];
-        const Wrench<T> o = end.is_b ? new_rows[end.loop].b[k] : new_rows[end.loop].a[k];
+        const Wrench<T> n = old_rows[end.loop].w[end.end * c.row_count + k];
+        const Wrench<T> o = new_rows[end.loop].w[end.end * c.row_count + k];
         const Vec3<T> t = n.t + cross(l.c, n.f), r = o.t + cross(l.c3, o.f);
         const T column[12] = {-n.f.x, -n.f.y, -n.f.z, -t.x, -t.y, -t.z, o.f.x, o.f.y, o.f.z, r.x, r.y, r.z};
         for (int row = 0; row < 12; ++row) columns.q(row)[end.column + k] += column[row];
@@ -521,11 +517,8 @@ struct Articulated {
     }
   }
 
-  // turns of a law's angle are counted from here on
-  void count_from(int constraint, double angle) {
-    for (int k = 0; k < layout.loop_count; ++k)
-      if (layout.loop[k] == constraint) old_rows[k].angle = angle;
-  }
+  // rows of a constraint that is no branch of the tree, at the node
+  JointRows& rows_of(const ConstraintInfo& c) { return old_rows[c.loop]; }
   double law_multiplier(const ConstraintInfo& c) const { return z[layout.variable_count + c.loop_row]; }
 
   // the state between steps, to and fro
@@ -555,13 +548,13 @@ struct Articulated {
       for (int r = 0; r < c.row_count; ++r) {
         const T lambda = z[layout.variable_count + c.loop_row + r];
         out[c.row + r] = scale * lambda;
-        const auto push = [&](int i, const Wrench<T>& n) {
-          if (i < 0) return;
+        for (int e = 0; e < c.end_count; ++e) {
+          const int i = c.end[e];
+          if (i < 0) continue;
+          const Wrench<T>& n = old_rows[k].w[e * c.row_count + r];
           link[i].f -= lambda * n.f;
           link[i].t -= lambda * (n.t + cross(link[i].c, n.f));
-        };
-        push(c.a, old_rows[k].a[r]);
-        push(c.b, old_rows[k].b[r]);
+        }
       }
     }
     for (int i = layout.link_count - 1; i >= 0; --i) {
@@ -575,7 +568,7 @@ struct Articulated {
       if (info.joint < 0) continue;
       const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
       JointRows rows;
-      joint_rows(joint, old_pose(body, joint.a), old_pose(body, joint.b), 0, rows);
+      joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, rows);
       // on body b, at b's anchor
       const Vec3<T> shift = body[i].x - l.c - rows.point;
       const T sign = info.flipped ? -scale : scale;

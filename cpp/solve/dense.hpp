@@ -12,8 +12,8 @@ struct Dense {
   const Layout& layout;
   Body<double>* body;
   Ldu sparse;
-  double dt;
-  bool resting;
+  Clock clock;
+  const double* momentum;
   double reach;  // a length that lengths of gaps are measured by
   double widest_gap;
   int widest_constraint;
@@ -27,12 +27,16 @@ struct Dense {
   static int unknown_count(const Layout& layout) { return Ldu::unknown_count(layout); }
 
   void enter() { sparse.enter(); }
-  void place() { sparse.place(); }
+  void place() {
+    sparse.clock = clock;
+    sparse.place();
+  }
   bool evaluate() {
     sparse.z = z;
     return sparse.evaluate();
   }
   void find_gap() {
+    sparse.clock = clock;
     sparse.reach = reach;
     sparse.find_gap();
     widest_gap = sparse.widest_gap;
@@ -40,7 +44,7 @@ struct Dense {
   }
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
-  void count_from(int constraint, double angle) { sparse.count_from(constraint, angle); }
+  JointRows& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
   void save(double* to) const { sparse.save(to); }
   void restore(const double* from) { sparse.restore(from); }
@@ -51,8 +55,8 @@ struct Dense {
     const long size = unknown_count(layout);
     sparse.z = z;
     sparse.dz = dz;
-    sparse.dt = dt;
-    sparse.resting = resting;
+    sparse.clock = clock;
+    sparse.momentum = momentum;
     sparse.assemble();
     for (long e = 0; e < size * size; ++e) matrix[e] = 0;
     for (int k = 0; k < layout.node_count; ++k) {

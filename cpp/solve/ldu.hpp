@@ -12,8 +12,7 @@
 #pragma once
 
 #include "physics/body.hpp"
-#include "physics/joint.hpp"
-#include "physics/law.hpp"
+#include "physics/constraint.hpp"
 #include "solve/loop.hpp"
 
 namespace catena::CATENA_ISA {
@@ -103,12 +102,12 @@ CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int row
 struct Ldu {
   const Layout& layout;
   Body<double>* body;
-  JointRows* old_rows;  // (constraint) at the node
-  double* row_scale;    // (row), square root of its compliance; for loops only
-  double dt;            // of the step to be solved
-  bool resting;         // it is no step but a projection of velocities
-  double reach;         // a length that lengths of gaps are measured by
-  double widest_gap;    // over the reach or in rad
+  JointRows* old_rows;     // (constraint) at the node
+  double* row_scale;       // (row), square root of its compliance; for loops only
+  Clock clock;             // of the step to be solved
+  const double* momentum;  // (law) of rotors, before it
+  double reach;            // a length that lengths of gaps are measured by
+  double widest_gap;       // over the reach or in rad
   int widest_constraint;
   Row* block;
   Row* vector;  // (node) residual, then increment
@@ -123,20 +122,16 @@ struct Ldu {
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
 
   void enter() {
-    for (int j = 0; j < layout.constraint_count; ++j) {
-      const ConstraintInfo& c = layout.constraint[j];
-      old_rows[j].angle = first_angle(c, old_pose(body, c.a), old_pose(body, c.b));
-    }
+    for (int j = 0; j < layout.constraint_count; ++j) first_angles(layout, layout.constraint[j], body, old_rows[j]);
   }
 
   void place() {
     for (int i = 0; i < layout.link_count; ++i) place_body(body[i], layout.link[i]);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      joint_rows(c, old_pose(body, c.a), old_pose(body, c.b), old_rows[j].angle, old_rows[j]);
+      rows_before(layout, c, body, clock, old_rows[j]);
       for (int k = 0; k < c.row_count && layout.loop_count > 0; ++k)
-        row_scale[c.row + k] = std::sqrt(compliance(body, layout.link, c.a, old_rows[j].a[k]) +
-                                         compliance(body, layout.link, c.b, old_rows[j].b[k]));
+        row_scale[c.row + k] = row_compliance(c, body, layout.link, old_rows[j], k);
     }
   }
 
@@ -159,9 +154,15 @@ struct Ldu {
       const ConstraintInfo& c = layout.constraint[j];
       if (c.law >= 0) continue;
       JointRows rows;
-      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[j].angle, rows);
+      rows_after(layout, c, body, clock, old_rows[j], {}, rows);
       note_gap(c, j, rows, reach, widest_gap, widest_constraint);
     }
+  }
+
+  LawState law_state(const ConstraintInfo& c) const {
+    if (c.law < 0) return {};
+    const double scale = row_scale[c.row];
+    return {z[6 * layout.link_count + c.row], momentum[c.law], scale * scale};
   }
 
   // residual and matrix at the iterate
@@ -184,33 +185,30 @@ struct Ldu {
     }
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      const LduSlot& slot = layout.slot[j];
+      const LduSlot* slot = layout.slot + layout.first_slot[j];
+      const int node = layout.constraint_node[j];
       const double* lambda = z + 6 * layout.link_count + c.row;
       JointRows rows;
-      joint_rows(c, new_pose(body, c.a), new_pose(body, c.b), old_rows[j].angle, rows);
-      if (c.law >= 0) {
-        law_row(layout.law[c.law], old_rows[j], dt, resting, lambda[0], rows);
-        block[layout.node[slot.node].diagonal][0] = 1;
-      }
-      const auto side = [&](int link, const Wrench<double>* before, const Wrench<double>* after, int upper, int lower) {
-        if (link < 0) return;
-        Row& r = vector[layout.link_node[link]];
-        Row* U = block + upper;
-        Row* L = block + lower;
+      rows_after(layout, c, body, clock, old_rows[j], law_state(c), rows);
+      if (c.law >= 0) block[layout.node[node].diagonal][0] = 1;
+      for (int e = 0; e < c.end_count; ++e) {
+        if (c.end[e] < 0) continue;
+        Row& r = vector[layout.link_node[c.end[e]]];
+        Row* U = block + slot[e].upper;
+        Row* L = block + slot[e].lower;
+        const Wrench<double>*before = old_rows[j].w + e * c.row_count, *after = rows.w + e * c.row_count;
         for (int k = 0; k < c.row_count; ++k) {
           const Wrench<double>& n = before[k];
           const Row column = {n.f.x, n.f.y, n.f.z, n.t.x, n.t.y, n.t.z};
           r -= lambda[k] * column;
-          for (int e = 0; e < 6; ++e) U[e][k] -= column[e];
+          for (int i = 0; i < 6; ++i) U[i][k] -= column[i];
           const Wrench<double>& o = after[k];
           L[k] += Row{o.f.x, o.f.y, o.f.z, o.t.x, o.t.y, o.t.z};
         }
-      };
-      side(c.a, old_rows[j].a, rows.a, slot.upper_a, slot.lower_a);
-      side(c.b, old_rows[j].b, rows.b, slot.upper_b, slot.lower_b);
+      }
       Row g{};
       for (int k = 0; k < c.row_count; ++k) g[k] = rows.g[k];
-      vector[slot.node] = g;
+      vector[node] = g;
     }
   }
 
@@ -307,8 +305,8 @@ struct Ldu {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
   }
 
-  // turns of a law's angle are counted from here on
-  void count_from(int constraint, double angle) { old_rows[constraint].angle = angle; }
+  // rows of a constraint at the node
+  JointRows& rows_of(const ConstraintInfo& c) { return old_rows[&c - layout.constraint]; }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
 
   // the state between steps, to and fro; turns are counted on from wherever they are

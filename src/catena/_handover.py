@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._rotation import Array, multiply, rotate
+from .custom import BodyPose, GivenRows, VelocityRows
+from .joints import FORMS, Joint
+from .laws import LAW, Part
+from .measures import Measure, angle_measures
+from .signals import Signals
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
-
-_CODES = {name: code for code, (name, _) in enumerate(_core.joint_forms())}
+    from .state import State
 
 
 def default_kernel() -> str:
@@ -22,39 +27,115 @@ def default_kernel() -> str:
     return os.environ.get("CATENA_KERNEL") or _core.kernels()[-1]
 
 
+@dataclass
+class Compiled:
+    """The core, the functions of time it needs, and what it measures: laws, couplings' terms, counted joint angles."""
+
+    core: _core.Core
+    signals: Signals
+    laws: list[Measure]
+    terms: list[Measure]
+    counters: list[Measure]
+
+    def start(self, measures: list[Measure], state: State) -> Array:
+        """What measures of joint coordinates read in a state, turns counted; zero for others, which have no turns."""
+        read = {m.joint: state.joint(m.joint).coordinates for m in measures if m.joint}
+        return np.array([read[m.joint][m.index] if m.joint else 0.0 for m in measures], dtype=float)
+
+
 def build_core(
     mechanism: Mechanism, *, kernel: str | None = None, frozen: Mapping[str, Array] | None = None
-) -> _core.Core:
-    """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,)."""
+) -> Compiled:
+    """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,), and forces left out."""
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
-    kind = [_CODES[joint.code] for joint in joints]
-    anchors = np.reshape([(joint.anchor_a, joint.anchor_b) for joint in joints], (-1, 2, 3))
-    frames = np.reshape([(joint.frame_a, joint.frame_b) for joint in joints], (-1, 2, 4))
-    for k, joint in enumerate(joints):
-        if frozen and joint.name in frozen:
-            # the weld sits where the joint's frame b is at these coordinates
-            translation, turn = joint.relative(frozen[joint.name])
-            anchors[k, 0] += rotate(joint.frame_a, translation)
-            frames[k, 0] = multiply(joint.frame_a, turn)
-            kind[k] = _CODES["fixed"]
-    # forces measure something between two bodies: to the core that is one more joint, which holds nothing
-    forces = list(mechanism.forces.values()) if frozen is None else []
-    kind += [_CODES[force.measure.code] for force in forces]
-    pairs = [(rows[j.a.name], rows[j.b.name]) for j in joints]
-    pairs += [(rows[force.measure.a], rows[force.measure.b]) for force in forces]
-    anchors = np.concatenate((anchors, np.reshape([force.measure.anchors for force in forces], (-1, 2, 3))))
-    frames = np.concatenate((frames, np.reshape([force.measure.frames for force in forces], (-1, 2, 4))))
-    return _core.Core(
+    signals = Signals()
+    parts = [part for force in mechanism.forces.values() for part in force.parts] if frozen is None else []
+    couplings = list(mechanism.couplings.values())
+    laws = [part.measure for part in parts]
+    terms = [term.measure for coupling in couplings for term in coupling.terms]
+    counters = [measure for joint in joints if joint.ground is None for measure in angle_measures(joint)]
+    core = _core.Core(
         mass=np.array([body.inertia.mass for body in bodies]),
         inertia=np.reshape([body.inertia.tensor for body in bodies], (-1, 3, 3)),
-        kind=np.array(kind, dtype=np.int32),
-        bodies=np.array(pairs, dtype=np.int32).reshape(-1, 2),
-        anchors=anchors,
-        frames=frames,
-        parameters=np.array([joint.parameter for joint in joints] + [0.0] * len(forces)),
-        law_joints=np.arange(len(joints), len(joints) + len(forces), dtype=np.int32),
-        laws=np.reshape([force.numbers() for force in forces], (-1, 12)).astype(float),
-        gravity=np.array(mechanism.gravity),
+        gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
+        joints=_joint_pairs(joints, rows, frozen or {}),
+        joint_extras=np.array([_extras(joint, signals) for joint in joints], dtype=np.int32).reshape(-1, 3),
+        given=[_hook(joint) for joint in joints if isinstance(joint, GivenRows)],
+        measures=_pairs(
+            [FORMS[m.code].code for m in (*laws, *terms, *counters)],
+            [(rows[m.a], rows[m.b]) for m in (*laws, *terms, *counters)],
+            [m.anchors for m in (*laws, *terms, *counters)],
+            [m.frames for m in (*laws, *terms, *counters)],
+            [0.0] * (len(laws) + len(terms) + len(counters)),
+        ),
+        laws=np.reshape([[part.law[key] for key in LAW] for part in parts], (-1, len(LAW))).astype(float),
+        law_signals=np.array([_law_signals(part, signals) for part in parts], dtype=np.int32).reshape(-1, 2),
+        coupling_terms=np.array([len(coupling.terms) for coupling in couplings], dtype=np.int32),
+        coefficients=np.array([term.coefficient for coupling in couplings for term in coupling.terms], dtype=float),
+        offsets=np.array([coupling.offset for coupling in couplings], dtype=float),
+        coupling_signals=np.array(
+            [-1 if c.function is None else signals.add(c.label, c.function) for c in couplings], dtype=np.int32
+        ),
+        signal_count=len(signals.values),
         kernel=kernel or default_kernel(),
     )
+    return Compiled(core, signals, laws, terms, counters)
+
+
+def _pairs(
+    kind: Sequence[int],
+    bodies: Sequence[tuple[int, int]],
+    anchors: Sequence[Array],
+    frames: Sequence[Array],
+    parameters: Sequence[float],
+) -> Any:
+    return (
+        np.array(kind, dtype=np.int32),
+        np.array(bodies, dtype=np.int32).reshape(-1, 2),
+        np.reshape(np.array(anchors, dtype=float), (-1, 2, 3)),
+        np.reshape(np.array(frames, dtype=float), (-1, 2, 4)),
+        np.array(parameters, dtype=float),
+    )
+
+
+def _joint_pairs(joints: list[Joint], rows: dict[str, int], frozen: Mapping[str, Array]) -> Any:
+    kind = [FORMS[joint.code].code for joint in joints]
+    anchors = [np.array((joint.anchor_a, joint.anchor_b)) for joint in joints]
+    frames = [np.array((joint.frame_a, joint.frame_b)) for joint in joints]
+    for k, joint in enumerate(joints):
+        if joint.name in frozen:
+            # the weld sits where the joint's frame b is at these coordinates
+            translation, turn = joint.relative(frozen[joint.name])
+            anchors[k][0] += rotate(joint.frame_a, translation)
+            frames[k][0] = multiply(joint.frame_a, turn)
+            kind[k] = FORMS["fixed"].code
+    bodies = [(rows[joint.a.name], rows[joint.b.name]) for joint in joints]
+    return _pairs(kind, bodies, anchors, frames, [joint.parameter for joint in joints])
+
+
+def _extras(joint: Joint, signals: Signals) -> tuple[int, int, int]:
+    """Rows of a custom joint, its first signal, and that of moving ground."""
+    signal = signals.add(joint.label, joint.value, joint.row_count) if isinstance(joint, VelocityRows) else -1
+    ground = -1
+    if joint.ground is not None:
+        ground = signals.add(f"the ground of {joint.label}", lambda t: np.concatenate(joint.ground_pose(t)), 7)
+    return joint.row_count, signal, ground
+
+
+def _law_signals(part: Part, signals: Signals) -> tuple[int, int]:
+    def place(key: str) -> int:
+        function = part.functions.get(key)
+        return -1 if function is None else signals.add(f"{key} of joint {part.measure.joint!r}", function)
+
+    return place("target"), place("force")
+
+
+def _hook(joint: GivenRows) -> tuple[Callable[[], None], Array, Array, Array]:
+    poses, gap, gradient = np.zeros(14), np.zeros(joint.row_count), np.zeros((joint.row_count, 12))
+
+    def call() -> None:
+        a, b = BodyPose(poses[:3].copy(), poses[3:7].copy()), BodyPose(poses[7:10].copy(), poses[10:].copy())
+        gap[:], gradient[:] = joint.gap_and_gradient(a, b)
+
+    return call, poses, gap, gradient

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _core
-from ._rotation import Array, conjugate, cross, rotate
+from ._rotation import IDENTITY, Array, conjugate, cross, rotate
+from .couplings import Coupling
+from .custom import BodyPose, GivenRows
+from .joints import FORMS
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .joints import BodyLike, Joint
-    from .laws import Force
+    from .measures import Measure
     from .state import State
     from .trajectory import Trajectory
-
-# name -> code, and for every row whether it is a length or an angle
-_FORMS = {name: (code, np.array(lengths, dtype=bool)) for code, (name, lengths) in enumerate(_core.joint_forms())}
 
 
 def masses(run: Trajectory) -> Array:
@@ -37,28 +39,58 @@ def body_momenta(run: Trajectory) -> tuple[Array, Array]:
 
 
 def kinetic_energy(run: Trajectory) -> Array:
-    """Kinetic energy (step,) in J."""
+    """Kinetic energy (step,) in J, rotors included."""
     linear, spin = body_momenta(run)
     twice: Array = np.einsum("sni,sni->s", linear, run.velocity) + np.einsum("sni,sni->s", spin, run.angular_velocity)
+    for force in run.mechanism.forces.values():
+        for part in force.parts:
+            if part.law["inertia"] > 0:
+                twice = twice + part.law["inertia"] * measured_rate(run, part.measure) ** 2
     return 0.5 * twice
 
 
 def potential_energy(run: Trajectory) -> Array:
     """Potential energy of gravity, zero at the origin, and of springs (step,) in J."""
-    energy: Array = -np.einsum("n,sni,i->s", masses(run), run.position, run.mechanism.gravity)
+    heavy = [body.has_gravity for body in run.mechanism.bodies.values()]
+    energy: Array = -np.einsum("n,sni,i->s", masses(run) * heavy, run.position, run.mechanism.gravity)
     for force in run.mechanism.forces.values():
-        if force.law["stiffness"] > 0:
-            energy = energy + 0.5 * force.law["stiffness"] * (measured(run, force) - force.law["rest"]) ** 2
+        for part in force.parts:
+            if part.law["stiffness"] > 0:
+                energy = energy + 0.5 * part.law["stiffness"] * (measured(run, part.measure) - part.law["rest"]) ** 2
     return energy
 
 
-def measured(run: Trajectory, force: Force) -> Array:
-    """The scalar (step,) that a force acts on: an angle (rad, turns counted), a displacement or a distance (m)."""
-    m = force.measure
-    bodies = [run.mechanism.find(name, force.label) for name in (m.a, m.b)]
-    start = run.turned.get(force.name, 0.0)
-    gap, _, _ = _rows(run, _FORMS[m.code][0], bodies[0], bodies[1], m.anchors, m.frames, start, 1)
-    return gap[:, 0]
+def measured(run: Trajectory, measure: Measure) -> Array:
+    """What a force or coupling acts on (step,): an angle (rad, turns counted), a displacement or a distance (m)."""
+    gap = _measure_rows(run, measure)[0][:, 0]
+    if measure.is_angle:
+        joint = run.mechanism.joints[measure.joint]
+        # a screw has no angles to count: its displacement tells the turns
+        if joint.angles:
+            recent = run.counted(measure.joint)[:, joint.angles.index(measure.index)]
+        else:
+            recent = run.joint(measure.joint).coordinates[:, measure.index]
+        gap = gap + 2 * np.pi * np.round((recent - gap) / (2 * np.pi))
+    return gap
+
+
+def measured_rate(run: Trajectory, measure: Measure) -> Array:
+    """Rate (step,) of what is measured."""
+    _, wrench, point = _measure_rows(run, measure)
+    total = np.zeros(len(run))
+    for sign, name in ((-1.0, measure.a), (1.0, measure.b)):
+        if name == run.mechanism.world.name:
+            continue
+        body = run.body(name)
+        velocity = body.velocity + cross(body.angular_velocity, point - body.position)
+        total += sign * np.sum(wrench[:, 0, :3] * velocity + wrench[:, 0, 3:] * body.angular_velocity, axis=1)
+    return total
+
+
+def _measure_rows(run: Trajectory, measure: Measure) -> tuple[Array, Array, Array]:
+    bodies = [run.mechanism.find(name, measure.code) for name in (measure.a, measure.b)]
+    sides = [_poses(run, body) for body in bodies]
+    return _rows(run, FORMS[measure.code].code, sides, measure.anchors, measure.frames, 0.0, 1)
 
 
 def energy(run: Trajectory) -> Array:
@@ -82,8 +114,13 @@ def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 
 def gaps(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
     """How far a joint is open: metres (step,) and radians (step,) in the directions it constrains."""
     gap, _, _ = joint_rows(run, joint)
-    lengths = _FORMS[joint.code][1]
+    lengths = row_lengths(joint)
     return np.linalg.norm(gap[:, lengths], axis=1), np.linalg.norm(gap[:, ~lengths], axis=1)
+
+
+def row_lengths(joint: Joint) -> NDArray[np.bool_]:
+    """For every row of a joint whether it is a length (m) or an angle (rad)."""
+    return np.ones(joint.row_count, dtype=bool) if isinstance(joint, GivenRows) else FORMS[joint.code].lengths
 
 
 def joint_rows(run: Trajectory, joint: Joint) -> tuple[Array, Array, Array]:
@@ -91,23 +128,48 @@ def joint_rows(run: Trajectory, joint: Joint) -> tuple[Array, Array, Array]:
 
     A wrench is a force and a torque about b's joint point, in the world frame.
     """
+    sides = [_poses(run, body, joint) for body in (joint.a, joint.b)]
+    if isinstance(joint, GivenRows):
+        gap, gradient = _given(joint, sides)
+        return gap, gradient[:, :, 6:], sides[1][0]
     anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
-    code = _FORMS[joint.code][0]
-    return _rows(run, code, joint.a, joint.b, anchors, frames, joint.parameter, row_count(joint))
+    return _rows(run, FORMS[joint.code].code, sides, anchors, frames, joint.parameter, joint.row_count)
+
+
+def _given(joint: GivenRows, sides: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Gaps (step, row) and gradients (step, row, 12) of the user's own rows."""
+    (xa, qa), (xb, qb) = sides
+    found = [joint.gap_and_gradient(BodyPose(xa[k], qa[k]), BodyPose(xb[k], qb[k])) for k in range(len(xa))]
+    rows = joint.row_count
+    return np.reshape([gap for gap, _ in found], (-1, rows)), np.reshape([g for _, g in found], (-1, rows, 12))
+
+
+def ground_poses(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
+    """Position (step, 3) and orientation (step, 4) of a joint's ground."""
+    poses = [joint.ground_pose(float(t)) for t in run.time]
+    return np.reshape([x for x, _ in poses], (-1, 3)), np.reshape([q for _, q in poses], (-1, 4))
+
+
+def _poses(run: Trajectory, body: BodyLike, joint: Joint | None = None) -> tuple[Array, Array]:
+    if not body.is_world:
+        row = run.row(body.name)
+        return np.ascontiguousarray(run.position[:, row]), np.ascontiguousarray(run.orientation[:, row])
+    if joint is not None and joint.ground is not None:
+        return ground_poses(run, joint)
+    return np.zeros((len(run), 3)), np.tile(IDENTITY, (len(run), 1))
 
 
 def _rows(
-    run: Trajectory, code: int, a: BodyLike, b: BodyLike, anchors: Array, frames: Array, parameter: float, count: int
+    run: Trajectory,
+    code: int,
+    sides: list[tuple[Array, Array]],
+    anchors: Array,
+    frames: Array,
+    parameter: float,
+    count: int,
 ) -> tuple[Array, Array, Array]:
-    def side(body: BodyLike) -> tuple[Array, Array]:
-        if body.is_world:
-            return np.zeros((len(run), 3)), np.tile(body.orientation, (len(run), 1))
-        row = run.row(body.name)
-        return np.ascontiguousarray(run.position[:, row]), np.ascontiguousarray(run.orientation[:, row])
-
     gap, wrench, point = np.empty((len(run), count)), np.empty((len(run), count, 6)), np.empty((len(run), 3))
-    position_a, orientation_a = side(a)
-    position_b, orientation_b = side(b)
+    (position_a, orientation_a), (position_b, orientation_b) = sides
     _core.joint_rows(
         kind=code,
         anchors=anchors,
@@ -122,6 +184,16 @@ def _rows(
         point=point,
     )
     return gap, wrench, point
+
+
+def coupling_gap(run: Trajectory, coupling: Coupling) -> Array:
+    """What a coupling misses (step,): the sum of its terms less what it is to be."""
+    gap = np.full(len(run), -coupling.offset)
+    for term in coupling.terms:
+        gap += term.coefficient * measured(run, term.measure)
+    if coupling.function is not None:
+        gap -= np.array([float(coupling.function(float(t))) for t in run.time])
+    return gap
 
 
 def drift(run: Trajectory) -> Array:
@@ -144,9 +216,9 @@ def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
     for other in run.mechanism.joints.values():
         if other is joint:
             break
-        first += row_count(other)
+        first += other.row_count
     _, wrench, _ = joint_rows(run, joint)
-    values = smallest_multipliers(run)[:, first : first + row_count(joint)]
+    values = smallest_multipliers(run)[:, first : first + joint.row_count]
     total: Array = np.einsum("sr,srk->sk", values, wrench)
     return total[:, :3], total[:, 3:]
 
@@ -157,11 +229,14 @@ def smallest_multipliers(run: Trajectory) -> Array:
     They differ from the recorded ones only where rows are redundant.
     """
     mechanism = run.mechanism
-    if not len(run) or not mechanism.spanning_tree().loops or mechanism.report(run[0]).redundant_count == 0:
+    closed = mechanism.spanning_tree().loops or mechanism.couplings
+    if not len(run) or not closed or mechanism.report(run[0]).redundant_count == 0:
         return run.multipliers
     if run._smallest is None:
         size = extent(run[0])
-        scale = np.concatenate([_row_scale(joint, size) for joint in mechanism.joints.values()])
+        lengths = [row_lengths(joint) for joint in mechanism.joints.values()]
+        lengths.append(np.array([not c.terms[0].measure.is_angle for c in mechanism.couplings.values()], dtype=bool))
+        scale = np.where(np.concatenate(lengths), 1.0, 1.0 / size)
         run._smallest = np.empty_like(run.multipliers)
         for k in range(len(run)):
             # rows of redundant joints are dependent to rounding; anything above that is a real direction
@@ -171,29 +246,47 @@ def smallest_multipliers(run: Trajectory) -> Array:
     return run._smallest
 
 
-def _row_scale(joint: Joint, size: float) -> Array:
-    return np.where(_FORMS[joint.code][1], 1.0, 1.0 / size)
-
-
 def _jacobian(node: Trajectory) -> Array:
-    """Rows of all joints against displacements and turns of all bodies (rows, 6 n), at a trajectory's first node."""
-    blocks = []
-    for joint in node.mechanism.joints.values():
-        _, wrench, point = joint_rows(node, joint)
-        block = np.zeros((row_count(joint), node.mechanism.body_count, 6))
-        for sign, body in ((-1.0, joint.a), (1.0, joint.b)):
-            if not body.is_world:
-                row = node.row(body.name)
-                arm = point[0] - node.position[0, row]
-                block[:, row, :3] = sign * wrench[0, :, :3]
-                block[:, row, 3:] = sign * (wrench[0, :, 3:] + cross(arm, wrench[0, :, :3]))
-        blocks.append(block.reshape(len(block), -1))
+    """Rows of all joints and couplings against displacements and turns of all bodies (rows, 6 n), at the first node."""
+    blocks = [np.zeros((0, 6 * node.mechanism.body_count))]
+    items: list[Joint | Coupling] = [*node.mechanism.joints.values(), *node.mechanism.couplings.values()]
+    for item in items:
+        found = body_rows(node, item)
+        if found:
+            block = np.zeros((len(next(iter(found.values()))), node.mechanism.body_count, 6))
+            for name, rows in found.items():
+                block[:, node.row(name)] = rows
+            blocks.append(block.reshape(len(block), -1))
     return np.concatenate(blocks)
 
 
-def row_count(joint: Joint) -> int:
-    """Number of multipliers of a joint."""
-    return len(_FORMS[joint.code][1])
+def body_rows(node: Trajectory, item: Joint | Coupling) -> dict[str, Array]:
+    """Rows (rows, 6) of a joint or coupling on each of its bodies: wrenches at the centre of mass, first node."""
+    result: dict[str, Array] = {}
+
+    def add(name: str, rows: Array) -> None:
+        if name != node.mechanism.world.name:
+            result[name] = result.get(name, 0.0) + rows
+
+    def add_pair(a: str, b: str, wrench: Array, point: Array) -> None:
+        for sign, name in ((-1.0, a), (1.0, b)):
+            if name != node.mechanism.world.name:
+                arm = point - node.position[0, node.row(name)]
+                torque = wrench[:, 3:] + cross(arm, wrench[:, :3])
+                add(name, sign * np.concatenate((wrench[:, :3], torque), axis=1))
+
+    if isinstance(item, Coupling):
+        for term in item.terms:
+            _, wrench, point = _measure_rows(node, term.measure)
+            add_pair(term.measure.a, term.measure.b, term.coefficient * wrench[0], point[0])
+    elif isinstance(item, GivenRows):
+        gradient = _given(item, [_poses(node, body, item) for body in (item.a, item.b)])[1][0]
+        add(item.a.name, gradient[:, :6])
+        add(item.b.name, gradient[:, 6:])
+    elif item.row_count > 0:
+        _, wrench, point = joint_rows(node, item)
+        add_pair(item.a.name, item.b.name, wrench[0], point[0])
+    return result
 
 
 def still(state: State) -> Trajectory:
@@ -212,7 +305,7 @@ def still(state: State) -> Trajectory:
 def extent(state: State) -> float:
     """Size of the mechanism (m): diagonal of the box around all joint points and centres of mass."""
     rows = {name: row for row, name in enumerate(state.mechanism.bodies)}
-    holding = [joint for joint in state.mechanism.joints.values() if joint.dof < 6]
+    holding = [joint for joint in state.mechanism.joints.values() if joint.row_count > 0]
     sides = [(joint.a, joint.anchor_a) for joint in holding] + [(joint.b, joint.anchor_b) for joint in holding]
     carried = [rows[body.name] for body, _ in sides if not body.is_world]
     anchors = np.reshape([anchor for body, anchor in sides if not body.is_world], (-1, 3))

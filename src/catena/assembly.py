@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core
-from ._handover import build_core
+from ._handover import Compiled, build_core
 from ._rotation import Array, finite
 from .analysis import extent
 
@@ -24,6 +23,9 @@ CLOSED = 5e-11
 # longest step of a driven joint (rad, or parts of the mechanism's size) between two assemblies
 _STRIDE = 0.05
 _ITERATIONS = 100
+
+# s, over which functions of time are differentiated
+_INSTANT = 1e-4
 
 
 class AssemblyError(ValueError):
@@ -41,34 +43,42 @@ def assemble(
     state = guess.copy()
     goals = {name: _coordinates(mechanism, name, value) for name, value in (drive or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
-    size = extent(state)
 
     # driven joints go to their goal in short strides, so that the others follow on the same branch
     longest = max((float(np.abs(goals[name] - start[name]).max(initial=0.0)) for name in goals), default=0.0)
     count = max(1, ceil(longest / _STRIDE))
     for k in range(1, count + 1):
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
-        _close(build_core(mechanism, frozen=frozen), state)
+        compiled = build_core(mechanism, frozen=frozen)
+        _close(compiled, state)
+        for name in goals:
+            if mechanism.joints[name].angles:
+                state.turned[name] = frozen[name][list(mechanism.joints[name].angles)]
     if start:
         # velocities are those that the joints themselves allow
-        _close(build_core(mechanism), state, iterations=0)
+        compiled = build_core(mechanism, frozen={})
+        _close(compiled, state, iterations=0)
         for name in goals:
             if np.abs(state.joint(name).coordinates - goals[name]).max(initial=0.0) > 1e-9:
                 raise AssemblyError(
                     f"{mechanism.joints[name].label} cannot reach {np.squeeze(goals[name])}: "
                     f"the other joints allow {np.squeeze(state.joint(name).coordinates)}",
-                    open_joints(state),
+                    open_joints(compiled, state),
                 )
-    gaps = {name: gap for name, gap in open_joints(state).items() if max(gap[0] / size, gap[1]) > CLOSED}
+    gaps = open_joints(compiled, state)
     if gaps:
         raise AssemblyError(f"the mechanism cannot be assembled: {describe(mechanism, gaps)}", gaps)
     return state
 
 
-def _close(core: _core.Core, state: State, iterations: int = _ITERATIONS) -> None:
+def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> None:
     """One assembly in place, velocities projected."""
-    core.assemble(
+    rates = compiled.signals.rates(state.time, _INSTANT)
+    compiled.core.assemble(
         iteration_limit=iterations,
+        term_start=compiled.start(compiled.terms, state),
+        signals=compiled.signals.read(state.time),
+        signal_rates=rates,
         position=state.position,
         orientation=state.orientation,
         velocity=state.velocity,
@@ -76,16 +86,28 @@ def _close(core: _core.Core, state: State, iterations: int = _ITERATIONS) -> Non
     )
 
 
-def open_joints(state: State) -> dict[str, tuple[float, float]]:
-    """Gap (m) and misalignment (rad) of every joint."""
-    views = ((name, state.joint(name)) for name in state.mechanism.joints)
-    return {name: (view.gap, view.misalignment) for name, view in views}
+def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, float]]:
+    """Gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
+    mechanism = state.mechanism
+    gaps = np.zeros((mechanism.joint_count + len(mechanism.couplings), 2))
+    compiled.core.gaps(
+        position=state.position,
+        orientation=state.orientation,
+        term_start=compiled.start(compiled.terms, state),
+        signals=compiled.signals.read(state.time),
+        out=gaps,
+    )
+    wide = (gaps / (extent(state), 1.0)).max(axis=1, initial=0.0) > CLOSED
+    names = [*mechanism.joints, *mechanism.couplings]
+    return {names[k]: (float(gaps[k, 0]), float(gaps[k, 1])) for k in np.flatnonzero(wide)}
 
 
 def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> str:
     """The worst of the open joints in words."""
     worst = sorted(gaps, key=lambda name: -sum(gaps[name]))[:3]
-    parts = [f"{mechanism.joints[n].label} stays open by {gaps[n][0]:.3g} m, {gaps[n][1]:.3g} rad" for n in worst]
+    labels = {name: joint.label for name, joint in mechanism.joints.items()}
+    labels |= {name: coupling.label for name, coupling in mechanism.couplings.items()}
+    parts = [f"{labels[n]} stays open by {gaps[n][0]:.3g} m, {gaps[n][1]:.3g} rad" for n in worst]
     more = f", and {len(gaps) - len(worst)} more" if len(gaps) > len(worst) else ""
     return "; ".join(parts) + more
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from ._rotation import Array, cross, finite, rotate
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
+    from .signals import Signals
     from .state import State
 
 
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 class Load:
     """A force (N) and a torque (N m) on one body.
 
-    `force` and `torque` are (3,), or (nodes, 3) with one row per node of the run; `at` is the point of the body frame
-    where the force acts (m, default the centre of mass); `frame` says in which axes both are given.
+    `force` and `torque` are (3,), or (nodes, 3) with one row per node of the run, or functions of time (s) that return
+    (3,), which orders 4 and 6 also ask between the nodes; `at` is the point of the body frame where the force acts (m,
+    default the centre of mass); `frame` says in which axes both are given.
     """
 
-    force: ArrayLike = (0.0, 0.0, 0.0)
-    torque: ArrayLike = (0.0, 0.0, 0.0)
+    force: ArrayLike | Callable[[float], ArrayLike] = (0.0, 0.0, 0.0)
+    torque: ArrayLike | Callable[[float], ArrayLike] = (0.0, 0.0, 0.0)
     at: ArrayLike = (0.0, 0.0, 0.0)
     frame: Literal["world", "body"] = "world"
 
@@ -42,13 +44,23 @@ class LoadTable:
     body: NDArray[np.int32]
     point: Array
     in_body_frame: NDArray[np.int32]
+    signal: NDArray[np.int32]  # where a function's values begin, -1 if they are in `values`
     values: Array  # (rows, load, 6)
 
 
-def load_table(mechanism: Mechanism, forces: Forces | None, steps: int, *, control: bool) -> LoadTable:
-    """All loads of a run of `steps` steps; with `control` one more per body, to be filled at every node."""
+def load_table(
+    mechanism: Mechanism, forces: Forces | None, steps: int, signals: Signals, *, control: bool
+) -> LoadTable:
+    """All loads of a run of `steps` steps; with `control` one more per body, to be filled at every node.
+
+    Loads that are functions of time are added to the signals.
+    """
     loads = _by_body(mechanism, forces)
-    parts = [_rows(name, load, steps) for name, load in loads]
+    signal = [_signal(name, load, signals) for name, load in loads]
+    parts = [
+        np.zeros((1, 6)) if place >= 0 else _rows(name, load, steps)
+        for place, (name, load) in zip(signal, loads, strict=True)
+    ]
     row_count = max((len(part) for part in parts), default=1)
     bodies = {name: row for row, name in enumerate(mechanism.bodies)}
     body = [bodies[name] for name, _ in loads]
@@ -62,6 +74,7 @@ def load_table(mechanism: Mechanism, forces: Forces | None, steps: int, *, contr
         np.array(body + list(range(extra)), dtype=np.int32),
         np.reshape(point + [np.zeros(3)] * extra, (-1, 3)),
         np.array(frame + [False] * extra, dtype=np.int32),
+        np.array(signal + [-1] * extra, dtype=np.int32),
         values,
     )
 
@@ -111,6 +124,22 @@ def _by_body(mechanism: Mechanism, forces: Forces | None) -> list[tuple[str, Loa
     return loads
 
 
+def _signal(name: str, load: Load, signals: Signals) -> int:
+    given = {"force": load.force, "torque": load.torque}
+    if not any(callable(value) for value in given.values()):
+        return -1
+    for what, value in given.items():
+        if not callable(value) and np.ndim(value) != 1:
+            raise ValueError(f"{what} on body {name!r} must be (3,) where the other is a function of time")
+
+    def six(time: float) -> Array:
+        found = [value(time) if callable(value) else value for value in given.values()]
+        parts = [finite(v, (3,), f"{what} on body {name!r}") for what, v in zip(given, found, strict=True)]
+        return np.concatenate(parts)
+
+    return signals.add(f"load on body {name!r}", six, 6)
+
+
 def _numbers(value: ArrayLike, what: str) -> Array:
     try:
         return np.asarray(value, dtype=float)
@@ -123,6 +152,8 @@ def _rows(name: str, load: Load, steps: int | None) -> Array:
     parts = []
     for what, given in (("force", load.force), ("torque", load.torque)):
         label = f"{what} on body {name!r}"
+        if callable(given):
+            raise ValueError(f"{label} must be numbers here, not a function of time")
         array = _numbers(given, label)
         if array.ndim < 2:
             parts.append(finite(array, (3,), label)[None])

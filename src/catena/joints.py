@@ -6,18 +6,21 @@ the joint allows the poses (t, q) = relative(coordinates), with all coordinates 
 coincide. Its relative twist is the velocity dt/dt of b's point as seen from the turning frame a, and the
 angular velocity of b against a, both in frame a.
 
-A new joint fills this form: code, dof, motion, and the two functions relative and coordinates_of.
+A new joint fills this form: code, dof, motion, names, angles, and the two functions relative and coordinates_of.
 coordinates_of takes any pose, allowed or not, and returns the coordinates of the nearest allowed one; gap and
 misalignment follow from that. Functions that measure (coordinates_of, rates_of, measure) broadcast over leading axes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from . import _core
 from ._rotation import (
     IDENTITY,
     Array,
@@ -31,6 +34,7 @@ from ._rotation import (
     rotate,
     rotation_vector,
     to_matrix,
+    unit_quaternion,
     z_angle,
     z_to,
 )
@@ -42,6 +46,24 @@ if TYPE_CHECKING:
     BodyOrName: TypeAlias = Body | World | str
 
 Pose: TypeAlias = tuple[Array, Array]
+
+# time (s) to displacement (3,), or to displacement and quaternion
+Ground: TypeAlias = Callable[[float], "ArrayLike | tuple[ArrayLike, ArrayLike]"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of joint as the core knows it: its code, and which of its rows are lengths, which hold velocities."""
+
+    code: int
+    lengths: NDArray[np.bool_]
+    velocities: NDArray[np.bool_]
+
+
+FORMS = {
+    name: Form(code, np.array(lengths, dtype=bool), np.array(velocities, dtype=bool))
+    for code, (name, lengths, velocities) in enumerate(_core.joint_forms())
+}
 
 
 class Joint:
@@ -58,15 +80,18 @@ class Joint:
     """Number of coordinates."""
     motion: ClassVar[Array] = np.zeros((6, 0))
     """Twist (velocity, angular velocity) per unit rate, (6, dof), orthonormal columns."""
-    scalar: ClassVar[str] = ""
-    """What the only coordinate is called: "angle" or "displacement"."""
+    names: ClassVar[tuple[str, ...]] = ()
+    """What the coordinates are called on which forces and couplings can act; "" for one that has no name."""
+    angles: ClassVar[tuple[int, ...]] = ()
+    """Which coordinates are angles whose turns are counted."""
     carries: ClassVar[bool] = True
     """Whether b can hang on a by this joint alone; otherwise b floats and the joint is a constraint on it."""
     needs_place: ClassVar[bool] = True
     """Whether at or anchors must be given."""
 
     parameter: float = 0.0
-    """What else the kind needs: pitch of a screw (m/rad), length of a rod (m)."""
+    """What else the kind needs: pitch of a screw (m/rad), length of a rod (m), radius of what rolls (m)."""
+    _ground: Ground | None = None
 
     anchor_a: Array
     anchor_b: Array
@@ -115,6 +140,48 @@ class Joint:
     def added(self) -> bool:
         """Whether the joint is part of a mechanism."""
         return hasattr(self, "frame_b")
+
+    @property
+    def row_count(self) -> int:
+        """Number of constraint rows, and of multipliers."""
+        return len(FORMS[self.code].lengths)
+
+    @property
+    def is_branch(self) -> bool:
+        """Whether a spanning tree may run through the joint."""
+        return self.carries and self._ground is None
+
+    @property
+    def ground(self) -> Ground | None:
+        """How the world's side of the joint moves: a function of time (s), or None if it stands still.
+
+        It returns the displacement (3,) of the joint's place in the world (m) from where it was described, or a pair of
+        that and a quaternion by which the joint's frame has turned about that place.
+        """
+        return self._ground
+
+    @ground.setter
+    def ground(self, motion: Ground | None) -> None:
+        if motion is not None and not callable(motion):
+            raise ValueError(f"{self.label}: ground must be a function of time, got {motion!r}")
+        if motion is not None and not (self.added and (self.a.is_world or self.b.is_world)):
+            raise ValueError(
+                f"{self.label}: only a joint to the world, added to a mechanism, has a ground that can move"
+            )
+        self._ground = motion
+
+    def ground_pose(self, time: float) -> Pose:
+        """Pose of the world's side: the identity, or where its function of time has brought it."""
+        if self._ground is None:
+            return np.zeros(3), np.array(IDENTITY)
+        moved = self._ground(time)
+        label = f"the ground of {self.label} at t = {time:g} s"
+        if isinstance(moved, tuple) and len(moved) == 2 and np.size(moved[0]) == 3:
+            shift, turn = finite(moved[0], (3,), label), unit_quaternion(moved[1], (4,), label)
+        else:
+            shift, turn = finite(moved, (3,), label), np.array(IDENTITY)  # type: ignore[arg-type]
+        place = self.anchor_a if self.a.is_world else self.anchor_b
+        return shift + place - rotate(turn, place), turn
 
     def _body(self, body: BodyOrName) -> BodyLike:
         if isinstance(body, str):
@@ -185,14 +252,14 @@ class Joint:
         if self._anchors is not None:
             return self._anchors[0].copy(), self._anchors[1].copy()
         assert self._at is not None
-        return _into(a, self._at), _into(b, self._at)
+        return into(a, self._at), into(b, self._at)
 
     def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         frame_a = np.array(IDENTITY)
         return frame_a, _same_frame(a, b, frame_a)
 
 
-class _AxisJoint(Joint):
+class AxisJoint(Joint):
     """A joint with an axis.
 
     `axis` is one vector, in the world with `at` and in the frame of a with `anchors`, or a pair of vectors in
@@ -225,33 +292,34 @@ class _AxisJoint(Joint):
 
         frame_a, onto = z_to(self._axis[0]), z_to(self._axis[1])
         angle = z_angle(multiply(conjugate(onto), _same_frame(a, b, frame_a)))
-        return frame_a, multiply(onto, _about_z(angle))
+        return frame_a, multiply(onto, about_z(angle))
 
 
-class Revolute(_AxisJoint):
-    """A hinge: turns about its axis. Coordinate: angle (rad), in (-pi, pi]; rate: rad/s."""
+class Revolute(AxisJoint):
+    """A hinge: turns about its axis. Coordinate: angle (rad), turns counted; rate: rad/s."""
 
     code = "revolute"
     dof = 1
     motion = np.eye(6)[:, [5]]
-    scalar = "angle"
+    names = ("angle",)
+    angles = (0,)
 
     def relative(self, coordinates: Array) -> Pose:
         """Turn about z."""
-        return np.zeros(3), _about_z(coordinates[0])
+        return np.zeros(3), about_z(coordinates[0])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
         """Read the angle about z."""
         return z_angle(quaternion)[..., None]
 
 
-class Prismatic(_AxisJoint):
+class Prismatic(AxisJoint):
     """A slider: moves along its axis without turning. Coordinate: displacement (m); rate: m/s."""
 
     code = "prismatic"
     dof = 1
     motion = np.eye(6)[:, [2]]
-    scalar = "displacement"
+    names = ("displacement",)
 
     def relative(self, coordinates: Array) -> Pose:
         """Shift along z."""
@@ -262,23 +330,25 @@ class Prismatic(_AxisJoint):
         return translation[..., 2:]
 
 
-class Cylindrical(_AxisJoint):
+class Cylindrical(AxisJoint):
     """A sleeve: slides along its axis and turns about it. Coordinates: displacement (m), angle (rad)."""
 
     code = "cylindrical"
     dof = 2
     motion = np.eye(6)[:, (2, 5)]
+    names = ("displacement", "angle")
+    angles = (1,)
 
     def relative(self, coordinates: Array) -> Pose:
         """Slide along z and turn about it."""
-        return np.array((0.0, 0.0, coordinates[0])), _about_z(coordinates[1])
+        return np.array((0.0, 0.0, coordinates[0])), about_z(coordinates[1])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
         """Read the displacement along z and the angle about it."""
         return np.concatenate((translation[..., 2:], z_angle(quaternion)[..., None]), axis=-1)
 
 
-class Planar(_AxisJoint):
+class Planar(AxisJoint):
     """Slides in the plane normal to its axis and turns about the axis.
 
     Coordinates: two displacements in the plane along the axes of frame a (m), angle (rad).
@@ -287,22 +357,24 @@ class Planar(_AxisJoint):
     code = "planar"
     dof = 3
     motion = np.eye(6)[:, (0, 1, 5)]
+    names = ("x", "y", "angle")
+    angles = (2,)
 
     def relative(self, coordinates: Array) -> Pose:
         """Slide in the plane and turn about z."""
-        return np.array((coordinates[0], coordinates[1], 0.0)), _about_z(coordinates[2])
+        return np.array((coordinates[0], coordinates[1], 0.0)), about_z(coordinates[2])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
         """Read the place in the plane and the angle about z."""
         return np.concatenate((translation[..., :2], z_angle(quaternion)[..., None]), axis=-1)
 
 
-class Screw(_AxisJoint):
+class Screw(AxisJoint):
     """A nut on a thread: turns about its axis and slides along it by `pitch` (m) a turn. Coordinate: angle (rad)."""
 
     code = "screw"
     dof = 1
-    scalar = "angle"
+    names = ("angle",)
 
     def __init__(
         self,
@@ -323,7 +395,7 @@ class Screw(_AxisJoint):
 
     def relative(self, coordinates: Array) -> Pose:
         """Turn about z and slide along it."""
-        return np.array((0.0, 0.0, self.parameter * coordinates[0])), _about_z(coordinates[0])
+        return np.array((0.0, 0.0, self.parameter * coordinates[0])), about_z(coordinates[0])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
         """Read the angle about z, turns counted by the displacement."""
@@ -349,6 +421,8 @@ class Universal(Joint):
 
     code = "universal"
     dof = 2
+    names = ("first", "second")
+    angles = (0, 1)
 
     def __init__(
         self,
@@ -438,7 +512,7 @@ class Fixed(Joint):
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         if self._at is None and self._anchors is None:
             centre = (a if b.is_world else b).position
-            return _into(a, centre), _into(b, centre)
+            return into(a, centre), into(b, centre)
         return super()._resolve_anchors(a, b)
 
 
@@ -474,197 +548,6 @@ class Free(Joint):
         return super()._resolve_frames(a, b)
 
 
-class PointOnLine(_AxisJoint):
-    """Keeps b's point on the line through a's point along the axis; b turns freely.
-
-    Coordinates (4,): displacement along the line (m), then rotation vector (rad) of frame b in frame a.
-    """
-
-    code = "in_line"
-    dof = 4
-    motion = np.eye(6)[:, 2:]
-    carries = False
-
-    def relative(self, coordinates: Array) -> Pose:
-        """Slide along z, then turn."""
-        return np.array((0.0, 0.0, coordinates[0])), from_rotation_vector(coordinates[1:])
-
-    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the height and the rotation vector."""
-        return np.concatenate((translation[..., 2:], rotation_vector(quaternion)), axis=-1)
-
-
-class PointOnPlane(_AxisJoint):
-    """Keeps b's point in the plane through a's point normal to the axis; b turns freely.
-
-    Coordinates (5,): displacements in the plane (m), then rotation vector (rad) of frame b in frame a.
-    """
-
-    code = "in_plane"
-    dof = 5
-    motion = np.eye(6)[:, (0, 1, 3, 4, 5)]
-    carries = False
-
-    def relative(self, coordinates: Array) -> Pose:
-        """Slide in the plane, then turn."""
-        return np.array((coordinates[0], coordinates[1], 0.0)), from_rotation_vector(coordinates[2:])
-
-    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the place in the plane and the rotation vector."""
-        return np.concatenate((translation[..., :2], rotation_vector(quaternion)), axis=-1)
-
-
-class Distance(Joint):
-    """A rod without mass between two points, one on each body: keeps their distance (m).
-
-    `points` are two world points in the described pose, or `anchors` two points in the body frames; `length` is their
-    described distance unless given. Coordinates (5,): azimuth and elevation (rad) of the rod in frame a, then rotation
-    vector (rad) of frame b in frame a.
-    """
-
-    code = "distance"
-    dof = 5
-    motion = np.zeros((6, 5))
-    carries = False
-    needs_place = False
-
-    def __init__(
-        self,
-        a: BodyOrName,
-        b: BodyOrName,
-        *,
-        points: ArrayLike | None = None,
-        anchors: ArrayLike | None = None,
-        length: float | None = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(a, b, anchors=anchors, name=name)
-        if (points is None) == (anchors is None):
-            raise ValueError(
-                f"{self.label}: give points= (two world points) or anchors= (two points in the body frames)"
-            )
-        self._points = None if points is None else finite(points, (2, 3), f"{self.label}: points")
-        self._length = None if length is None else float(finite(length, (), f"{self.label}: length"))
-
-    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
-        if self._points is not None:
-            anchor_a, anchor_b = _into(a, self._points[0]), _into(b, self._points[1])
-        else:
-            anchor_a, anchor_b = super()._resolve_anchors(a, b)
-        ends = [body.position + rotate(body.orientation, p) for body, p in ((a, anchor_a), (b, anchor_b))]
-        self.parameter = float(np.linalg.norm(ends[1] - ends[0])) if self._length is None else self._length
-        if self.parameter <= 0:
-            raise ValueError(f"{self.label}: the two points must be apart; a Ball holds them together")
-        return anchor_a, anchor_b
-
-    def relative(self, coordinates: Array) -> Pose:
-        """Move to the end of the rod, and turn."""
-        return self.parameter * self._along(coordinates)[0], from_rotation_vector(coordinates[2:])
-
-    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the direction of the rod and the rotation vector."""
-        x, y, z = translation[..., 0], translation[..., 1], translation[..., 2]
-        angles = np.stack((np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))), axis=-1)
-        return np.concatenate((angles, rotation_vector(quaternion)), axis=-1)
-
-    def _along(self, coordinates: Array) -> tuple[Array, Array, Array]:
-        """Unit vector along the rod, and its derivatives by azimuth and elevation."""
-        azimuth, elevation = coordinates[..., 0], coordinates[..., 1]
-        c, s, ce, se = np.cos(azimuth), np.sin(azimuth), np.cos(elevation), np.sin(elevation)
-        none = np.zeros_like(c)
-        return (
-            np.stack((ce * c, ce * s, se), axis=-1),
-            np.stack((-ce * s, ce * c, none), axis=-1),
-            np.stack((-se * c, -se * s, ce), axis=-1),
-        )
-
-    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Swing the rod, and turn."""
-        _, by_azimuth, by_elevation = self._along(coordinates)
-        return self.parameter * (rates[0] * by_azimuth + rates[1] * by_elevation), rates[2:]
-
-    def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
-        """Read the swing of the rod and the angular velocity."""
-        _, by_azimuth, by_elevation = self._along(coordinates)
-        across = np.sum(by_azimuth * by_azimuth, axis=-1)
-        azimuth = np.sum(velocity * by_azimuth, axis=-1) / (self.parameter * np.where(across > 0, across, 1.0))
-        elevation = np.sum(velocity * by_elevation, axis=-1) / self.parameter
-        return np.concatenate((np.stack((azimuth, elevation), axis=-1), angular_velocity), axis=-1)
-
-
-class ConstantVelocity(_AxisJoint):
-    """A joint that bends in all directions and passes on turning one to one, whatever the angle; a point and no twist.
-
-    Coordinates (2,): rotation vector (rad) of frame b in frame a, across the axis; rates (2,): the angular velocity
-    across a's axis (rad/s).
-    """
-
-    code = "constant_velocity"
-    dof = 2
-    motion = np.eye(6)[:, (3, 4)]
-    carries = False
-
-    def relative(self, coordinates: Array) -> Pose:
-        """Bend without twist."""
-        return np.zeros(3), from_rotation_vector((coordinates[0], coordinates[1], 0.0))
-
-    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the bend that is left once the twist is taken out."""
-        angle = z_angle(quaternion)
-        half = -0.5 * angle
-        none = np.zeros_like(half)
-        untwist = np.stack((np.cos(half), none, none, np.sin(half)), axis=-1)
-        return rotation_vector(multiply(quaternion, untwist))[..., :2]
-
-    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Bend; once bent, bending further turns b about a's axis as well, which is what keeps the twist zero."""
-        w, x, y, _ = from_rotation_vector((coordinates[0], coordinates[1], 0.0))
-        return np.zeros(3), np.array((rates[0], rates[1], (rates[1] * x - rates[0] * y) / w))
-
-
-class ParallelAxes(_AxisJoint):
-    """Keeps the axis of b parallel to that of a; b moves freely and turns about the axis.
-
-    Coordinates (4,): translation (m) of b's point in frame a, then angle (rad) about the axis.
-    """
-
-    code = "parallel"
-    dof = 4
-    motion = np.eye(6)[:, (0, 1, 2, 5)]
-    carries = False
-
-    def relative(self, coordinates: Array) -> Pose:
-        """Move, and turn about z."""
-        return coordinates[:3], _about_z(coordinates[3])
-
-    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the translation and the angle about z."""
-        return np.concatenate((translation, z_angle(quaternion)[..., None]), axis=-1)
-
-
-class FixedOrientation(Joint):
-    """Keeps b from turning against a; b moves freely. Coordinates (3,): translation (m) of b's point in frame a."""
-
-    code = "orientation"
-    dof = 3
-    motion = np.eye(6)[:, :3]
-    carries = False
-    needs_place = False
-
-    def relative(self, coordinates: Array) -> Pose:
-        """Move without turning."""
-        return coordinates, np.array(IDENTITY)
-
-    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the translation."""
-        return translation
-
-    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
-        if self._at is None and self._anchors is None:
-            return np.zeros(3), np.zeros(3)
-        return super()._resolve_anchors(a, b)
-
-
 def mismatch(measured: Pose, allowed: Pose) -> tuple[float, float]:
     """Distance (m) and angle (rad) between two poses of a frame."""
     turn = rotation_vector(multiply(conjugate(allowed[1]), measured[1]))
@@ -675,11 +558,12 @@ def _name(body: BodyOrName) -> str:
     return body if isinstance(body, str) else str(getattr(body, "name", body))
 
 
-def _about_z(angle: Array | float) -> Array:
+def about_z(angle: Array | float) -> Array:
+    """Return the turn about z by an angle."""
     return np.array((np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)))
 
 
-def _into(body: BodyLike, point: Array) -> Array:
+def into(body: BodyLike, point: Array) -> Array:
     """Return a world point in the frame of a body."""
     return rotate(conjugate(body.orientation), point - body.position)
 

@@ -1,67 +1,69 @@
-"""Forces that belong to the mechanism: springs, dampers, motors, servos and friction.
+"""Forces that belong to the mechanism: springs, dampers, motors, servos, friction, rotors and bushings.
 
-Each acts along one scalar of two bodies, the coordinate of a joint or the distance of two points, equally and
-oppositely on both. Springs and motors act at the nodes, like gravity: energy is kept. Dampers, servos and friction,
-and springs with `implicit=True`, are implicit on the step: stable however stiff, second order (what is far too stiff
-for the step rings from node to node and dies out slowly, as with the trapezoidal rule).
+Each acts along a number that two bodies have between them, the coordinate of a joint or the distance of two points,
+equally and oppositely on both. Springs, motors and rotors act at the nodes, like gravity: energy is kept. Dampers,
+servos and friction, and springs with `implicit=True`, are implicit on the step: second order and stable however stiff
+(what is far too stiff for the step rings from node to node and dies out slowly, as with the trapezoidal rule). Orders 4
+and 6 contain steps backwards in time, which a damper can only take if it is soft for the step: stiff ones make them
+halve their steps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._rotation import IDENTITY, Array, conjugate, finite, rotate
+from ._rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
+from .measures import Z_TO_X, Z_TO_Y, Measure, coordinate_measure
 
 if TYPE_CHECKING:
     from .joints import BodyOrName, Joint
     from .mechanism import Mechanism
 
-# what a law may act on, by joint kind; the first is the default
-_COORDINATES: dict[str, tuple[str, ...]] = {
-    "revolute": ("angle",),
-    "screw": ("angle",),
-    "planar": ("angle",),
-    "prismatic": ("displacement",),
-    "cylindrical": ("angle", "displacement"),
+# a number, or a function of time (s) that returns one
+NumberOrFunction: TypeAlias = float | Callable[[float], float]
+
+# the numbers of a law, in the order in which the core takes them, and what they are if not given
+LAW: dict[str, float] = {
+    "stiffness": 0.0,
+    "rest": 0.0,
+    "damping": 0.0,
+    "friction": 0.0,
+    "threshold": 1.0,
+    "gain": 0.0,
+    "rate_gain": 0.0,
+    "target": 0.0,
+    "target_rate": 0.0,
+    "limit": inf,
+    "force": 0.0,
+    "implicit": 0.0,
+    "inertia": 0.0,
 }
-_MEASURES = {"angle": "measured_angle", "displacement": "measured_slide"}
+_SIGNED = ("rest", "target", "target_rate", "force")
 
 
 @dataclass
-class Measure:
-    """The scalar a force acts on: kind, bodies by name, and where it sits on them."""
+class Part:
+    """One measure and the law along it; `functions` stand in place of the numbers "target" or "force"."""
 
-    code: str
-    a: str
-    b: str
-    anchors: Array
-    frames: Array
+    measure: Measure
+    law: dict[str, float]
+    functions: dict[str, Callable[[float], float]]
 
 
 class Force:
-    """A force along a scalar; see the module. `law` holds its numbers by name, in SI units."""
+    """A force between two bodies; see the module. `parts` is what it consists of, once added to a mechanism."""
 
-    measure: Measure
+    parts: list[Part]
 
-    def __init__(self, name: str | None, **law: float) -> None:
-        self.name = name if name is not None else type(self).__name__.lower()
+    def __init__(self, name: str | None, default: str) -> None:
+        self.name = name if name is not None else default
         self.named = name is not None
-        known = {"limit": inf, "threshold": 1.0} | dict.fromkeys(
-            ("stiffness", "rest", "damping", "friction", "gain", "rate_gain", "target", "target_rate", "force"), 0.0
-        )
-        self.law = known | {"implicit": 0.0} | law
-        for what, value in law.items():
-            number = float(value)
-            if np.isnan(number) or (np.isinf(number) and what != "limit"):
-                raise ValueError(f"{self.label}: {what} must be finite, got {value}")
-            if number < 0 and what not in ("rest", "target", "target_rate", "force"):
-                raise ValueError(f"{self.label}: {what} must not be negative, got {value}")
-            self.law[what] = number
 
     @property
     def label(self) -> str:
@@ -69,52 +71,54 @@ class Force:
         return f"{type(self).__name__.lower()} {self.name!r}"
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{key}={value:g}" for key, value in self.law.items() if value not in (0.0, inf))
-        return f"{type(self).__name__}({self.name!r}, {given})"
+        given: dict[str, Any] = {}
+        for part in getattr(self, "parts", []):
+            given |= {key: f"{value:g}" for key, value in part.law.items() if value != LAW[key]}
+            given |= dict.fromkeys(part.functions, "f(t)")
+        return f"{type(self).__name__}({self.name!r}, {', '.join(f'{key}={value}' for key, value in given.items())})"
 
     def resolve(self, mechanism: Mechanism) -> None:
         """Find what the force acts on; called by Mechanism.add_force."""
         raise NotImplementedError
 
-    def numbers(self) -> list[float]:
-        """The law as the core takes it."""
-        order = ("stiffness", "rest", "damping", "friction", "threshold", "gain", "rate_gain", "target", "target_rate")
-        return [self.law[key] for key in (*order, "limit", "force", "implicit")]
+    def _law(self, given: dict[str, NumberOrFunction]) -> tuple[dict[str, float], dict[str, Callable[[float], float]]]:
+        """Numbers, checked, and functions."""
+        law, functions = dict(LAW), {}
+        for what, value in given.items():
+            if callable(value) and what in ("target", "force"):
+                functions[what] = value
+                continue
+            try:
+                number = float(value)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                raise ValueError(f"{self.label}: {what} must be a number, got {value!r}") from None
+            if np.isnan(number) or (np.isinf(number) and what != "limit"):
+                raise ValueError(f"{self.label}: {what} must be finite, got {value}")
+            if number < 0 and what not in _SIGNED:
+                raise ValueError(f"{self.label}: {what} must not be negative, got {value}")
+            law[what] = number
+        return law, functions
 
 
 class JointForce(Force):
-    """A force along the coordinate of a joint (Revolute, Prismatic, Screw, Cylindrical, or the angle of a Planar)."""
+    """A force along a coordinate of a joint: `coordinate` names it where the joint has several."""
 
     def __init__(
-        self,
-        joint: Joint | str,
-        *,
-        coordinate: Literal["angle", "displacement"] | None = None,
-        name: str | None = None,
-        **law: float,
+        self, joint: Joint | str, *, coordinate: str | None = None, name: str | None = None, **law: NumberOrFunction
     ) -> None:
         self._joint = joint if isinstance(joint, str) else joint.name
         self._coordinate = coordinate
-        super().__init__(name if name is not None else f"{type(self).__name__.lower()} on {self._joint}", **law)
-        self.named = name is not None
+        super().__init__(name, f"{type(self).__name__.lower()} on {self._joint}")
+        self._numbers = self._law(law)
 
     def resolve(self, mechanism: Mechanism) -> None:
         """Take place and axis from the joint."""
         if self._joint not in mechanism.joints:
             raise ValueError(f"{self.label}: there is no joint called {self._joint!r}")
         joint = mechanism.joints[self._joint]
-        allowed = _COORDINATES.get(joint.code, ())
-        coordinate = self._coordinate or (allowed[0] if allowed else None)
-        if coordinate not in allowed:
-            what = f"no {coordinate}" if coordinate else "no single coordinate to act on"
-            raise ValueError(f"{self.label}: {joint.label} has {what}")
-        self.measure = Measure(
-            _MEASURES[coordinate],
-            joint.a.name,
-            joint.b.name,
-            np.array((joint.anchor_a, joint.anchor_b)),
-            np.array((joint.frame_a, joint.frame_b)),
-        )
+        if joint.ground is not None:
+            raise ValueError(f"{self.label}: {joint.label} stands on moving ground, against which no force is measured")
+        self.parts = [Part(coordinate_measure(joint, self._coordinate, self.label), *self._numbers)]
 
 
 class Spring(JointForce):
@@ -128,7 +132,7 @@ class Spring(JointForce):
         rest: float = 0.0,
         damping: float = 0.0,
         implicit: bool = False,
-        coordinate: Literal["angle", "displacement"] | None = None,
+        coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
         law = {"stiffness": stiffness, "rest": rest, "damping": damping, "implicit": float(implicit)}
@@ -143,21 +147,21 @@ class Damper(JointForce):
         joint: Joint | str,
         damping: float,
         *,
-        coordinate: Literal["angle", "displacement"] | None = None,
+        coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(joint, coordinate=coordinate, name=name, damping=damping)
 
 
 class Motor(JointForce):
-    """A constant force or torque (N or N m) on a joint coordinate."""
+    """A force or torque (N or N m) on a joint coordinate: a number, or a function of time (s)."""
 
     def __init__(
         self,
         joint: Joint | str,
-        force: float,
+        force: NumberOrFunction,
         *,
-        coordinate: Literal["angle", "displacement"] | None = None,
+        coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(joint, coordinate=coordinate, name=name, force=force)
@@ -166,7 +170,8 @@ class Motor(JointForce):
 class Servo(JointForce):
     """Drives a joint coordinate to `target` (rad or m) by gain (target - q) + rate_gain (target_rate - rate).
 
-    Evaluated inside every step; the force never exceeds `limit` (N or N m). With gain 0 it holds a speed.
+    Evaluated inside every step; the force never exceeds `limit` (N or N m). With gain 0 it holds a speed. A target that
+    is a function of time (s) brings its own rate.
     """
 
     def __init__(
@@ -175,14 +180,24 @@ class Servo(JointForce):
         *,
         gain: float = 0.0,
         rate_gain: float = 0.0,
-        target: float = 0.0,
+        target: NumberOrFunction = 0.0,
         target_rate: float = 0.0,
         limit: float = inf,
-        coordinate: Literal["angle", "displacement"] | None = None,
+        coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
-        law = {"gain": gain, "rate_gain": rate_gain, "target": target, "target_rate": target_rate, "limit": limit}
-        super().__init__(joint, coordinate=coordinate, name=name, **law)
+        super().__init__(
+            joint,
+            coordinate=coordinate,
+            name=name,
+            gain=gain,
+            rate_gain=rate_gain,
+            target=target,
+            target_rate=target_rate,
+            limit=limit,
+        )
+        if callable(target) and target_rate != 0:
+            raise ValueError(f"{self.label}: a target that is a function of time brings its own target_rate")
         if gain == 0 and rate_gain == 0:
             raise ValueError(f"{self.label}: give a gain or a rate_gain")
 
@@ -196,7 +211,7 @@ class Friction(JointForce):
         force: float,
         *,
         threshold: float = 0.01,
-        coordinate: Literal["angle", "displacement"] | None = None,
+        coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(joint, coordinate=coordinate, name=name, friction=force, threshold=threshold)
@@ -204,7 +219,30 @@ class Friction(JointForce):
             raise ValueError(f"{self.label}: threshold must be positive, got {threshold}")
 
 
-class PointSpring(Force):
+class Armature(JointForce):
+    """The inertia (kg m^2, or kg) of a rotor that turns with a joint coordinate, such as a geared motor's.
+
+    What it is worth on the joint's side: with a gear of ratio n, n^2 times the rotor's own. It adds
+    inertia x rate^2 / 2 to the kinetic energy.
+    """
+
+    def __init__(
+        self, joint: Joint | str, inertia: float, *, coordinate: str | None = None, name: str | None = None
+    ) -> None:
+        super().__init__(joint, coordinate=coordinate, name=name, inertia=inertia)
+
+
+class _BetweenBodies(Force):
+    """A force between two bodies that no joint need join."""
+
+    def __init__(self, a: BodyOrName, b: BodyOrName, name: str | None) -> None:
+        self._a, self._b = (body if isinstance(body, str) else body.name for body in (a, b))
+        super().__init__(name, f"{type(self).__name__.lower()} {self._a}-{self._b}")
+        if self._a == self._b:
+            raise ValueError(f"{self.label} joins {self._a!r} to itself")
+
+
+class PointSpring(_BetweenBodies):
     """A spring and damper between a point of a and a point of b, along the line between them.
 
     `points` are two world points in the described pose, or `anchors` two points in the body frames; `length` (m) is the
@@ -224,19 +262,18 @@ class PointSpring(Force):
         implicit: bool = False,
         name: str | None = None,
     ) -> None:
-        self._a, self._b = (body if isinstance(body, str) else body.name for body in (a, b))
+        super().__init__(a, b, name)
         self._length = length
         if length is not None and not length >= 0:
-            raise ValueError(f"a spring's length must not be negative, got {length}")
-        rest = 0.0 if length is None else length
-        super().__init__(
-            name if name is not None else f"spring {self._a}-{self._b}",
-            stiffness=stiffness,
-            rest=rest,
-            damping=damping,
-            implicit=float(implicit),
+            raise ValueError(f"{self.label}: length must not be negative, got {length}")
+        self._numbers = self._law(
+            {
+                "stiffness": stiffness,
+                "rest": 0.0 if length is None else length,
+                "damping": damping,
+                "implicit": float(implicit),
+            }
         )
-        self.named = name is not None
         if (points is None) == (anchors is None):
             raise ValueError(f"{self.label}: give points= (two world points) or anchors= (two points in body frames)")
         self._in_world = points is not None
@@ -245,8 +282,6 @@ class PointSpring(Force):
     def resolve(self, mechanism: Mechanism) -> None:
         """Fix the two points on the bodies, and the length at rest."""
         bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
-        if bodies[0] is bodies[1]:
-            raise ValueError(f"{self.label} joins {self._a!r} to itself")
         anchors = self._places.copy()
         if self._in_world:
             for k, body in enumerate(bodies):
@@ -255,6 +290,59 @@ class PointSpring(Force):
         distance = float(np.linalg.norm(ends[1] - ends[0]))
         if distance == 0:
             raise ValueError(f"{self.label}: its two points coincide in the described pose, so it has no direction")
+        law, functions = self._numbers
         if self._length is None:
-            self.law["rest"] = distance
-        self.measure = Measure("measured_distance", self._a, self._b, anchors, np.array((IDENTITY, IDENTITY)))
+            law["rest"] = distance
+        measure = Measure("measured_distance", self._a, self._b, anchors, np.array((IDENTITY, IDENTITY)))
+        self.parts = [Part(measure, law, functions)]
+
+
+class Bushing(_BetweenBodies):
+    """A block of rubber: springs and dampers along and about three axes, between two bodies that may move any way.
+
+    It sits at the world point `at` in the described pose, where it is at rest, its axes those of the world, or turned
+    by `orientation`. Each of the four numbers is one for all axes or three: stiffness N/m, damping N s/m, and about the
+    axes N m/rad, N m s/rad. Displacements are those of b's point along a's axes; turns are twice the vector part of b's
+    quaternion against a, the angle where it is small: a bushing is not made for half a turn.
+    """
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        at: ArrayLike,
+        orientation: ArrayLike = IDENTITY,
+        stiffness: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+        turn_stiffness: ArrayLike = 0.0,
+        turn_damping: ArrayLike = 0.0,
+        implicit: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, name)
+        self._at = finite(at, (3,), f"{self.label}: at")
+        self._axes = unit_quaternion(orientation, (4,), f"{self.label}: orientation")
+        self._laws = []
+        for what, stiff, damp in (("slide", stiffness, damping), ("bend", turn_stiffness, turn_damping)):
+            stiffs, damps = (_three(value, f"{self.label}: {what}") for value in (stiff, damp))
+            for axis in range(3):
+                if stiffs[axis] or damps[axis]:
+                    law = {"stiffness": stiffs[axis], "damping": damps[axis], "implicit": float(implicit)}
+                    self._laws.append((what, axis, self._law(law)))
+        if not self._laws:
+            raise ValueError(f"{self.label}: give it a stiffness or a damping")
+
+    def resolve(self, mechanism: Mechanism) -> None:
+        """Fix its place on the two bodies."""
+        bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
+        anchors = np.array([rotate(conjugate(body.orientation), self._at - body.position) for body in bodies])
+        frames = np.array([multiply(conjugate(body.orientation), self._axes) for body in bodies])
+        self.parts = []
+        for what, axis, numbers in self._laws:
+            turned = multiply(frames, (Z_TO_X, Z_TO_Y, np.array(IDENTITY))[axis])
+            self.parts.append(Part(Measure(f"measured_{what}", self._a, self._b, anchors, turned), *numbers))
+
+
+def _three(value: ArrayLike, what: str) -> Array:
+    return finite(np.broadcast_to(np.asarray(value, dtype=float), (3,)), (3,), what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._rotation import IDENTITY, Array, Checked, finite, unit_quaternion
+from .couplings import Coupling
 from .inertia import Inertia, Shape
 from .joints import Joint, Pose, mismatch
 from .laws import Force
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 AnyForce = TypeVar("AnyForce", bound=Force)
+AnyCoupling = TypeVar("AnyCoupling", bound=Coupling)
 
 # a joint closer than this (m, rad) in the described pose counts as closed
 _CLOSED = 1e-12
@@ -48,7 +50,8 @@ class Body:
     """A rigid body: inertia, and its described pose and velocity; made by Mechanism.add_body.
 
     position (3,) m and velocity (3,) m/s of the centre of mass, orientation (4,) body to world,
-    angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it.
+    angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it. has_gravity says
+    whether the mechanism's gravity pulls on it.
     """
 
     is_world = False
@@ -65,8 +68,10 @@ class Body:
         orientation: ArrayLike,
         velocity: ArrayLike,
         angular_velocity: ArrayLike,
+        has_gravity: bool,
     ) -> None:
         self.name = name
+        self.has_gravity = bool(has_gravity)
         self.shape = shape if isinstance(shape, Shape) else None
         self.inertia = shape.inertia if isinstance(shape, Shape) else shape
         self.position = position
@@ -111,6 +116,7 @@ class Mechanism:
         self._bodies: dict[str, Body] = {}
         self._joints: dict[str, Joint] = {}
         self._forces: dict[str, Force] = {}
+        self._couplings: dict[str, Coupling] = {}
         self.gravity = gravity
 
     def _check(self, name: str, value: ArrayLike) -> Array:
@@ -128,8 +134,13 @@ class Mechanism:
 
     @property
     def forces(self) -> Mapping[str, Force]:
-        """Springs, dampers, motors, servos and friction by name, in the order they were added."""
+        """Springs, dampers, motors and their like by name, in the order they were added."""
         return MappingProxyType(self._forces)
+
+    @property
+    def couplings(self) -> Mapping[str, Coupling]:
+        """Gears, racks, differentials and drives by name, in the order they were added."""
+        return MappingProxyType(self._couplings)
 
     @property
     def body_count(self) -> int:
@@ -152,6 +163,7 @@ class Mechanism:
         orientation: ArrayLike | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        gravity: bool = True,
     ) -> Body:
         """Add a body and return it.
 
@@ -161,6 +173,7 @@ class Mechanism:
             orientation: unit quaternion (w, x, y, z), body to world; likewise, otherwise (1, 0, 0, 0).
             velocity: of the centre of mass, world frame (m/s).
             angular_velocity: world frame (rad/s).
+            gravity: whether the mechanism's gravity pulls on it.
         """
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"a body's name must be a non-empty string, got {name!r}")
@@ -175,7 +188,7 @@ class Mechanism:
             position = np.zeros(3) if own is None else own[0]
         if orientation is None:
             orientation = np.array(IDENTITY) if own is None else own[1]
-        body = Body(name, shape, position, orientation, velocity, angular_velocity)
+        body = Body(name, shape, position, orientation, velocity, angular_velocity, gravity)
         self._bodies[name] = body
         return body
 
@@ -188,25 +201,28 @@ class Mechanism:
         a, b = self._find(joint._a, joint), self._find(joint._b, joint)
         if a is b:
             raise ValueError(f"{joint.label} joins {a.name!r} to itself")
-        if joint.name in self._joints:
-            if joint.named:
-                raise ValueError(f"there is already a joint called {joint.name!r}")
-            joint.name = next(name for k in range(2, 10**9) if (name := f"{joint.name}-{k}") not in self._joints)
+        _name_apart(joint, self._joints, "joint")
         joint.resolve(a, b)
         self._joints[joint.name] = joint
         return joint
 
     def add_force(self, force: AnyForce) -> AnyForce:
-        """Add a spring, damper, motor, servo or friction and return it."""
+        """Add a spring, damper, motor or the like and return it."""
         if not isinstance(force, Force):
             raise ValueError(f"add_force takes a force such as Spring(...), got {force!r}")
-        if force.name in self._forces:
-            if force.named:
-                raise ValueError(f"there is already a force called {force.name!r}")
-            force.name = next(name for k in range(2, 10**9) if (name := f"{force.name}-{k}") not in self._forces)
+        _name_apart(force, self._forces, "force")
         force.resolve(self)
         self._forces[force.name] = force
         return force
+
+    def add_coupling(self, coupling: AnyCoupling) -> AnyCoupling:
+        """Add a gear, rack, differential, mimic or drive and return it."""
+        if not isinstance(coupling, Coupling):
+            raise ValueError(f"add_coupling takes a coupling such as Gear(...), got {coupling!r}")
+        _name_apart(coupling, self._couplings, "coupling")
+        coupling.resolve(self)
+        self._couplings[coupling.name] = coupling
+        return coupling
 
     def find(self, name: str, asker: str) -> BodyLike:
         """The body of that name, or the world; `asker` begins the message if there is none."""
@@ -234,9 +250,9 @@ class Mechanism:
         nothing and are left out.
         """
         joints_at: dict[str, list[Joint]] = {name: [] for name in (self.world.name, *self._bodies)}
-        holding = {name: joint for name, joint in self._joints.items() if joint.dof < 6}
+        holding = {name: joint for name, joint in self._joints.items() if joint.row_count > 0}
         for joint in holding.values():
-            if joint.carries:
+            if joint.is_branch:
                 joints_at[joint.a.name].append(joint)
                 joints_at[joint.b.name].append(joint)
 
@@ -356,7 +372,19 @@ class Mechanism:
         if self._forces:
             counts.append(_count(len(self._forces), "force", "forces"))
             lines += ["forces:", *(f"  {force!r}" for force in self._forces.values())]
+        if self._couplings:
+            counts.append(_count(len(self._couplings), "coupling", "couplings"))
+            lines += ["couplings:", *(f"  {coupling!r}" for coupling in self._couplings.values())]
         return "\n".join(("Mechanism: " + ", ".join(counts), *lines))
+
+
+def _name_apart(item: Joint | Force | Coupling, others: Container[str], what: str) -> None:
+    """Refuse a name that is taken, or number one that was not given."""
+    if item.name not in others:
+        return
+    if item.named:
+        raise ValueError(f"there is already a {what} called {item.name!r}")
+    item.name = next(name for k in range(2, 10**9) if (name := f"{item.name}-{k}") not in others)
 
 
 def _count(n: int, one: str, many: str) -> str:

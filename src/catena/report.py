@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from ._handover import build_core
 from ._rotation import Array, cross, multiply, rotate
-from .analysis import extent, joint_rows, row_count, still
+from .analysis import body_rows, extent, still
 
 if TYPE_CHECKING:
+    from .couplings import Coupling
     from .joints import Joint
     from .mechanism import Branch, Mechanism
     from .state import State
@@ -105,7 +106,7 @@ def report(mechanism: Mechanism, state: State) -> Report:
         column[name] = len(twists)
         twists.extend(_motions(state, branch.joint, 1.0 if branch.child is branch.joint.b else -1.0))
     size = extent(state)
-    loops, blocks, members = [], [], []
+    loops = []
     for joint in tree.loops:
         up_a, up_b = path(joint.a.name), path(joint.b.name)
         shared = set(up_a) & set(up_b)
@@ -113,14 +114,18 @@ def report(mechanism: Mechanism, state: State) -> Report:
         meeting = [name for name in up_a if name in shared][:1]
         names = [carrier[n].joint.name for n in (*side_a, *reversed(side_b)) if n in carrier]
         loops.append(Loop(joint.name, (joint.name, *names), (*side_a, *meeting, *reversed(side_b))))
-        wrenches = _wrenches(state, joint, size)
-        block = np.zeros((len(wrenches), len(twists)))
-        for sign, side in ((-1.0, side_a), (1.0, side_b)):
-            for name in side:
+    # rows: what each loop's constraint, and each coupling, asks of the bodies it acts on
+    blocks, pulls = [], []
+    closures: list[Joint | Coupling] = [*tree.loops, *mechanism.couplings.values()]
+    for closure in closures:
+        on_bodies = _pulls(state, closure, size)
+        block = np.zeros((len(next(iter(on_bodies.values()))), len(twists)))
+        for body, wrenches in on_bodies.items():
+            for name in path(body):
                 for k in range(carrier[name].joint.dof if name in carrier else 6):
-                    block[:, column[name] + k] = sign * (wrenches @ twists[column[name] + k])
+                    block[:, column[name] + k] += wrenches @ twists[column[name] + k]
         blocks.append(block)
-        members.append((side_a, side_b, wrenches))
+        pulls.append(on_bodies)
 
     jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(twists)))
     # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
@@ -130,8 +135,8 @@ def report(mechanism: Mechanism, state: State) -> Report:
         rank = int(np.count_nonzero(values > _RANK_TOLERANCE * max(values[0], 1.0)))
     else:
         left, rank = np.eye(len(jacobian)), 0
-    row_total = sum(row_count(joint) for joint in mechanism.joints.values())
-    core = build_core(mechanism)
+    row_total = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+    core = build_core(mechanism).core
     work = {"articulated": core.articulated_work, "ldu": core.ldu_work}
     return Report(
         body_count=mechanism.body_count,
@@ -139,7 +144,7 @@ def report(mechanism: Mechanism, state: State) -> Report:
         freedom=len(twists) - rank,
         row_count=row_total,
         rank=row_total - (len(jacobian) - rank),
-        redundant_joints=_stressed(mechanism, left[:, rank:], tree.loops, members, carrier),
+        redundant_joints=_stressed(mechanism, left[:, rank:], tree.loops, pulls, carrier, path),
         loops=tuple(loops),
         work=work,
         solver=choose_solver(work),
@@ -162,13 +167,18 @@ def _motions(state: State, joint: Joint, sign: float) -> list[Array]:
     return result
 
 
-def _wrenches(state: State, joint: Joint, size: float) -> Array:
-    """Rows of a joint as wrenches (force, torque about the origin) on b, (rows, 6), lengths over the size."""
-    _, wrench, point = joint_rows(still(state), joint)
-    rows: Array = wrench[0].copy()
-    rows[:, 3:] += cross(point, rows[:, :3])
-    rows[np.linalg.norm(rows[:, :3], axis=1) > 0] /= size
-    return rows
+def _pulls(state: State, closure: Joint | Coupling, size: float) -> dict[str, Array]:
+    """Rows of a joint or coupling as wrenches (force, torque about the origin) on its bodies, lengths over the size."""
+    result = {}
+    is_force = None
+    for body, rows in body_rows(still(state), closure).items():
+        about_origin: Array = rows.copy()
+        about_origin[:, 3:] += cross(state.body(body).position, rows[:, :3])
+        if is_force is None:
+            is_force = np.linalg.norm(rows[:, :3], axis=1) > 0
+        about_origin[is_force] /= size
+        result[body] = about_origin
+    return result
 
 
 def _pose(state: State, name: str) -> tuple[Array, Array]:
@@ -180,21 +190,24 @@ def _stressed(
     mechanism: Mechanism,
     null: Array,
     closures: list[Joint],
-    members: list[tuple[list[str], list[str], Array]],
+    pulls: list[dict[str, Array]],
     carrier: Mapping[str, Branch],
+    path: Callable[[str], list[str]],
 ) -> tuple[str, ...]:
     """Joints that carry load in some state of self-stress."""
     names: set[str] = set()
     for vector in null.T:
         carried: dict[str, Array] = {}
         first = 0
-        for joint, (side_a, side_b, wrenches) in zip(closures, members, strict=True):
-            wrench = vector[first : first + len(wrenches)] @ wrenches
-            first += len(wrenches)
-            if np.linalg.norm(wrench) > 1e-6:
-                names.add(joint.name)
-            for sign, side in ((-1.0, side_a), (1.0, side_b)):
-                for name in (carrier[body].joint.name for body in side if body in carrier):
-                    carried[name] = carried.get(name, np.zeros(6)) + sign * wrench
+        for k, on_bodies in enumerate(pulls):
+            count = len(next(iter(on_bodies.values())))
+            part = vector[first : first + count]
+            first += count
+            for body, wrenches in on_bodies.items():
+                wrench = part @ wrenches
+                if k < len(closures) and np.linalg.norm(wrench) > 1e-6:
+                    names.add(closures[k].name)
+                for name in (carrier[below].joint.name for below in path(body) if below in carrier):
+                    carried[name] = carried.get(name, np.zeros(6)) + wrench
         names.update(name for name, wrench in carried.items() if np.linalg.norm(wrench) > 1e-6)
     return tuple(name for name in mechanism.joints if name in names)

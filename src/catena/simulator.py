@@ -13,8 +13,9 @@ import numpy as np
 from . import _core, analysis
 from ._handover import build_core, default_kernel
 from ._rotation import Array
-from .assembly import CLOSED, AssemblyError, describe
+from .assembly import AssemblyError, describe, open_joints
 from .forces import Forces, load_table, wrenches
+from .measures import Measure
 from .mechanism import Mechanism
 from .report import choose_solver
 from .state import State
@@ -127,9 +128,10 @@ class Simulator:
         self.rescue = bool(rescue)
         self.max_iterations = _count(max_iterations, "max_iterations")
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
-        self._core = build_core(mechanism, kernel=kernel)
+        self._compiled = build_core(mechanism, kernel=kernel)
+        self._core = self._compiled.core
         self._described: State | None = None
-        self._joint_rows = sum(analysis.row_count(joint) for joint in mechanism.joints.values())
+        self._rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
         self._work = {"articulated": self._core.articulated_work, "ldu": self._core.ldu_work}
         self.solver = choose_solver(self._work) if solver == "auto" else solver
 
@@ -212,7 +214,12 @@ class Simulator:
             "out_iterations": np.zeros(max(steps, 1), dtype=np.int32),
             "out_pieces": np.zeros(max(steps, 1), dtype=np.int32),
         }
-        table = load_table(self.mechanism, force, steps, control=control is not None)
+        signals = self._compiled.signals.extended()
+        table = load_table(self.mechanism, force, steps, signals, control=control is not None)
+        compiled = self._compiled
+        # between records that are far apart the core has to count the turns of angles
+        counters = compiled.counters if record_every > 1 else []
+        counted = np.empty((records, len(counters)))
         code, done, time, body, joint, size, complete = self._core.run(
             solver=getattr(_core.SolverKind, self.solver),
             order=max(self.order, 2),
@@ -228,10 +235,16 @@ class Simulator:
             orientation=first.orientation,
             velocity=first.velocity,
             angular_velocity=first.angular_velocity,
-            law_start=np.array([first.turned.get(name, 0.0) for name in self.mechanism.forces]),
+            law_start=compiled.start(compiled.laws, first),
+            term_start=compiled.start(compiled.terms, first),
+            counter_start=compiled.start(counters, first) if counters else None,
+            out_counted=counted if counters else None,
+            signals=signals.read,
+            signal_row=signals.values,
             load_body=table.body,
             load_point=table.point,
             load_in_body_frame=table.in_body_frame,
+            load_signal=table.signal,
             load_values=table.values,
             **out,
             **counts,
@@ -240,8 +253,8 @@ class Simulator:
         )
         if progress:
             _finish(progress, done, steps)
-        # behind the joints' rows stand those of forces
-        out["out_multipliers"] = out["out_multipliers"][:, : self._joint_rows]
+        # behind the rows of joints and couplings stand those of forces
+        out["out_multipliers"] = out["out_multipliers"][:, : self._rows]
         status = self._status(code, done, time, body, joint, size)
         result = Trajectory(
             self.mechanism,
@@ -251,6 +264,7 @@ class Simulator:
             pieces=counts["out_pieces"][:done],
             status=status,
             turned=first.turned,
+            counted=_by_joint(counters, counted[:complete]),
         )
         if not status.ok and self.on_failure == "raise":
             raise SimulationError(status, result)
@@ -283,14 +297,10 @@ class Simulator:
             multipliers=state.multipliers,
             turned=state.turned,
         )
-        gaps = np.zeros((self.mechanism.joint_count + len(self.mechanism.forces), 2))
-        self._core.gaps(state.position, state.orientation, gaps)
-        gaps = gaps[: self.mechanism.joint_count]
-        relative = (gaps / (analysis.extent(state), 1.0)).max(axis=1, initial=0.0)
-        if relative.max(initial=0.0) > CLOSED:
-            wide = {name: (gap[0], gap[1]) for name, gap in zip(self.mechanism.joints, gaps, strict=True)}
-            wide = {name: gap for k, (name, gap) in enumerate(wide.items()) if relative[k] > CLOSED}
-            if relative.max() > _NEARLY_CLOSED:
+        wide = open_joints(self._compiled, state)
+        if wide:
+            size = analysis.extent(state)
+            if max(max(gap[0] / size, gap[1]) for gap in wide.values()) > _NEARLY_CLOSED:
                 raise AssemblyError(
                     f"the state to start from is not closed: {describe(self.mechanism, wide)}; "
                     "mechanism.assemble() may close it",
@@ -334,9 +344,16 @@ class Simulator:
         if code == _core.StatusCode.done:
             return Status(time=time, step=step)
         moved = list(self.mechanism.bodies)[body]
-        opened = list(self.mechanism.joints)[joint] if joint >= 0 else ""
+        opened = [*self.mechanism.joints, *self.mechanism.couplings][joint] if joint >= 0 else ""
         message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size) + _ADVICE[self.rescue]
         return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)
+
+
+def _by_joint(counters: list[Measure], counted: Array) -> dict[str, Array]:
+    columns: dict[str, list[int]] = {}
+    for k, measure in enumerate(counters):
+        columns.setdefault(measure.joint, []).append(k)
+    return {name: counted[:, which] for name, which in columns.items()}
 
 
 def _progress(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:

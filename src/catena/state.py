@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._rotation import (
-    IDENTITY,
     Array,
     Checked,
     conjugate,
@@ -18,8 +17,10 @@ from ._rotation import (
     multiply,
     normalised,
     rotate,
+    rotation_vector,
     unit_quaternion,
 )
+from .custom import BodyPose, GivenRows
 from .joints import Joint, Pose, mismatch
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class State:
         *,
         time: float = 0.0,
         multipliers: ArrayLike | None = None,
-        turned: Mapping[str, float] | None = None,
+        turned: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         self.mechanism = mechanism
         self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
@@ -59,8 +60,8 @@ class State:
         self.velocity = velocity
         self.angular_velocity = angular_velocity
         self.time = float(finite(time, (), "state: time"))
-        # what each force on an angle measures, turns counted; forces not named here count from (-pi, pi]
-        self.turned = dict(turned or {})
+        # angles of joints near which their turns are counted, by joint name; joints not named here begin in (-pi, pi]
+        self.turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
         self.multipliers: Array | None = None
         if multipliers is not None:
             self.multipliers = finite(multipliers, (np.size(multipliers),), "state: multipliers")
@@ -109,6 +110,27 @@ class State:
         if name not in self.mechanism.joints:
             raise ValueError(f"there is no joint called {name!r} in this state")
         return JointView(self, self.mechanism.joints[name])
+
+
+def counted(joint: Joint, coordinates: Array, recent: Array | None) -> Array:
+    """Coordinates (..., dof) with every angle on the turn nearest to a recent value of it (..., angles)."""
+    if recent is None or not joint.angles:
+        return coordinates
+    result = coordinates.copy()
+    which = list(joint.angles)
+    result[..., which] += 2 * np.pi * np.round((recent - result[..., which]) / (2 * np.pi))
+    return result
+
+
+def ground_motion(joint: Joint, time: float, point: Array) -> tuple[Array, Array]:
+    """Velocity at a world point of a joint's ground, and its angular velocity."""
+    if joint.ground is None:
+        return np.zeros(3), np.zeros(3)
+    step = 1e-4
+    poses = [joint.ground_pose(time + k * step) for k in (-1, 0, 1)]
+    velocity = (poses[2][0] - poses[0][0]) / (2 * step)
+    spin = rotation_vector(multiply(poses[2][1], conjugate(poses[0][1]))) / (2 * step)
+    return velocity + cross(spin, point - poses[1][0]), spin
 
 
 class _Row:
@@ -184,8 +206,9 @@ class JointView:
 
     @property
     def coordinates(self) -> Array:
-        """Joint coordinates (dof,); angles in rad, lengths in m."""
-        return self._joint.coordinates_of(*self._measured())
+        """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
+        found = self._joint.coordinates_of(*self._measured())
+        return counted(self._joint, found, self._state.turned.get(self._joint.name))
 
     @coordinates.setter
     def coordinates(self, value: ArrayLike) -> None:
@@ -207,6 +230,8 @@ class JointView:
         state.velocity[rows] = rotate(turn, state.velocity[rows])
         state.angular_velocity[rows] = rotate(turn, state.angular_velocity[rows])
         self._set_rates(rates, rows, b_moves)
+        if joint.angles:
+            state.turned[joint.name] = wanted[list(joint.angles)]
 
     @property
     def rates(self) -> Array:
@@ -221,20 +246,25 @@ class JointView:
     @property
     def gap(self) -> float:
         """Distance (m) between the joint's two points in the directions it constrains."""
-        measured = self._measured()
-        return mismatch(measured, self._joint.nearest(*measured))[0]
+        return self._open()[0]
 
     @property
     def misalignment(self) -> float:
         """Angle (rad) between the joint's two frames in the directions it constrains."""
+        return self._open()[1]
+
+    def _open(self) -> tuple[float, float]:
+        if isinstance(self._joint, GivenRows):
+            poses = [BodyPose(*self._pose(body)) for body in (self._joint.a, self._joint.b)]
+            return float(np.linalg.norm(self._joint.gap_and_gradient(*poses)[0])), 0.0
         measured = self._measured()
-        return mismatch(measured, self._joint.nearest(*measured))[1]
+        return mismatch(measured, self._joint.nearest(*measured))
 
     # ---- joints with one coordinate
 
     @property
     def angle(self) -> float:
-        """The only coordinate of a turning joint (rad), in (-pi, pi]."""
+        """The only coordinate of a turning joint (rad), turns counted."""
         return self._scalar("angle")
 
     @angle.setter
@@ -264,7 +294,7 @@ class JointView:
         self.rates = np.reshape(value, -1)
 
     def _scalar(self, name: str) -> float:
-        self._require(self._joint.scalar == name, name)
+        self._require(self._joint.names == (name,), name)
         return float(self.coordinates[0])
 
     def _require(self, fits: bool, name: str) -> None:
@@ -276,7 +306,7 @@ class JointView:
 
     def _pose(self, body: BodyLike) -> Pose:
         if body.is_world:
-            return np.zeros(3), np.array(IDENTITY)
+            return self._joint.ground_pose(self._state.time)
         row = self._state._rows[body.name]
         return self._state.position[row].copy(), self._state.orientation[row].copy()
 
@@ -286,7 +316,7 @@ class JointView:
     def _motion_at(self, body: BodyLike, point: Array) -> tuple[Array, Array]:
         """Velocity at a world point of the body, and its angular velocity, in the world frame."""
         if body.is_world:
-            return np.zeros(3), np.zeros(3)
+            return ground_motion(self._joint, self._state.time, point)
         row = self._state._rows[body.name]
         w = self._state.angular_velocity[row]
         return self._state.velocity[row] + cross(w, point - self._state.position[row]), w

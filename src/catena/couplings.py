@@ -1,0 +1,174 @@
+"""Couplings: gears, racks, differentials and drives, that tie joint coordinates to each other or to time.
+
+A coupling keeps the sum of coefficient x coordinate equal to an offset, or to an offset and a function of time. Angles
+count their turns. It is a constraint like a joint, exact at every step, and pulls on the joints' bodies equally and
+oppositely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ._rotation import finite
+from .measures import Measure, coordinate_measure
+
+if TYPE_CHECKING:
+    from .joints import Joint
+    from .mechanism import Mechanism
+    from .signals import TimeFunction
+
+# the core has room for this many
+_MOST_TERMS = 6
+
+# a joint by name, or a pair of that and the coordinate's name
+CoordinateLike: TypeAlias = "Joint | str | tuple[Joint | str, str]"
+
+
+@dataclass
+class Term:
+    """A coefficient and the coordinate it multiplies."""
+
+    measure: Measure
+    coefficient: float
+
+
+class Coupling:
+    """Keeps sum(coefficient x coordinate) = offset (+ function(t)); coordinates in rad and m.
+
+    `terms` are pairs of a coordinate and its coefficient; a coordinate is a joint, or a pair of a joint and the name of
+    its coordinate ("angle", "displacement", "x", "y", "first", "second").
+    """
+
+    terms: list[Term]
+
+    def __init__(
+        self,
+        terms: Sequence[tuple[CoordinateLike, float]],
+        *,
+        offset: float = 0.0,
+        function: TimeFunction | None = None,
+        name: str | None = None,
+    ) -> None:
+        wanted = [(*_named(coordinate), factor) for coordinate, factor in terms]
+        kind = type(self).__name__.lower()
+        self.name = name if name is not None else f"{kind} {'-'.join(joint for joint, _, _ in wanted)}"
+        self.named = name is not None
+        self._wanted = wanted
+        self.offset = float(finite(offset, (), f"{self.label}: offset"))
+        if function is not None and not callable(function):
+            raise ValueError(f"{self.label}: needs a function of time, got {function!r}")
+        self.function: Callable[[float], float] | None = function
+        if not 1 <= len(wanted) <= _MOST_TERMS:
+            raise ValueError(f"{self.label}: a coupling has 1 to {_MOST_TERMS} terms, got {len(wanted)}")
+        for joint, _, factor in wanted:
+            if not np.isfinite(factor) or factor == 0:
+                raise ValueError(f"{self.label}: the coefficient of joint {joint!r} must not be {factor}")
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{type(self).__name__.lower()} {self.name!r}"
+
+    def __repr__(self) -> str:
+        if hasattr(self, "terms"):
+            found = [(term.measure.joint, term.coefficient) for term in self.terms]
+        else:
+            found = [(joint, factor) for joint, _, factor in self._wanted]
+        total = " + ".join(f"{factor:g} {joint}" for joint, factor in found)
+        return f"{type(self).__name__}({total} = {self.offset:g}{' + f(t)' if self.function else ''})"
+
+    def resolve(self, mechanism: Mechanism) -> None:
+        """Find the coordinates; called by Mechanism.add_coupling."""
+        self.terms = []
+        for name, coordinate, factor in self._wanted:
+            if name not in mechanism.joints:
+                raise ValueError(f"{self.label}: there is no joint called {name!r}")
+            joint = mechanism.joints[name]
+            if joint.ground is not None:
+                raise ValueError(f"{self.label}: {joint.label} stands on moving ground, which couplings cannot measure")
+            self.terms.append(Term(coordinate_measure(joint, coordinate, self.label), float(factor)))
+
+
+class Gear(Coupling):
+    """`driven` turns by `ratio` times what `driver` turns; a pair of wheels that mesh outside has a negative ratio."""
+
+    def __init__(
+        self,
+        driver: CoordinateLike,
+        driven: CoordinateLike,
+        ratio: float,
+        *,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(driven, 1.0), (driver, -ratio)], offset=offset, name=name)
+
+
+class Rack(Coupling):
+    """A rack and pinion: the rack slides by `radius` (m) times the angle by which the pinion turns."""
+
+    def __init__(
+        self,
+        pinion: CoordinateLike,
+        rack: CoordinateLike,
+        radius: float,
+        *,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(rack, 1.0), (pinion, -radius)], offset=offset, name=name)
+
+
+class Differential(Coupling):
+    """The carrier turns by the mean of what left and right turn; `balance` is the left one's share of it."""
+
+    def __init__(
+        self,
+        carrier: CoordinateLike,
+        left: CoordinateLike,
+        right: CoordinateLike,
+        *,
+        balance: float = 0.5,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(carrier, 1.0), (left, -balance), (right, balance - 1.0)], offset=offset, name=name)
+
+
+class Mimic(Coupling):
+    """`follower` = `factor` x `leader` + `offset`, for any two coordinates."""
+
+    def __init__(
+        self,
+        leader: CoordinateLike,
+        follower: CoordinateLike,
+        *,
+        factor: float = 1.0,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(follower, 1.0), (leader, -factor)], offset=offset, name=name)
+
+
+class Drive(Coupling):
+    """Prescribes a joint coordinate (rad or m) as a function of time (s), with whatever force that takes."""
+
+    def __init__(
+        self,
+        coordinate: CoordinateLike,
+        function: TimeFunction,
+        *,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(coordinate, 1.0)], function=function, name=name)
+        if function is None:
+            raise ValueError(f"{self.label}: needs a function of time")
+
+
+def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:
+    joint, which = coordinate if isinstance(coordinate, tuple) else (coordinate, None)
+    return joint if isinstance(joint, str) else str(getattr(joint, "name", joint)), which

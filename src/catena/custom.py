@@ -1,0 +1,202 @@
+"""Constraints that the user writes as Python functions: slower than the built-in ones, and as exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._rotation import Array, finite, from_rotation_vector, multiply, rotation_vector
+from .joints import Joint, Pose
+
+if TYPE_CHECKING:
+    from .joints import BodyLike, BodyOrName
+
+# differences of fourth order, over this part of a radian or of the distance between the bodies
+_STEP = 1e-3
+
+# a given Jacobian may differ from differences by this much
+_AGREES = 1e-6
+
+_MOST_ROWS = 6
+
+
+class BodyPose(NamedTuple):
+    """Where a body is: position (3,) m of its centre of mass, orientation (4,) body to world; the world's is fixed."""
+
+    position: Array
+    orientation: Array
+
+
+Rows: TypeAlias = Callable[[BodyPose, BodyPose], ArrayLike]
+
+
+class GivenRows(Joint):
+    """Rows between a and b from the user's functions. Coordinates (6,): as of Free."""
+
+    dof = 6
+    motion = np.eye(6)
+    carries = False
+    needs_place = False
+
+    _count: int
+
+    @property
+    def row_count(self) -> int:
+        """As many as the function returns."""
+        return self._count
+
+    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        pose_a, pose_b = (BodyPose(body.position, body.orientation) for body in (a, b))
+        self._count = self._measure_count(pose_a, pose_b)
+        if not 1 <= self._count <= _MOST_ROWS:
+            raise ValueError(f"{self.label}: its function must return 1 to {_MOST_ROWS} rows, got {self._count}")
+        self.check(pose_a, pose_b)
+        return np.zeros(3), np.zeros(3)
+
+    def _measure_count(self, a: BodyPose, b: BodyPose) -> int:
+        raise NotImplementedError
+
+    def check(self, a: BodyPose, b: BodyPose) -> None:
+        """Refuse functions that contradict each other or return no numbers."""
+        raise NotImplementedError
+
+    def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
+        """Gaps (rows,) and gradients (rows, 12) against displacement and world turn of a, then of b."""
+        raise NotImplementedError
+
+    def forget(self, lost: Callable[..., ArrayLike]) -> None:
+        """Put a function that says so in place of those that a file could not hold."""
+        raise NotImplementedError
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Shift, then turn by the rotation vector."""
+        return coordinates[:3], from_rotation_vector(coordinates[3:])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the shift and the rotation vector."""
+        return np.concatenate((translation, rotation_vector(quaternion)), axis=-1)
+
+
+class Custom(GivenRows):
+    """A constraint gap(pose_a, pose_b) = 0 of the user's own, one to six rows, in metres.
+
+    `gap` takes two poses (`.position` (3,), `.orientation` (4,)) and returns the rows. `jacobian`, if given, returns
+    (rows, 12): derivatives by the displacement of a (3), a's turn about world axes (3), and the same of b; it is
+    checked against differences. Without it, differences are used.
+    """
+
+    code = "custom"
+
+    def __init__(
+        self, a: BodyOrName, b: BodyOrName, gap: Rows, *, jacobian: Rows | None = None, name: str | None = None
+    ) -> None:
+        super().__init__(a, b, name=name)
+        for what, function in (("gap", gap), ("jacobian", jacobian)):
+            if function is not None and not callable(function):
+                raise ValueError(f"{self.label}: {what} must be a function of two poses, got {function!r}")
+        self._gap, self._jacobian = gap, jacobian
+
+    def _measure_count(self, a: BodyPose, b: BodyPose) -> int:
+        return np.size(np.asarray(self._gap(a, b), dtype=float))
+
+    def _rows(self, a: BodyPose, b: BodyPose) -> Array:
+        return finite(np.reshape(np.asarray(self._gap(a, b), dtype=float), -1), (self._count,), f"{self.label}: gap")
+
+    def check(self, a: BodyPose, b: BodyPose) -> None:
+        """Compare the Jacobian with differences, here and at a turned pose, where mixed-up frames show."""
+        turned = [from_rotation_vector(v) for v in ((0.3, -0.5, 0.2), (-0.4, 0.1, 0.6))]
+        moved = [BodyPose(p.position, multiply(q, p.orientation)) for p, q in zip((a, b), turned, strict=True)]
+        for at in ((a, b), moved):
+            by_differences = self._differences(*at)
+            if self._jacobian is None:
+                continue
+            given = self._given(*at)
+            scale = max(1.0, float(np.abs(by_differences).max()))
+            worst = np.unravel_index(np.abs(given - by_differences).argmax(), given.shape)
+            if abs(given[worst] - by_differences[worst]) > _AGREES * scale:
+                raise ValueError(
+                    f"{self.label}: its jacobian says {given[worst]:.6g} in row {worst[0]}, column {worst[1]}, "
+                    f"where differences of its gap give {by_differences[worst]:.6g}"
+                )
+
+    def _given(self, a: BodyPose, b: BodyPose) -> Array:
+        assert self._jacobian is not None
+        return finite(self._jacobian(a, b), (self._count, 12), f"{self.label}: jacobian")
+
+    def _differences(self, a: BodyPose, b: BodyPose) -> Array:
+        result = np.zeros((self._count, 12))
+        distance = float(np.linalg.norm(b.position - a.position)) or 1.0
+        for k in range(12):
+            size = _STEP * (distance if k % 6 < 3 else 1.0)
+            for offset, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
+                step = np.zeros(12)
+                step[k] = offset * size
+                moved = [_moved(pose, step[6 * e : 6 * e + 6]) for e, pose in enumerate((a, b))]
+                result[:, k] += weight / size * self._rows(*moved)
+        return result
+
+    def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
+        """See the class."""
+        return self._rows(a, b), self._differences(a, b) if self._jacobian is None else self._given(a, b)
+
+    def forget(self, lost: Callable[..., ArrayLike]) -> None:
+        """See GivenRows."""
+        self._gap, self._jacobian = lost, None
+
+
+class VelocityRows(GivenRows):
+    """A constraint A(pose_a, pose_b) v = b(t) on velocities, of the user's own, one to six rows.
+
+    `rows` takes two poses (`.position` (3,), `.orientation` (4,)) and returns A (rows, 12), which multiplies the
+    velocity of a's centre of mass (3), a's angular velocity (3), and the same of b, all in the world frame. `value` is
+    b: numbers, or a function of time (s) that returns them; by default zero. Exact at the velocities of the nodes;
+    second order.
+    """
+
+    code = "custom_velocity"
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        rows: Rows,
+        *,
+        value: ArrayLike | Callable[[float], ArrayLike] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, name=name)
+        if not callable(rows):
+            raise ValueError(f"{self.label}: rows must be a function of two poses, got {rows!r}")
+        self._function, self._value = rows, value
+
+    def _measure_count(self, a: BodyPose, b: BodyPose) -> int:
+        return len(np.reshape(np.asarray(self._function(a, b), dtype=float), (-1, 12)))
+
+    def check(self, a: BodyPose, b: BodyPose) -> None:
+        """See that rows and values fit together."""
+        self.gap_and_gradient(a, b)
+        finite(np.reshape(np.asarray(self.value(0.0), dtype=float), -1), (self._count,), f"{self.label}: value")
+
+    def value(self, time: float) -> ArrayLike:
+        """What A v is to be at an instant."""
+        if self._value is None:
+            return np.zeros(self._count)
+        return self._value(time) if callable(self._value) else self._value
+
+    def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
+        """A, and no gap."""
+        rows = np.reshape(np.asarray(self._function(a, b), dtype=float), (-1, 12))
+        return np.zeros(self._count), finite(rows, (self._count, 12), f"{self.label}: rows")
+
+    def forget(self, lost: Callable[..., ArrayLike]) -> None:
+        """See GivenRows."""
+        self._function, self._value = lost, None
+
+
+def _moved(pose: BodyPose, step: Array) -> BodyPose:
+    if not step.any():
+        return pose
+    return BodyPose(pose.position + step[:3], multiply(from_rotation_vector(step[3:]), pose.orientation))
