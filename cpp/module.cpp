@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "batch.hpp"
 #include "kernel.hpp"
 
 namespace nb = nanobind;
@@ -133,10 +134,22 @@ bool call_poll(void* context, long step) {
   });
 }
 
+bool call_batch_poll(void* context, int done) {
+  auto& hooks = *static_cast<Hooks*>(context);
+  return hooks.errors.guarded([&] {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!hooks.poll.is_none()) hooks.poll(done);
+  });
+}
+
 void call_signals(void* context, double time, double* values) {
   auto& hooks = *static_cast<Hooks*>(context);
-  const bool fine = hooks.errors.guarded([&] { hooks.signals(time); });
-  for (std::size_t k = 0; k < hooks.signal_count; ++k) values[k] = fine ? hooks.signal_row[k] : NAN;
+  // the row is copied while the lock is held: threads share it
+  const bool fine = hooks.errors.guarded([&] {
+    hooks.signals(time);
+    std::copy_n(hooks.signal_row, hooks.signal_count, values);
+  });
+  if (!fine) std::fill_n(values, hooks.signal_count, NAN);
 }
 
 // kind, bodies (n, 2), anchors (n, 2, 3), frames (n, 2, 4), parameter
@@ -246,6 +259,81 @@ class Core {
     errors_.rethrow();
     const Status& s = args.status;
     return {s.code, s.step, s.time, s.body, s.joint, s.size, s.records};
+  }
+
+  // arrays as in `run` with an axis (member) in front; numbers of the mechanism that differ between members, or none
+  std::vector<std::tuple<StatusCode, long, double, int, int, double, long>> run_batch(
+      SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
+      bool paper_start, double start_time, long steps, long record_every, int threads, ConstDoubles position,
+      ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstDoubles law_start,
+      ConstDoubles term_start, ConstDoubles counter_start, Doubles out_counted, nb::object signals,
+      ConstDoubles signal_row, ConstInts load_body, ConstDoubles load_point, ConstInts load_in_body_frame,
+      ConstInts load_signal, ConstDoubles load_values, bool own_loads, std::optional<ConstDoubles> mass,
+      std::optional<ConstDoubles> inertia, std::optional<ConstDoubles> gravity, std::optional<ConstDoubles> laws,
+      ConstInts bodies, Doubles out_time, Doubles out_position, Doubles out_orientation, Doubles out_velocity,
+      Doubles out_angular_velocity, Ints out_iterations, Ints out_pieces, nb::object poll) {
+    BatchArgs batch;
+    RunArgs& args = batch.run;
+    args.solver = solver;
+    args.order = order;
+    args.dt = dt;
+    args.tolerance = tolerance;
+    args.iteration_limit = iteration_limit;
+    args.rescue_depth = rescue_depth;
+    args.paper_start = paper_start;
+    args.start_time = start_time;
+    args.steps = steps;
+    args.record_every = record_every;
+    args.position = position.data();
+    args.orientation = orientation.data();
+    args.velocity = velocity.data();
+    args.angular_velocity = angular_velocity.data();
+    args.law_start = law_start.data();
+    args.term_start = term_start.data();
+    args.counter_count = static_cast<int>(counter_start.shape(1));
+    args.counter_start = counter_start.data();
+    args.out_counted = out_counted.data();
+    args.signal_count = static_cast<int>(signal_row.size());
+    args.read_signals = call_signals;
+    args.loads = {static_cast<int>(load_body.size()),
+                  load_body.data(),
+                  load_point.data(),
+                  load_in_body_frame.data(),
+                  load_signal.data(),
+                  load_values.data(),
+                  static_cast<long>(load_values.shape(load_values.ndim() - 3))};
+    args.out_time = out_time.data();
+    args.out_position = out_position.data();
+    args.out_orientation = out_orientation.data();
+    args.out_velocity = out_velocity.data();
+    args.out_angular_velocity = out_angular_velocity.data();
+    args.out_iterations = out_iterations.data();
+    args.out_pieces = out_pieces.data();
+
+    batch.member_count = static_cast<int>(position.shape(0));
+    batch.threads = threads;
+    batch.mass = mass ? mass->data() : nullptr;
+    batch.inertia = inertia ? inertia->data() : nullptr;
+    batch.gravity = gravity ? gravity->data() : nullptr;
+    batch.law = laws ? laws->data() : nullptr;
+    batch.own_loads = own_loads;
+    batch.body_count = static_cast<int>(bodies.size());
+    batch.bodies = bodies.data();
+    batch.records = static_cast<long>(out_time.shape(1));
+    std::vector<Status> status(batch.member_count);
+    batch.status = status.data();
+    batch.poll = call_batch_poll;
+
+    Hooks hooks{nb::none(), poll, signals, signal_row.data(), signal_row.size(), {}, errors_};
+    args.context = &hooks;
+    {
+      nb::gil_scoped_release release;
+      catena::run_batch(*kernel_, model_.layout(), batch);
+    }
+    errors_.rethrow();
+    std::vector<std::tuple<StatusCode, long, double, int, int, double, long>> result;
+    for (const Status& s : status) result.push_back({s.code, s.step, s.time, s.body, s.joint, s.size, s.records});
+    return result;
   }
 
   void linearise(double dt, double kick, ConstDoubles position, ConstDoubles orientation, ConstDoubles velocity,
@@ -473,6 +561,14 @@ NB_MODULE(_core, m) {
            "out_orientation"_a, "out_velocity"_a, "out_angular_velocity"_a, "out_multipliers"_a, "out_iterations"_a,
            "out_pieces"_a, "control"_a.none(), "control_position"_a.none(), "control_orientation"_a.none(),
            "control_velocity"_a.none(), "control_angular_velocity"_a.none(), "poll"_a.none())
+      .def("run_batch", &Core::run_batch, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a,
+           "iteration_limit"_a, "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a,
+           "threads"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a, "law_start"_a,
+           "term_start"_a, "counter_start"_a, "out_counted"_a, "signals"_a, "signal_row"_a, "load_body"_a,
+           "load_point"_a, "load_in_body_frame"_a, "load_signal"_a, "load_values"_a, "own_loads"_a, "mass"_a.none(),
+           "inertia"_a.none(), "gravity"_a.none(), "laws"_a.none(), "bodies"_a, "out_time"_a, "out_position"_a,
+           "out_orientation"_a, "out_velocity"_a, "out_angular_velocity"_a, "out_iterations"_a, "out_pieces"_a,
+           "poll"_a.none())
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a)
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,

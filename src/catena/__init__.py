@@ -5,6 +5,8 @@ from importlib.metadata import version as _version
 from . import plot as plot
 from . import scenes as scenes
 from .assembly import AssemblyError as AssemblyError
+from .batch import Batch as Batch
+from .batch import BatchError as BatchError
 from .constraints import ConstantVelocity as ConstantVelocity
 from .constraints import Distance as Distance
 from .constraints import FixedOrientation as FixedOrientation

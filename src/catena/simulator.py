@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from .mechanism import Mechanism
 from .report import choose_solver
 from .state import State
 from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .batch import Batch, Laws
 
 Control: TypeAlias = Callable[[float, State], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
@@ -126,10 +131,10 @@ class Simulator:
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")
         self.on_failure = _one_of(on_failure, ("raise", "stop"), "on_failure")
         self.rescue = bool(rescue)
-        self.max_iterations = _count(max_iterations, "max_iterations")
+        self.max_iterations = whole(max_iterations, "max_iterations")
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
-        self._compiled = build_core(mechanism, kernel=kernel)
-        self._core = self._compiled.core
+        self.compiled = build_core(mechanism, kernel=kernel)
+        self._core = self.compiled.core
         self._described: State | None = None
         self._rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
         self._work = {"articulated": self._core.articulated_work, "ldu": self._core.ldu_work}
@@ -186,14 +191,8 @@ class Simulator:
             True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
         """
         steps = self._steps(duration, steps)
-        record_every = _count(record_every, "record_every")
-        if state is None:
-            if self._described is None:
-                self._described = self._checked(self.mechanism.state())
-            first = self._described
-        else:
-            first = self._checked(state)
-
+        record_every = whole(record_every, "record_every")
+        first = self._start(state)
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
         try:
@@ -214,23 +213,14 @@ class Simulator:
             "out_iterations": np.zeros(max(steps, 1), dtype=np.int32),
             "out_pieces": np.zeros(max(steps, 1), dtype=np.int32),
         }
-        signals = self._compiled.signals.extended()
+        signals = self.compiled.signals.extended()
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
-        compiled = self._compiled
+        compiled = self.compiled
         # between records that are far apart the core has to count the turns of angles
         counters = compiled.counters if record_every > 1 else []
         counted = np.empty((records, len(counters)))
         code, done, time, body, joint, size, complete = self._core.run(
-            solver=getattr(_core.SolverKind, self.solver),
-            order=max(self.order, 2),
-            dt=self.dt,
-            tolerance=self.tolerance,
-            iteration_limit=self.max_iterations,
-            rescue_depth=_RESCUE_DEPTH if self.rescue else 0,
-            paper_start=self.start == "paper" and first.multipliers is None,
-            start_time=first.time,
-            steps=steps,
-            record_every=record_every,
+            **self.settings(first, steps, record_every),
             position=first.position,
             orientation=first.orientation,
             velocity=first.velocity,
@@ -249,13 +239,13 @@ class Simulator:
             **out,
             **counts,
             **self._control(control, table.values),
-            poll=_progress(progress, steps),
+            poll=watcher(progress, steps),
         )
         if progress:
-            _finish(progress, done, steps)
+            finish(progress, done, steps)
         # behind the rows of joints and couplings stand those of forces
         out["out_multipliers"] = out["out_multipliers"][:, : self._rows]
-        status = self._status(code, done, time, body, joint, size)
+        status = self.status_of(code, done, time, body, joint, size)
         result = Trajectory(
             self.mechanism,
             self.dt,
@@ -264,19 +254,102 @@ class Simulator:
             pieces=counts["out_pieces"][:done],
             status=status,
             turned=first.turned,
-            counted=_by_joint(counters, counted[:complete]),
+            counted=by_joint(counters, counted[:complete]),
         )
         if not status.ok and self.on_failure == "raise":
             raise SimulationError(status, result)
         return result
 
+    def run_batch(
+        self,
+        states: Sequence[State] | int,
+        duration: float | None = None,
+        *,
+        steps: int | None = None,
+        force: Forces | Sequence[Forces | None] | None = None,
+        masses: Mapping[str, ArrayLike] | None = None,
+        inertias: Mapping[str, ArrayLike] | None = None,
+        gravity: ArrayLike | None = None,
+        laws: Laws | None = None,
+        threads: int | None = None,
+        record_every: int = 1,
+        bodies: Sequence[str] | None = None,
+        out: Mapping[str, Array] | None = None,
+        progress: bool | Callable[[int, int], None] = False,
+    ) -> Batch:
+        """Simulate many members: the same mechanism from other states, under other loads, with other numbers.
+
+        Parameters
+        ----------
+        states
+            One state per member, or a number of members that all start as described. Times must be the same.
+        force
+            As in run, the same for all; or a list, one per member, on the same bodies.
+        masses, inertias
+            Of bodies that differ between members: {"body": (members,)}, {"body": (members, 3, 3)}.
+        gravity
+            Of every member, (members, 3).
+        laws
+            Numbers of forces that differ between members: {"spring": {"stiffness": (members,)}}.
+        threads
+            Default as many as the machine has. Results do not depend on it.
+        bodies
+            Names of those to be recorded, default all.
+        out
+            Arrays to record into, by name: time, position, orientation, velocity, angular_velocity; see Batch.
+        progress
+            True for a bar on stderr, or a function of (members done, members in all).
+
+        A member equals a single run of its own to rounding. One that fails does not disturb the others; BatchError
+        tells which, or the status of the result with on_failure="stop".
+        """
+        from .batch import run_batch
+
+        return run_batch(
+            self,
+            [self._start(None)] * whole(states, "states") if isinstance(states, int) else [*map(self._start, states)],
+            self._steps(duration, steps),
+            force=force,
+            masses=masses,
+            inertias=inertias,
+            gravity=gravity,
+            laws=laws,
+            threads=threads,
+            record_every=whole(record_every, "record_every"),
+            bodies=bodies,
+            out=out or {},
+            progress=progress,
+        )
+
+    def settings(self, first: State, steps: int, record_every: int) -> dict[str, Any]:
+        """What the core needs to know of a run that begins in a state."""
+        return {
+            "solver": getattr(_core.SolverKind, self.solver),
+            "order": max(self.order, 2),
+            "dt": self.dt,
+            "tolerance": self.tolerance,
+            "iteration_limit": self.max_iterations,
+            "rescue_depth": _RESCUE_DEPTH if self.rescue else 0,
+            "paper_start": self.start == "paper" and first.multipliers is None,
+            "start_time": first.time,
+            "steps": steps,
+            "record_every": record_every,
+        }
+
     # ---- how
+
+    def _start(self, state: State | None) -> State:
+        if state is not None:
+            return self._checked(state)
+        if self._described is None:
+            self._described = self._checked(self.mechanism.state())
+        return self._described
 
     def _steps(self, duration: float | None, steps: int | None) -> int:
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
-            return _count(steps, "steps", least=0)
+            return whole(steps, "steps", least=0)
         assert duration is not None
         if not (isfinite(duration) and duration >= 0):
             raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration}")
@@ -297,7 +370,7 @@ class Simulator:
             multipliers=state.multipliers,
             turned=state.turned,
         )
-        wide = open_joints(self._compiled, state)
+        wide = open_joints(self.compiled, state)
         if wide:
             size = analysis.extent(state)
             if max(max(gap[0] / size, gap[1]) for gap in wide.values()) > _NEARLY_CLOSED:
@@ -340,7 +413,8 @@ class Simulator:
             "control_angular_velocity": spin,
         }
 
-    def _status(self, code: _core.StatusCode, step: int, time: float, body: int, joint: int, size: float) -> Status:
+    def status_of(self, code: _core.StatusCode, step: int, time: float, body: int, joint: int, size: float) -> Status:
+        """How a run ended, from the core's account of it."""
         if code == _core.StatusCode.done:
             return Status(time=time, step=step)
         moved = list(self.mechanism.bodies)[body]
@@ -349,14 +423,16 @@ class Simulator:
         return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)
 
 
-def _by_joint(counters: list[Measure], counted: Array) -> dict[str, Array]:
+def by_joint(counters: list[Measure], counted: Array) -> dict[str, Array]:
+    """Counted angles (..., counter) by joint name."""
     columns: dict[str, list[int]] = {}
     for k, measure in enumerate(counters):
         columns.setdefault(measure.joint, []).append(k)
-    return {name: counted[:, which] for name, which in columns.items()}
+    return {name: counted[..., which] for name, which in columns.items()}
 
 
-def _progress(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:
+def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:
+    """What the core is to call now and then with the number of steps done."""
     if not progress:
         return None
     if callable(progress):
@@ -364,7 +440,8 @@ def _progress(progress: bool | Callable[[int, int], None], steps: int) -> Callab
     return lambda step: _bar(step, steps)
 
 
-def _finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -> None:
+def finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -> None:
+    """Show that a run has ended."""
     if callable(progress):
         progress(done, steps)
     else:
@@ -397,7 +474,8 @@ def _positive(value: float, what: str) -> float:
     return float(value)
 
 
-def _count(value: int, what: str, *, least: int = 1) -> int:
+def whole(value: int, what: str, *, least: int = 1) -> int:
+    """Check a count."""
     if not isfinite(value) or int(value) != value or value < least:
         raise ValueError(f"{what} must be a whole number, at least {least}, got {value}")
     return int(value)

@@ -1,0 +1,30 @@
+// Many runs of one mechanism: members share the layout, threads take them in groups, each into its own part of the
+// caller's arrays. What a member computes does not depend on which thread takes it, nor on its neighbours.
+#pragma once
+
+#include "kernel.hpp"
+
+namespace catena {
+
+// Arrays begin with the axis (member). Where numbers of the mechanism differ between members they are given, else null.
+struct BatchArgs {
+  RunArgs run;  // what all members have in common; its pointers to states, loads and records are those of member 0
+  int member_count = 0, threads = 1;
+
+  const double *mass = nullptr, *inertia = nullptr, *gravity = nullptr;  // (body), (body, 3, 3), (body, 3)
+  const double* law = nullptr;                                           // (law, law_size)
+  bool own_loads = false;                                                // values of loads differ
+
+  int body_count = 0;           // recorded
+  const int* bodies = nullptr;  // (recorded) the user's index
+  long records = 0;             // room of a member
+
+  Status* status = nullptr;
+  // called by the calling thread several times a second with the number of members done; false stops
+  bool (*poll)(void* context, int done) = nullptr;
+};
+
+// false if it was stopped
+bool run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args);
+
+}  // namespace catena

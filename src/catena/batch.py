@@ -1,0 +1,335 @@
+"""Batches: one mechanism simulated many times, from other states, under other loads, with other numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._rotation import Array, finite
+from .forces import Forces, LoadTable, load_table
+from .inertia import Inertia
+from .laws import LAW
+from .simulator import by_joint, finish, watcher, whole
+from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+    from .signals import Signals
+    from .simulator import Simulator, Status
+    from .state import State
+
+# members' own numbers of a force, by its name: {"spring": {"stiffness": (members,)}}
+Laws: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
+
+# recorded of every body, and how many numbers each is
+_SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
+
+# numbers of a law that make it act inside the step; whether one does is settled when the simulator is built
+_STAGED = ("damping", "friction", "gain", "rate_gain", "implicit", "inertia")
+
+
+@dataclass
+class Batch:
+    """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
+
+    time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
+    angular_velocity (member, step, n, 3), world frame. iterations and pieces (member, step of the run).
+    status has one entry per member; counts (member,) is how many of its rows are filled: all, unless it failed, and
+    what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if all bodies were
+    recorded; it has no reactions.
+    """
+
+    mechanism: Mechanism
+    dt: float
+    bodies: tuple[str, ...]
+    time: Array
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
+    iterations: NDArray[np.int32]
+    pieces: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    status: list[Status]
+    numbers: MemberNumbers
+    counted: dict[str, Array]
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        failed = self.failed
+        ended = f", {len(failed)} failed" if failed else ""
+        return f"Batch({len(self)} members, {len(self.bodies)} bodies, {self.time.shape[1]} nodes{ended})"
+
+    @property
+    def failed(self) -> list[int]:
+        """Members that could not be finished; their status says why."""
+        return [k for k, status in enumerate(self.status) if not status.ok]
+
+    def __getitem__(self, member: int) -> Trajectory:
+        if len(self.bodies) < self.mechanism.body_count:
+            raise ValueError(f"only {len(self.bodies)} of {self.mechanism.body_count} bodies were recorded")
+        member = range(len(self))[member]
+        count = int(self.counts[member])
+        done = self.status[member].step
+        return Trajectory(
+            self.numbers.mechanism_of(self.mechanism, member),
+            self.dt,
+            self.time[member, :count],
+            self.position[member, :count],
+            self.orientation[member, :count],
+            self.velocity[member, :count],
+            self.angular_velocity[member, :count],
+            np.zeros((count, 0)),
+            iterations=self.iterations[member, :done],
+            pieces=self.pieces[member, :done],
+            status=self.status[member],
+            counted={name: angles[member, :count] for name, angles in self.counted.items()},
+        )
+
+
+class BatchError(RuntimeError):
+    """Members that could not be finished; `batch` holds what was computed."""
+
+    def __init__(self, batch: Batch) -> None:
+        failed = batch.failed
+        more = f", and {len(failed) - 3} more" if len(failed) > 3 else ""
+        sentences = "; ".join(f"member {k}: {batch.status[k].message}" for k in failed[:3])
+        super().__init__(f"{len(failed)} of {len(batch)} members failed: {sentences}{more}")
+        self.batch = batch
+
+
+class MemberNumbers:
+    """Masses, inertias, gravity and numbers of forces that differ between members, checked; None where none do."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        count: int,
+        masses: Mapping[str, ArrayLike] | None,
+        inertias: Mapping[str, ArrayLike] | None,
+        gravity: ArrayLike | None,
+        laws: Laws | None,
+    ) -> None:
+        bodies = list(mechanism.bodies.values())
+        rows = {body.name: k for k, body in enumerate(bodies)}
+        self._masses, self._inertias, self._laws = masses or {}, inertias or {}, laws or {}
+        for what, given in (("masses", self._masses), ("inertias", self._inertias)):
+            for name in given:
+                if name not in rows:
+                    raise ValueError(f"{what}: there is no body called {name!r}")
+        self.mass: Array | None = None
+        self.inertia: Array | None = None
+        self.gravity: Array | None = None
+        self.law: Array | None = None
+        self._own_gravity: Array | None = None
+        if masses or inertias:
+            self.mass = np.tile([body.inertia.mass for body in bodies], (count, 1))
+            self.inertia = np.tile([body.inertia.tensor for body in bodies], (count, 1, 1, 1))
+            for name, value in self._masses.items():
+                self.mass[:, rows[name]] = finite(value, (count,), f"masses of {name!r}")
+            for name, value in self._inertias.items():
+                self.inertia[:, rows[name]] = finite(value, (count, 3, 3), f"inertias of {name!r}")
+            for name in {*self._masses, *self._inertias}:
+                for k in range(count):
+                    try:
+                        Inertia(float(self.mass[k, rows[name]]), self.inertia[k, rows[name]])
+                    except ValueError as error:
+                        raise ValueError(f"body {name!r} of member {k}: {error}") from None
+        if gravity is not None:
+            own = self._own_gravity = finite(gravity, (count, 3), "gravity")
+            self.gravity = np.array([[g if body.has_gravity else np.zeros(3) for body in bodies] for g in own])
+        if laws:
+            self._fill_laws(mechanism, count)
+
+    def _fill_laws(self, mechanism: Mechanism, count: int) -> None:
+        parts = [(name, part) for name, force in mechanism.forces.items() for part in force.parts]
+        table = np.tile([[part.law[key] for key in LAW] for _, part in parts], (count, 1, 1))
+        for name, numbers in self._laws.items():
+            if name not in mechanism.forces:
+                raise ValueError(f"laws: there is no force called {name!r}")
+            label = mechanism.forces[name].label
+            places = [k for k, (owner, _) in enumerate(parts) if owner == name]
+            for key, value in numbers.items():
+                if key not in LAW:
+                    raise ValueError(f"laws: {label} has no {key!r}, only {', '.join(LAW)}")
+                if len(places) > 1:
+                    raise ValueError(f"laws: {label} has several parts, whose numbers are the same for all members")
+                column = finite(value, (count,), f"{key} of {label}")
+                if (column < 0).any() and key not in ("rest", "target", "target_rate", "force"):
+                    raise ValueError(f"{key} of {label} must not be negative")
+                base = parts[places[0]][1].law
+                if key in _STAGED and column.any() and not any(base[other] for other in _STAGED):
+                    raise ValueError(
+                        f"laws: {label} has no {key} of its own, so its members cannot: "
+                        f"give the mechanism's a small one before the simulator is built"
+                    )
+                table[:, places[0], list(LAW).index(key)] = column
+        self.law = table
+
+    def mechanism_of(self, mechanism: Mechanism, member: int) -> Mechanism:
+        """A copy of the mechanism with a member's own numbers, or the mechanism itself if it has none."""
+        if self.mass is None and self.gravity is None and self.law is None:
+            return mechanism
+        own = mechanism.copy()
+        for k, body in enumerate(own.bodies.values()):
+            if self.mass is not None and self.inertia is not None:
+                body.inertia = Inertia(float(self.mass[member, k]), self.inertia[member, k], physical=False)
+        if self._own_gravity is not None:
+            own.gravity = self._own_gravity[member]
+        if self.law is not None:
+            parts = [part for force in own.forces.values() for part in force.parts]
+            for part, numbers in zip(parts, self.law[member], strict=True):
+                part.law = dict(zip(LAW, map(float, numbers), strict=True))
+        return own
+
+
+def run_batch(
+    simulator: Simulator,
+    starts: list[State],
+    steps: int,
+    *,
+    force: Forces | Sequence[Forces | None] | None,
+    masses: Mapping[str, ArrayLike] | None,
+    inertias: Mapping[str, ArrayLike] | None,
+    gravity: ArrayLike | None,
+    laws: Laws | None,
+    threads: int | None,
+    record_every: int,
+    bodies: Sequence[str] | None,
+    out: Mapping[str, Array],
+    progress: bool | Callable[[int, int], None],
+) -> Batch:
+    """See Simulator.run_batch."""
+    mechanism, compiled, count = simulator.mechanism, simulator.compiled, len(starts)
+    if count == 0:
+        raise ValueError("a batch needs at least one member")
+    if any(start.time != starts[0].time for start in starts):
+        raise ValueError("the states of a batch must have the same time")
+    names = list(mechanism.bodies)
+    kept = names if bodies is None else list(bodies)
+    for name in kept:
+        if name not in names:
+            raise ValueError(f"bodies: there is no body called {name!r}")
+    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
+    signals = compiled.signals.extended()
+    table, values, own_loads = _loads(mechanism, force, count, steps, signals)
+
+    records = -(-steps // record_every) + 1
+    shapes = {name: (count, records, len(kept), size) for name, size in _SIZES.items()} | {"time": (count, records)}
+    room = 8 * sum(int(np.prod(shape)) for name, shape in shapes.items() if name not in out)
+    _refuse_if_too_large(room, f"{count} members x {records} nodes x {len(kept)} bodies")
+    arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
+    iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
+    counters = compiled.counters if record_every > 1 else []
+    counted = np.full((count, records, len(counters)), np.nan)
+    first: dict[str, Any] = {name: np.array([getattr(start, name) for start in starts]) for name in _SIZES}
+    records_out: dict[str, Any] = {f"out_{name}": array for name, array in arrays.items()}
+    ended = compiled.core.run_batch(
+        **simulator.settings(starts[0], steps, record_every),
+        threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
+        **first,
+        law_start=np.array([compiled.start(compiled.laws, start) for start in starts]),
+        term_start=np.array([compiled.start(compiled.terms, start) for start in starts]),
+        counter_start=np.array([compiled.start(counters, start) for start in starts]),
+        out_counted=counted,
+        signals=signals.read,
+        signal_row=signals.values,
+        load_body=table.body,
+        load_point=table.point,
+        load_in_body_frame=table.in_body_frame,
+        load_signal=table.signal,
+        load_values=values,
+        own_loads=own_loads,
+        mass=numbers.mass,
+        inertia=numbers.inertia,
+        gravity=numbers.gravity,
+        laws=numbers.law,
+        bodies=np.array([names.index(name) for name in kept], dtype=np.int32),
+        **records_out,
+        out_iterations=iterations,
+        out_pieces=pieces,
+        poll=watcher(progress, count),
+    )
+    if progress:
+        finish(progress, count, count)
+    batch = Batch(
+        mechanism=mechanism,
+        dt=simulator.dt,
+        bodies=tuple(kept),
+        **arrays,
+        iterations=iterations,
+        pieces=pieces,
+        counts=np.array([end[6] for end in ended]),
+        status=[simulator.status_of(*end[:6]) for end in ended],
+        numbers=numbers,
+        counted=by_joint(counters, counted),
+    )
+    for k in batch.failed:
+        for array in arrays.values():
+            array[k, batch.counts[k] :] = np.nan
+    if batch.failed and simulator.on_failure == "raise":
+        raise BatchError(batch)
+    return batch
+
+
+def _loads(
+    mechanism: Mechanism,
+    force: Forces | Sequence[Forces | None] | None,
+    count: int,
+    steps: int,
+    signals: Signals,
+) -> tuple[LoadTable, Array, bool]:
+    """Loads of all members, their values (rows, load, 6) or, where members differ, with an axis in front."""
+    if not isinstance(force, list | tuple) or not all(isinstance(f, Mapping | np.ndarray | None) for f in force):
+        table = load_table(mechanism, cast("Forces | None", force), steps, signals, control=False)
+        return table, table.values, False
+    if len(force) != count:
+        raise ValueError(f"force: {len(force)} given for {count} members")
+    tables = [load_table(mechanism, cast("Forces | None", f), steps, signals, control=False) for f in force]
+    first = tables[0]
+    for k, table in enumerate(tables):
+        same = all(
+            np.array_equal(getattr(table, what), getattr(first, what)) for what in ("body", "point", "in_body_frame")
+        )
+        if not same or (table.signal >= 0).any():
+            raise ValueError(
+                f"force of member {k}: members' forces must act on the same bodies, at the same points and in the same "
+                "frames, and be no functions of time"
+            )
+    rows = max(len(table.values) for table in tables)
+    return first, np.stack([np.broadcast_to(t.values, (rows, *t.values.shape[1:])) for t in tables]), True
+
+
+def _refuse_if_too_large(size: int, what: str) -> None:
+    """Raise with the numbers if the records would not fit into what memory is free."""
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return
+    if size > free:
+        raise ValueError(
+            f"recording {what} takes {size / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free; "
+            "raise record_every or record fewer bodies"
+        )
+
+
+def _room(out: Mapping[str, Array], name: str, shape: tuple[int, ...]) -> Array:
+    """The caller's array, if it fits, or a new one."""
+    if name not in out:
+        return np.empty(shape)
+    array = out[name]
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != np.float64:
+        raise ValueError(f"out: {name} must be an array of floats of shape {shape}")
+    if not array.flags.c_contiguous or not array.flags.writeable:
+        raise ValueError(f"out: {name} must be writable and contiguous")
+    return array
