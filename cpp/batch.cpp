@@ -18,68 +18,88 @@ struct AlignedDelete {
   void operator()(char* p) const { ::operator delete[](p, std::align_val_t(64)); }
 };
 
-// one thread's copy of what differs between members, and room for records that are not all kept
+// one thread: as many members at a time as the kernel has lanes, and for each a copy of what differs between members
+// and room for records that are not all kept
 class Worker {
  public:
-  Worker(const Kernel& kernel, const Layout& layout, const BatchArgs& args)
-      : kernel_(kernel), args_(args), layout_(layout) {
-    links_.assign(layout.link, layout.link + layout.link_count);
-    laws_.assign(layout.law, layout.law + layout.law_count);
-    layout_.link = links_.data();
-    layout_.law = laws_.data();
-    space_.reset(new (std::align_val_t(64)) char[kernel.workspace_size(layout, args.run.solver, args.run.order) + 64]);
-    const std::size_t n = static_cast<std::size_t>(args.records) * layout.link_count;
-    position_.resize(3 * n);
-    orientation_.resize(4 * n);
-    velocity_.resize(3 * n);
-    spin_.resize(3 * n);
-    multipliers_.resize(static_cast<std::size_t>(args.records) * layout.row_count);
-    signals_.resize(4 * static_cast<std::size_t>(args.run.signal_count));
+  Worker(const Kernel& kernel, const Layout& layout, const BatchArgs& args, int group)
+      : kernel_(kernel), args_(args), shared_(layout), seats_(group), runs_(group) {
+    const long size =
+        group > 1 ? kernel.lane_workspace_size(layout) : kernel.workspace_size(layout, args.run.solver, args.run.order);
+    space_.reset(new (std::align_val_t(64)) char[size + 64]);
+    for (Seat& seat : seats_) {
+      seat.layout = layout;
+      seat.links.assign(layout.link, layout.link + layout.link_count);
+      seat.laws.assign(layout.law, layout.law + layout.law_count);
+      seat.layout.link = seat.links.data();
+      seat.layout.law = seat.laws.data();
+      const std::size_t n = static_cast<std::size_t>(args.records) * layout.link_count;
+      seat.position.resize(3 * n);
+      seat.orientation.resize(4 * n);
+      seat.velocity.resize(3 * n);
+      seat.spin.resize(3 * n);
+      seat.signals.resize(4 * static_cast<std::size_t>(args.run.signal_count));
+      layouts_.push_back(&seat.layout);
+    }
+    for (int j = 0; j < layout.constraint_count; ++j)
+      if (layout.constraint[j].kind == JointKind::coupling) terms_ += layout.constraint[j].end_count / 2;
   }
 
-  void run(int member) {
-    adapt(member);
-    const int n = layout_.link_count;
-    const long at = member;
-    RunArgs run = args_.run;
-    run.position += 3 * n * at;
-    run.orientation += 4 * n * at;
-    run.velocity += 3 * n * at;
-    run.angular_velocity += 3 * n * at;
-    run.law_start += layout_.law_count * at;
-    run.term_start += term_count() * at;
-    run.signals = signals_.data();
-    run.counter_start += run.counter_count * at;
-    run.out_counted += run.counter_count * args_.records * at;
-    if (args_.own_loads) run.loads.values += 6 * run.loads.count * run.loads.rows * at;
-    run.out_time += args_.records * at;
-    double *x = run.out_position, *q = run.out_orientation, *v = run.out_velocity, *w = run.out_angular_velocity;
-    run.out_position = position_.data();
-    run.out_orientation = orientation_.data();
-    run.out_velocity = velocity_.data();
-    run.out_angular_velocity = spin_.data();
-    run.out_multipliers = multipliers_.data();
-    run.out_iterations += std::max(run.steps, 1L) * at;
-    run.out_pieces += std::max(run.steps, 1L) * at;
-    kernel_.run(layout_, space_.get(), run);
-    keep(at, run.status.records, x, position_, 3);
-    keep(at, run.status.records, q, orientation_, 4);
-    keep(at, run.status.records, v, velocity_, 3);
-    keep(at, run.status.records, w, spin_, 3);
-    args_.status[member] = run.status;
+  // members from `first` on, as many as there are seats
+  void run(int first) {
+    const int members = std::min(static_cast<int>(seats_.size()), args_.member_count - first);
+    for (int k = 0; k < members; ++k) {
+      adapt(seats_[k], first + k);
+      runs_[k] = arguments(seats_[k], first + k);
+    }
+    if (seats_.size() > 1)
+      kernel_.run_lanes(layouts_.data(), space_.get(), runs_.data(), members);
+    else
+      kernel_.run(seats_[0].layout, space_.get(), runs_[0]);
+    for (int k = 0; k < members; ++k) {
+      const long member = first + k, records = runs_[k].status.records;
+      keep(member, records, args_.run.out_position, seats_[k].position, 3);
+      keep(member, records, args_.run.out_orientation, seats_[k].orientation, 4);
+      keep(member, records, args_.run.out_velocity, seats_[k].velocity, 3);
+      keep(member, records, args_.run.out_angular_velocity, seats_[k].spin, 3);
+      args_.status[member] = runs_[k].status;
+    }
   }
 
  private:
-  int term_count() const {
-    int count = 0;
-    for (int j = 0; j < layout_.constraint_count; ++j)
-      if (layout_.constraint[j].kind == JointKind::coupling) count += layout_.constraint[j].end_count / 2;
-    return count;
+  struct Seat {
+    Layout layout;
+    std::vector<LinkInfo> links;
+    std::vector<LawInfo> laws;
+    std::vector<double> position, orientation, velocity, spin, signals;
+  };
+
+  RunArgs arguments(Seat& seat, long member) const {
+    const long n = shared_.link_count;
+    RunArgs run = args_.run;
+    run.position += 3 * n * member;
+    run.orientation += 4 * n * member;
+    run.velocity += 3 * n * member;
+    run.angular_velocity += 3 * n * member;
+    run.law_start += shared_.law_count * member;
+    run.term_start += terms_ * member;
+    run.signals = seat.signals.data();
+    run.counter_start += run.counter_count * member;
+    run.out_counted += run.counter_count * args_.records * member;
+    if (args_.own_loads) run.loads.values += 6 * run.loads.count * run.loads.rows * member;
+    run.out_time += args_.records * member;
+    run.out_position = seat.position.data();
+    run.out_orientation = seat.orientation.data();
+    run.out_velocity = seat.velocity.data();
+    run.out_angular_velocity = seat.spin.data();
+    run.out_iterations += std::max(run.steps, 1L) * member;
+    run.out_pieces += std::max(run.steps, 1L) * member;
+    return run;
   }
 
-  void adapt(int member) {
-    const long n = layout_.link_count;
-    for (LinkInfo& link : links_) {
+  void adapt(Seat& seat, long member) const {
+    const long n = shared_.link_count;
+    for (LinkInfo& link : seat.links) {
       const long row = member * n + link.body;
       if (args_.mass) link.mass = args_.mass[row];
       if (args_.gravity) std::copy_n(args_.gravity + 3 * row, 3, link.gravity);
@@ -88,9 +108,10 @@ class Worker {
       const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};
       std::copy(six, six + 6, link.inertia);
     }
-    for (int l = 0; l < layout_.law_count && args_.law; ++l) {
-      const double* p = args_.law + law_size * (static_cast<long>(member) * layout_.law_count + l);
-      static_cast<Law&>(laws_[l]) = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
+    for (int l = 0; l < shared_.law_count && args_.law; ++l) {
+      const double* p = args_.law + law_size * (member * shared_.law_count + l);
+      static_cast<Law&>(seat.laws[l]) = {p[0], p[1], p[2], p[3],  p[4],  p[5], p[6],
+                                         p[7], p[8], p[9], p[10], p[11], p[12]};
     }
   }
 
@@ -98,16 +119,17 @@ class Worker {
     to += member * args_.records * args_.body_count * size;
     for (long r = 0; r < records; ++r)
       for (int b = 0; b < args_.body_count; ++b, to += size)
-        std::copy_n(&from[(r * layout_.link_count + args_.bodies[b]) * size], size, to);
+        std::copy_n(&from[(r * shared_.link_count + args_.bodies[b]) * size], size, to);
   }
 
   const Kernel& kernel_;
   const BatchArgs& args_;
-  Layout layout_;
-  std::vector<LinkInfo> links_;
-  std::vector<LawInfo> laws_;
+  const Layout& shared_;
+  std::vector<Seat> seats_;
+  std::vector<RunArgs> runs_;
+  std::vector<const Layout*> layouts_;
   std::unique_ptr<char[], AlignedDelete> space_;
-  std::vector<double> position_, orientation_, velocity_, spin_, multipliers_, signals_;
+  long terms_ = 0;
 };
 
 }  // namespace
@@ -117,11 +139,13 @@ bool run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args) {
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::condition_variable finished;
+  const int group = std::max(kernel.lane_count(layout, args.run), 1);
   const auto work = [&] {
-    Worker worker(kernel, layout, args);
-    for (int member; !stop && (member = next.fetch_add(1)) < args.member_count;) {
-      worker.run(member);
-      if (done.fetch_add(1) + 1 == args.member_count) {
+    Worker worker(kernel, layout, args, group);
+    for (int first; !stop && (first = next.fetch_add(group)) < args.member_count;) {
+      worker.run(first);
+      const int members = std::min(group, args.member_count - first);
+      if (done.fetch_add(members) + members == args.member_count) {
         const std::lock_guard<std::mutex> lock(mutex);
         finished.notify_one();
       }

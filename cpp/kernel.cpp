@@ -2,6 +2,7 @@
 #include "kernel.hpp"
 
 #include "simulate/assemble.hpp"
+#include "simulate/lanes.hpp"
 #include "simulate/run.hpp"
 #include "solve/articulated.hpp"
 #include "solve/dense.hpp"
@@ -48,8 +49,9 @@ Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
   return {layout, body, sparse, {}, nullptr, 1, 0, -1, first, arena.take<double>(size * size), nullptr, nullptr};
 }
 
-template <class Solver>
-long run_in(const Layout& layout, void* workspace, int order, RunArgs* args) {
+// carves what one run needs out of the workspace and hands its runner to `use`; with no workspace it only counts
+template <class Solver, class Use>
+long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args, Use&& use) {
   Arena arena{static_cast<char*>(workspace)};
   const int count = Solver::unknown_count(layout);
   const Composition parts = composition_of(order);
@@ -77,10 +79,15 @@ long run_in(const Layout& layout, void* workspace, int order, RunArgs* args) {
   Newton<Solver> newton{solver,  count,           Solver::motion_count(layout), base,
                         base_dz, args->tolerance, args->iteration_limit,        0};
   newton.select(history[0]);
-  Runner<Solver>{layout,  *args, solver, newton, parts,     history,   saved,        zeros,
-                 scratch, owed,  before, false,  law_angle, law_force, law_momentum, counted}
-      .run();
+  Runner<Solver> runner{layout,  *args, solver, newton, parts,     history,   saved,        zeros,
+                        scratch, owed,  before, false,  law_angle, law_force, law_momentum, counted};
+  use(runner);
   return arena.used;
+}
+
+template <class Solver>
+long run_in(const Layout& layout, void* workspace, int order, RunArgs* args) {
+  return with_runner<Solver>(layout, workspace, order, args, [](Runner<Solver>& runner) { runner.run(); });
 }
 
 long dispatch(const Layout& layout, void* workspace, SolverKind kind, int order, RunArgs* args) {
@@ -98,6 +105,42 @@ long workspace_size(const Layout& layout, SolverKind kind, int order) {
 
 void run(const Layout& layout, void* workspace, RunArgs& args) {
   dispatch(layout, workspace, args.solver, args.order, &args);
+}
+
+int lane_count(const Layout& layout, const RunArgs& args) { return lanes_fit(layout, args) ? lane_width : 0; }
+
+// lanes first, then room for one member by itself
+long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspace, RunArgs* args, int members) {
+  Arena arena{static_cast<char*>(workspace)};
+  const int links = layout.link_count, count = layout.variable_count;
+  Body<Lane>* body = arena.take<Body<Lane>>(links);
+  LaneLink<Lane>* link = arena.take<LaneLink<Lane>>(links);
+  Subtree<Lane>* branch = arena.take<Subtree<Lane>>(links);
+  char* branching = arena.take<char>(links);
+  Lane *trial = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *solution[4];
+  for (Lane*& p : solution) p = arena.take<Lane>(count);
+  double* angle = arena.take<double>(static_cast<long>(lane_width) * layout.law_count);
+  double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
+  const long used = arena.used;
+  if (!args) return used + with_runner<Articulated<double>>(layout, nullptr, 2, nullptr, [](auto&) {});
+  for (int i = 0; i < links; ++i) branching[i] = 0;
+  for (int i = 0; i < links; ++i)
+    if (layout.link[i].parent >= 0 && layout.link[i].parent != i - 1) branching[layout.link[i].parent] = 1;
+  for (Lane* p : solution)
+    for (int e = 0; e < count; ++e) p[e] = Lane(0);
+  LaneTree tree{layout, body, link, branch, branching, trial, dz};
+  auto with_single = [&](const Layout& own, RunArgs& run, auto&& use) {
+    with_runner<Articulated<double>>(own, static_cast<char*>(workspace) + used, 2, &run, use);
+  };
+  LaneRunner<decltype(with_single)> runner{layout, layouts, args, members, tree,   with_single,
+                                           {},     trial,   dz,   angle,   counted};
+  for (int p = 0; p < 4; ++p) runner.solution[p] = solution[p];
+  runner.run();
+  return used;
+}
+long lane_workspace_size(const Layout& layout) { return lanes_in(layout, nullptr, nullptr, nullptr, 0); }
+void run_lanes(const Layout* const* layouts, void* workspace, RunArgs* args, int members) {
+  lanes_in(*layouts[0], layouts, workspace, args, members);
 }
 
 void linearise(const Layout& layout, void* workspace, const LinearisationArgs& args) {
@@ -192,6 +235,7 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run, linearise, assemble, evaluate_rows, find_gaps};
+const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run,      lane_count,    lane_workspace_size,
+                       run_lanes,       linearise,      assemble, evaluate_rows, find_gaps};
 
 }  // namespace catena::CATENA_ISA

@@ -59,7 +59,7 @@ struct RunArgs {
   // recorded nodes, (record), (record, body, ...) and (record, row): every record_every-th and the last one reached
   double *out_time = nullptr, *out_position = nullptr, *out_orientation = nullptr, *out_velocity = nullptr,
          *out_angular_velocity = nullptr;
-  double* out_multipliers = nullptr;
+  double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
 
   // called at every node with the node's state written to the control arrays; it refills loads.values; false stops
@@ -111,6 +111,11 @@ struct Kernel {
   const char* name;
   long (*workspace_size)(const Layout&, SolverKind, int order);  // bytes, 64-byte aligned
   void (*run)(const Layout&, void* workspace, RunArgs&);
+  // members of a batch at once, each with a layout and arguments of its own but the same mechanism and steps; 0 if they
+  // have to run one by one
+  int (*lane_count)(const Layout&, const RunArgs&);
+  long (*lane_workspace_size)(const Layout&);
+  void (*run_lanes)(const Layout* const* layouts, void* workspace, RunArgs* args, int members);
   void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
   void (*assemble)(const Layout&, void* workspace, AssembleArgs&);
   void (*rows)(const RowsArgs&);

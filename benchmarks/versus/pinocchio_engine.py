@@ -25,7 +25,7 @@ VARIANTS = {
     "RK4": Variant(f"odeint's Runge-Kutta 4 on aba; {_LOOPS}"),
     "RK78": Variant(f"odeint's Runge-Kutta-Fehlberg 8 on aba; {_LOOPS}"),
     "Euler": Variant(f"semi-implicit Euler on aba; {_LOOPS}"),
-    "RK4 lcaba": Variant("as RK4, loops by lcaba, whose interface its header calls unsupported"),
+    "RK4 lcaba": Variant("as RK4, loops by lcaba, whose interface its header calls unsupported", trees=False),
 }
 
 
@@ -64,8 +64,6 @@ class Sim(Engine):
         degrees = n * (1 if hinge else 3)
         if degrees > 600:
             raise NotOfferedError(f"pinocchio::Data holds dense tensors, {32 * degrees**3 / 2**30:.0f} GiB of them")
-        if variant == "RK4 lcaba" and not loops:
-            raise NotOfferedError("for loops only")
         self.library, self.count, self.dt = library(), n, dt
         self.library.make.restype = ctypes.c_void_p
         parents = np.array([k.parent for k in scene.links], dtype=np.int32)

@@ -85,8 +85,8 @@ def options(measure: str, knob: str, quick: bool, reference: list[Row]) -> Row:
         "knobs": steps if knob == "dt" else [10.0**-k for k in range(2, 12)],
         "times": [2.0] if quick else [2.0, 10.0],
         "reference": reference,
-        "seconds": 0.05 if quick else 0.2,
-        "longest": 0.05 if quick else 0.7,
+        "seconds": 0.05 if quick else 0.1,
+        "longest": 0.05 if quick else 0.3,
     }
 
 
@@ -154,16 +154,19 @@ def setup(engines: list[str], pythons: dict[str, str]) -> dict[str, Row]:
     return found
 
 
-def jobs(found: dict[str, Row], quick: bool) -> Iterator[tuple[str, str, str, str, str, list[int], str]]:
+def jobs(
+    found: dict[str, Row], quick: bool, only: list[str] | None
+) -> Iterator[tuple[str, str, str, str, str, list[int], str]]:
     """Every job: measure, engine, variant, scene, joint, sizes, knob."""
-    plan = QUICK if quick else FULL
+    plan = {name: what for name, what in (QUICK if quick else FULL).items() if name in (only or FULL)}
     for measure, engine in itertools.product(plan, found):
         variants = list(found[engine]["variants"].items())
         if quick and engine != "catena":
             variants = variants[:1]
         for (name, v), (scene, joint, sizes) in itertools.product(variants, plan[measure]):
             closes = measure == "loops" or scene in ("leaning_chain", "segmented_chain", "four_bar")
-            if joint in v["joints"] and (v["loops"] or not closes) and (v["knob"] == "dt" or measure == "precision"):
+            fits = joint in v["joints"] and v["loops" if closes else "trees"]
+            if fits and (v["knob"] == "dt" or measure == "precision"):
                 yield measure, engine, name, scene, joint, sizes, v["knob"]
 
 
@@ -187,6 +190,7 @@ def main() -> int:
     parser.add_argument("engines", nargs="*", metavar="engine", help=f"from {', '.join(ENGINES)}; default all")
     parser.add_argument("--quick", action="store_true", help="few sizes, one variant of every other engine")
     parser.add_argument("--python", action="append", default=[], metavar="ENGINE=PATH", help="interpreter of an engine")
+    parser.add_argument("--measure", action="append", choices=FULL, help="only this, may be repeated; default all")
     parser.add_argument("--again", nargs="*", metavar="engine", help="measure these again; without a name, all")
     parser.add_argument("--core", type=int, default=(os.cpu_count() or 1) - 1, help="to run on (default the last)")
     parser.add_argument("--output", type=Path, help="folder; default results/<machine>, with --quick a temporary one")
@@ -212,7 +216,7 @@ def main() -> int:
         rows = [{"engine": engine, "version": what["version"], "variant": n, "settings": note} for n, note in notes]
         tables["setup"].add(rows)
 
-    for measure, engine, variant, scene, joint, sizes, knob in jobs(found, args.quick):
+    for measure, engine, variant, scene, joint, sizes, knob in jobs(found, args.quick, args.measure):
         labels = dict(zip(KEY, (engine, variant, scene, joint), strict=True))
         known = [row for row in reference if row["scene"] == scene]
         if tables[measure].has(labels) or (measure == "precision" and not known):

@@ -1,7 +1,8 @@
 // Vectors and matrices of three, as values: the words in which the physics is written.
 //
-// T is the scalar: double for one mechanism. Where registers hold four doubles a vector is one of them, the last number
-// idle: sums and multiples of vectors are single instructions. Matrices are three columns, because every recursion of
+// T is the scalar: double for one mechanism, a register of doubles for several at once (base/lane.hpp). Where registers
+// hold four doubles a vector of doubles is one of them, the last number idle: sums and multiples of vectors are single
+// instructions. Matrices are three columns, because every recursion of
 // the solvers works on whole columns (M s, M - u r^T, M [r]x are all combinations of them).
 #pragma once
 
@@ -12,7 +13,33 @@
 namespace catena::CATENA_ISA {
 
 template <class T>
-struct Vec3;
+struct Vec3 {
+  T x, y, z;
+};
+template <class T>
+CATENA_INLINE Vec3<T> operator+(Vec3<T> a, Vec3<T> b) {
+  return {a.x + b.x, a.y + b.y, a.z + b.z};
+}
+template <class T>
+CATENA_INLINE Vec3<T> operator-(Vec3<T> a, Vec3<T> b) {
+  return {a.x - b.x, a.y - b.y, a.z - b.z};
+}
+template <class T>
+CATENA_INLINE Vec3<T> operator-(Vec3<T> a) {
+  return {-a.x, -a.y, -a.z};
+}
+template <class T>
+CATENA_INLINE Vec3<T> operator*(T s, Vec3<T> a) {
+  return {s * a.x, s * a.y, s * a.z};
+}
+template <class T>
+CATENA_INLINE T dot(Vec3<T> a, Vec3<T> b) {
+  return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+template <class T>
+CATENA_INLINE Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
 
 #ifdef __AVX__
 typedef double Quad __attribute__((vector_size(32)));
@@ -41,19 +68,6 @@ CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b) {
 CATENA_INLINE Vec3<double> cross(Vec3<double> a, Vec3<double> b) {
   const QuadIndex yzx = {1, 2, 0, 3};
   return __builtin_shuffle(a.q * __builtin_shuffle(b.q, yzx) - __builtin_shuffle(a.q, yzx) * b.q, yzx);
-}
-#else
-template <>
-struct Vec3<double> {
-  double x, y, z;
-};
-CATENA_INLINE Vec3<double> operator+(Vec3<double> a, Vec3<double> b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-CATENA_INLINE Vec3<double> operator-(Vec3<double> a, Vec3<double> b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-CATENA_INLINE Vec3<double> operator-(Vec3<double> a) { return {-a.x, -a.y, -a.z}; }
-CATENA_INLINE Vec3<double> operator*(double s, Vec3<double> a) { return {s * a.x, s * a.y, s * a.z}; }
-CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-CATENA_INLINE Vec3<double> cross(Vec3<double> a, Vec3<double> b) {
-  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 #endif
 
@@ -153,8 +167,8 @@ CATENA_INLINE Mat3<T> full(const Sym3<T>& s) {
   return {{s.xx, s.xy, s.xz}, {s.xy, s.yy, s.yz}, {s.xz, s.yz, s.zz}};
 }
 // R S R^T
-template <class T>
-CATENA_INLINE Sym3<T> rotated(const Mat3<T>& r, const Sym3<double>& s) {
+template <class T, class S>
+CATENA_INLINE Sym3<T> rotated(const Mat3<T>& r, const Sym3<S>& s) {
   // columns of R S, then only the six entries that differ
   const Vec3<T> a = T(s.xx) * r.i + T(s.xy) * r.j + T(s.xz) * r.k;
   const Vec3<T> b = T(s.xy) * r.i + T(s.yy) * r.j + T(s.yz) * r.k;

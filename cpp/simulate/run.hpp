@@ -385,6 +385,10 @@ struct Runner {
   double* reactions() const { return args.out_multipliers + args.status.records * layout.row_count; }
 
   void record_multipliers(long step, double dt) {
+    if (!args.out_multipliers) {
+      ++args.status.records;
+      return;
+    }
     // the first node has no interval before it; its mirror image makes the impulse a full one
     const bool mirrored = step == 0 && !args.paper_start;
     if (mirrored)
@@ -401,10 +405,15 @@ struct Runner {
     newton.select(history[0]);
     has_before = solve(dt) == Outcome::converged;
     if (has_before) write_multipliers(dt);
+    // the run begins as it would without having looked
+    history[0].count = history[0].unchecked = 0;
+    history[0].kappa = 1e300;
+    history[0].calm = 0;
   }
 
   // the reaction at the last node needs the step after it; a short one will do, or else the one before it, backwards
   void peek(long step) {
+    if (!args.out_multipliers) return record_multipliers(step, args.dt);
     double dt = parts.part[0] * args.dt;
     newton.select(history[0]);
     Outcome outcome = solve(dt);
@@ -447,7 +456,7 @@ struct Runner {
       if (!node(step, time)) return;
       args.status.step = step;
       args.status.time = time;
-      if (step == 0 && !args.paper_start) look_back();
+      if (step == 0 && !args.paper_start && args.out_multipliers) look_back();
       if (step == args.steps) {
         peek(step);
         return;

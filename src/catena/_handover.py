@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._rotation import Array, multiply, rotate
+from ._rotation import IDENTITY, Array, multiply, rotate
 from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
 from .laws import LAW, Part
 from .measures import Measure, angle_measures
 from .signals import Signals
+from .state import State, counted
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
-    from .state import State
 
 
 def default_kernel() -> str:
@@ -37,10 +37,33 @@ class Compiled:
     terms: list[Measure]
     counters: list[Measure]
 
-    def start(self, measures: list[Measure], state: State) -> Array:
-        """What measures of joint coordinates read in a state, turns counted; zero for others, which have no turns."""
-        read = {m.joint: state.joint(m.joint).coordinates for m in measures if m.joint}
-        return np.array([read[m.joint][m.index] if m.joint else 0.0 for m in measures], dtype=float)
+    def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
+        """What measures of joint coordinates read in states (state, measure), turns counted; zero for distances."""
+        result = np.zeros((len(states), len(measures)))
+        if not measures:
+            return result
+        position, orientation = (np.array([getattr(s, name) for s in states]) for name in ("position", "orientation"))
+        found: dict[str, Array] = {}
+        for k, measure in enumerate(measures):
+            if not measure.joint:
+                continue
+            if measure.joint not in found:
+                joint, rows = states[0].mechanism.joints[measure.joint], states[0]._rows
+                poses = [
+                    (np.zeros(3), np.array(IDENTITY))
+                    if body.is_world
+                    else (position[:, rows[body.name]], orientation[:, rows[body.name]])
+                    for body in (joint.a, joint.b)
+                ]
+                recent = [state.turned.get(joint.name) for state in states]
+                angles = joint.coordinates_of(*joint.measure(*poses))
+                if joint.angles and any(angle is not None for angle in recent):
+                    wrapped = angles[:, list(joint.angles)]
+                    near = [wrapped[n] if angle is None else angle for n, angle in enumerate(recent)]
+                    angles = counted(joint, angles, np.array(near))
+                found[measure.joint] = angles
+            result[:, k] = found[measure.joint][:, measure.index]
+        return result
 
 
 def build_core(

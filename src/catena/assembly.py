@@ -76,7 +76,7 @@ def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> N
     rates = compiled.signals.rates(state.time, _INSTANT)
     compiled.core.assemble(
         iteration_limit=iterations,
-        term_start=compiled.start(compiled.terms, state),
+        term_start=compiled.start(compiled.terms, [state])[0],
         signals=compiled.signals.read(state.time),
         signal_rates=rates,
         position=state.position,
@@ -93,7 +93,7 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
     compiled.core.gaps(
         position=state.position,
         orientation=state.orientation,
-        term_start=compiled.start(compiled.terms, state),
+        term_start=compiled.start(compiled.terms, [state])[0],
         signals=compiled.signals.read(state.time),
         out=gaps,
     )

@@ -1,0 +1,328 @@
+"""Batches: every member is a run of its own, whoever its neighbours are and however many threads there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi
+
+import numpy as np
+import pytest
+
+from catena import (
+    Ball,
+    BatchError,
+    Damper,
+    Drive,
+    Inertia,
+    Load,
+    Mechanism,
+    Motor,
+    Prismatic,
+    Revolute,
+    SimulationError,
+    Simulator,
+    Spring,
+    State,
+    box,
+    info,
+    scenes,
+)
+
+# one more than two groups of the widest lanes
+MEMBERS = 17
+
+
+def tree() -> Mechanism:
+    """A floating trunk with branches on every joint that lanes know, a spring and a motor."""
+    m = Mechanism(gravity=(0.3, 0.2, -5.0))
+    m.add_body("trunk", Inertia(2.0, np.diag((0.2, 0.3, 0.4))), angular_velocity=(0.3, 0.2, -0.4))
+    for k, at in enumerate(((0.5, 0, 0), (0, 0.5, 0), (0, 0, 0.5))):
+        m.add_body(f"arm{k}", box((0.1, 0.2, 0.4), mass=0.5 + 0.1 * k), position=2 * np.array(at))
+    m.add_joint(Revolute("trunk", "arm0", axis=(0.2, 1, 0.3), at=(0.5, 0, 0), name="hinge"))
+    m.add_joint(Prismatic("arm1", "trunk", axis=(1, 0.3, 0), at=(0, 0.5, 0), name="slide"))
+    m.add_joint(Ball("trunk", "arm2", at=(0, 0, 0.5), name="ball"))
+    m.add_body("hand", box((0.2, 0.1, 0.3), mass=0.3), position=(1.4, 0, 0))
+    m.add_joint(Revolute("arm0", "hand", axis=(0, 0, 1), at=(1.2, 0, 0), name="wrist"))
+    m.add_force(Spring("slide", 20.0, rest=0.1, name="spring"))
+    m.add_force(Motor("wrist", 0.05, name="motor"))
+    return m
+
+
+def loop() -> Mechanism:
+    return scenes.four_bar()
+
+
+def damped() -> Mechanism:
+    m = scenes.pendulum(3)
+    m.add_force(Damper("joint2", 0.3))
+    return m
+
+
+SCENES: dict[str, Callable[[], Mechanism]] = {
+    "chain of hinges": lambda: scenes.pendulum(6, "revolute"),
+    "chain of balls": lambda: scenes.pendulum(4, "ball"),
+    "tree": tree,
+    "loop": loop,
+    "damped": damped,
+}
+# whose members run in lanes; the others one by one
+LANES = {"chain of hinges", "chain of balls", "tree"}
+
+
+def starts(m: Mechanism, count: int = MEMBERS) -> list[State]:
+    rng = np.random.default_rng(4)
+    result = []
+    for _ in range(count):
+        state = m.assemble()
+        state.angular_velocity += 0.3 * rng.normal(size=state.angular_velocity.shape)
+        result.append(m.assemble(state))
+    return result
+
+
+def simulator(m: Mechanism, **options: object) -> Simulator:
+    # far below what is compared, so that only rounding is left
+    return Simulator(m, 0.01, **{"tolerance": 1e-13, "solver": "articulated", **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kernel", info()["kernels"])
+@pytest.mark.parametrize("scene", SCENES)
+def test_members_are_single_runs(scene: str, kernel: str) -> None:
+    m = SCENES[scene]()
+    states = starts(m)
+    sim = simulator(m, kernel=kernel)
+    batch = sim.run_batch(states, steps=60)
+    for k, state in enumerate(states):
+        alone = sim.run(steps=60, state=state)
+        member = batch[k]
+        assert len(member) == len(alone)
+        np.testing.assert_array_equal(member.time, alone.time)
+        # bit for bit where the same code runs; in lanes the sums are ordered otherwise, and rounding grows with motion
+        atol = 1e-12 if scene in LANES else 0
+        np.testing.assert_allclose(member.position, alone.position, rtol=0, atol=atol)
+        np.testing.assert_allclose(member.orientation, alone.orientation, rtol=0, atol=atol)
+        np.testing.assert_allclose(member.velocity, alone.velocity, rtol=0, atol=100 * atol)
+        np.testing.assert_allclose(member.angular_velocity, alone.angular_velocity, rtol=0, atol=100 * atol)
+        np.testing.assert_allclose(member.energy(), alone.energy(), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_neighbours_and_threads_do_not_matter(scene: str) -> None:
+    m = SCENES[scene]()
+    states = starts(m)
+    sim = simulator(m)
+    whole = sim.run_batch(states, steps=40, threads=1)
+    for threads in (2, 3):
+        again = sim.run_batch(states, steps=40, threads=threads)
+        np.testing.assert_array_equal(again.position, whole.position)
+        np.testing.assert_array_equal(again.velocity, whole.velocity)
+        np.testing.assert_array_equal(again.iterations, whole.iterations)
+    for k in (0, 3, MEMBERS - 1):
+        alone = sim.run_batch([states[k]], steps=40)
+        np.testing.assert_array_equal(alone.position[0], whole.position[k])
+        np.testing.assert_array_equal(alone.angular_velocity[0], whole.angular_velocity[k])
+    backwards = sim.run_batch(states[::-1], steps=40)
+    np.testing.assert_array_equal(backwards.position[::-1], whole.position)
+
+
+@pytest.mark.parametrize("scene", ["chain of hinges", "tree", "loop"])
+def test_records(scene: str) -> None:
+    m = SCENES[scene]()
+    sim = simulator(m)
+    states = starts(m, 3)
+    whole = sim.run_batch(states, steps=23)
+    sparse = sim.run_batch(states, steps=23, record_every=7, bodies=[list(m.bodies)[-1]])
+    kept = [0, 7, 14, 21, 23]
+    assert sparse.position.shape == (3, 5, 1, 3)
+    assert sparse.orientation.shape == (3, 5, 1, 4)
+    np.testing.assert_array_equal(sparse.time, whole.time[:, kept])
+    np.testing.assert_array_equal(sparse.position[:, :, 0], whole.position[:, kept, -1])
+    np.testing.assert_array_equal(sparse.velocity[:, :, 0], whole.velocity[:, kept, -1])
+    with pytest.raises(ValueError, match="only 1 of"):
+        sparse[0]
+
+    out = {name: np.zeros_like(getattr(whole, name)) for name in ("time", "position", "velocity")}
+    given = sim.run_batch(states, steps=23, out=out)
+    assert given.position is out["position"]
+    np.testing.assert_array_equal(out["velocity"], whole.velocity)
+    with pytest.raises(ValueError, match="out: position must be an array of floats of shape"):
+        sim.run_batch(states, steps=24, out=out)
+
+
+def test_turns_are_counted() -> None:
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("wheel", Inertia(1.0, np.eye(3)))
+    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
+    states = []
+    for rate in (30.0, -20.0, 0.5):
+        state = m.state()
+        state.joint("axle").angle = 6 * pi
+        state.joint("axle").rate = rate
+        states.append(state)
+    batch = Simulator(m, 0.01).run_batch(states, steps=1000, record_every=500)
+    for k, rate in enumerate((30.0, -20.0, 0.5)):
+        # by the discrete momentum of a step a constant rate w turns by asin(w dt) in it
+        turned = 6 * pi + 1000 * np.arcsin(rate * 0.01)
+        assert batch[k].joint("axle").coordinates[-1, 0] == pytest.approx(turned, abs=1e-8)
+
+
+# ---- what differs between members
+
+
+@pytest.mark.parametrize("scene", ["chain of hinges", "tree", "damped"])
+def test_own_numbers(scene: str) -> None:
+    m = SCENES[scene]()
+    body = list(m.bodies)[1]
+    count = 5
+    masses = np.linspace(0.5, 1.5, count)
+    tensor = m.bodies[body].inertia.tensor
+    inertias = np.linspace(0.8, 1.2, count)[:, None, None] * tensor
+    gravity = np.linspace(1, 9, count)[:, None] * np.array((0, 0.1, -1.0))
+    force = [{body: Load(force=(0, 0.1 * k, 0), at=(0.1, 0, 0), frame="body")} for k in range(count)]
+    options = {"masses": {body: masses}, "inertias": {body: inertias}, "gravity": gravity}
+    sim = simulator(m)
+    batch = sim.run_batch(count, steps=50, force=force, **options)  # type: ignore[arg-type]
+    for k in range(count):
+        own = m.copy()
+        own.bodies[body].inertia = Inertia(masses[k], inertias[k])
+        own.gravity = gravity[k]
+        alone = simulator(own).run(steps=50, force=force[k])
+        np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(batch[k].energy(), alone.energy(), rtol=0, atol=1e-10)
+    assert np.ptp(batch.position[:, -1], axis=0).max() > 1e-3
+
+
+def test_own_forces() -> None:
+    m = tree()
+    stiffness, torque = np.array((5.0, 20.0, 80.0)), np.array((-0.1, 0.0, 0.2))
+    laws = {"spring": {"stiffness": stiffness}, "motor": {"force": torque}}
+    batch = simulator(m).run_batch(3, steps=50, laws=laws)
+    for k in range(3):
+        own = m.copy()
+        own.forces["spring"].parts[0].law["stiffness"] = stiffness[k]
+        own.forces["motor"].parts[0].law["force"] = torque[k]
+        alone = simulator(own).run(steps=50)
+        np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-12)
+        assert batch[k].mechanism.forces["spring"].parts[0].law["stiffness"] == stiffness[k]
+
+
+def test_forces_by_step() -> None:
+    m = scenes.pendulum(2)
+    rng = np.random.default_rng(0)
+    force = [{"link2": rng.normal(size=(31, 3))} for _ in range(3)]
+    sim = simulator(m)
+    batch = sim.run_batch(3, steps=30, force=force)
+    for k in range(3):
+        alone = sim.run(steps=30, force=force[k])
+        np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-12)
+    same = sim.run_batch(3, steps=30, force=force[1])
+    np.testing.assert_array_equal(same.position, np.broadcast_to(batch.position[1], same.position.shape))
+
+
+def test_functions_of_time_and_orders() -> None:
+    m = scenes.pendulum(2)
+    m.add_coupling(Drive("joint1", lambda t: 0.2 * np.sin(3 * t)))
+    for order in (2, 4):
+        sim = simulator(m, order=order)
+        batch = sim.run_batch(4, steps=20, threads=2)
+        alone = sim.run(steps=20)
+        np.testing.assert_array_equal(batch.position, np.broadcast_to(alone.position, batch.position.shape))
+
+
+# ---- members in trouble
+
+
+def whip(count: int) -> tuple[Mechanism, list[State]]:
+    """Members of a long chain of which some crack like a whip, and need halved steps."""
+    m = scenes.pendulum(20, angle=pi / 2)
+    states = [m.state() for _ in range(count)]
+    for k, state in enumerate(states):
+        state.joint("joint1").angle = -0.2 * k
+    return m, states
+
+
+def test_rescued_members_do_not_disturb_the_others() -> None:
+    m, states = whip(9)
+    sim = Simulator(m, 0.01, solver="articulated")
+    batch = sim.run_batch(states, steps=1000, record_every=100)
+    halved = (batch.pieces > 1).any(axis=1)
+    assert halved.any()
+    assert not halved.all()
+    for k in (int(np.flatnonzero(halved)[0]), int(np.flatnonzero(~halved)[0])):
+        alone = sim.run_batch([states[k]], steps=1000, record_every=100)
+        np.testing.assert_array_equal(alone.position[0], batch.position[k])
+        assert alone[0].energy_error().max() < 0.1
+
+
+def test_failing_member() -> None:
+    m, states = whip(9)
+    sim = Simulator(m, 0.01, solver="articulated", rescue=False)
+    with pytest.raises(BatchError, match=r"of 9 members failed: member 0: .* at t = ") as caught:
+        sim.run_batch(states, steps=1000)
+    batch = caught.value.batch
+    assert batch.failed
+    assert len(batch.failed) < 9
+    for k in range(9):
+        count = batch.counts[k]
+        assert np.isfinite(batch.position[k, :count]).all()
+        assert np.isnan(batch.position[k, count:]).all()
+        assert len(batch[k]) == count
+        assert (count == 1001) == batch.status[k].ok
+    k = batch.failed[0]
+    with pytest.raises(SimulationError) as alone:
+        sim.run(steps=1000, state=states[k])
+    # the same whip; Newton's last digits decide when exactly it cracks
+    assert batch.status[k].time == pytest.approx(alone.value.status.time, abs=0.05)
+    stopped = Simulator(m, 0.01, solver="articulated", rescue=False, on_failure="stop").run_batch(states, steps=1000)
+    assert stopped.failed == batch.failed
+    assert "failed" in repr(stopped)
+
+
+# ---- what is refused
+
+
+def test_bad_batches() -> None:
+    m = tree()
+    sim = Simulator(m, 0.01)
+    with pytest.raises(ValueError, match="at least one member"):
+        sim.run_batch([], steps=3)
+    with pytest.raises(ValueError, match="states must be a whole number"):
+        sim.run_batch(0, steps=3)
+    with pytest.raises(ValueError, match="there is no body called 'leg'"):
+        sim.run_batch(2, steps=3, masses={"leg": (1, 2)})
+    with pytest.raises(ValueError, match="body 'hand' of member 1"):
+        sim.run_batch(2, steps=3, masses={"hand": (1, -2)})
+    with pytest.raises(ValueError, match="masses of 'hand'"):
+        sim.run_batch(2, steps=3, masses={"hand": (1, 2, 3)})
+    with pytest.raises(ValueError, match="no force called 'glue'"):
+        sim.run_batch(2, steps=3, laws={"glue": {"stiffness": (1, 2)}})
+    with pytest.raises(ValueError, match="has no 'colour'"):
+        sim.run_batch(2, steps=3, laws={"spring": {"colour": (1, 2)}})
+    with pytest.raises(ValueError, match="has no damping of its own"):
+        sim.run_batch(2, steps=3, laws={"spring": {"damping": (1, 2)}})
+    with pytest.raises(ValueError, match="must not be negative"):
+        sim.run_batch(2, steps=3, laws={"spring": {"stiffness": (1, -2)}})
+    with pytest.raises(ValueError, match="3 given for 2 members"):
+        sim.run_batch(2, steps=3, force=[{"hand": (1, 0, 0)}] * 3)
+    with pytest.raises(ValueError, match="must act on the same bodies"):
+        sim.run_batch(2, steps=3, force=[{"hand": (1, 0, 0)}, {"trunk": (1, 0, 0)}])
+    with pytest.raises(ValueError, match="there is no body called 'leg'"):
+        sim.run_batch(2, steps=3, bodies=["leg"])
+    later = m.state()
+    later.time = 1.0
+    with pytest.raises(ValueError, match="the same time"):
+        sim.run_batch([m.state(), later], steps=3)
+    with pytest.raises(ValueError, match=r"takes \d+\.\d GiB, and .* GiB are free; raise record_every"):
+        sim.run_batch(1_000_000, steps=10_000_000)
+
+
+def test_progress_and_interrupts() -> None:
+    m = scenes.pendulum(3)
+    seen: list[tuple[int, int]] = []
+    Simulator(m, 0.01).run_batch(16, steps=10, progress=lambda done, of: seen.append((done, of)))
+    assert seen[-1] == (16, 16)
+
+    def stop(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Simulator(m, 0.01).run_batch(64, steps=200_000, record_every=1000, progress=stop)
