@@ -9,60 +9,25 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import log, pi
 from pathlib import Path
-from typing import Any
 
 from machine import folder
 
 import catena
-from catena import Simulator, scenes
-
-Rows = Iterator[dict[str, Any]]
-
-
-def seconds(simulator: Simulator, budget: float, *, steps: tuple[int, int], record_every: int) -> tuple[float, float]:
-    """Time of the steps between steps[0] and steps[1], and of a call of run() without them, both the best of many."""
-    state = simulator.mechanism.state()
-    best = [float("inf"), float("inf")]
-    end = time.perf_counter() + budget
-    rounds = 0
-    while rounds < 3 or time.perf_counter() < end:
-        # the two take turns, so that both meet the same noise
-        for k, count in enumerate(steps):
-            start = time.thread_time()
-            simulator.run(steps=count, state=state, record_every=record_every)
-            best[k] = min(best[k], time.thread_time() - start)
-        rounds += 1
-    return best[1] - best[0], best[0]
+from catena import Simulator, bench, scenes
+from catena.bench import Rows, seconds
 
 
 def chain(budget: float) -> Rows:
-    """Measure the cost of a link per step, in chains of one to a thousand links."""
-    steps = 1000
-    for solver in ("articulated", "ldu"):
-        for joint in ("revolute", "ball"):
-            for n in (1, 2, 5, 10, 50, 100, 1000):
-                dt = 0.001 if n == 1000 else 0.01
-                simulator = Simulator(scenes.pendulum(n, joint, angle=pi / 4), dt, solver=solver)  # type: ignore
-                ends, call = seconds(simulator, budget, steps=(0, steps), record_every=steps)
-                every, _ = seconds(simulator, budget, steps=(0, steps), record_every=1)
-                run = simulator.run(steps=steps, record_every=steps)
-                yield {
-                    "solver": solver,
-                    "joint": joint,
-                    "links": n,
-                    "dt": dt,
-                    "steps": steps,
-                    "tolerance": simulator.tolerance,
-                    "iterations_per_step": round(float(run.iterations.mean()), 3),
-                    "ns_per_link_step": round(1e9 * ends / steps / n, 1),
-                    "ns_per_link_step_recording_all": round(1e9 * every / steps / n, 1),
-                    "us_per_call": round(1e6 * call, 1),
-                    "kernel": simulator.info()["kernel"],
-                }
+    """Measure the cost of a link per step, in chains of one to ten thousand links."""
+    yield from bench.chain(budget, ("articulated", "ldu"), (1, 2, 5, 10, 50, 100, 1000, 10000))
+
+
+def batch(budget: float) -> Rows:
+    """Measure a thousand chains at once, on one thread and on all."""
+    yield from bench.batch(budget, 1024)
 
 
 def dense(budget: float) -> Rows:
@@ -105,7 +70,7 @@ def release(budget: float) -> Rows:
             }
 
 
-SCENES: dict[str, Callable[[float], Rows]] = {"chain": chain, "dense": dense, "release": release}
+SCENES: dict[str, Callable[[float], Rows]] = {"chain": chain, "batch": batch, "dense": dense, "release": release}
 
 
 def main() -> int:

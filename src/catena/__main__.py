@@ -1,8 +1,9 @@
-"""The command line: `python -m catena demo` simulates a mechanism, `python -m catena info` says what runs it."""
+"""The command line: `python -m catena demo` simulates a mechanism, `bench` measures, `info` says what runs it."""
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 import time
 from collections.abc import Sequence
@@ -44,6 +45,11 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--output", type=Path, default=Path("catena_demo.png"), metavar="FILE", help="the picture")
     demo.set_defaults(run=_demo)
 
+    bench = commands.add_parser("bench", help="measure how fast this machine is")
+    bench.add_argument("--full", action="store_true", help="more sizes and solvers, several minutes")
+    bench.add_argument("--output", type=Path, metavar="FOLDER", help="write a CSV file per table there")
+    bench.set_defaults(run=_bench)
+
     about = commands.add_parser("info", help="version and instruction sets")
     about.set_defaults(run=_info)
     return parser
@@ -54,6 +60,20 @@ def _info(args: argparse.Namespace) -> int:
     print(f"catena {found['version']}")
     print(f"kernels this machine can run: {', '.join(found['kernels'])}")
     print(f"kernel in use: {found['kernel']}")
+    return 0
+
+
+def _bench(args: argparse.Namespace) -> int:
+    from . import bench
+
+    _info(args)
+    for name, rows in bench.run(args.full).items():
+        if args.output is not None:
+            args.output.mkdir(parents=True, exist_ok=True)
+            with open(args.output / f"{name}.csv", "w", newline="") as file:
+                writer = csv.DictWriter(file, rows[0])
+                writer.writeheader()
+                writer.writerows(rows)
     return 0
 
 

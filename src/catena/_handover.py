@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._rotation import IDENTITY, Array, multiply, rotate
+from ._rotation import Array, multiply, rotate
 from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
 from .laws import LAW, Part
 from .measures import Measure, angle_measures
 from .signals import Signals
-from .state import State, counted
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
+    from .state import State
 
 
 def default_kernel() -> str:
@@ -38,31 +38,18 @@ class Compiled:
     counters: list[Measure]
 
     def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
-        """What measures of joint coordinates read in states (state, measure), turns counted; zero for distances."""
+        """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
         result = np.zeros((len(states), len(measures)))
-        if not measures:
-            return result
-        position, orientation = (np.array([getattr(s, name) for s in states]) for name in ("position", "orientation"))
-        found: dict[str, Array] = {}
         for k, measure in enumerate(measures):
-            if not measure.joint:
+            if not measure.is_angle:
                 continue
-            if measure.joint not in found:
-                joint, rows = states[0].mechanism.joints[measure.joint], states[0]._rows
-                poses = [
-                    (np.zeros(3), np.array(IDENTITY))
-                    if body.is_world
-                    else (position[:, rows[body.name]], orientation[:, rows[body.name]])
-                    for body in (joint.a, joint.b)
-                ]
-                recent = [state.turned.get(joint.name) for state in states]
-                angles = joint.coordinates_of(*joint.measure(*poses))
-                if joint.angles and any(angle is not None for angle in recent):
-                    wrapped = angles[:, list(joint.angles)]
-                    near = [wrapped[n] if angle is None else angle for n, angle in enumerate(recent)]
-                    angles = counted(joint, angles, np.array(near))
-                found[measure.joint] = angles
-            result[:, k] = found[measure.joint][:, measure.index]
+            joint = states[0].mechanism.joints[measure.joint]
+            for row, state in zip(result, states, strict=True):
+                if not joint.angles:
+                    # a screw's displacement tells its turns
+                    row[k] = state.joint(joint.name).coordinates[measure.index]
+                elif joint.name in state.turned:
+                    row[k] = state.turned[joint.name][joint.angles.index(measure.index)]
         return result
 
 
