@@ -70,6 +70,7 @@ def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Meas
 
 def angle_measures(joint: Joint) -> list[Measure]:
     """The measures of those coordinates of a joint that are counted angles."""
-    if not joint.angles or not joint.names:
-        return []
-    return [coordinate_measure(joint, joint.names[k], joint.label) for k in joint.angles]
+    if joint.names:
+        return [coordinate_measure(joint, joint.names[k], joint.label) for k in joint.angles]
+    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
+    return [Measure("measured_angle", joint.a.name, joint.b.name, anchors, frames, joint.name, k) for k in joint.angles]
