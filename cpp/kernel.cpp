@@ -162,6 +162,11 @@ void linearise(const Layout& layout, void* workspace, const LinearisationArgs& a
     place_body(b, layout.link[i]);
     aim_body(b, args.dt, args.kick);
   }
+  dense.clock.dt = args.dt;
+  dense.clock.now = dense.clock.middle = dense.clock.end = dense.clock.rate = args.signals;
+  double* momentum = arena.take<double>(layout.law_count);
+  for (int l = 0; l < layout.law_count; ++l) momentum[l] = 0;
+  dense.momentum = momentum;
   dense.enter();
   for (long k = 0; k < count; ++k) dense.z[k] = args.unknowns[k];
   dense.place();

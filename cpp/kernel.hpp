@@ -17,6 +17,7 @@ struct Status {
   double time = 0;   // of the node reached
   int body = -1;     // the user's index of the body that moved most, or turned too far
   int joint = -1;    // the user's index of the joint that is open most, if any is
+  int law = -1;      // the law that is too stiff for a step backwards, if one is
   double size = 0;   // last Newton increment, m/s and rad/s; for a locked mechanism the gap, m or rad
   long records = 0;  // complete ones
 };
@@ -54,7 +55,8 @@ struct RunArgs {
   // joint angles to be followed between records: none, or all counters of the layout
   int counter_count = 0;
   const double* counter_start = nullptr;
-  double* out_counted = nullptr;  // (record, counter)
+  double* out_counted = nullptr;      // (record, counter)
+  double* control_counted = nullptr;  // (counter)
 
   // recorded nodes, (record), (record, body, ...) and (record, row): every record_every-th and the last one reached
   double *out_time = nullptr, *out_position = nullptr, *out_orientation = nullptr, *out_velocity = nullptr,
@@ -80,6 +82,7 @@ struct LinearisationArgs {
   double dt = 0, kick = 0;
   const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *momentum = nullptr;
   const double* unknowns = nullptr;
+  const double* signals = nullptr;  // the same at all times
   double *residual = nullptr, *matrix = nullptr;
 };
 
@@ -88,6 +91,7 @@ struct AssembleArgs {
   int iteration_limit = 0;
   double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
   const double* term_start = nullptr;
+  double* counted = nullptr;                                 // (counter) joint angles, followed
   const double *signals = nullptr, *signal_rates = nullptr;  // at that instant
   int iterations = 0;
 };

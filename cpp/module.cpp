@@ -176,17 +176,18 @@ class Core {
   Core(ConstDoubles mass, ConstDoubles inertia, ConstDoubles gravity, const Pairs& joints, ConstInts joint_extras,
        const std::vector<std::tuple<nb::object, Doubles, Doubles, Doubles>>& given, const Pairs& measures,
        ConstDoubles laws, ConstInts law_signals, ConstInts coupling_terms, ConstDoubles coefficients,
-       ConstDoubles offsets, ConstInts coupling_signals, int signal_count, const std::string& kernel)
+       ConstDoubles offsets, ConstInts coupling_signals, ConstInts counter_grounds, int signal_count,
+       const std::string& kernel)
       : kernel_(find_kernel(kernel)),
         model_(make_spec(mass, inertia, gravity, joints, joint_extras, measures, laws, law_signals, coupling_terms,
-                         coefficients, offsets, coupling_signals, signal_count)) {
+                         coefficients, offsets, coupling_signals, counter_grounds, signal_count)) {
     for (const auto& [call, poses, gap, gradient] : given) given_.push_back({call, poses, gap, gradient});
     model_.attach({call_given, this});
   }
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  std::tuple<StatusCode, long, double, int, int, double, long> run(
+  std::tuple<StatusCode, long, double, int, int, int, double, long> run(
       SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
       bool paper_start, double start_time, long steps, long record_every, ConstDoubles position,
       ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstDoubles law_start,
@@ -196,7 +197,8 @@ class Core {
       Doubles out_position, Doubles out_orientation, Doubles out_velocity, Doubles out_angular_velocity,
       Doubles out_multipliers, Ints out_iterations, Ints out_pieces, nb::object control,
       std::optional<Doubles> control_position, std::optional<Doubles> control_orientation,
-      std::optional<Doubles> control_velocity, std::optional<Doubles> control_angular_velocity, nb::object poll) {
+      std::optional<Doubles> control_velocity, std::optional<Doubles> control_angular_velocity,
+      std::optional<Doubles> control_counted, nb::object poll) {
     RunArgs args;
     args.solver = solver;
     args.order = order;
@@ -247,6 +249,7 @@ class Core {
       args.control_orientation = control_orientation->data();
       args.control_velocity = control_velocity->data();
       args.control_angular_velocity = control_angular_velocity->data();
+      args.control_counted = control_counted->data();
     }
     args.poll = call_poll;
     args.poll_every = 64;
@@ -258,11 +261,11 @@ class Core {
     }
     errors_.rethrow();
     const Status& s = args.status;
-    return {s.code, s.step, s.time, s.body, s.joint, s.size, s.records};
+    return {s.code, s.step, s.time, s.body, s.joint, s.law, s.size, s.records};
   }
 
   // arrays as in `run` with an axis (member) in front; numbers of the mechanism that differ between members, or none
-  std::vector<std::tuple<StatusCode, long, double, int, int, double, long>> run_batch(
+  std::vector<std::tuple<StatusCode, long, double, int, int, int, double, long>> run_batch(
       SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
       bool paper_start, double start_time, long steps, long record_every, int threads, ConstDoubles position,
       ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstDoubles law_start,
@@ -331,13 +334,16 @@ class Core {
       catena::run_batch(*kernel_, model_.layout(), batch);
     }
     errors_.rethrow();
-    std::vector<std::tuple<StatusCode, long, double, int, int, double, long>> result;
-    for (const Status& s : status) result.push_back({s.code, s.step, s.time, s.body, s.joint, s.size, s.records});
+    std::vector<std::tuple<StatusCode, long, double, int, int, int, double, long>> result;
+    for (const Status& s : status)
+      result.push_back({s.code, s.step, s.time, s.body, s.joint, s.law, s.size, s.records});
     return result;
   }
 
   void linearise(double dt, double kick, ConstDoubles position, ConstDoubles orientation, ConstDoubles velocity,
-                 ConstDoubles momentum, ConstDoubles unknowns, Doubles residual, Doubles matrix) {
+                 ConstDoubles momentum, ConstDoubles unknowns, Doubles residual, Doubles matrix,
+                 std::optional<ConstDoubles> signals) {
+    const std::vector<double> none(model_.layout().signal_count + 1, 0.0);
     const LinearisationArgs args{dt,
                                  kick,
                                  position.data(),
@@ -345,6 +351,7 @@ class Core {
                                  velocity.data(),
                                  momentum.data(),
                                  unknowns.data(),
+                                 signals ? signals->data() : none.data(),
                                  residual.data(),
                                  matrix.data()};
     std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::dense, 2);
@@ -353,10 +360,10 @@ class Core {
   }
 
   int assemble(int iteration_limit, Doubles position, Doubles orientation, Doubles velocity, Doubles angular_velocity,
-               ConstDoubles term_start, ConstDoubles signals, ConstDoubles signal_rates) {
-    AssembleArgs args{iteration_limit, position.data(),         orientation.data(),
-                      velocity.data(), angular_velocity.data(), term_start.data(),
-                      signals.data(),  signal_rates.data(),     0};
+               ConstDoubles term_start, Doubles counted, ConstDoubles signals, ConstDoubles signal_rates) {
+    AssembleArgs args{
+        iteration_limit,   position.data(), orientation.data(), velocity.data(),     angular_velocity.data(),
+        term_start.data(), counted.data(),  signals.data(),     signal_rates.data(), 0};
     std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::ldu, 2);
     {
       nb::gil_scoped_release release;
@@ -414,7 +421,7 @@ class Core {
                         const Pairs& joints, const ConstInts& joint_extras, const Pairs& measures,
                         const ConstDoubles& laws, const ConstInts& law_signals, const ConstInts& coupling_terms,
                         const ConstDoubles& coefficients, const ConstDoubles& offsets,
-                        const ConstInts& coupling_signals, int signal_count) {
+                        const ConstInts& coupling_signals, const ConstInts& counter_grounds, int signal_count) {
     Spec spec;
     spec.mass = to_vector<double>(mass);
     spec.inertia = to_vector<double>(inertia);
@@ -449,7 +456,10 @@ class Core {
       coupling.signal = coupling_signals.data()[c];
       spec.coupling.push_back(coupling);
     }
-    for (; at < std::get<0>(measures).size(); ++at) spec.counter.push_back(pair_at<Pair>(measures, at));
+    for (std::size_t k = 0; at < std::get<0>(measures).size(); ++at, ++k) {
+      spec.counter.push_back(pair_at<JointSpec>(measures, at));
+      spec.counter.back().ground = counter_grounds.data()[k];
+    }
     return spec;
   }
 
@@ -549,10 +559,10 @@ NB_MODULE(_core, m) {
   nb::class_<Core>(m, "Core")
       .def(nb::init<ConstDoubles, ConstDoubles, ConstDoubles, const Pairs&, ConstInts,
                     const std::vector<std::tuple<nb::object, Doubles, Doubles, Doubles>>&, const Pairs&, ConstDoubles,
-                    ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstInts, int, const std::string&>(),
+                    ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstInts, ConstInts, int, const std::string&>(),
            nb::kw_only(), "mass"_a, "inertia"_a, "gravity"_a, "joints"_a, "joint_extras"_a, "given"_a, "measures"_a,
            "laws"_a, "law_signals"_a, "coupling_terms"_a, "coefficients"_a, "offsets"_a, "coupling_signals"_a,
-           "signal_count"_a, "kernel"_a)
+           "counter_grounds"_a, "signal_count"_a, "kernel"_a)
       .def("run", &Core::run, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a, "iteration_limit"_a,
            "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a, "position"_a,
            "orientation"_a, "velocity"_a, "angular_velocity"_a, "law_start"_a, "term_start"_a, "counter_start"_a.none(),
@@ -560,7 +570,8 @@ NB_MODULE(_core, m) {
            "load_in_body_frame"_a, "load_signal"_a, "load_values"_a, "out_time"_a, "out_position"_a,
            "out_orientation"_a, "out_velocity"_a, "out_angular_velocity"_a, "out_multipliers"_a, "out_iterations"_a,
            "out_pieces"_a, "control"_a.none(), "control_position"_a.none(), "control_orientation"_a.none(),
-           "control_velocity"_a.none(), "control_angular_velocity"_a.none(), "poll"_a.none())
+           "control_velocity"_a.none(), "control_angular_velocity"_a.none(), "control_counted"_a.none(),
+           "poll"_a.none())
       .def("run_batch", &Core::run_batch, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a,
            "iteration_limit"_a, "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a,
            "threads"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a, "law_start"_a,
@@ -570,9 +581,9 @@ NB_MODULE(_core, m) {
            "out_orientation"_a, "out_velocity"_a, "out_angular_velocity"_a, "out_iterations"_a, "out_pieces"_a,
            "poll"_a.none())
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
-           "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a)
+           "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a, "signals"_a = nb::none())
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
-           "angular_velocity"_a, "term_start"_a, "signals"_a, "signal_rates"_a)
+           "angular_velocity"_a, "term_start"_a, "counted"_a, "signals"_a, "signal_rates"_a)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "signals"_a, "out"_a)
       .def_prop_ro("kernel", &Core::kernel)
       .def_prop_ro("articulated_work", &Core::articulated_work)

@@ -18,6 +18,7 @@ from catena import (
     KnifeEdge,
     Mechanism,
     Planar,
+    Prismatic,
     Revolute,
     RollingBall,
     RollingDisk,
@@ -54,6 +55,24 @@ def simulate(state: State, solver: str = "auto", *, dt: float = 0.005, steps: in
 def assert_same(a: Trajectory, b: Trajectory, atol: float = 1e-9) -> None:
     for name in ("position", "orientation", "velocity", "angular_velocity"):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=0, atol=atol, err_msg=name)
+
+
+def rolling_slip(run: Trajectory, joint: RollingBall | RollingDisk) -> np.ndarray:
+    """Velocity (step, 3) of the contact's material point of b against that of a, from the nodes' velocities."""
+    body = run.body(joint.b.name)
+    plane = None if joint.a.is_world else run.body(joint.a.name)
+    normal = rot.rotate(joint.frame_a, np.array((0.0, 0, 1)))
+    normal = np.tile(normal, (len(run), 1)) if plane is None else rot.rotate(plane.orientation, normal)
+    out = normal
+    if isinstance(joint, RollingDisk):
+        axis = rot.rotate(rot.multiply(body.orientation, joint.frame_b), np.array((0.0, 0, 1)))
+        out = normal - np.sum(normal * axis, axis=1, keepdims=True) * axis
+        out = out / np.linalg.norm(out, axis=1, keepdims=True)
+    arm = rot.rotate(body.orientation, joint.anchor_b) - joint.parameter * out
+    slip = body.velocity + np.cross(body.angular_velocity, arm)
+    if plane is not None:
+        slip = slip - plane.velocity - np.cross(plane.angular_velocity, body.position + arm - plane.position)
+    return slip
 
 
 # ---- the Chaplygin sleigh
@@ -103,6 +122,16 @@ def test_sleigh_is_second_order(case: dict) -> None:
 
 
 @pytest.mark.parametrize("case", SLEIGH["cases"], ids=lambda c: c["name"].split()[0])
+def test_sleigh_has_velocities_of_second_order(case: dict) -> None:
+    errors = []
+    for dt in (0.005, 0.0025):
+        run = Simulator(sleigh(case).mechanism, dt, tolerance=1e-12).run(case["trajectory"][-1][0])
+        errors.append(sleigh_error(run, case))
+    for key in ("u", "w"):
+        assert order([e[key] for e in errors]) == pytest.approx(2, abs=0.1), key
+
+
+@pytest.mark.parametrize("case", SLEIGH["cases"], ids=lambda c: c["name"].split()[0])
 def test_sleigh_keeps_its_energy(case: dict) -> None:
     run = Simulator(sleigh(case).mechanism, 0.01).run(case["trajectory"][-1][0])
     energy = run.energy()
@@ -110,6 +139,15 @@ def test_sleigh_keeps_its_energy(case: dict) -> None:
     # measured 4e-5 over 10 s: a method that loses energy at the blade is off by percents
     assert np.abs(energy / energy[0] - 1).max() < 2e-4
     assert run.mechanism.report().freedom == 2
+
+
+@pytest.mark.parametrize("case", SLEIGH["cases"], ids=lambda c: c["name"].split()[0])
+def test_sleigh_keeps_its_track(case: dict) -> None:
+    run = Simulator(sleigh(case).mechanism, 0.01).run(case["trajectory"][-1][0])
+    body = run.body("sleigh")
+    across = rot.rotate(body.orientation, np.array((0.0, 1, 0)))
+    slip = np.sum(body.point_velocity((-SLEIGH["parameters"]["a"], 0, 0)) * across, axis=1)
+    assert np.abs(slip).max() <= 1e-10
 
 
 def test_sleigh_by_all_solvers() -> None:
@@ -140,6 +178,15 @@ def test_blade_on_a_moving_sheet_keeps_momentum() -> None:
     for momentum in (run.momentum(), run.angular_momentum()):
         np.testing.assert_allclose(momentum, momentum[:1].repeat(len(run), 0), rtol=0, atol=1e-12)
     assert np.abs(run.energy() / run.energy()[0] - 1).max() < 1e-3
+
+
+def test_blade_on_a_moving_sheet_keeps_its_track() -> None:
+    run = simulate(sleigh_on_a_sheet(), steps=400)
+    sheet, body = run.body("sheet"), run.body("sleigh")
+    blade = body.point((-0.3, 0, 0))
+    slip = body.point_velocity((-0.3, 0, 0)) - sheet.velocity
+    slip -= np.cross(sheet.angular_velocity, blade - sheet.position)
+    assert np.abs(np.sum(slip * rot.rotate(body.orientation, np.array((0.0, 1, 0))), axis=1)).max() <= 1e-10
 
 
 # ---- disks
@@ -216,6 +263,16 @@ def test_disk_keeps_energy(name: str) -> None:
     assert run.mechanism.report().freedom == 3
 
 
+@pytest.mark.parametrize("name", DISK_STEPS)
+def test_disk_does_not_slip(name: str) -> None:
+    case = case_of(name)
+    state = disk(case)
+    run = Simulator(state.mechanism, DISK_STEPS[name][0]).run(case["trajectory"][-1][0], state=state)
+    rim = run.mechanism.joints["rim"]
+    speed = np.abs(run.angular_velocity).max() * case["radius"]
+    assert np.abs(rolling_slip(run, rim)).max() <= 1e-10 * max(1, speed)
+
+
 def test_steady_circle_of_a_disk() -> None:
     case = case_of("steady_turn")
     closed = case["closed_form"]
@@ -254,6 +311,36 @@ def test_straight_rolling_needs_spin(factor: float) -> None:
 
 
 # ---- balls
+
+
+def ball_on_slope(angle: float, *, centre: tuple[float, float, float] = (0, 0, 0), radius: float = 0.2) -> State:
+    normal = np.array((np.sin(angle), 0, np.cos(angle)))
+    m = Mechanism()
+    m.add_body("ball", sphere(radius, mass=2.0), position=radius * normal - centre)
+    m.add_joint(RollingBall("world", "ball", radius=radius, normal=normal, centre=centre, name="roll"))
+    return m.state()
+
+
+def test_ball_rolls_down_a_slope() -> None:
+    angle = 0.3
+    state = ball_on_slope(angle)
+    run = simulate(state, dt=0.002, steps=500)
+    down = np.array((np.cos(angle), 0, -np.sin(angle)))
+    acceleration = 5 / 7 * GRAVITY * np.sin(angle)
+    speed = run.body("ball").velocity @ down
+    # a turn of w dt counts as its sine: w up to 10 rad/s
+    np.testing.assert_allclose(speed, acceleration * run.time, rtol=0, atol=2e-4)
+
+    # the slope carries the ball and holds it back by two sevenths
+    normal = np.array((np.sin(angle), 0, np.cos(angle)))
+    np.testing.assert_allclose(run.joint("roll").force @ normal, 2 * GRAVITY * np.cos(angle), rtol=1e-6)
+    np.testing.assert_allclose(run.joint("roll").force @ down, -2 / 7 * 2 * GRAVITY * np.sin(angle), rtol=3e-4)
+
+
+def test_ball_on_a_slope_turns_as_it_rolls() -> None:
+    run = simulate(ball_on_slope(0.3))
+    speed = run.body("ball").velocity @ np.array((np.cos(0.3), 0, -np.sin(0.3)))
+    np.testing.assert_allclose(run.body("ball").angular_velocity[:, 1], speed / 0.2, rtol=0, atol=1e-10)
 
 
 def test_ball_with_its_mass_off_centre_rocks() -> None:
@@ -321,6 +408,14 @@ def test_solvers_agree(kind: str, on: str) -> None:
 
 
 @every_kind
+@every_place
+def test_nothing_slips(kind: str, on: str) -> None:
+    run = simulate(rolling_scene(kind, on), dt=0.002)
+    assert np.abs(rolling_slip(run, run.mechanism.joints["roll"])).max() <= 1e-10
+    assert run.drift().max() <= 1e-12
+
+
+@every_kind
 def test_momentum_of_plate_and_roller_is_kept(kind: str) -> None:
     run = simulate(rolling_scene(kind, "floating"), dt=0.002, steps=500)
     for momentum in (run.momentum(), run.angular_momentum()):
@@ -361,6 +456,67 @@ every_roller = pytest.mark.parametrize("scene", ["ball", "disk", "sleigh"])
 @every_roller
 def test_higher_orders(scene: str, higher: int) -> None:
     assert order(higher_errors(scene, higher, "position")) == pytest.approx(higher, abs=0.35)
+
+
+@every_higher
+@every_roller
+def test_higher_orders_of_velocities(scene: str, higher: int) -> None:
+    assert order(higher_errors(scene, higher, "velocity")) == pytest.approx(higher, abs=0.35)
+
+
+# ---- the rows against differences
+
+
+def linearise(simulator: Simulator, state: State, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    core = simulator._core
+    residual, matrix = np.empty(core.unknown_count), np.empty((core.unknown_count,) * 2)
+    node = {name: getattr(state, name) for name in ("position", "orientation", "velocity")}
+    node["momentum"] = state.angular_velocity
+    core.linearise(dt=0.1, kick=0.07, **node, unknowns=unknowns, residual=residual, matrix=matrix)
+    return residual, matrix
+
+
+def moved(unknowns: np.ndarray, bodies: int, k: int, amount: float) -> np.ndarray:
+    """Unknowns after an increment along column k: a turn changes the step quaternion from the left."""
+    result = unknowns.copy()
+    link, part = divmod(k, 6)
+    if k >= 6 * bodies or part < 3:
+        result[k] += amount
+        return result
+    eta = result[6 * link + 3 : 6 * link + 6]
+    turn = rot.from_rotation_vector(amount * np.eye(3)[part - 3])
+    eta[:] = rot.multiply(turn, np.array((np.sqrt(1 - eta @ eta), *eta)))[1:]
+    return result
+
+
+def blade_scene(on: str) -> State:
+    state = rolling_scene("ball", on)
+    m = Mechanism(gravity=(1, -2, -9))
+    for body in state.mechanism.bodies.values():
+        m.add_body(body.name, body.inertia, position=body.position, orientation=body.orientation)
+    plane = "world" if on == "world" else "plate"
+    m.add_joint(KnifeEdge(plane, "roller", at=(0.1, 0.4, 0.3), along=(1, 0.3, -0.2), normal=(0.2, 0.1, 1)))
+    return m.state()
+
+
+@pytest.mark.parametrize("on", ["world", "floating", "pendulum"])
+@pytest.mark.parametrize("kind", ["ball", "disk", "blade"])
+def test_matrix_is_the_derivative_of_the_residual(kind: str, on: str) -> None:
+    state = blade_scene(on) if kind == "blade" else rolling_scene(kind, on)
+    simulator = Simulator(state.mechanism, 0.1)
+    bodies, h = state.mechanism.body_count, 1e-5
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        z = np.concatenate((rng.uniform(-0.4, 0.4, 6 * bodies), rng.normal(size=simulator._core.row_count)))
+        _, matrix = linearise(simulator, state, z)
+        differences = np.empty_like(matrix)
+        for k in range(len(z)):
+            after, before = (linearise(simulator, state, moved(z, bodies, k, s * h))[0] for s in (1, -1))
+            differences[:, k] = (after - before) / (2 * h)
+        # loop rows are regularised against their multipliers
+        matrix[6 * bodies :, 6 * bodies :] = 0
+        # h^2 times third derivatives: a disk that is near to lying flat bends sharply
+        np.testing.assert_allclose(matrix, differences, rtol=0, atol=2e-7 if kind == "disk" else 3e-9)
 
 
 # ---- a ball on a turning table
@@ -424,6 +580,24 @@ def test_table_as_body_and_as_ground_are_the_same() -> None:
     ]
     np.testing.assert_allclose(runs[0].body("ball").position, runs[1].body("ball").position, rtol=0, atol=1e-9)
     np.testing.assert_allclose(runs[0].joint("roll").force, runs[1].joint("roll").force, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_table_does_not_slip(kind: str) -> None:
+    """Also where the ball starts with a velocity that slips: projected, with the mass matrix as metric."""
+    m = table(kind, 3.0)
+    m.add_body("other", sphere(0.1, mass=1.0), position=(-0.3, 0.2, 0.1), velocity=(0.2, 0, 0))
+    joint = m.add_joint(RollingBall(m.joints["roll"].a, "other", radius=0.1, name="other"))
+    joint.ground = m.joints["roll"].ground
+    run = simulate(on_the_table(m, 3.0, np.array((0.1, 0.3, 0))), dt=0.01, steps=100)
+    for name in ("ball", "other"):
+        body = run.body(name)
+        slip = body.velocity + np.cross(body.angular_velocity, (0, 0, -0.1)) - 3.0 * np.cross((0, 0, 1), body.position)
+        assert np.abs(slip).max() <= 1e-10
+
+    # going on from any node is going on
+    again = Simulator(m, 0.01, tolerance=1e-13).run(steps=50, state=run[50])
+    np.testing.assert_allclose(again.position, run.position[50:], rtol=0, atol=1e-9)
 
 
 # ---- what is refused
@@ -505,3 +679,25 @@ def test_paper_start_is_first_order() -> None:
         run = Simulator(sleigh(case).mechanism, dt, order=1, tolerance=1e-12).run(5.0)
         errors.append(abs(run.joint("plane").coordinates[-1, 2] - case["trajectory"][5][3]))
     assert 0.7 < order(errors) < 2.2
+
+
+def test_cart_on_two_rolling_disks() -> None:
+    """Disks on axles of a cart that slides without turning: the whole rolls like one mass, inertia included."""
+    mass, wheel, radius, inertia = 2.0, 0.5, 0.1, 0.004
+    m = Mechanism()
+    m.gravity = (1.0, 0, -GRAVITY)
+    m.add_body("cart", Inertia(mass, 0.1 * np.eye(3)), position=(0, 0, radius))
+    m.add_joint(Prismatic("world", "cart", axis=(1, 0, 0), at=(0, 0, radius), name="rail"))
+    upright = rot.from_rotation_vector((-np.pi / 2, 0, 0))
+    for k, x in enumerate((-0.5, 0.5)):
+        tensor = np.diag((inertia / 2, inertia / 2, inertia))
+        m.add_body(f"wheel{k}", Inertia(wheel, tensor), position=(x, 0, radius), orientation=upright)
+        m.add_joint(Revolute("cart", f"wheel{k}", axis=(0, 1, 0), at=(x, 0, radius), name=f"axle{k}"))
+        m.add_joint(RollingDisk("world", f"wheel{k}", radius=radius, name=f"rim{k}"))
+    assert m.report().freedom == 1
+    run = Simulator(m, 0.002).run(1.0)
+    total = mass + 2 * wheel
+    acceleration = total / (total + 2 * inertia / radius**2)
+    np.testing.assert_allclose(run.joint("rail").rates[:, 0], acceleration * run.time, rtol=0, atol=2e-4)
+    for k in range(2):
+        np.testing.assert_allclose(run.joint(f"axle{k}").rates[:, 0] * radius, run.joint("rail").rates[:, 0], atol=1e-9)

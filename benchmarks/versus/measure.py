@@ -98,7 +98,7 @@ def cost(make: Make, scene: Scene, variant: str, *, dt: float, seconds: float, l
     n = len(scene.links)
     pilot = timed(sim, 1)
     if pilot > longest:
-        raise NotOfferedError(f"a step takes {pilot:.2g} s")
+        raise NotOfferedError(f"too slow: a step takes {pilot:.2g} s")
     steps = int(min(STEPS, max(1, longest / timed(sim, 10) * 10)))
 
     state = Judge(scene)
@@ -141,6 +141,11 @@ def precision(
                 sim = begin(make, scene, variant, value)
                 steps = round(end / value) if knob == "dt" else round(end / DT)
                 state = Judge(scene)
+                # steps that an engine halves over and over may take minutes
+                expected = timed(sim, 10) / 10 * steps
+                if expected > 20 * longest:
+                    yield row | {"status": f"too slow: would take {expected:.0f} s"}
+                    continue
                 first = timed(sim, steps)
                 state.see(sim.bodies(), end)
             except (NotOfferedError, AssertionError):
@@ -163,7 +168,7 @@ def energy(make: Make, scene: Scene, variant: str, *, minutes: int, longest: flo
     sim = begin(make, scene, variant, DT)
     expected = timed(sim, STEPS) * minutes * 60 / DT / STEPS
     if expected > longest:
-        raise NotOfferedError(f"would take {expected:.0f} s")
+        raise NotOfferedError(f"too slow: would take {expected:.0f} s")
     every = 50
     state = Judge(scene)
     per_minute = round(60 / DT / every)

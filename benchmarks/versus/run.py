@@ -73,13 +73,15 @@ QUICK: dict[str, list[tuple[str, str, list[int]]]] = {
 }
 
 
-def options(measure: str, knob: str, quick: bool, reference: list[Row]) -> Row:
+def options(measure: str, scene: str, knob: str, quick: bool, reference: list[Row]) -> Row:
     """How long and how fine."""
     if measure == "energy":
         return {"minutes": 60, "longest": 240.0}
     if measure != "precision":
         return {"seconds": 0.05 if quick else 0.2, "longest": 0.3 if quick else 1.0}
-    steps = [0.08 / 2**k for k in range(0, 14, 2 if quick else 1)]
+    # the top turns by 1.5 rad in 10 ms
+    coarse, count = (0.01, 11) if scene == "heavy_top" else (0.08, 14)
+    steps = [coarse / 2**k for k in range(0, count, 2 if quick else 1)]
     return {
         "knob": knob,
         "knobs": steps if knob == "dt" else [10.0**-k for k in range(2, 12)],
@@ -199,7 +201,7 @@ def main() -> int:
     if unknown - set(ENGINES):
         parser.error(f"there is no engine {min(unknown - set(ENGINES))!r}, only {', '.join(ENGINES)}")
     pythons = dict(entry.split("=", 1) for entry in args.python)
-    again = set(ENGINES if args.again == [] else args.again or [])
+    again = set(ENGINES if args.quick or args.again == [] else args.again or [])
 
     started = time.perf_counter()
     place = args.output or (Path(tempfile.gettempdir()) / "catena-versus-quick" if args.quick else folder())
@@ -207,9 +209,8 @@ def main() -> int:
     found = setup(args.engines or list(ENGINES), pythons)
     reference = references(place, pythons.get("catena", sys.executable), args.quick, "catena" in again)
     tables = {name: Table(place / f"versus_{name}.csv", columns) for name, columns in COLUMNS.items()}
-    for table in tables.values():
-        table.drop(again)
-    tables["setup"].drop(set(found))
+    for name, table in tables.items():
+        table.drop(set(found) if name == "setup" else again if name in (args.measure or FULL) else set())
     for engine, what in found.items():
         print(f"{engine} {what['version']}: {', '.join(what['variants'])}", flush=True)
         notes = [(name, v["note"]) for name, v in what["variants"].items()]
@@ -222,7 +223,7 @@ def main() -> int:
         if tables[measure].has(labels) or (measure == "precision" and not known):
             continue
         job = labels | {"measure": measure, "sizes": sizes, "core": args.core}
-        job["options"] = options(measure, knob, args.quick, known)
+        job["options"] = options(measure, scene, knob, args.quick, known)
         begun = time.perf_counter()
         rows, trouble = work(job, pythons.get(engine, sys.executable), 60 if args.quick else 600)
         if trouble:

@@ -39,7 +39,7 @@ def rows(job: Row) -> Iterator[Row]:
         begun = time.perf_counter()
         try:
             if slow:
-                raise measure.NotOfferedError("smaller sizes were slow already")
+                raise measure.NotOfferedError("too slow: smaller sizes were")
             if job["measure"] == "precision":
                 yield from (labels | row for row in measure.precision(*give, **job["options"]))
             elif job["measure"] == "energy":
@@ -51,7 +51,7 @@ def rows(job: Row) -> Iterator[Row]:
                 slow = row["steps"] < 200 or time.perf_counter() - begun > 20
                 yield labels | row
         except measure.NotOfferedError as why:
-            yield labels | {"status": f"not offered: {why}"}
+            yield labels | {"status": str(why) if str(why).startswith("too slow") else f"not offered: {why}"}
         except Exception as error:
             text = str(error).strip().splitlines() or [""]
             yield labels | {"status": f"failed: {type(error).__name__} {text[0][:150]}"}

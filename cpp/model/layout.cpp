@@ -216,7 +216,10 @@ void Model::build_constraints(const Spec& spec) {
     }
     laws_.push_back(law);
   }
-  for (const Pair& pair : spec.counter) counters_.push_back(placed(pair));
+  for (const JointSpec& joint : spec.counter) {
+    counters_.push_back(placed(joint));
+    counters_.back().ground = joint.ground;
+  }
   layout_.constraint_count = static_cast<int>(constraints_.size());
   double arms = 0;
   for (const ConstraintInfo& c : constraints_)

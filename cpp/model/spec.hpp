@@ -146,8 +146,8 @@ struct Spec {
   std::vector<JointSpec> joint;
   std::vector<LawSpec> law;
   std::vector<CouplingSpec> coupling;
-  std::vector<Pair> counter;  // joint angles whose turns may have to be counted
-  int signal_count = 0;       // functions of time
+  std::vector<JointSpec> counter;  // joint angles whose turns may have to be counted
+  int signal_count = 0;            // functions of time
 };
 
 }  // namespace catena

@@ -8,7 +8,7 @@
 //     the guise of rows (physics/law.hpp).
 //
 // In a projection of velocities the rows after the step are those before it, and g is what time alone does to them.
-// Where poses are put together time stands still (`clock.rate` is null), and velocity rows take no part.
+// Where poses are put together time stands still (`clock.frozen`), and velocity rows take no part.
 #pragma once
 
 #include "physics/contact.hpp"
@@ -40,7 +40,7 @@ CATENA_INLINE Passage passage_of(const ConstraintInfo& c, int e, const Body<doub
   if (c.ground < 0) return passage(world_pose(), {0, 0, 0}, {1, {0, 0, 0}});
   const double* now = clock.now + c.ground;
   if (clock.resting) {
-    if (!clock.rate) return passage(ground_pose(now), {0, 0, 0}, {1, {0, 0, 0}});
+    if (clock.frozen) return passage(ground_pose(now), {0, 0, 0}, {1, {0, 0, 0}});
     const Wrench<double> v = ground_velocity(now, clock.rate + c.ground);
     Passage p = passage(ground_pose(now), {0, 0, 0}, {1, {0, 0, 0}});
     p.d = v.f;
@@ -169,7 +169,7 @@ inline void rows_after(const Layout& layout, const ConstraintInfo& c, const Body
   if (c.kind == JointKind::coupling) {
     coupling_rows(layout, c, [&](int i) { return new_pose(body, i); }, before.angle, rows);
     if (c.signal >= 0) {
-      const double rate = clock.rate ? clock.rate[c.signal] : 0;
+      const double rate = clock.resting && !clock.frozen ? clock.rate[c.signal] : 0;
       rows.g[0] -= clock.resting ? clock.now[c.signal] + rate : clock.end[c.signal];
     }
     return;
@@ -183,17 +183,17 @@ inline void rows_after(const Layout& layout, const ConstraintInfo& c, const Body
     given_slip(layout, c, passage_of(c, 0, body, clock), passage_of(c, 1, body, clock), clock, rows);
   } else if (row_is_velocity(static_cast<int>(c.kind), c.row_count - 1)) {
     contact_rows(c, a, b, rows);
-    slip_rows(c, passage_of(c, 0, body, clock), passage_of(c, 1, body, clock), rows);
+    slip_rows(c, passage_of(c, 0, body, clock), passage_of(c, 1, body, clock), clock.resting, rows);
   } else {
     joint_rows(c, a, b, before.angle[0], rows);
   }
-  if (clock.resting && !clock.rate)
+  if (clock.frozen)
     for (int k = 0; k < c.row_count; ++k) {
       if (!row_is_velocity(static_cast<int>(c.kind), k)) continue;
       rows.g[k] = 0;
       for (int e = 0; e < 2; ++e) rows.w[e * c.row_count + k] = {{0, 0, 0}, {0, 0, 0}};
     }
-  if (!clock.resting || !clock.rate || c.ground < 0) return;
+  if (!clock.resting || clock.frozen || c.ground < 0) return;
   // the ground moves the gap
   const int e = c.end[0] < 0 ? 0 : 1;
   const Wrench<double> v = ground_velocity(clock.now + c.ground, clock.rate + c.ground);

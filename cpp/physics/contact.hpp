@@ -9,7 +9,7 @@
 // second order and loses no energy; taken at either end it is first order.
 //
 // The middle m of the turn (c, eta) is its square root. A turn phi of the new pose turns the middle by
-// psi = (I + R(m))^-1 phi = (phi - t x phi)/2 with t = m/(1 + m_0), and changes w by c phi - eta x phi, so a row's
+// psi = (I + R(m))^-1 phi = (phi - t x phi)/2 with t = eta/(1 + c), and changes w by c phi - eta x phi, so a row's
 // gradients by the middle pose (u_x, u_psi) and by d and w (A_x, A_w) together are, against the new pose,
 //
 //     force part A_x + u_x/2,    torque part c A_w + eta x A_w + (u_psi + t x u_psi)/2.
@@ -39,7 +39,7 @@ CATENA_INLINE Passage passage(const Pose<double>& from, Vec3<double> d, const Qu
   p.d = d;
   p.w = 2.0 * turn_by.v;
   p.turn = turn_by;
-  p.t = (1 / (1 + half.w)) * half.v;
+  p.t = (1 / (1 + turn_by.w)) * turn_by.v;
   return p;
 }
 
@@ -99,8 +99,8 @@ inline void contact_rows(const ConstraintInfo& info, const Pose<double>& a, cons
   if (count == 3) rows.g[0] = dot(c.normal, c.point - (a.x + a.R * load3(info.anchor_a)));
 }
 
-// velocity rows over a step, from `first` on
-inline void slip_rows(const ConstraintInfo& info, const Passage& a, const Passage& b, JointRows& rows) {
+// velocity rows over a step; in a projection of velocities (`resting`) only g, what moving ground does to them
+inline void slip_rows(const ConstraintInfo& info, const Passage& a, const Passage& b, bool resting, JointRows& rows) {
   const Contact c = contact_of(info, a.middle, b.middle);
   Vec3<double> e[3];
   const int count = contact_directions(info, a.middle, b.middle, e);
@@ -108,6 +108,7 @@ inline void slip_rows(const ConstraintInfo& info, const Passage& a, const Passag
   const Vec3<double> s = b.d + cross(b.w, c.arm_b) - a.d - cross(a.w, arm_a);
   for (int k = count == 3 ? 1 : 0; k < count; ++k) {
     rows.g[k] = dot(e[k], s);
+    if (resting) continue;
     // by the place of the contact: (k_b - k_a) . d rho_b - k_a . (dx_b - dx_a)
     const Vec3<double> k_a = cross(e[k], a.w), place = cross(e[k], b.w) - k_a;
     Wrench<double> u_a = {k_a, zero}, u_b = {-k_a, cross(b.middle.R * load3(info.anchor_b), place)};

@@ -24,10 +24,12 @@
 namespace catena::CATENA_ISA {
 
 // The step to be solved, and the functions of time at its two ends and in its middle; in a projection of velocities
-// (`resting`) dt is 1 and `rate` holds their derivatives at the node.
+// (`resting`) dt is 1 and `rate` holds their derivatives at the node; where poses are put together time stands still
+// too
+// (`frozen`).
 struct Clock {
   double dt = 1;
-  bool resting = false;
+  bool resting = false, frozen = false;
   const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
 };
 
@@ -76,6 +78,11 @@ struct LawState {
   double compliance;  // of its row
 };
 
+// whether a step backwards cannot be trusted with the law
+CATENA_INLINE bool too_stiff(const Clock& clock, double slope, const LawState& state) {
+  return clock.dt < 0 && slope * state.compliance > 0.9;
+}
+
 // turn a measured row into the law's row; in a projection of velocities only rotors take part
 CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, const LawState& state,
                            JointRows& rows) {
@@ -83,7 +90,7 @@ CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, 
   double slope = 0;
   const double f = clock.resting ? 0 : stage_force(law, phi2, phi3, clock, slope);
   rows.g[0] = state.lambda - weight * f + law.inertia * (phi3 - phi2) - clock.dt * state.momentum;
-  if (clock.dt < 0 && weight * slope * state.compliance > 0.9) rows.g[0] = NAN;
+  if (too_stiff(clock, weight * slope, state)) rows.g[0] = NAN;
   const double factor = law.inertia - weight * slope;
   for (int e = 0; e < 2; ++e) rows.w[e] = {factor * rows.w[e].f, factor * rows.w[e].t};
 }

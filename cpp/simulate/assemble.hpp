@@ -46,8 +46,9 @@ struct Assembler {
       solver.body[i].q = load_quat(args.orientation + 4 * k);
       place_body(solver.body[i], layout.link[i]);
     }
-    solver.clock.resting = true;
+    solver.clock.resting = solver.clock.frozen = true;
     solver.clock.now = args.signals;
+    solver.clock.rate = args.signal_rates;
     solver.enter();
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
@@ -73,8 +74,9 @@ struct Assembler {
         break;
       }
       last = gap();
+      count_turns();
     }
-    solver.clock.rate = args.signal_rates;
+    solver.clock.frozen = false;
     if (args.velocity && direction(true))
       for (int i = 0; i < layout.link_count; ++i) {
         const int k = layout.link[i].body;
@@ -85,6 +87,19 @@ struct Assembler {
       const int k = layout.link[i].body;
       store3(args.position + 3 * k, solver.body[i].x);
       store_quat(args.orientation + 4 * k, solver.body[i].q);
+    }
+  }
+
+  // angles of joints are followed on the way
+  void count_turns() {
+    for (int k = 0; k < layout.counter_count; ++k) {
+      const ConstraintInfo& m = layout.counter[k];
+      const Pose<double> a = pose_before(m, 0, solver.body, solver.clock),
+                         b = pose_before(m, 1, solver.body, solver.clock);
+      JointRows rows;
+      rows.angle[0] = args.counted[k];
+      joint_rows(m, a, b, args.counted[k], rows);
+      args.counted[k] = rows.angle[0];
     }
   }
 

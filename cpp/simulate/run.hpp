@@ -31,15 +31,16 @@ struct Runner {
   Wrench<double>* owed;  // (link) see balance
   double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
-  double* law_angle;     // (law) angles, turns counted
-  double* law_force;     // (law) on the interval before the node
-  double* law_momentum;  // (law) of its rotor there
-  double* counted;       // (counter) angles, turns counted
-  double wound = 0;      // no two bodies have turned further against each other since then
-  bool leaving = false;  // a step has been taken, its end not yet seen
-  double half = 0;       // half of the interval before the node
-  double now = 0;        // time of the node
-  double end_time = 0;   // for which the signals at the end of the step hold
+  double* law_angle;        // (law) angles, turns counted
+  double* law_force;        // (law) on the interval before the node
+  double* law_momentum;     // (law) of its rotor there
+  double* counted;          // (counter) angles, turns counted
+  double wound = 0;         // no two bodies have turned further against each other since then
+  double leaving_turn = 0;  // nor than this in the last step
+  bool leaving = false;     // a step has been taken, its end not yet seen
+  double half = 0;          // half of the interval before the node
+  double now = 0;           // time of the node
+  double end_time = 0;      // for which the signals at the end of the step hold
   bool has_end = false;
   int iterations = 0;
 
@@ -121,8 +122,19 @@ struct Runner {
     for (int k = 0; k < n; ++k) rate[k] = 0;
     for (const double offset : {-2.0, -1.0, 1.0, 2.0}) {
       read_signals(now + offset * h, 1);
+      align_grounds(one);
       const double weight = (std::fabs(offset) > 1 ? -offset / 2 : 8 * offset) / (12 * h);
       for (int k = 0; k < n; ++k) rate[k] += weight * one[k];
+    }
+  }
+  // a quaternion and its opposite are the same turn: take the one nearest to the node's
+  void align_grounds(double* values) const {
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const int first = layout.constraint[layout.loop[k]].ground;
+      if (first < 0) continue;
+      const double *near = signals(0) + first + 3, *q = values + first + 3;
+      if (near[0] * q[0] + near[1] * q[1] + near[2] * q[2] + near[3] * q[3] > 0) continue;
+      for (int e = 3; e < 7; ++e) values[first + e] = -values[first + e];
     }
   }
   // at a node; the end of the last step often is the same instant
@@ -191,10 +203,26 @@ struct Runner {
     if (wound > 1.5) count_turns();
   }
 
-  // angles of joints are followed as often as is needed to count their turns
+  // Angles of joints are followed as often as is needed to count their turns. Bodies that turn against each other by
+  // more than half a turn in one step are followed by what the step turned them.
   void count_turns() {
+    const bool fast = wound > 3 && leaving_turn > 3;
     wound = 0;
-    for (int k = 0; k < args.counter_count; ++k) counted[k] = measured(layout.counter[k], counted[k]).angle[0];
+    for (int k = 0; k < args.counter_count; ++k) {
+      const ConstraintInfo& m = layout.counter[k];
+      const Pose<double> a = pose_before(m, 0, solver.body, solver.clock),
+                         b = pose_before(m, 1, solver.body, solver.clock);
+      double recent = counted[k];
+      if (fast) {
+        const Vec3<double> e = a.R * load3(m.frame_a + 6);
+        for (const int end : {0, 1})
+          if (m.end[end] >= 0) recent += (end ? 2 : -2) * std::asin(dot(e, solver.body[m.end[end]].w.v));
+      }
+      JointRows rows;
+      rows.angle[0] = recent;
+      joint_rows(m, a, b, recent, rows);
+      counted[k] = rows.angle[0];
+    }
   }
 
   // node velocities into body.dx and body.phi
@@ -275,11 +303,20 @@ struct Runner {
     if (args.counter_count > 0) {
       double least = 1;
       for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
-      wound += 4 * std::acos(least);
+      leaving_turn = 4 * std::acos(least);
+      wound += leaving_turn;
     }
     half = 0.5 * dt;
     now += dt;
     leaving = true;
+  }
+
+  // whether a law is too stiff for the step that failed
+  bool refuses(int l) {
+    const ConstraintInfo& c = layout.constraint[layout.law[l].constraint];
+    JointRows rows;
+    rows_after(layout, c, solver.body, solver.clock, solver.rows_of(c), solver.law_state(c), rows);
+    return solver.clock.dt < 0 && !(rows.g[0] == rows.g[0]);
   }
 
   bool fail(Outcome outcome, long step, double time) {
@@ -291,6 +328,8 @@ struct Runner {
     status.step = step;
     status.time = time;
     status.size = outcome == Outcome::locked ? solver.widest_gap : newton.size;
+    for (int l = 0; l < layout.law_count && status.law < 0; ++l)
+      if (layout.law[l].constraint >= 0 && outcome == Outcome::singular && refuses(l)) status.law = l;
     if (solver.widest_constraint >= 0) status.joint = layout.constraint[solver.widest_constraint].joint;
     // name the body that turns too far, or else the one whose increment is largest; NaN wins
     double worst = -1;
@@ -403,12 +442,9 @@ struct Runner {
   void look_back() {
     const double dt = -parts.part[0] * args.dt;
     newton.select(history[0]);
+    // its motion, backwards, is also the best guess for the first step
     has_before = solve(dt) == Outcome::converged;
-    if (has_before) write_multipliers(dt);
-    // the run begins as it would without having looked
-    history[0].count = history[0].unchecked = 0;
-    history[0].kappa = 1e300;
-    history[0].calm = 0;
+    if (has_before && args.out_multipliers) write_multipliers(dt);
   }
 
   // the reaction at the last node needs the step after it; a short one will do, or else the one before it, backwards
@@ -438,6 +474,8 @@ struct Runner {
     place(step);
     if (args.control) {
       if (!project(arriving())) return fail(Outcome::singular, step, time);
+      count_turns();
+      for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
       write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
       if (!args.control(args.context, step, time)) return interrupt(step, time);
       forces(step);
@@ -456,7 +494,7 @@ struct Runner {
       if (!node(step, time)) return;
       args.status.step = step;
       args.status.time = time;
-      if (step == 0 && !args.paper_start && args.out_multipliers) look_back();
+      if (step == 0 && !args.paper_start) look_back();
       if (step == args.steps) {
         peek(step);
         return;

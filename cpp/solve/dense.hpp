@@ -45,6 +45,7 @@ struct Dense {
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
   JointRows& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }
+  LawState law_state(const ConstraintInfo& c) const { return sparse.law_state(c); }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
   void save(double* to) const { sparse.save(to); }
   void restore(const double* from) { sparse.restore(from); }

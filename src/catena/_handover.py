@@ -64,13 +64,15 @@ def build_core(
     couplings = list(mechanism.couplings.values())
     laws = [part.measure for part in parts]
     terms = [term.measure for coupling in couplings for term in coupling.terms]
-    counters = [measure for joint in joints if joint.ground is None for measure in angle_measures(joint)]
+    counters = [measure for joint in joints for measure in angle_measures(joint)]
+    _refuse_moving_ground(mechanism)
+    extras = {joint.name: _extras(joint, signals) for joint in joints}
     core = _core.Core(
         mass=np.array([body.inertia.mass for body in bodies]),
         inertia=np.reshape([body.inertia.tensor for body in bodies], (-1, 3, 3)),
         gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
         joints=_joint_pairs(joints, rows, frozen or {}),
-        joint_extras=np.array([_extras(joint, signals) for joint in joints], dtype=np.int32).reshape(-1, 3),
+        joint_extras=np.array(list(extras.values()), dtype=np.int32).reshape(-1, 3),
         given=[_hook(joint) for joint in joints if isinstance(joint, GivenRows)],
         measures=_pairs(
             [FORMS[m.code].code for m in (*laws, *terms, *counters)],
@@ -87,10 +89,20 @@ def build_core(
         coupling_signals=np.array(
             [-1 if c.function is None else signals.add(c.label, c.function) for c in couplings], dtype=np.int32
         ),
+        counter_grounds=np.array([extras[measure.joint][2] for measure in counters], dtype=np.int32),
         signal_count=len(signals.values),
         kernel=kernel or default_kernel(),
     )
     return Compiled(core, signals, laws, terms, counters)
+
+
+def _refuse_moving_ground(mechanism: Mechanism) -> None:
+    """Forces and couplings measure against the world that stands still."""
+    measured = [(f.label, part.measure) for f in mechanism.forces.values() for part in f.parts]
+    measured += [(c.label, term.measure) for c in mechanism.couplings.values() for term in c.terms]
+    for label, measure in measured:
+        if measure.joint and mechanism.joints[measure.joint].ground is not None:
+            raise ValueError(f"{label}: {mechanism.joints[measure.joint].label} stands on moving ground")
 
 
 def _pairs(

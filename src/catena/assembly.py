@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ._handover import Compiled, build_core
 from ._rotation import Array, finite
 from .analysis import extent
+from .measures import by_joint
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -52,6 +53,7 @@ def assemble(
         compiled = build_core(mechanism, frozen=frozen)
         _close(compiled, state)
         for name in goals:
+            # welded joints are not followed on the way
             if mechanism.joints[name].angles:
                 state.turned[name] = frozen[name][list(mechanism.joints[name].angles)]
     if start:
@@ -74,9 +76,11 @@ def assemble(
 def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> None:
     """One assembly in place, velocities projected."""
     rates = compiled.signals.rates(state.time, _INSTANT)
+    counted = compiled.start(compiled.counters, [state])[0]
     compiled.core.assemble(
         iteration_limit=iterations,
         term_start=compiled.start(compiled.terms, [state])[0],
+        counted=counted,
         signals=compiled.signals.read(state.time),
         signal_rates=rates,
         position=state.position,
@@ -84,6 +88,8 @@ def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> N
         velocity=state.velocity,
         angular_velocity=state.angular_velocity,
     )
+    if iterations:
+        state.turned |= by_joint(compiled.counters, counted)
 
 
 def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, float]]:
@@ -97,7 +103,8 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
         signals=compiled.signals.read(state.time),
         out=gaps,
     )
-    wide = (gaps / (extent(state), 1.0)).max(axis=1, initial=0.0) > CLOSED
+    # what is no number is not closed
+    wide = ~((gaps / (extent(state), 1.0)).max(axis=1, initial=0.0) <= CLOSED)
     names = [*mechanism.joints, *mechanism.couplings]
     return {names[k]: (float(gaps[k, 0]), float(gaps[k, 1])) for k in np.flatnonzero(wide)}
 
@@ -107,7 +114,12 @@ def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> s
     worst = sorted(gaps, key=lambda name: -sum(gaps[name]))[:3]
     labels = {name: joint.label for name, joint in mechanism.joints.items()}
     labels |= {name: coupling.label for name, coupling in mechanism.couplings.items()}
-    parts = [f"{labels[n]} stays open by {gaps[n][0]:.3g} m, {gaps[n][1]:.3g} rad" for n in worst]
+    parts = [
+        f"{labels[n]} stays open by {gaps[n][0]:.3g} m, {gaps[n][1]:.3g} rad"
+        if np.isfinite(gaps[n]).all()
+        else f"{labels[n]} has no gap in this pose (a disk that lies flat has no lowest point)"
+        for n in worst
+    ]
     more = f", and {len(gaps) - len(worst)} more" if len(gaps) > len(worst) else ""
     return "; ".join(parts) + more
 

@@ -14,7 +14,8 @@ from ._rotation import Array, finite
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW
-from .simulator import by_joint, finish, watcher, whole
+from .measures import by_joint
+from .simulator import finish, watcher, whole
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -269,8 +270,8 @@ def run_batch(
         **arrays,
         iterations=iterations,
         pieces=pieces,
-        counts=np.array([end[6] for end in ended]),
-        status=[simulator.status_of(*end[:6]) for end in ended],
+        counts=np.array([end[7] for end in ended]),
+        status=[simulator.status_of(*end[:7]) for end in ended],
         numbers=numbers,
         counted=by_joint(counters, counted),
     )

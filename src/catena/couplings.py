@@ -65,16 +65,21 @@ class Coupling:
         if not 1 <= len(wanted) <= _MOST_TERMS:
             raise ValueError(f"{self.label}: a coupling has 1 to {_MOST_TERMS} terms, got {len(wanted)}")
         for joint, _, factor in wanted:
-            if not np.isfinite(factor) or factor == 0:
-                raise ValueError(f"{self.label}: the coefficient of joint {joint!r} must not be {factor}")
+            if not _is_number(factor) or factor == 0:
+                raise ValueError(f"{self.label}: the coefficient of joint {joint!r} must not be {factor!r}")
 
     @property
     def label(self) -> str:
         """Kind and name, for messages."""
         return f"{type(self).__name__.lower()} {self.name!r}"
 
+    @property
+    def added(self) -> bool:
+        """Whether the coupling is part of a mechanism."""
+        return hasattr(self, "terms")
+
     def __repr__(self) -> str:
-        if hasattr(self, "terms"):
+        if self.added:
             found = [(term.measure.joint, term.coefficient) for term in self.terms]
         else:
             found = [(joint, factor) for joint, _, factor in self._wanted]
@@ -88,8 +93,6 @@ class Coupling:
             if name not in mechanism.joints:
                 raise ValueError(f"{self.label}: there is no joint called {name!r}")
             joint = mechanism.joints[name]
-            if joint.ground is not None:
-                raise ValueError(f"{self.label}: {joint.label} stands on moving ground, which couplings cannot measure")
             self.terms.append(Term(coordinate_measure(joint, coordinate, self.label), float(factor)))
 
 
@@ -105,7 +108,7 @@ class Gear(Coupling):
         offset: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__([(driven, 1.0), (driver, -ratio)], offset=offset, name=name)
+        super().__init__([(driven, 1.0), (driver, _opposite(ratio))], offset=offset, name=name)
 
 
 class Rack(Coupling):
@@ -120,7 +123,7 @@ class Rack(Coupling):
         offset: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__([(rack, 1.0), (pinion, -radius)], offset=offset, name=name)
+        super().__init__([(rack, 1.0), (pinion, _opposite(radius))], offset=offset, name=name)
 
 
 class Differential(Coupling):
@@ -136,7 +139,9 @@ class Differential(Coupling):
         offset: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__([(carrier, 1.0), (left, -balance), (right, balance - 1.0)], offset=offset, name=name)
+        super().__init__(
+            [(carrier, 1.0), (left, _opposite(balance)), (right, _opposite(balance, 1.0))], offset=offset, name=name
+        )
 
 
 class Mimic(Coupling):
@@ -151,7 +156,7 @@ class Mimic(Coupling):
         offset: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__([(follower, 1.0), (leader, -factor)], offset=offset, name=name)
+        super().__init__([(follower, 1.0), (leader, _opposite(factor))], offset=offset, name=name)
 
 
 class Drive(Coupling):
@@ -167,6 +172,17 @@ class Drive(Coupling):
         super().__init__([(coordinate, 1.0)], function=function, name=name)
         if function is None:
             raise ValueError(f"{self.label}: needs a function of time")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
+
+
+def _opposite(value: float, of: float = 0.0) -> float:
+    """The negative of a number, or of what it lacks; what is no number comes back for the coupling to refuse."""
+    if not _is_number(value):
+        return value
+    return value - of if of else -value
 
 
 def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:

@@ -14,8 +14,8 @@ from .joints import Joint, Pose
 if TYPE_CHECKING:
     from .joints import BodyLike, BodyOrName
 
-# differences of fourth order, over this part of a radian or of the distance between the bodies
-_STEP = 1e-3
+# differences of fourth order, over this part of a radian or of the bodies' size
+_STEP = 3e-4
 
 # a given Jacobian may differ from differences by this much
 _AGREES = 1e-6
@@ -42,6 +42,7 @@ class GivenRows(Joint):
     needs_place = False
 
     _count: int
+    _size: float
 
     @property
     def row_count(self) -> int:
@@ -49,7 +50,10 @@ class GivenRows(Joint):
         return self._count
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
-        pose_a, pose_b = (BodyPose(body.position, body.orientation) for body in (a, b))
+        pose_a, pose_b = (BodyPose(body.position.copy(), body.orientation.copy()) for body in (a, b))
+        inertias = [body.inertia for body in (a, b) if not body.is_world]  # type: ignore[union-attr]
+        # radius of gyration of the smaller one
+        self._size = min(float(np.sqrt(np.trace(inertia.tensor) / (2 * inertia.mass))) for inertia in inertias)
         self._count = self._measure_count(pose_a, pose_b)
         if not 1 <= self._count <= _MOST_ROWS:
             raise ValueError(f"{self.label}: its function must return 1 to {_MOST_ROWS} rows, got {self._count}")
@@ -128,9 +132,8 @@ class Custom(GivenRows):
 
     def _differences(self, a: BodyPose, b: BodyPose) -> Array:
         result = np.zeros((self._count, 12))
-        distance = float(np.linalg.norm(b.position - a.position)) or 1.0
         for k in range(12):
-            size = _STEP * (distance if k % 6 < 3 else 1.0)
+            size = _STEP * (self._size if k % 6 < 3 else 1.0)
             for offset, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
                 step = np.zeros(12)
                 step[k] = offset * size
@@ -173,7 +176,7 @@ class VelocityRows(GivenRows):
         self._function, self._value = rows, value
 
     def _measure_count(self, a: BodyPose, b: BodyPose) -> int:
-        return len(np.reshape(np.asarray(self._function(a, b), dtype=float), (-1, 12)))
+        return len(self._rows(a, b))
 
     def check(self, a: BodyPose, b: BodyPose) -> None:
         """See that rows and values fit together."""
@@ -188,8 +191,13 @@ class VelocityRows(GivenRows):
 
     def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
         """A, and no gap."""
-        rows = np.reshape(np.asarray(self._function(a, b), dtype=float), (-1, 12))
-        return np.zeros(self._count), finite(rows, (self._count, 12), f"{self.label}: rows")
+        return np.zeros(self._count), finite(self._rows(a, b), (self._count, 12), f"{self.label}: rows")
+
+    def _rows(self, a: BodyPose, b: BodyPose) -> Array:
+        rows = np.asarray(self._function(a, b), dtype=float)
+        if rows.size % 12 or rows.size == 0:
+            raise ValueError(f"{self.label}: its function must return (rows, 12) numbers, got shape {rows.shape}")
+        return rows.reshape(-1, 12)
 
     def forget(self, lost: Callable[..., ArrayLike]) -> None:
         """See GivenRows."""

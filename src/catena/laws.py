@@ -70,6 +70,11 @@ class Force:
         """Kind and name, for messages."""
         return f"{type(self).__name__.lower()} {self.name!r}"
 
+    @property
+    def added(self) -> bool:
+        """Whether the force is part of a mechanism."""
+        return hasattr(self, "parts")
+
     def __repr__(self) -> str:
         given: dict[str, Any] = {}
         for part in getattr(self, "parts", []):
@@ -116,8 +121,6 @@ class JointForce(Force):
         if self._joint not in mechanism.joints:
             raise ValueError(f"{self.label}: there is no joint called {self._joint!r}")
         joint = mechanism.joints[self._joint]
-        if joint.ground is not None:
-            raise ValueError(f"{self.label}: {joint.label} stands on moving ground, against which no force is measured")
         self.parts = [Part(coordinate_measure(joint, self._coordinate, self.label), *self._numbers)]
 
 
@@ -345,4 +348,5 @@ class Bushing(_BetweenBodies):
 
 
 def _three(value: ArrayLike, what: str) -> Array:
-    return finite(np.broadcast_to(np.asarray(value, dtype=float), (3,)), (3,), what)
+    array = np.asarray(value, dtype=float)
+    return finite(np.full(3, array) if array.ndim == 0 else array, (3,), what)

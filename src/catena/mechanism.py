@@ -201,7 +201,7 @@ class Mechanism:
         a, b = self._find(joint._a, joint), self._find(joint._b, joint)
         if a is b:
             raise ValueError(f"{joint.label} joins {a.name!r} to itself")
-        _name_apart(joint, self._joints, "joint")
+        _name_apart(joint, {*self._joints, *self._couplings}, "joint")
         joint.resolve(a, b)
         self._joints[joint.name] = joint
         return joint
@@ -210,6 +210,8 @@ class Mechanism:
         """Add a spring, damper, motor or the like and return it."""
         if not isinstance(force, Force):
             raise ValueError(f"add_force takes a force such as Spring(...), got {force!r}")
+        if force.added:
+            raise ValueError(f"{force.label} has already been added to a mechanism")
         _name_apart(force, self._forces, "force")
         force.resolve(self)
         self._forces[force.name] = force
@@ -219,7 +221,9 @@ class Mechanism:
         """Add a gear, rack, differential, mimic or drive and return it."""
         if not isinstance(coupling, Coupling):
             raise ValueError(f"add_coupling takes a coupling such as Gear(...), got {coupling!r}")
-        _name_apart(coupling, self._couplings, "coupling")
+        if coupling.added:
+            raise ValueError(f"{coupling.label} has already been added to a mechanism")
+        _name_apart(coupling, {*self._joints, *self._couplings}, "coupling")
         coupling.resolve(self)
         self._couplings[coupling.name] = coupling
         return coupling
@@ -336,6 +340,13 @@ class Mechanism:
 
         return report(self, self.assemble() if state is None else state)
 
+    def snapshot(self) -> Mechanism:
+        """Return a mechanism of the same bodies, joints and forces, to which nothing is added when this one grows."""
+        other = copy.copy(self.__dict__)
+        result = Mechanism.__new__(Mechanism)
+        result.__dict__ = other | {key: dict(value) for key, value in other.items() if isinstance(value, dict)}
+        return result
+
     def copy(self) -> Mechanism:
         """Return an independent copy, bodies and joints included."""
         return copy.deepcopy(self)
@@ -383,7 +394,8 @@ def _name_apart(item: Joint | Force | Coupling, others: Container[str], what: st
     if item.name not in others:
         return
     if item.named:
-        raise ValueError(f"there is already a {what} called {item.name!r}")
+        shared = "" if what == "force" else " (joints and couplings share their names)"
+        raise ValueError(f"there is already a {what} called {item.name!r}{shared}")
     item.name = next(name for k in range(2, 10**9) if (name := f"{item.name}-{k}") not in others)
 
 

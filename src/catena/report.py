@@ -38,7 +38,8 @@ class Report:
 
     row_count counts all constraint rows, rank the independent ones; redundant_joints take part in some combination of
     rows that says nothing new: the reactions of these joints are not determined by statics alone. work is the
-    estimated number of multiplications of one Newton iteration for each solver.
+    estimated number of multiplications of one Newton iteration for each solver. driven says whether functions of time
+    move it.
     """
 
     body_count: int
@@ -50,6 +51,7 @@ class Report:
     loops: tuple[Loop, ...]
     work: dict[str, float]
     solver: str
+    driven: bool = False
 
     @property
     def redundant_count(self) -> int:
@@ -57,7 +59,7 @@ class Report:
         return self.row_count - self.rank
 
     def __str__(self) -> str:
-        locked = " (locked: it cannot move)" if self.freedom == 0 else ""
+        locked = " (locked: it cannot move)" if self.freedom == 0 and not self.driven else ""
         lines = [
             f"{self.body_count} bodies, {self.joint_count} joints, {len(self.loops)} loops",
             f"degrees of freedom: {self.freedom}{locked}",
@@ -148,6 +150,8 @@ def report(mechanism: Mechanism, state: State) -> Report:
         loops=tuple(loops),
         work=work,
         solver=choose_solver(work),
+        driven=any(c.function is not None for c in mechanism.couplings.values())
+        or any(joint.ground is not None for joint in mechanism.joints.values()),
     )
 
 
@@ -172,6 +176,8 @@ def _pulls(state: State, closure: Joint | Coupling, size: float) -> dict[str, Ar
     result = {}
     is_force = None
     for body, rows in body_rows(still(state), closure).items():
+        if not np.isfinite(rows).all():
+            raise ValueError(f"{closure.label} has no rows in this pose; a disk that lies flat has no lowest point")
         about_origin: Array = rows.copy()
         about_origin[:, 3:] += cross(state.body(body).position, rows[:, :3])
         if is_force is None:

@@ -37,7 +37,11 @@ class Signals:
     def read(self, time: float) -> Array:
         """Evaluate all of them, into `values`."""
         for label, function, place in self._functions:
-            found = np.asarray(function(time), dtype=float)
+            given = function(time)
+            try:
+                found = np.asarray(given, dtype=float)
+            except (TypeError, ValueError):
+                raise ValueError(f"{label}: its function of time must return numbers, got {given!r}") from None
             wanted = place.stop - place.start
             if found.size != wanted:
                 raise ValueError(f"{label}: its function of time must return {wanted} numbers, got {found.size}")

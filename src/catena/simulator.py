@@ -15,7 +15,7 @@ from ._handover import build_core, default_kernel
 from ._rotation import Array
 from .assembly import AssemblyError, describe, open_joints
 from .forces import Forces, load_table, wrenches
-from .measures import Measure
+from .measures import by_joint
 from .mechanism import Mechanism
 from .report import choose_solver
 from .state import State
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .batch import Batch, Laws
+    from .measures import Measure
 
 Control: TypeAlias = Callable[[float, State], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
@@ -125,7 +126,7 @@ class Simulator:
     ) -> None:
         if mechanism.body_count == 0:
             raise ValueError("the mechanism has no bodies")
-        self.mechanism = mechanism
+        self.mechanism = mechanism.snapshot()
         self.dt = _positive(dt, "dt")
         self.order, self.start = _order(order, start)
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")
@@ -216,10 +217,10 @@ class Simulator:
         signals = self.compiled.signals.extended()
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
         compiled = self.compiled
-        # between records that are far apart the core has to count the turns of angles
-        counters = compiled.counters if record_every > 1 else []
+        # where not every node is seen here the core has to count the turns of angles
+        counters = compiled.counters if record_every > 1 or control is not None else []
         counted = np.empty((records, len(counters)))
-        code, done, time, body, joint, size, complete = self._core.run(
+        code, done, time, body, joint, law, size, complete = self._core.run(
             **self.settings(first, steps, record_every),
             position=first.position,
             orientation=first.orientation,
@@ -238,14 +239,14 @@ class Simulator:
             load_values=table.values,
             **out,
             **counts,
-            **self._control(control, table.values),
+            **self._control(control, table.values, counters),
             poll=watcher(progress, steps),
         )
         if progress:
             finish(progress, done, steps)
         # behind the rows of joints and couplings stand those of forces
         out["out_multipliers"] = out["out_multipliers"][:, : self._rows]
-        status = self.status_of(code, done, time, body, joint, size)
+        status = self.status_of(code, done, time, body, joint, law, size)
         result = Trajectory(
             self.mechanism,
             self.dt,
@@ -388,7 +389,7 @@ class Simulator:
             )
         return state
 
-    def _control(self, control: Control | None, values: Array) -> dict[str, Any]:
+    def _control(self, control: Control | None, values: Array, counters: list[Measure]) -> dict[str, Any]:
         if control is None:
             names = (
                 "control",
@@ -396,13 +397,16 @@ class Simulator:
                 "control_orientation",
                 "control_velocity",
                 "control_angular_velocity",
+                "control_counted",
             )
             return dict.fromkeys(names)
         n = self.mechanism.body_count
         position, orientation, velocity, spin = (np.empty((n, k)) for k in (3, 4, 3, 3))
+        counted = np.empty(len(counters))
 
         def call(step: int, time: float) -> None:
-            state = State(self.mechanism, position, orientation, velocity, spin, time=time)
+            turned = by_joint(counters, counted)
+            state = State(self.mechanism, position, orientation, velocity, spin, time=time, turned=turned)
             values[step if len(values) > 1 else 0, -n:] = wrenches(state, control(time, state))
 
         return {
@@ -411,24 +415,23 @@ class Simulator:
             "control_orientation": orientation,
             "control_velocity": velocity,
             "control_angular_velocity": spin,
+            "control_counted": counted,
         }
 
-    def status_of(self, code: _core.StatusCode, step: int, time: float, body: int, joint: int, size: float) -> Status:
+    def status_of(
+        self, code: _core.StatusCode, step: int, time: float, body: int, joint: int, law: int, size: float
+    ) -> Status:
         """How a run ended, from the core's account of it."""
         if code == _core.StatusCode.done:
             return Status(time=time, step=step)
         moved = list(self.mechanism.bodies)[body]
         opened = [*self.mechanism.joints, *self.mechanism.couplings][joint] if joint >= 0 else ""
-        message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size) + _ADVICE[self.rescue]
+        message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size)
+        if law >= 0:
+            stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law]
+            message = f"{stiff} is too stiff for the backward substeps of order {self.order} at t = {time:.6g} s"
+        message += _ADVICE[self.rescue]
         return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)
-
-
-def by_joint(counters: list[Measure], counted: Array) -> dict[str, Array]:
-    """Counted angles (..., counter) by joint name."""
-    columns: dict[str, list[int]] = {}
-    for k, measure in enumerate(counters):
-        columns.setdefault(measure.joint, []).append(k)
-    return {name: counted[..., which] for name, which in columns.items()}
 
 
 def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:

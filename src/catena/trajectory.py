@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import analysis
 from ._rotation import Array, conjugate, cross, multiply, rotate
-from .state import State, ground_motion
+from .state import State, counted, ground_motion
 
 if TYPE_CHECKING:
     from .couplings import Coupling
@@ -114,10 +114,16 @@ class Trajectory:
         """Angles (step, k) of a joint, turns counted from node to node unless the run has counted them."""
         if name not in self._counted:
             joint = self.mechanism.joints[name]
-            angles = JointHistory(self, joint).wrapped[:, list(joint.angles)]
+            history = JointHistory(self, joint)
+            angles = history.wrapped[:, list(joint.angles)]
             if len(angles):
-                first = np.round((self.turned.get(name, angles[0]) - angles[0]) / (2 * np.pi))
-                angles = np.unwrap(angles, axis=0) + 2 * np.pi * first
+                # the rates say roughly how far an angle has come from node to node
+                rates = history._rates(history.wrapped)[:, list(joint.angles)]
+                moved = 0.5 * np.diff(self.time)[:, None] * (rates[1:] + rates[:-1])
+                turns = np.cumsum(np.round((moved - np.diff(angles, axis=0)) / (2 * np.pi)), axis=0)
+                start = counted(joint, history.wrapped[:1], self.turned.get(name))[:, list(joint.angles)]
+                angles = angles + (start - angles[:1])
+                angles[1:] += 2 * np.pi * turns
             self._counted[name] = angles
         return self._counted[name]
 
@@ -284,13 +290,16 @@ class JointHistory:
     @property
     def rates(self) -> Array:
         """Joint rates (step, dof); rad/s and m/s."""
+        return self._rates(self.coordinates)
+
+    def _rates(self, coordinates: Array) -> Array:
         joint = self._joint
         xa, qa, va, wa = self._side(joint.a)
         xb, qb, vb, wb = self._side(joint.b)
         point = xb + rotate(qb, joint.anchor_b)
         velocity = vb + cross(wb, point - xb) - va - cross(wa, point - xa)
         frame = conjugate(multiply(qa, joint.frame_a))
-        return joint.rates_of(rotate(frame, velocity), rotate(frame, wb - wa), self.coordinates)
+        return joint.rates_of(rotate(frame, velocity), rotate(frame, wb - wa), coordinates)
 
     def _side(self, body: BodyLike) -> tuple[Array, Array, Array, Array]:
         """Position, orientation, velocity and angular velocity of a body or the world, each (step, ...)."""
