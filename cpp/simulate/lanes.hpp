@@ -185,7 +185,7 @@ struct LaneRunner {
     for (int i = 0; i < layout.link_count; ++i) aim_body(tree.body[i], T(1), arriving);
     for (int e = 0; e < layout.variable_count; ++e) trial[e] = T(0);
     tree.z = trial;
-    tree.evaluate();
+    tree.evaluate<true>();
     tree.factor();
     tree.substitute();
   }
@@ -236,7 +236,7 @@ struct LaneRunner {
     tree.z = trial;
     bool active[width];
     double size[width] = {}, last[width];
-    T room = tree.evaluate();
+    T room = tree.evaluate<true>();
     int waiting = 0;
     for (int k = 0; k < width; ++k) {
       tired[k] = alive[k] && !(room[k] > 0);
@@ -247,6 +247,7 @@ struct LaneRunner {
     }
     const double floors = 256 * 2.2e-16 / std::fabs(dt);
     for (int pass = 0; waiting > 0 && pass < common().iteration_limit; ++pass) {
+      if (pass > 0 && pass % 2 == 0) tree.evaluate<true>();
       // every second increment takes the matrix of the one before: a rule that no lane's neighbours can change
       const bool fresh = pass % 2 == 0;
       T pivot = T(1);
@@ -292,7 +293,7 @@ struct LaneRunner {
         const T next = trial[e] + step * dz[e];
         trial[e] = step.v > 0.5 ? next.v : trial[e].v;
       }
-      room = tree.evaluate();
+      room = tree.evaluate<false>();
       for (int k = 0; k < width; ++k) {
         if (!moving[k]) continue;
         LaneMemory& m = memory[k];

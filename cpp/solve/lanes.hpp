@@ -33,6 +33,7 @@ struct LaneLink {
   // frame); iterate: the same in the new pose, displacement of the joint point
   Vec3<T> c, rho, a, offset;
   Vec3<T> c3, rho3, a3, u;
+  T cosine;  // of half the angle turned by a revolute joint
 
   // factors: joint directions through the matrix, rows, 1/pivot; for a ball E^-1, B and E^-1 C, for a floating link
   // A^-1
@@ -92,7 +93,9 @@ struct LaneTree {
     }
   }
 
-  // iterate from the unknowns; the smallest cosine of half a turn in every lane, which must be positive
+  // iterate from the unknowns, and where a new matrix is to be made the directions it needs; the smallest cosine of
+  // half a turn in every lane, which must be positive
+  template <bool Directions>
   T evaluate() {
     T room = T(1);
     const T one = T(1);
@@ -110,18 +113,23 @@ struct LaneTree {
         const Quat<T> wp = info.parent < 0 ? Quat<T>{one, still} : body[info.parent].w;
         const Vec3<T> swing = turn(wp, l.rho);
         l.u = info.parent < 0 ? swing : link[info.parent].u + swing;
-        l.rho3 = l.rho + swing;
+        if constexpr (Directions) l.rho3 = l.rho + swing;
         switch (info.kind) {
           case JointKind::revolute:
-            l.a3 = l.a + turn(wp, l.a);
-            b.w = wp * Quat<T>{sqrt(one - s[0] * s[0]), s[0] * l.a};
+            if constexpr (Directions) l.a3 = l.a + turn(wp, l.a);
+            l.cosine = sqrt(one - s[0] * s[0]);
+            b.w = wp * Quat<T>{l.cosine, s[0] * l.a};
             break;
-          case JointKind::prismatic:
-            l.a3 = l.a + turn(wp, l.a);
-            l.u += s[0] * l.a3;
-            l.rho3 += s[0] * l.a3;
+          case JointKind::prismatic: {
+            const Vec3<T> a3 = l.a + turn(wp, l.a);
+            l.u += s[0] * a3;
+            if constexpr (Directions) {
+              l.a3 = a3;
+              l.rho3 += s[0] * a3;
+            }
             b.w = wp;
             break;
+          }
           case JointKind::ball:
             b.w.v = {s[0], s[1], s[2]};
             b.w.w = sqrt(one - norm2(b.w.v));
@@ -131,30 +139,58 @@ struct LaneTree {
       }
       room = least(room, b.w.w);
       const Vec3<T> spin = turn(b.w, l.c);
-      l.c3 = l.c + spin;
+      if constexpr (Directions) l.c3 = l.c + spin;
       b.d = l.u + spin;
     }
     return room;
   }
 
-  CATENA_INLINE void own_wrench(int i, Subtree<T>& s) const {
+  CATENA_INLINE void add_wrench(int i, Subtree<T>& s) const {
     const LaneLink<T>& l = link[i];
-    s.f = l.mass * force_residual(body[i]);
-    s.t = torque_residual(body[i]) + cross(l.c, s.f);
+    const Vec3<T> f = l.mass * force_residual(body[i]);
+    s.f += f;
+    s.t += torque_residual(body[i]) + cross(l.c, f);
   }
-  CATENA_INLINE void own_matrix(int i, Subtree<T>& s) const {
+  CATENA_INLINE void add_matrix(int i, Subtree<T>& s) const {
     const LaneLink<T>& l = link[i];
-    const T zero = T(0);
     const Vec3<T> mc = l.mass * l.c, mc3 = l.mass * l.c3;
-    s.A = diagonal(l.mass);
-    s.B = {{zero, -mc3.z, mc3.y}, {mc3.z, zero, -mc3.x}, {-mc3.y, mc3.x, zero}};
-    s.C = {{zero, mc.z, -mc.y}, {-mc.z, zero, mc.x}, {mc.y, -mc.x, zero}};
-    s.E = turn_jacobian(body[i]);
+    s.A.i.x += l.mass;
+    s.A.j.y += l.mass;
+    s.A.k.z += l.mass;
+    s.B.i.y -= mc3.z, s.B.i.z += mc3.y;
+    s.B.j.x += mc3.z, s.B.j.z -= mc3.x;
+    s.B.k.x -= mc3.y, s.B.k.y += mc3.x;
+    s.C.i.y += mc.z, s.C.i.z -= mc.y;
+    s.C.j.x -= mc.z, s.C.j.z += mc.x;
+    s.C.k.x += mc.y, s.C.k.y -= mc.x;
+    s.E = s.E + turn_jacobian(body[i]);
     subtract_outer(s.E, mc3, l.c);
     const T d = dot(mc, l.c3);
     s.E.i.x += d;
     s.E.j.y += d;
     s.E.k.z += d;
+  }
+  static CATENA_INLINE void clear(Subtree<T>& s) {
+    s.A = s.B = s.C = s.E = diagonal(T(0));
+    s.f = s.t = {T(0), T(0), T(0)};
+  }
+  // a + r x b, and m - n [r]x, as two multiplications and additions in one each
+  static CATENA_INLINE Vec3<T> plus_cross(Vec3<T> a, Vec3<T> r, Vec3<T> b) {
+    return {(a.x + r.y * b.z) - r.z * b.y, (a.y + r.z * b.x) - r.x * b.z, (a.z + r.x * b.y) - r.y * b.x};
+  }
+  static CATENA_INLINE Mat3<T> plus_skew_times(const Mat3<T>& m, Vec3<T> r, const Mat3<T>& n) {
+    return {plus_cross(m.i, r, n.i), plus_cross(m.j, r, n.j), plus_cross(m.k, r, n.k)};
+  }
+  static CATENA_INLINE Mat3<T> minus_times_skew(const Mat3<T>& m, const Mat3<T>& n, Vec3<T> r) {
+    return {(m.i - r.z * n.j) + r.y * n.k, (m.j - r.x * n.k) + r.z * n.i, (m.k - r.y * n.i) + r.x * n.j};
+  }
+  // to the parent's joint point
+  static CATENA_INLINE void shift(Subtree<T>& s, Vec3<T> rho, Vec3<T> rho3) {
+    s.B = minus_times_skew(s.B, s.A, rho3);
+    s.E = minus_times_skew(s.E, s.C, rho3);
+    s.C = plus_skew_times(s.C, rho, s.A);
+    s.E = plus_skew_times(s.E, rho, s.B);
+    s.t = plus_cross(s.t, rho, s.f);
   }
   static CATENA_INLINE void add(Subtree<T>& to, const Subtree<T>& s) {
     to.A = to.A + s.A;
@@ -168,18 +204,16 @@ struct LaneTree {
   // leaf to root with a new matrix; the smallest pivot in every lane, which must be positive
   T factor() {
     T smallest = T(1);
-    const Vec3<T> none = {T(0), T(0), T(0)};
     for (int i = 0; i < layout.link_count; ++i)
-      if (branching[i]) branch[i] = {diagonal(T(0)), diagonal(T(0)), diagonal(T(0)), diagonal(T(0)), none, none};
-    Subtree<T> message;
-    bool received = false;  // from the next link
+      if (branching[i]) clear(branch[i]);
+    Subtree<T> s;
+    bool received = false;  // from the next link, in s
     for (int i = layout.link_count - 1; i >= 0; --i) {
       const LinkInfo& info = layout.link[i];
       LaneLink<T>& l = link[i];
-      Subtree<T> s;
-      own_wrench(i, s);
-      own_matrix(i, s);
-      if (received) add(s, message);
+      if (!received) clear(s);
+      add_wrench(i, s);
+      add_matrix(i, s);
       if (branching[i]) add(s, branch[i]);
       switch (info.kind) {
         case JointKind::revolute: {
@@ -227,25 +261,12 @@ struct LaneTree {
         subtract_outer(s.B, l.up, l.row_R);
         subtract_outer(s.C, l.ur, l.row_P);
         subtract_outer(s.E, l.ur, l.row_R);
-      }
-      Subtree<T> up;
-      up.A = s.A;
-      if (info.kind == JointKind::ball) {
+      } else if (info.kind == JointKind::ball) {
         // only the force at the joint point reaches the parent
-        up.B = diagonal(T(0)) - times_skew(s.A, l.rho3);
-        up.C = skew_times(l.rho, s.A);
-        up.E = skew_times(l.rho, up.B);
-      } else {
-        up.B = s.B - times_skew(s.A, l.rho3);
-        up.C = s.C + skew_times(l.rho, s.A);
-        up.E = s.E - times_skew(s.C, l.rho3) + skew_times(l.rho, up.B);
+        s.B = s.C = s.E = diagonal(T(0));
       }
-      up.f = s.f;
-      up.t = s.t + cross(l.rho, s.f);
-      if (received)
-        message = up;
-      else
-        add(branch[info.parent], up);
+      shift(s, l.rho, l.rho3);
+      if (!received) add(branch[info.parent], s);
     }
     return smallest;
   }
@@ -273,32 +294,28 @@ struct LaneTree {
     const Vec3<T> none = {T(0), T(0), T(0)};
     for (int i = 0; i < layout.link_count; ++i)
       if (branching[i]) branch[i].f = branch[i].t = none;
-    Vec3<T> f = none, t = none;
+    Subtree<T> s;  // its wrench only
     bool received = false;
     for (int i = layout.link_count - 1; i >= 0; --i) {
       const LinkInfo& info = layout.link[i];
       LaneLink<T>& l = link[i];
-      Subtree<T> s;
-      own_wrench(i, s);
-      if (received) s.f += f, s.t += t;
+      if (!received) s.f = s.t = none;
+      add_wrench(i, s);
       if (branching[i]) s.f += branch[i].f, s.t += branch[i].t;
       eliminate_wrench(info.kind, l, s);
       received = info.parent == i - 1 && i > 0;
       if (info.parent < 0) continue;
-      if (received) {
-        f = s.f;
-        t = s.t + cross(l.rho, s.f);
-      } else {
-        branch[info.parent].f += s.f;
-        branch[info.parent].t += s.t + cross(l.rho, s.f);
-      }
+      s.t = plus_cross(s.t, l.rho, s.f);
+      if (received) continue;
+      branch[info.parent].f += s.f;
+      branch[info.parent].t += s.t;
     }
   }
 
   // root to leaf: dz and the increments of the poses; the square of their size in every lane
   T substitute() {
     const Vec3<T> zero = {T(0), T(0), T(0)};
-    const T half = T(0.5), one = T(1);
+    const T half = T(0.5);
     T sum = T(0);
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
@@ -313,8 +330,7 @@ struct LaneTree {
       switch (info.kind) {
         case JointKind::revolute: {
           const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
-          const T s = z[info.variable];
-          ds[0] = half * sqrt(one - s * s) * y;
+          ds[0] = half * l.cosine * y;
           phi += y * l.a3;
           break;
         }
