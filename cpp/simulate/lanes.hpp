@@ -226,6 +226,12 @@ struct LaneRunner {
       trial[e] = first ? dt * dz[e] : w[0] * a[e] + w[1] * b[e] + w[2] * c[e] + w[3] * d[e];
   }
 
+  // by what the next increment is smaller: Newton's own, or with the matrix and the directions of the one before, which
+  // are off by as much as that has moved the bodies
+  double rate(bool fresh, double kappa, double size, double before) const {
+    return fresh ? kappa * size : 2 * size / before + before * std::fabs(common().dt);
+  }
+
   // one step of all lanes that are alive; those that cannot take it are tired
   void solve() {
     const double dt = common().dt, tolerance = common().tolerance;
@@ -268,7 +274,8 @@ struct LaneRunner {
           tired[k] = !solved;
           --waiting;
         };
-        if (last[k] < floor && size[k] > 0.25 * last[k] && size[k] < 4 * floor) {
+        // rounding: nothing more can be gained; early on it is the old matrix that gains little
+        if (pass > 3 && last[k] < floor && size[k] > 0.25 * last[k] && size[k] < 4 * floor) {
           memory[k].unchecked = 1;
           end(true);
         } else if (!fresh && !(size[k] < 0.5 * last[k])) {
@@ -310,8 +317,7 @@ struct LaneRunner {
         } else if (size[k] < tolerance) {
           if (iterations[k] == 1) m.calm = size[k];
           end(true, 0);
-        } else if (iterations[k] > 1 &&
-                   (fresh ? caution * m.kappa * size[k] * size[k] : 2 * size[k] / before * size[k]) < tolerance) {
+        } else if (iterations[k] > 1 && caution * rate(fresh, m.kappa, size[k], before) * size[k] < tolerance) {
           end(true, 0);
         } else if (iterations[k] == 1) {
           const bool calm = caution * m.kappa * size[k] * size[k] < tolerance;
