@@ -37,10 +37,11 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
           order,  {},   nullptr, 1,    0,        -1,       nullptr, nullptr};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
-  JointRows* rows = arena.take<JointRows>(layout.constraint_count);
+  RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
   double* term = arena.take<double>(layout.row_count);
   Row* block = arena.take<Row>(layout.block_rows);
-  return {layout, body, rows, term, {}, nullptr, 1, 0, -1, block, arena.take<Row>(layout.node_count), nullptr, nullptr};
+  Row* vector = arena.take<Row>(layout.node_count);
+  return {layout, body, memory, term, {}, nullptr, 1, 0, -1, block, vector, nullptr, nullptr};
 }
 Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
   const long size = Dense::unknown_count(layout);

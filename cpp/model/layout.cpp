@@ -64,10 +64,13 @@ Model::Model(const Spec& spec) {
   layout_.node = nodes_.data();
   layout_.neighbour = neighbours_.data();
   layout_.target = targets_.data();
+  layout_.arrival = arrivals_.data();
   layout_.link_node = link_node_.data();
   layout_.constraint_node = constraint_node_.data();
   layout_.first_slot = first_slot_.data();
   layout_.slot = slots_.data();
+  layout_.first_load = first_load_.data();
+  layout_.load = loads_.data();
 }
 
 void Model::build_tree(const Spec& spec) {
@@ -391,7 +394,7 @@ void Model::build_ldu() {
     return v < link_count ? 6 * v : 6 * link_count + constraints_[v - link_count].row;
   };
 
-  // number the blocks in the order in which they are met
+  // number the blocks in the order in which they are met, those of fill alone after all others
   int block_rows = 0;
   const auto reserve = [&](int rows) {
     const int at = block_rows;
@@ -400,6 +403,10 @@ void Model::build_ldu() {
   };
   std::vector<int> place(node_count);
   for (int k = 0; k < node_count; ++k) place[order[k]] = k;
+  const auto is_fill = [&](int u, int v) {
+    return std::find(adjacency[u].begin(), adjacency[u].end(), v) == adjacency[u].end();
+  };
+  std::vector<char> has_arrived(node_count, 0);
   std::map<std::pair<int, int>, int> block;  // (row node, column node) by vertex -> offset
   for (int k = 0; k < node_count; ++k) {
     const int v = order[k];
@@ -413,29 +420,66 @@ void Model::build_ldu() {
     node.first_neighbour = static_cast<int>(neighbours_.size());
     node.neighbour_count = static_cast<int>(later[v].size());
     for (int u : later[v]) {
-      const LduNeighbour n{place[u], reserve(size_of(u)), reserve(node.size)};
+      const bool fill = is_fill(u, v);
+      const LduNeighbour n{place[u], size_of(u), fill ? -1 : reserve(size_of(u)), fill ? -1 : reserve(node.size)};
       block[{u, v}] = n.lower;
       block[{v, u}] = n.upper;
       neighbours_.push_back(n);
     }
+    for (const auto& touched : {std::vector<int>{v}, later[v]})
+      for (int u : touched)
+        if (!std::exchange(has_arrived[u], 1)) arrivals_.push_back(place[u]);
+    node.arrivals = static_cast<int>(arrivals_.size());
     nodes_.push_back(node);
   }
+  layout_.first_fill = block_rows;
+  for (int k = 0; k < node_count; ++k) {
+    const int v = order[k];
+    for (int i = 0; i < nodes_[k].neighbour_count; ++i) {
+      LduNeighbour& n = neighbours_[nodes_[k].first_neighbour + i];
+      if (n.lower >= 0) continue;
+      block[{later[v][i], v}] = n.lower = reserve(n.size);
+      block[{v, later[v][i]}] = n.upper = reserve(nodes_[k].size);
+    }
+  }
+  layout_.end_fill = block_rows;
+
+  // where products go, and which blocks are written by the elimination: these, and all upper ones but the first
+  std::vector<char> is_written(block_rows, 0);
   for (int k = 0; k < node_count; ++k) {
     const int v = order[k];
     nodes_[k].first_target = static_cast<int>(targets_.size());
     for (int i : later[v])
-      for (int j : later[v]) targets_.push_back(block.at({i, j}));
+      for (int j : later[v]) is_written[targets_.emplace_back(block.at({i, j}))] = 1;
+    for (int i = 1; i < nodes_[k].neighbour_count; ++i)
+      is_written[neighbours_[nodes_[k].first_neighbour + i].upper] = 1;
   }
 
   link_node_.assign(place.begin(), place.begin() + link_count);
   constraint_node_.assign(place.begin() + link_count, place.end());
+  std::vector<std::vector<int>> loads(link_count);
   for (int j = 0; j < constraint_count; ++j) {
     first_slot_.push_back(static_cast<int>(slots_.size()));
+    const ConstraintInfo& c = constraints_[j];
     const int v = link_count + j;
-    for (int e = 0; e < constraints_[j].end_count; ++e) {
-      const int body = constraints_[j].end[e];
-      slots_.push_back(body < 0 ? LduSlot{-1, -1} : LduSlot{block.at({body, v}), block.at({v, body})});
+    for (int e = 0; e < c.end_count; ++e) {
+      LduSlot slot{-1, -1, -1, place[v], false};
+      if (const int body = c.end[e]; body >= 0) {
+        const int earlier = static_cast<int>(std::find(c.end, c.end + e, body) - c.end);
+        slot.repeat = earlier < e;
+        slot.force = block.at({body, v});
+        slot.motion = block.at({v, body});
+        slot.kept = slot.repeat              ? slots_[first_slot_[j] + earlier].kept
+                    : is_written[slot.force] ? reserve(6)
+                                             : slot.force;
+        if (!slot.repeat) loads[body].push_back(static_cast<int>(slots_.size()));
+      }
+      slots_.push_back(slot);
     }
+  }
+  for (int i = 0; i <= link_count; ++i) {
+    first_load_.push_back(static_cast<int>(loads_.size()));
+    if (i < link_count) loads_.insert(loads_.end(), loads[i].begin(), loads[i].end());
   }
   layout_.node_count = node_count;
   layout_.block_rows = block_rows;

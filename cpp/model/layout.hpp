@@ -101,14 +101,19 @@ struct LduNode {
   int diagonal;
   int first_neighbour, neighbour_count;
   int first_target;  // neighbour_count^2 entries
+  int arrivals;      // so many nodes, in the order of `arrival`, are touched before or when this one is eliminated
 };
 struct LduNeighbour {
-  int node;
+  int node, size;
   int lower, upper;  // blocks (neighbour, node) and (node, neighbour)
 };
 // where the blocks of a constraint and one of its ends lie, for assembly; -1 for the world
 struct LduSlot {
-  int upper, lower;  // (body, constraint) and (constraint, body)
+  int force;    // block (body, constraint), as the elimination finds it
+  int kept;     // the same, constant during a step: elsewhere, if the elimination writes where it finds it
+  int motion;   // block (constraint, body)
+  int node;     // of the constraint
+  bool repeat;  // an earlier end of the constraint is on the same body
 };
 
 struct Layout {
@@ -142,12 +147,15 @@ struct Layout {
   // block LDU; node of link i and of constraint j, then the elimination program
   double ldu_work;  // multiplications of one factorisation
   int node_count, block_rows;
+  int first_fill, end_fill;  // block rows between them are of fill alone
   const LduNode* node;
   const LduNeighbour* neighbour;
-  const int* target;
+  const int *target, *arrival;
   const int *link_node, *constraint_node;
   const int* first_slot;  // (constraint) in `slot`, one for each end
   const LduSlot* slot;
+  const int* first_load;  // (link + 1) in `load`, the slots of its constraints without repeats
+  const int* load;
 };
 
 // a joint's constants, links not yet known
@@ -185,8 +193,8 @@ class Model {
   std::vector<int> column_row_, column_map_;
   std::vector<LduNode> nodes_;
   std::vector<LduNeighbour> neighbours_;
-  std::vector<int> targets_;
-  std::vector<int> link_node_, constraint_node_, first_slot_;
+  std::vector<int> targets_, arrivals_;
+  std::vector<int> link_node_, constraint_node_, first_slot_, first_load_, loads_;
   std::vector<LduSlot> slots_;
 };
 

@@ -160,7 +160,7 @@ inline void rows_before(const Layout& layout, const ConstraintInfo& c, const Bod
 
 // at the iterate
 inline void rows_after(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, const Clock& clock,
-                       const JointRows& before, const LawState& state, JointRows& rows) {
+                       const RowMemory& before, const LawState& state, JointRows& rows) {
   if (!c.special || c.law >= 0) {
     joint_rows(c, new_pose(body, c.end[0]), new_pose(body, c.end[1]), before.angle[0], rows);
     if (c.law >= 0) law_row(layout.law[c.law], before.g[0], clock, state, rows);
@@ -205,7 +205,7 @@ inline void rows_after(const Layout& layout, const ConstraintInfo& c, const Body
 }
 
 // the angles from which turns are counted on: where the nut of a screw is, or what a measured angle is told
-inline void first_angles(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, JointRows& rows) {
+inline void first_angles(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, RowMemory& rows) {
   if (c.kind != JointKind::coupling) {
     rows.angle[0] = first_angle(c, old_pose(body, c.end[0]), old_pose(body, c.end[1]));
     return;

@@ -42,12 +42,23 @@ CATENA_INLINE Pose<double> new_pose(const Body<double>* body, int i) {
   return {b.x + b.d, {b.R.i + turn(b.w, b.R.i), b.R.j + turn(b.w, b.R.j), b.R.k + turn(b.w, b.R.k)}};
 }
 
-struct JointRows {
+// what a step remembers of the node it leaves
+struct RowMemory {
   double g[6];
+  double angle[most_terms];  // about z, turns counted, of a screw, a measure or every term of a coupling
+};
+struct JointRows : RowMemory {
   Wrench<double> w[most_ends];  // at the centres of mass: row k on end e is w[e row_count + k]
   Wrench<double> at_point[6];   // of a joint: on b, at p_b
   Vec3<double> point;           // p_b
-  double angle[most_terms];     // about z, turns counted, of a screw, a measure or every term of a coupling
+
+  CATENA_INLINE void put(const ConstraintInfo& info, int k, double gap, const Wrench<double>& on_a,
+                         const Wrench<double>& on_b, const Wrench<double>& there) {
+    g[k] = gap;
+    w[k] = on_a;
+    w[info.row_count + k] = on_b;
+    at_point[k] = there;
+  }
 };
 
 // the angle nearest to a recent value of it
@@ -57,58 +68,51 @@ CATENA_INLINE double counted_angle(double sine, double cosine, double recent) {
   return angle + turn * std::nearbyint((recent - angle) / turn);
 }
 
-// `angle` is a recent value of the joint's angle, by which turns are counted
-inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b, double angle,
-                       JointRows& rows) {
-  const JointForm& form = joint_form[static_cast<int>(info.kind)];
+template <class Rows>
+CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& info, const Pose<double>& a,
+                                const Pose<double>& b, double angle, Rows& rows) {
   const Vec3<double> arm_b = b.R * load3(info.anchor_b);
   const Vec3<double> p_b = b.x + arm_b;
   const Vec3<double> r = p_b - (a.x + a.R * load3(info.anchor_a));
   const Vec3<double> arm_a = p_b - a.x;
   const Vec3<double> e[3] = {a.R * load3(info.frame_a), a.R * load3(info.frame_a + 3), a.R * load3(info.frame_a + 6)};
   const Vec3<double> zero = {0, 0, 0};
-  Wrench<double>*on_a = rows.w, *on_b = rows.w + info.row_count;
   rows.point = p_b;
   int k = 0;
   for (int i = 0; i < form.point_count; ++i, ++k) {
     const Vec3<double> n = e[form.point_axis[i]];
-    rows.g[k] = dot(n, r);
-    on_b[k] = {n, cross(arm_b, n)};
-    on_a[k] = {-n, -cross(arm_a, n)};
-    rows.at_point[k] = {n, zero};
+    rows.put(info, k, dot(n, r), {-n, -cross(arm_a, n)}, {n, cross(arm_b, n)}, {n, zero});
   }
   for (int i = 0; i < form.angle_count; ++i, ++k) {
     const Vec3<double> n = e[form.angle_axes[i][0]];
     const Vec3<double> h = b.R * load3(info.frame_b + 3 * form.angle_axes[i][1]);
     const Vec3<double> t = cross(h, n);
-    rows.g[k] = dot(n, h);
-    on_b[k] = {zero, t};
-    on_a[k] = {zero, -t};
-    rows.at_point[k] = {zero, t};
+    rows.put(info, k, dot(n, h), {zero, -t}, {zero, t}, {zero, t});
   }
   if (form.extra == ExtraRow::none) return;
   const auto h = [&](int axis) { return b.R * load3(info.frame_b + 3 * axis); };
+  double gap;
   Wrench<double> w = {zero, zero};
   switch (form.extra) {
     case ExtraRow::screw: {
       rows.angle[0] = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
-      rows.g[k] = dot(e[2], r) - info.parameter * rows.angle[0];
+      gap = dot(e[2], r) - info.parameter * rows.angle[0];
       w = {e[2], -info.parameter * e[2]};
       break;
     }
     case ExtraRow::angle: {
       rows.angle[0] = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
-      rows.g[k] = rows.angle[0];
+      gap = rows.angle[0];
       w.t = e[2];
       break;
     }
     case ExtraRow::slide:
-      rows.g[k] = dot(e[2], r);
+      gap = dot(e[2], r);
       w.f = e[2];
       break;
     case ExtraRow::distance: {
       const double length = std::sqrt(norm2(r));
-      rows.g[k] = length - info.parameter;
+      gap = length - info.parameter;
       w.f = (1 / length) * r;
       break;
     }
@@ -119,16 +123,27 @@ inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const 
       const double w0 = 0.5 * std::sqrt(1 + trace > 1e-12 ? 1 + trace : 1e-12), s = 0.25 / w0;
       const double vx = s * (dot(e[2], hy) - dot(e[1], hz)), vy = s * (dot(e[0], hz) - dot(e[2], hx));
       const double vz = s * (dot(e[1], hx) - dot(e[0], hy));
-      rows.g[k] = 2 * vz;
+      gap = 2 * vz;
       // w e_z + v x e_z
       w.t = vy * e[0] - vx * e[1] + w0 * e[2];
       break;
     }
-    default: rows.g[k] = 0.5 * (dot(e[0], h(1)) - dot(e[1], h(0))); w.t = 0.5 * (cross(h(1), e[0]) - cross(h(0), e[1]));
+    default: gap = 0.5 * (dot(e[0], h(1)) - dot(e[1], h(0))); w.t = 0.5 * (cross(h(1), e[0]) - cross(h(0), e[1]));
   }
-  rows.at_point[k] = w;
-  on_b[k] = {w.f, w.t + cross(arm_b, w.f)};
-  on_a[k] = {-w.f, -w.t - cross(arm_a, w.f)};
+  rows.put(info, k, gap, {-w.f, -w.t - cross(arm_a, w.f)}, {w.f, w.t + cross(arm_b, w.f)}, w);
+}
+
+// `angle` is a recent value of the joint's angle, by which turns are counted; `rows` is where they are put
+template <class Rows>
+inline void joint_rows(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b, double angle,
+                       Rows& rows) {
+  // forms that the compiler knows for the joints that chains are made of
+  constexpr int revolute = static_cast<int>(JointKind::revolute), ball = static_cast<int>(JointKind::ball);
+  switch (info.kind) {
+    case JointKind::revolute: return rows_of_form(joint_form[revolute], info, a, b, angle, rows);
+    case JointKind::ball: return rows_of_form(joint_form[ball], info, a, b, angle, rows);
+    default: rows_of_form(joint_form[static_cast<int>(info.kind)], info, a, b, angle, rows);
+  }
 }
 
 // the angle from which turns are counted: where the nut of a screw is, or what a measured angle is told

@@ -24,7 +24,7 @@ struct Assembler {
         sum += old_gap(j, k) * old_gap(j, k);
     return std::sqrt(sum);
   }
-  double old_gap(int j, int k) const { return solver.old_rows[j].g[k]; }
+  double old_gap(int j, int k) const { return solver.memory[j].g[k]; }
 
   // increment of the poses for given velocities to keep
   bool direction(bool moving) {

@@ -44,7 +44,7 @@ struct Dense {
   }
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
-  JointRows& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }
+  RowMemory& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }
   LawState law_state(const ConstraintInfo& c) const { return sparse.law_state(c); }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
   void save(double* to) const { sparse.save(to); }
@@ -65,7 +65,7 @@ struct Dense {
       const auto scatter = [&](const LduNode& row, const LduNode& column, int block) {
         for (int i = 0; i < row.size; ++i)
           for (int j = 0; j < column.size; ++j)
-            matrix[(row.unknown + i) * size + column.unknown + j] = sparse.block[block + i][j];
+            matrix[(row.unknown + i) * size + column.unknown + j] = at(sparse.block[block + i], lane_of(j));
       };
       scatter(node, node, node.diagonal);
       for (int i = 0; i < node.neighbour_count; ++i) {
@@ -73,7 +73,7 @@ struct Dense {
         scatter(node, layout.node[n.node], n.upper);
         scatter(layout.node[n.node], node, n.lower);
       }
-      for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = sparse.vector[k][e];
+      for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = at(sparse.block[node.diagonal + e], extra_lane);
     }
     if (layout.loop_count == 0) return;
     for (long r = 0; r < layout.row_count; ++r) matrix[(6 * layout.link_count + r) * (size + 1)] += proximal(r);
@@ -127,7 +127,7 @@ struct Dense {
       solve();
       for (int k = 0; k < size; ++k) dz[k] += first[k];
     }
-    sparse.read_increment();
+    for (int i = 0; i < layout.link_count; ++i) sparse.take_increment(i, load3(dz + 6 * i), load3(dz + 6 * i + 3));
     return true;
   }
 };

@@ -7,102 +7,153 @@
 //     [ G3    0    ]                          G3 at the new one (the constraint itself),
 //
 // symmetric in pattern only. Nodes are eliminated in the order of the layout: no constraint before a body it acts on.
-// Blocks are rows of eight doubles, so that one row is one vector register on the newest machines; a product then needs
-// no knowledge of the number of columns.
+// To eliminate a node is to solve for X_j = D^-1 U_j and y = D^-1 r, r its residual, and to subtract L_i X_j and L_i y
+// from what its later neighbours i hold; its unknowns then are -(y + sum X_j x_j). Residuals are the extra lane of the
+// rows of diagonal blocks, and y that of X_j, so that they take part in every row operation for nothing.
+//
+// The blocks -G2^T are constant during a step. X_0 takes the place of D, every other X_j that of U_j.
 #pragma once
 
 #include "physics/body.hpp"
 #include "physics/constraint.hpp"
 #include "solve/loop.hpp"
+#include "solve/row.hpp"
 
 namespace catena::CATENA_ISA {
 
-typedef double Row __attribute__((vector_size(64)));
-
-// In place, by Gauss-Jordan; returns the sign of the determinant, 0 for a singular block. Blocks are nearly symmetric
-// positive definite, but their skew part can swamp a small inertia, so rows are exchanged where a pivot has lost its
-// size.
-template <int Size>
-CATENA_INLINE int invert(Row* m) {
-  constexpr int size = Size;
-  int swapped[6], sign = 1;
-  bool any = false;
-  double diagonal[6];
-  for (int p = 0; p < size; ++p) diagonal[p] = std::fabs(m[p][p]);
+// X = D^-1 U with exchanges of rows; the sign of the determinant, 0 for a singular block
+__attribute__((noinline)) inline int eliminate_exchanging(int size, const Row* D, const Row* U, Row* X) {
+  Row d[6], u[6];
+  int sign = 1;
+  for (int r = 0; r < size; ++r) {
+    d[r] = D[r];
+    u[r] = with_extra(U ? U[r] : Row{}, D[r]);
+  }
   for (int p = 0; p < size; ++p) {
+    const auto value = [&](int r) { return at(d[r], lane_of(p)); };
     int best = p;
-    if (!(std::fabs(m[p][p]) > 1e-2 * diagonal[p])) {
-      for (int r = p + 1; r < size; ++r)
-        if (std::fabs(m[r][p]) > std::fabs(m[best][p])) best = r;
-      if (!(std::fabs(m[best][p]) > 1e-14 * diagonal[p])) return 0;
-    }
-    swapped[p] = best;
+    for (int r = p + 1; r < size; ++r)
+      if (std::fabs(value(r)) > std::fabs(value(best))) best = r;
+    if (!(std::fabs(value(best)) > 1e-14 * std::fabs(at(D[p], lane_of(p))))) return 0;
     if (best != p) {
-      const Row row = m[p];
-      m[p] = m[best];
-      m[best] = row;
-      any = true;
+      const Row row = d[p], right = u[p];
+      d[p] = d[best], d[best] = row;
+      u[p] = u[best], u[best] = right;
       sign = -sign;
     }
-    const double pivot = m[p][p];
-    if (pivot < 0) sign = -sign;
-    const double s = 1.0 / pivot;
-    Row row = m[p] * s;
-    row[p] = s;
-    m[p] = row;
-    row[p] = 0;
-    for (int r = 0; r < size; ++r) {
-      if (r == p) continue;
-      const double factor = m[r][p];
-      m[r] -= factor * row;
-      m[r][p] = -factor * s;
+    if (value(p) < 0) sign = -sign;
+    for (int r = p + 1; r < size; ++r) {
+      const double factor = value(r) / value(p);
+      subtract(d[r], factor, d[p]);
+      subtract(u[r], factor, u[p]);
     }
   }
-  // the inverse of the exchanged rows has exchanged columns
-  if (any)
-    for (int p = size - 1; p >= 0; --p)
-      for (int r = 0; r < size; ++r) {
-        const double t = m[r][p];
-        m[r][p] = m[r][swapped[p]];
-        m[r][swapped[p]] = t;
-      }
+  for (int p = size - 1; p >= 0; --p) {
+    for (int c = p + 1; c < size; ++c) subtract(u[p], at(d[p], lane_of(c)), X[c]);
+    X[p] = times(1 / at(d[p], lane_of(p)), u[p]);
+  }
   return sign;
 }
-// In place, the regularised inverse of a block whose rows may be redundant (solve/loop.hpp)
-CATENA_INLINE void invert_loosely(Row* m, int size, const double* scale) {
+// The same in registers and without exchanges, which blocks that are nearly symmetric positive definite do not need
+// however badly conditioned, until their skew part makes a pivot vanish
+template <int Size>
+CATENA_INLINE int eliminate(const Row* D, const Row* U, Row* X) {
+  Row d[Size], u[Size];
+  Part inverse[Size];
+  bool fine = true, negative = false;
+  each<0, Size>(CATENA_EACH(r) {
+    d[r] = D[r];
+    u[r] = with_extra(U ? U[r] : Row{}, D[r]);
+  });
+  // pivots by twos: the second is det / a, and both divisions run side by side
+  each<0, (Size + 1) / 2>(CATENA_EACH(half) {
+    constexpr int p = 2 * half, q = p + 1, one = lane_of(p), two = lane_of(q);
+    constexpr bool pair = q < Size;
+    const Part a = spread<one>(d[p]), b = spread<two>(d[p]);
+    const Part det = pair ? a * spread<two>(d[pair ? q : p]) - b * spread<one>(d[pair ? q : p]) : a;
+    fine &= std::fabs(a[0]) > 1e-8 * std::fabs(at(D[p], one));
+    negative ^= det[0] < 0;
+    inverse[p] = 1.0 / a;
+    if constexpr (pair) {
+      fine &= std::fabs(det[0]) > 1e-8 * std::fabs(a[0] * at(D[q], two));
+      inverse[q] = a / det;
+      const Part factor = spread<one>(d[q]) * inverse[p];
+      subtract(d[q], factor, d[p]);
+      subtract(u[q], factor, u[p]);
+    }
+    each<p + 2, Size>(CATENA_EACH(r) {
+      const Part first = spread<one>(d[r]) * inverse[p];
+      const Part second = (spread<two>(d[r]) - first * b) * inverse[q];
+      subtract(d[r], first, d[p]);
+      subtract(u[r], first, u[p]);
+      subtract(d[r], second, d[q]);
+      subtract(u[r], second, u[q]);
+    });
+  });
+  if (!fine) return eliminate_exchanging(Size, D, U, X);
+  each<0, Size>(CATENA_EACH(i) {
+    constexpr int p = Size - 1 - i;
+    each<p + 1, Size>(CATENA_EACH(c) { subtract(u[p], spread<lane_of(c)>(d[p]), u[c]); });
+    u[p] = times(inverse[p], u[p]);
+    X[p] = u[p];
+  });
+  return negative ? -1 : 1;
+}
+// with the regularised inverse of a block whose rows may be redundant (solve/loop.hpp)
+inline void eliminate_loosely(int size, const Row* D, const Row* U, const double* scale, Row* X) {
   double scaled[36], inverse[36];
   int order[12];
   for (int r = 0; r < size; ++r)
-    for (int c = 0; c < size; ++c) scaled[r * size + c] = m[r][c] / (scale[r] * scale[c]);
+    for (int c = 0; c < size; ++c) scaled[r * size + c] = at(D[r], lane_of(c)) / (scale[r] * scale[c]);
   invert_loosely(scaled, inverse, size, order);
-  for (int r = 0; r < size; ++r)
-    for (int c = 0; c < size; ++c) m[r][c] = inverse[r * size + c] / (scale[r] * scale[c]);
-}
-// a = a b, a has `rows` x Inner
-template <int Inner>
-CATENA_INLINE void multiply(Row* a, const Row* b, int rows) {
-  for (int r = 0; r < rows; ++r) {
-    const Row left = a[r];
-    Row sum = left[0] * b[0];
-    for (int k = 1; k < Inner; ++k) sum += left[k] * b[k];
-    a[r] = sum;
+  Row right[6];
+  for (int r = 0; r < size; ++r) right[r] = times(1 / scale[r], with_extra(U ? U[r] : Row{}, D[r]));
+  for (int r = 0; r < size; ++r) {
+    X[r] = Row{};
+    for (int c = 0; c < size; ++c) subtract(X[r], -inverse[r * size + c], right[c]);
+    X[r] = times(1 / scale[r], X[r]);
   }
 }
-// c -= a b
+// c -= l x
 template <int Inner>
-CATENA_INLINE void multiply_subtract(Row* c, const Row* a, const Row* b, int rows) {
+CATENA_INLINE void subtract_product(Row* c, const Row* l, const Row* x, int rows) {
   for (int r = 0; r < rows; ++r) {
-    const Row left = a[r];
     Row sum = c[r];
-    for (int k = 0; k < Inner; ++k) sum -= left[k] * b[k];
+    each<0, Inner>(CATENA_EACH(k) { subtract(sum, at(l[r], lane_of(k)), x[k]); });
     c[r] = sum;
+  }
+}
+
+// rows of a joint, straight into its blocks
+struct BlockRows {
+  Row *on_a, *on_b, *diagonal;
+  double angle[1];
+  Vec3<double> point;
+  CATENA_INLINE void put(const ConstraintInfo&, int k, double gap, const Wrench<double>& a, const Wrench<double>& b,
+                         const Wrench<double>&) {
+    on_a[k] = make_row(a.f, a.t);
+    on_b[k] = make_row(b.f, b.t);
+    diagonal[k] = make_row({0, 0, 0}, {0, 0, 0}, gap);
+  }
+};
+
+// with a size that the compiler knows, so that blocks stay in registers
+template <class F>
+CATENA_INLINE void for_size(int size, F&& f) {
+  switch (size) {
+    case 1: return f(Index<1>{});
+    case 2: return f(Index<2>{});
+    case 3: return f(Index<3>{});
+    case 4: return f(Index<4>{});
+    case 5: return f(Index<5>{});
+    default: return f(Index<6>{});
   }
 }
 
 struct Ldu {
   const Layout& layout;
   Body<double>* body;
-  JointRows* old_rows;     // (constraint) at the node
+  RowMemory* memory;       // (constraint) of the node
   double* row_scale;       // (row), square root of its compliance; for loops only
   Clock clock;             // of the step to be solved
   const double* momentum;  // (law) of rotors, before it
@@ -110,29 +161,52 @@ struct Ldu {
   double widest_gap;       // over the reach or in rad
   int widest_constraint;
   Row* block;
-  Row* vector;  // (node) residual, then increment
+  Row* vector;  // (node) multipliers of the iterate, then the increment with a one in the extra lane
   double* z;    // unknowns: displacement and eta of every link, multipliers times dt^2
   double* dz;
+  bool loaded = false;  // there are multipliers other than zero
 
   // guesses that break the joints make kappa jump
   static constexpr double caution = 64;
-  // more would break the joints so far in violent motion that Newton finds another root
+  // in violent motion: more would break the joints so far that Newton finds another root
   static constexpr int guess_points = 2;
   static int motion_count(const Layout& layout) { return 6 * layout.link_count; }
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
 
   void enter() {
-    for (int j = 0; j < layout.constraint_count; ++j) first_angles(layout, layout.constraint[j], body, old_rows[j]);
+    for (int j = 0; j < layout.constraint_count; ++j) first_angles(layout, layout.constraint[j], body, memory[j]);
   }
 
   void place() {
     for (int i = 0; i < layout.link_count; ++i) place_body(body[i], layout.link[i]);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      rows_before(layout, c, body, clock, old_rows[j]);
+      const LduSlot* slot = layout.slot + layout.first_slot[j];
+      JointRows rows;
+      static_cast<RowMemory&>(rows) = memory[j];
+      rows_before(layout, c, body, clock, rows);
+      memory[j] = rows;
       for (int k = 0; k < c.row_count && layout.loop_count > 0; ++k)
-        row_scale[c.row + k] = row_compliance(c, body, layout.link, old_rows[j], k);
+        row_scale[c.row + k] = row_compliance(c, body, layout.link, rows, k);
+      for (int e = 0; e < c.end_count; ++e)
+        if (c.end[e] >= 0) keep_forces(block + slot[e].kept, rows.w + e * c.row_count, c.row_count, slot[e].repeat);
     }
+  }
+  // -G2^T from the rows of G2
+  static CATENA_INLINE void keep_forces(Row* kept, const Wrench<double>* w, int count, bool repeat) {
+    const Wrench<double> none = {{0, 0, 0}, {0, 0, 0}};
+    const auto row = [&](int k) { return k < count ? w[k] : none; };
+    const auto transposed = [](const Wrench<double>& a, const Wrench<double>& b, const Wrench<double>& c,
+                               Mat3<double>& f, Mat3<double>& t) {
+      f = transpose(Mat3<double>{-a.f, -b.f, -c.f});
+      t = transpose(Mat3<double>{-a.t, -b.t, -c.t});
+    };
+    Mat3<double> f, t, g, s;
+    transposed(row(0), row(1), row(2), f, t);
+    transposed(row(3), row(4), row(5), g, s);
+    const Row forces[6] = {make_row(f.i, g.i), make_row(f.j, g.j), make_row(f.k, g.k),
+                           make_row(t.i, s.i), make_row(t.j, s.j), make_row(t.k, s.k)};
+    each<0, 6>(CATENA_EACH(i) { kept[i] = repeat ? plus(kept[i], forces[i]) : forces[i]; });
   }
 
   bool evaluate() {
@@ -144,6 +218,15 @@ struct Ldu {
       b.w.w = std::sqrt(1.0 - norm2(b.w.v));
       fine &= b.w.w > 0;
     }
+    const double* lambda = z + 6 * layout.link_count;
+    loaded = false;
+    for (int k = 0; k < layout.row_count; ++k) loaded |= lambda[k] != 0;
+    for (int j = 0; j < layout.constraint_count && loaded; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      Row& row = vector[layout.constraint_node[j]];
+      row = Row{};
+      for (int k = 0; k < c.row_count; ++k) lanes(row)[lane_of(k)] = lambda[c.row + k];
+    }
     return fine;
   }
 
@@ -154,7 +237,7 @@ struct Ldu {
       const ConstraintInfo& c = layout.constraint[j];
       if (c.law >= 0) continue;
       JointRows rows;
-      rows_after(layout, c, body, clock, old_rows[j], {}, rows);
+      rows_after(layout, c, body, clock, memory[j], {}, rows);
       note_gap(c, j, rows, reach, widest_gap, widest_constraint);
     }
   }
@@ -165,148 +248,149 @@ struct Ldu {
     return {z[6 * layout.link_count + c.row], momentum[c.law], scale * scale};
   }
 
-  // residual and matrix at the iterate
-  void assemble() {
-    for (int k = 0; k < layout.block_rows; ++k) block[k] = Row{};
-    for (int i = 0; i < layout.link_count; ++i) {
-      const Body<double>& b = body[i];
-      const LduNode& node = layout.node[layout.link_node[i]];
-      Row* D = block + node.diagonal;
-      const double m = layout.link[i].mass;
-      const Mat3<double> H = turn_jacobian(b);
-      D[0] = Row{m};
-      D[1] = Row{0, m};
-      D[2] = Row{0, 0, m};
-      D[3] = Row{0, 0, 0, H.i.x, H.j.x, H.k.x};
-      D[4] = Row{0, 0, 0, H.i.y, H.j.y, H.k.y};
-      D[5] = Row{0, 0, 0, H.i.z, H.j.z, H.k.z};
-      const Vec3<double> f = m * force_residual(b), t = torque_residual(b);
-      vector[layout.link_node[i]] = Row{f.x, f.y, f.z, t.x, t.y, t.z};
+  // residual and matrix at the iterate, as far as a node brings them
+  CATENA_INLINE void assemble_node(int k) {
+    const LduNode& node = layout.node[k];
+    if (node.is_body)
+      assemble_body(node.index, block + node.diagonal);
+    else
+      assemble_constraint(node.index, block + node.diagonal);
+  }
+  CATENA_INLINE void assemble_body(int i, Row* D) {
+    const Body<double>& b = body[i];
+    const double m = layout.link[i].mass;
+    const Row r = plus(make_row(m * force_residual(b), torque_residual(b)), load_on(i));
+    const Mat3<double> H = transpose(turn_jacobian(b));
+    const Vec3<double> zero = {0, 0, 0};
+    D[0] = make_row({m, 0, 0}, zero, at(r, 0));
+    D[1] = make_row({0, m, 0}, zero, at(r, 1));
+    D[2] = make_row({0, 0, m}, zero, at(r, 2));
+    D[3] = make_row(zero, H.i, at(r, 4));
+    D[4] = make_row(zero, H.j, at(r, 5));
+    D[5] = make_row(zero, H.k, at(r, 6));
+  }
+  CATENA_INLINE void assemble_constraint(int j, Row* D) {
+    const ConstraintInfo& c = layout.constraint[j];
+    const LduSlot* slot = layout.slot + layout.first_slot[j];
+    for (int e = 0; e < c.end_count; ++e)
+      for (int i = 0; i < 6 && slot[e].kept != slot[e].force; ++i) block[slot[e].force + i] = block[slot[e].kept + i];
+    if (!c.special && c.law < 0) {
+      Row none[6];
+      const auto rows_on = [&](int e) { return c.end[e] < 0 ? none : block + slot[e].motion; };
+      BlockRows rows{rows_on(0), rows_on(1), D, {}, {}};
+      joint_rows(c, new_pose(body, c.end[0]), new_pose(body, c.end[1]), memory[j].angle[0], rows);
+      return;
     }
-    for (int j = 0; j < layout.constraint_count; ++j) {
-      const ConstraintInfo& c = layout.constraint[j];
-      const LduSlot* slot = layout.slot + layout.first_slot[j];
-      const int node = layout.constraint_node[j];
-      const double* lambda = z + 6 * layout.link_count + c.row;
-      JointRows rows;
-      rows_after(layout, c, body, clock, old_rows[j], law_state(c), rows);
-      if (c.law >= 0) block[layout.node[node].diagonal][0] = 1;
+    JointRows rows;
+    rows_after(layout, c, body, clock, memory[j], law_state(c), rows);
+    for (int k = 0; k < c.row_count; ++k) {
+      D[k] = make_row({c.law >= 0 ? 1.0 : 0.0, 0, 0}, {0, 0, 0}, rows.g[k]);
       for (int e = 0; e < c.end_count; ++e) {
         if (c.end[e] < 0) continue;
-        Row& r = vector[layout.link_node[c.end[e]]];
-        Row* U = block + slot[e].upper;
-        Row* L = block + slot[e].lower;
-        const Wrench<double>*before = old_rows[j].w + e * c.row_count, *after = rows.w + e * c.row_count;
-        for (int k = 0; k < c.row_count; ++k) {
-          const Wrench<double>& n = before[k];
-          const Row column = {n.f.x, n.f.y, n.f.z, n.t.x, n.t.y, n.t.z};
-          r -= lambda[k] * column;
-          for (int i = 0; i < 6; ++i) U[i][k] -= column[i];
-          const Wrench<double>& o = after[k];
-          L[k] += Row{o.f.x, o.f.y, o.f.z, o.t.x, o.t.y, o.t.z};
-        }
+        const Wrench<double>& w = rows.w[e * c.row_count + k];
+        Row& row = block[slot[e].motion + k];
+        row = slot[e].repeat ? plus(row, make_row(w.f, w.t)) : make_row(w.f, w.t);
       }
-      Row g{};
-      for (int k = 0; k < c.row_count; ++k) g[k] = rows.g[k];
-      vector[node] = g;
     }
   }
+  void clear_fill() {
+    for (int k = layout.first_fill; k < layout.end_fill; ++k) block[k] = Row{};
+  }
+  void assemble() {
+    clear_fill();
+    for (int k = 0; k < layout.node_count; ++k) assemble_node(k);
+  }
+  // -G2^T lambda of all constraints on a link
+  Row load_on(int i) const {
+    if (!loaded) return Row{};
+    Row sum[6] = {};
+    for (int l = layout.first_load[i]; l < layout.first_load[i + 1]; ++l) {
+      const LduSlot& slot = layout.slot[layout.load[l]];
+      for (int r = 0; r < 6; ++r) sum[r] = plus(sum[r], product(block[slot.kept + r], vector[slot.node]));
+    }
+    return sums(sum);
+  }
 
-  // Algorithm 3: every diagonal block becomes its inverse, every lower block L D^-1
-  bool factor() {
+  // Algorithms 3 and 4 for the node alone
+  template <int Size>
+  int eliminate_node(int k) {
+    const LduNode& node = layout.node[k];
+    Row* D = block + node.diagonal;
+    const LduNeighbour* first = layout.neighbour + node.first_neighbour;
+    const int* target = layout.target + node.first_target;
+    const int count = node.neighbour_count;
     int sign = 1;
-    for (int k = 0; k < layout.node_count && sign != 0; ++k) {
-      switch (layout.node[k].size) {
-        case 1: sign *= factor_node<1>(k); break;
-        case 2: sign *= factor_node<2>(k); break;
-        case 3: sign *= factor_node<3>(k); break;
-        case 4: sign *= factor_node<4>(k); break;
-        case 5: sign *= factor_node<5>(k); break;
-        default: sign *= factor_node<6>(k);
-      }
+    for (int j = count > 0 ? count - 1 : 0; j >= 0; --j) {
+      Row X[Size];
+      Row* U = count > 0 ? block + first[j].upper : nullptr;
+      if (node.is_body || layout.loop_count == 0)
+        sign = eliminate<Size>(D, U, X);
+      else
+        eliminate_loosely(Size, D, U, row_scale + node.unknown - 6 * layout.link_count, X);
+      for (int i = 0; i < count; ++i)
+        subtract_product<Size>(block + target[i * count + j], block + first[i].lower, X, first[i].size);
+      Row* solved = j == 0 ? D : U;
+      for (int r = 0; r < Size; ++r) solved[r] = X[r];
+    }
+    return sign;
+  }
+  // Nodes are assembled when they are first touched: a processor that looks ahead does so while it waits for pivots.
+  bool eliminate_all() {
+    clear_fill();
+    int sign = 1;
+    for (int k = 0, arrived = 0; k < layout.node_count && sign != 0; ++k) {
+      while (arrived < layout.node[k].arrivals) assemble_node(layout.arrival[arrived++]);
+      for_size(layout.node[k].size, CATENA_EACH(size) { sign *= eliminate_node<size>(k); });
     }
     // On the branch that begins at dt = 0 the determinant is positive; a lost sign is another root of the step
     // equations. Rows of loops have pivots of any sign.
     return sign > 0 || (sign != 0 && layout.loop_count > 0);
   }
 
-  // sizes are known to the compiler, so that a block stays in registers; the sign of the pivot block's determinant
   template <int Size>
-  int factor_node(int k) {
+  CATENA_INLINE void substitute_node(int k) {
     const LduNode& node = layout.node[k];
-    Row* D = block + node.diagonal;
-    int sign = 1;
-    if (node.is_body || layout.loop_count == 0)
-      sign = invert<Size>(D);
-    else
-      invert_loosely(D, Size, row_scale + node.unknown - 6 * layout.link_count);
     const LduNeighbour* first = layout.neighbour + node.first_neighbour;
-    const int* target = layout.target + node.first_target;
-    for (int i = 0; i < node.neighbour_count; ++i) {
-      Row* L = block + first[i].lower;
-      const int rows = layout.node[first[i].node].size;
-      multiply<Size>(L, D, rows);
-      for (int j = 0; j < node.neighbour_count; ++j)
-        multiply_subtract<Size>(block + target[i * node.neighbour_count + j], L, block + first[j].upper, rows);
+    const Row unit = make_row({0, 0, 0}, {0, 0, 0}, 1);
+    const Row x = node.neighbour_count > 0 ? vector[first->node] : unit;
+    Row sum[6] = {};
+    each<0, Size>(CATENA_EACH(r) { sum[r] = product(block[node.diagonal + r], x); });
+    for (int j = 1; j < node.neighbour_count; ++j) {
+      const Row more = with_extra(vector[first[j].node], Row{});
+      each<0, Size>(CATENA_EACH(r) { sum[r] = plus(sum[r], product(block[first[j].upper + r], more)); });
     }
-    return sign;
+    const Row increment = minus(Row{}, sums(sum));
+    vector[k] = with_extra(increment, unit);
+    if (node.is_body)
+      take_increment(node.index, first_half(increment), second_half(increment));
+    else
+      each<0, Size>(CATENA_EACH(e) { dz[node.unknown + e] = at(increment, lane_of(e)); });
   }
-
-  // Algorithm 4
-  void solve() {
-    for (int k = 0; k < layout.node_count; ++k) {
-      const LduNode& node = layout.node[k];
-      const LduNeighbour* first = layout.neighbour + node.first_neighbour;
-      for (int i = 0; i < node.neighbour_count; ++i)
-        apply(vector[first[i].node], block + first[i].lower, vector[k], layout.node[first[i].node].size);
-    }
-    for (int k = layout.node_count - 1; k >= 0; --k) {
-      const LduNode& node = layout.node[k];
-      const LduNeighbour* first = layout.neighbour + node.first_neighbour;
-      for (int j = 0; j < node.neighbour_count; ++j)
-        apply(vector[k], block + first[j].upper, vector[first[j].node], node.size);
-      const Row r = vector[k];
-      Row x{};
-      for (int e = 0; e < node.size; ++e) x[e] = row_dot(block[node.diagonal + e], r);
-      vector[k] = x;
-    }
+  // from the last node to the first
+  void substitute() {
+    for (int k = layout.node_count - 1; k >= 0; --k)
+      for_size(layout.node[k].size, CATENA_EACH(size) { substitute_node<size>(k); });
   }
-  static CATENA_INLINE double row_dot(Row a, Row b) {
-    const Row p = a * b;
-    return ((p[0] + p[1]) + (p[2] + p[3])) + (p[4] + p[5]);
-  }
-  static CATENA_INLINE void apply(Row& out, const Row* m, Row in, int rows) {
-    for (int r = 0; r < rows; ++r) out[r] -= row_dot(m[r], in);
+  // of a body's new pose; that of eta follows
+  CATENA_INLINE void take_increment(int i, Vec3<double> dx, Vec3<double> phi) {
+    Body<double>& b = body[i];
+    b.dx = dx;
+    b.phi = phi;
+    store3(dz + 6 * i, dx);
+    store3(dz + 6 * i + 3, turn_increment(b.w, phi));
   }
 
   bool direction() {
-    assemble();
-    if (!factor()) return false;
-    solve();
-    for (int k = 0; k < layout.node_count; ++k) {
-      const LduNode& node = layout.node[k];
-      for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = -vector[k][e];
-    }
-    read_increment();
+    if (!eliminate_all()) return false;
+    substitute();
     return true;
-  }
-
-  // pose increments from dz, whose rotational part turns into the increment of eta
-  void read_increment() {
-    for (int i = 0; i < layout.link_count; ++i) {
-      Body<double>& b = body[i];
-      b.dx = load3(dz + 6 * i);
-      b.phi = load3(dz + 6 * i + 3);
-      store3(dz + 6 * i + 3, turn_increment(b.w, b.phi));
-    }
   }
 
   void commit(double dt) {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
   }
 
-  // rows of a constraint at the node
-  JointRows& rows_of(const ConstraintInfo& c) { return old_rows[&c - layout.constraint]; }
+  RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
 
   // the state between steps, to and fro; turns are counted on from wherever they are

@@ -26,6 +26,7 @@ struct History {
   double kappa = 1e300;  // largest |next| / |this|^2 seen lately
   double calm = 0;       // first increment of the last step that took a second one, or needed none
   int unchecked = 0;     // steps accepted in a row without a second increment
+  double reach = 1e300;  // how far (m, rad) the guess of the last step was from its solution
 };
 
 template <class Solver>
@@ -44,6 +45,7 @@ struct Newton {
 
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
+  static constexpr double calm_reach = 1e-2;
 
   History* history = nullptr;
   const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
@@ -75,7 +77,8 @@ struct Newton {
       history->count = 1;
     } else {
       static constexpr double weights[4][4] = {{1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
-      const double* w = weights[(history->count < Solver::guess_points ? history->count : Solver::guess_points) - 1];
+      const int most = history->reach < calm_reach ? 4 : Solver::guess_points;
+      const double* w = weights[(history->count < most ? history->count : most) - 1];
       const double w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
       double *p0 = history->past[0], *p1 = history->past[1], *p2 = history->past[2];
       for (int k = 0; k < motions; ++k) {
@@ -120,6 +123,7 @@ struct Newton {
       const bool fine = solver.direction();
       size = fine ? measure(dt) : 1e300;
       if (!(size < 1e300)) size = 1e300;
+      if (iterations == 1) history->reach = size * std::fabs(dt);
 
       // at the rounding floor increments stop falling: nothing more can be gained
       if (last < floor && size > 0.25 * last && size < 4 * floor) return closed() ? accept(1) : Outcome::locked;

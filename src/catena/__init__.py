@@ -1,7 +1,5 @@
 """catena: articulated rigid bodies with variational integrators in maximal coordinates."""
 
-from importlib.metadata import version as _version
-
 from . import plot as plot
 from . import scenes as scenes
 from .assembly import AssemblyError as AssemblyError
@@ -61,4 +59,11 @@ from .simulator import info as info
 from .state import State as State
 from .trajectory import Trajectory as Trajectory
 
-__version__ = _version("catena")
+
+def __getattr__(name: str) -> str:
+    # importlib.metadata takes a third as long to import as numpy
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import version
+
+    return version("catena")

@@ -19,25 +19,33 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 # ---- quaternions
 
 
+def _components(a: Array) -> Any:
+    """Along the last axis; those of a single vector as plain numbers, with which Python is faster than numpy."""
+    return a.tolist() if a.ndim == 1 else [a[..., k] for k in range(a.shape[-1])]
+
+
+def _joined(components: tuple[Any, ...]) -> Array:
+    return np.array(components) if isinstance(components[0], float) else np.stack(components, axis=-1)
+
+
 def cross(a: Array, b: Array) -> Array:
     """Vector product of (..., 3) and (..., 3)."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
+    ax, ay, az = _components(a)
+    bx, by, bz = _components(b)
+    return _joined((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
 
 
 def multiply(p: Array, q: Array) -> Array:
     """Product p q: first turn by q, then by p."""
-    pw, px, py, pz = p[..., 0], p[..., 1], p[..., 2], p[..., 3]
-    qw, qx, qy, qz = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
-    return np.stack(
+    pw, px, py, pz = _components(p)
+    qw, qx, qy, qz = _components(q)
+    return _joined(
         (
             pw * qw - px * qx - py * qy - pz * qz,
             pw * qx + px * qw + py * qz - pz * qy,
             pw * qy - px * qz + py * qw + pz * qx,
             pw * qz + px * qy - py * qx + pz * qw,
-        ),
-        axis=-1,
+        )
     )
 
 
@@ -49,7 +57,7 @@ def conjugate(q: Array) -> Array:
 
 def normalised(q: Array) -> Array:
     """Return q scaled to unit length; also for vectors (..., 3)."""
-    result: Array = q / np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
+    result: Array = q / np.sqrt((q * q).sum(axis=-1, keepdims=True))
     return result
 
 
@@ -90,7 +98,7 @@ def from_matrix(m: ArrayLike) -> Array:
 def from_rotation_vector(v: ArrayLike) -> Array:
     """Exponential: the turn about v (..., 3) by |v| radians."""
     v = np.asarray(v, dtype=float)
-    half = 0.5 * np.sqrt(np.sum(v * v, axis=-1, keepdims=True))
+    half = 0.5 * np.sqrt((v * v).sum(axis=-1, keepdims=True))
     return np.concatenate((np.cos(half), 0.5 * np.sinc(half / np.pi) * v), axis=-1)
 
 
@@ -98,7 +106,7 @@ def rotation_vector(q: Array) -> Array:
     """Logarithm: rotation vector (..., 3) of length at most pi."""
     q = np.where(q[..., :1] < 0, -q, q)
     u = q[..., 1:]
-    sine = np.sqrt(np.sum(u * u, axis=-1, keepdims=True))
+    sine = np.sqrt((u * u).sum(axis=-1, keepdims=True))
     angle = 2.0 * np.arctan2(sine, q[..., :1])
     result: Array = u * np.divide(angle, sine, out=np.full_like(sine, 2.0), where=sine > 1e-200)
     return result
@@ -148,7 +156,7 @@ def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
 def unit_quaternion(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Like finite, for quaternions (..., 4) that are within 1e-6 of unit length; normalised."""
     q = finite(value, shape, what)
-    error = np.abs(np.sqrt(np.sum(q * q, axis=-1)) - 1.0)
+    error = np.abs(np.sqrt((q * q).sum(axis=-1)) - 1.0)
     if q.size and error.max() > 1e-6:
         raise ValueError(f"{what} must be a unit quaternion (w, x, y, z), but its length is off by {error.max():.3g}")
 
