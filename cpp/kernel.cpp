@@ -28,13 +28,17 @@ struct Arena {
 // what only one kind of solver needs
 Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
   Link<double>* link = arena.take<Link<double>>(layout.link_count);
+  Stretch* stretch = arena.take<Stretch>(layout.link_count);
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
+  Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
+  Articulation<double>* received = arena.take<Articulation<double>>(Articulated<double>::receiver_count(layout));
   JointRows *old_rows = arena.take<JointRows>(layout.loop_count), *new_rows = arena.take<JointRows>(layout.loop_count);
   double *gap = arena.take<double>(layout.loop_row_count), *term = arena.take<double>(layout.loop_row_count);
   double* front = arena.take<double>(layout.front_size);
   int* order = arena.take<int>(2 * layout.largest_closing);
-  return {layout, body, link,    axis, old_rows, new_rows, gap,     term,   front,
-          order,  {},   nullptr, 1,    0,        -1,       nullptr, nullptr};
+  double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
+  return {layout, body, link,    stretch, axis, swivel, received, old_rows, new_rows, gap,  term,      front,
+          order,  {},   nullptr, 1,       0,    -1,     nullptr,  nullptr,  ahead,    true, {0, 0, 0}, 0};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
@@ -58,8 +62,9 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   const Composition parts = composition_of(order);
   Body<double>* body = arena.take<Body<double>>(layout.link_count);
   Solver solver = make(layout, arena, body, static_cast<Solver*>(nullptr));
+  solver.z = arena.take<double>(count);
   solver.dz = arena.take<double>(count);
-  double *base = arena.take<double>(count), *base_dz = arena.take<double>(count);
+  double* last_dz = arena.take<double>(count);
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
   Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
   double* before = arena.take<double>(layout.row_count);
@@ -67,18 +72,12 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double *law_momentum = arena.take<double>(layout.law_count), *counted = arena.take<double>(layout.counter_count);
   double* saved = parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + layout.law_count) : nullptr;
   History history[9];
-  for (int k = 0; k < parts.count; ++k) {
-    history[k].z = arena.take<double>(count);
-    for (double*& past : history[k].past) past = arena.take<double>(count);
-  }
+  for (int k = 0; k < parts.count; ++k)
+    for (int d = 0; d <= Solver::guess_points; ++d) history[k].difference[d] = arena.take<double>(count);
   if (!args) return arena.used;
-  for (int k = 0; k < count; ++k) {
-    zeros[k] = 0;
-    for (int p = 0; p < parts.count; ++p)
-      history[p].z[k] = history[p].past[0][k] = history[p].past[1][k] = history[p].past[2][k] = 0;
-  }
-  Newton<Solver> newton{solver,  count,           Solver::motion_count(layout), base,
-                        base_dz, args->tolerance, args->iteration_limit,        0};
+  for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
+  Newton<Solver> newton{solver, count, Solver::motion_count(layout), last_dz, args->tolerance, args->iteration_limit,
+                        0};
   newton.select(history[0]);
   Runner<Solver> runner{layout,  *args, solver, newton, parts,     history,   saved,        zeros,
                         scratch, owed,  before, false,  law_angle, law_force, law_momentum, counted};

@@ -14,18 +14,46 @@ struct Quat {
   Vec3<T> v;
 };
 
+#ifdef __AVX__
+// one register: the vector part's idle number is the scalar part
+template <>
+struct Quat<double> {
+  union {
+    Quad q;
+    Vec3<double> v;
+    struct {
+      double x, y, z, w;
+    };
+  };
+  Quat() = default;
+  CATENA_INLINE Quat(Quad p) : q(p) {}
+  CATENA_INLINE Quat(double s, Vec3<double> a) : q(__builtin_shuffle(a.q, Quad{s, s, s, s}, QuadIndex{0, 1, 2, 7})) {}
+};
+CATENA_INLINE Vec3<double> vector_part(const Quat<double>& q) {
+  return __builtin_shuffle(q.q, Quad{}, QuadIndex{0, 1, 2, 7});
+}
+// four multiples of p: short where p is what has to be waited for
+CATENA_INLINE Quat<double> operator*(const Quat<double>& p, const Quat<double>& q) {
+  const Quad i = __builtin_shuffle(p.q, QuadIndex{3, 2, 1, 0}), j = __builtin_shuffle(p.q, QuadIndex{2, 3, 0, 1});
+  const Quad k = __builtin_shuffle(p.q, QuadIndex{1, 0, 3, 2});
+  const Quad x = q.x * Quad{1, 1, -1, -1}, y = q.y * Quad{-1, 1, 1, -1}, z = q.z * Quad{1, -1, 1, -1};
+  return (q.w * p.q + x * i) + (y * j + z * k);
+}
+#endif
+
+template <class T>
+CATENA_INLINE Vec3<T> vector_part(const Quat<T>& q) {
+  return q.v;
+}
 template <class T>
 CATENA_INLINE Quat<T> operator*(const Quat<T>& p, const Quat<T>& q) {
   return {p.w * q.w - dot(p.v, q.v), p.w * q.v + q.w * p.v + cross(p.v, q.v)};
 }
 template <class T>
 CATENA_INLINE Mat3<T> matrix(const Quat<T>& q) {
-  const T two = T(2), one = T(1);
-  const T x = q.v.x, y = q.v.y, z = q.v.z, w = q.w;
-  const T xx = two * x * x, yy = two * y * y, zz = two * z * z;
-  const T xy = two * x * y, xz = two * x * z, yz = two * y * z;
-  const T wx = two * w * x, wy = two * w * y, wz = two * w * z;
-  return {{one - yy - zz, xy + wz, xz - wy}, {xy - wz, one - xx - zz, yz + wx}, {xz + wy, yz - wx, one - xx - yy}};
+  const Vec3<T> v = T(2) * vector_part(q);
+  const Mat3<T> m = diagonal_and_skew(T(1) - dot(v, q.v), q.w * v);
+  return {q.v.x * v + m.i, q.v.y * v + m.j, q.v.z * v + m.k};
 }
 // (R - I) a
 template <class T>

@@ -12,6 +12,11 @@
 
 namespace catena::CATENA_ISA {
 
+// numbers of a long array that are worked on at a time; arrays are padded to whole blocks
+constexpr int block_size = 4;
+typedef double Block __attribute__((vector_size(8 * block_size)));
+CATENA_INLINE Block& block(double* p) { return *reinterpret_cast<Block*>(p); }
+
 template <class T>
 struct Vec3 {
   T x, y, z;
@@ -37,12 +42,16 @@ CATENA_INLINE T dot(Vec3<T> a, Vec3<T> b) {
   return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 template <class T>
+CATENA_INLINE Vec3<T> squares(Vec3<T> a) {
+  return {a.x * a.x, a.y * a.y, a.z * a.z};
+}
+template <class T>
 CATENA_INLINE Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
 #ifdef __AVX__
-typedef double Quad __attribute__((vector_size(32)));
+typedef Block Quad;
 typedef long long QuadIndex __attribute__((vector_size(32)));
 
 template <>
@@ -61,6 +70,7 @@ CATENA_INLINE Vec3<double> operator+(Vec3<double> a, Vec3<double> b) { return a.
 CATENA_INLINE Vec3<double> operator-(Vec3<double> a, Vec3<double> b) { return a.q - b.q; }
 CATENA_INLINE Vec3<double> operator-(Vec3<double> a) { return -a.q; }
 CATENA_INLINE Vec3<double> operator*(double s, Vec3<double> a) { return s * a.q; }
+CATENA_INLINE Vec3<double> squares(Vec3<double> a) { return a.q * a.q; }
 CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b) {
   const Quad p = a.q * b.q;
   return (p[0] + p[1]) + p[2];
@@ -101,6 +111,22 @@ CATENA_INLINE Mat3<T> diagonal(T s) {
   const T o = T(0);
   return {{s, o, o}, {o, s, o}, {o, o, s}};
 }
+// s I + [a]x
+template <class T>
+CATENA_INLINE Mat3<T> diagonal_and_skew(T s, Vec3<T> a) {
+  return {{s, a.z, -a.y}, {-a.z, s, a.x}, {a.y, -a.x, s}};
+}
+#ifdef __AVX__
+CATENA_INLINE Mat3<double> diagonal(double s) {
+  return {s * Quad{1, 0, 0, 0}, s * Quad{0, 1, 0, 0}, s * Quad{0, 0, 1, 0}};
+}
+CATENA_INLINE Mat3<double> diagonal_and_skew(double s, Vec3<double> a) {
+  const Quad p = __builtin_shuffle(a.q, Quad{s, s, s, s}, QuadIndex{0, 1, 2, 7});
+  return {__builtin_shuffle(p, QuadIndex{3, 2, 1, 0}) * Quad{1, 1, -1, 0},
+          __builtin_shuffle(p, QuadIndex{2, 3, 0, 1}) * Quad{-1, 1, 1, 0},
+          __builtin_shuffle(p, QuadIndex{1, 0, 3, 2}) * Quad{1, -1, 1, 0}};
+}
+#endif
 template <class T>
 CATENA_INLINE Vec3<T> operator*(const Mat3<T>& m, Vec3<T> a) {
   return a.x * m.i + a.y * m.j + a.z * m.k;
@@ -138,44 +164,85 @@ template <class T>
 CATENA_INLINE Mat3<T> times_skew(const Mat3<T>& m, Vec3<T> r) {
   return {r.z * m.j - r.y * m.k, r.x * m.k - r.z * m.i, r.y * m.i - r.x * m.j};
 }
-// [r]x m
+// n - m [r]x, in an order that makes every product part of a sum
 template <class T>
-CATENA_INLINE Mat3<T> skew_times(Vec3<T> r, const Mat3<T>& m) {
-  return {cross(r, m.i), cross(r, m.j), cross(r, m.k)};
+CATENA_INLINE Mat3<T> minus_times_skew(const Mat3<T>& n, const Mat3<T>& m, Vec3<T> r) {
+  return {(n.i - r.z * m.j) + r.y * m.k, (n.j - r.x * m.k) + r.z * m.i, (n.k - r.y * m.i) + r.x * m.j};
 }
-// inverse by the adjugate; `det` is handed back so that the caller can judge it
+// a + r x b, for one r and many b
 template <class T>
-CATENA_INLINE Mat3<T> inverse(const Mat3<T>& m, T& det) {
+CATENA_INLINE Vec3<T> plus_cross(Vec3<T> a, Vec3<T> r, Vec3<T> b) {
+  return {(a.x + r.y * b.z) - r.z * b.y, (a.y + r.z * b.x) - r.x * b.z, (a.z + r.x * b.y) - r.y * b.x};
+}
+#ifdef __AVX__
+CATENA_INLINE Vec3<double> plus_cross(Vec3<double> a, Vec3<double> r, Vec3<double> b) {
+  const QuadIndex yzx = {1, 2, 0, 3}, zxy = {2, 0, 1, 3};
+  return (a.q + __builtin_shuffle(r.q, yzx) * __builtin_shuffle(b.q, zxy)) -
+         __builtin_shuffle(r.q, zxy) * __builtin_shuffle(b.q, yzx);
+}
+#endif
+// n + [r]x m
+template <class T>
+CATENA_INLINE Mat3<T> plus_skew_times(const Mat3<T>& n, Vec3<T> r, const Mat3<T>& m) {
+  return {plus_cross(n.i, r, m.i), plus_cross(n.j, r, m.j), plus_cross(n.k, r, m.k)};
+}
+template <class T>
+CATENA_INLINE Mat3<T> operator*(T s, const Mat3<T>& m) {
+  return {s * m.i, s * m.j, s * m.k};
+}
+// m^-1 det m; the caller judges and divides
+template <class T>
+CATENA_INLINE Mat3<T> adjugate(const Mat3<T>& m, T& det) {
   const Vec3<T> a = cross(m.j, m.k), b = cross(m.k, m.i), c = cross(m.i, m.j);
   det = dot(m.i, a);
-  const T s = T(1) / det;
-  return transpose(Mat3<T>{s * a, s * b, s * c});
+  return transpose(Mat3<T>{a, b, c});
 }
 
-// symmetric matrix: xx yy zz xy xz yz
+// a . b + c . d
 template <class T>
-struct Sym3 {
-  T xx, yy, zz, xy, xz, yz;
-};
-template <class T>
-CATENA_INLINE Vec3<T> operator*(const Sym3<T>& s, Vec3<T> a) {
-  return {s.xx * a.x + s.xy * a.y + s.xz * a.z, s.xy * a.x + s.yy * a.y + s.yz * a.z,
-          s.xz * a.x + s.yz * a.y + s.zz * a.z};
+CATENA_INLINE T dot(Vec3<T> a, Vec3<T> b, Vec3<T> c, Vec3<T> d) {
+  return dot(a, b) + dot(c, d);
 }
+// m^T a + n^T b, and in the same go f . a + t . b
 template <class T>
-CATENA_INLINE Mat3<T> full(const Sym3<T>& s) {
-  return {{s.xx, s.xy, s.xz}, {s.xy, s.yy, s.yz}, {s.xz, s.yz, s.zz}};
+CATENA_INLINE Vec3<T> dots(Vec3<T> a, const Mat3<T>& m, Vec3<T> f, Vec3<T> b, const Mat3<T>& n, Vec3<T> t, T& last) {
+  last = dot(a, f, b, t);
+  return {dot(a, m.i, b, n.i), dot(a, m.j, b, n.j), dot(a, m.k, b, n.k)};
 }
-// R S R^T
+#ifdef __AVX__
+CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b, Vec3<double> c, Vec3<double> d) {
+  const Quad p = a.q * b.q + c.q * d.q;
+  return (p[0] + p[1]) + p[2];
+}
+// four sums at once: the idle number of a and b is zero
+CATENA_INLINE Vec3<double> dots(Vec3<double> a, const Mat3<double>& m, Vec3<double> f, Vec3<double> b,
+                                const Mat3<double>& n, Vec3<double> t, double& last) {
+  const QuadIndex even = {0, 4, 2, 6}, odd = {1, 5, 3, 7}, low = {0, 1, 4, 5}, high = {2, 3, 6, 7};
+  const Quad i = a.q * m.i.q + b.q * n.i.q, j = a.q * m.j.q + b.q * n.j.q;
+  const Quad k = a.q * m.k.q + b.q * n.k.q, l = a.q * f.q + b.q * t.q;
+  const Quad ij = __builtin_shuffle(i, j, even) + __builtin_shuffle(i, j, odd);
+  const Quad kl = __builtin_shuffle(k, l, even) + __builtin_shuffle(k, l, odd);
+  const Quad sum = __builtin_shuffle(ij, kl, low) + __builtin_shuffle(ij, kl, high);
+  last = sum[3];
+  return sum;
+}
+#endif
+
+// m^T a + n^T b
+template <class T>
+CATENA_INLINE Vec3<T> dots(Vec3<T> a, const Mat3<T>& m, Vec3<T> b, const Mat3<T>& n) {
+  const Vec3<T> zero = {T(0), T(0), T(0)};
+  T none;
+  return dots(a, m, zero, b, n, zero, none);
+}
+
+// R S R^T, S symmetric: xx yy zz xy xz yz
 template <class T, class S>
-CATENA_INLINE Sym3<T> rotated(const Mat3<T>& r, const Sym3<S>& s) {
-  // columns of R S, then only the six entries that differ
-  const Vec3<T> a = T(s.xx) * r.i + T(s.xy) * r.j + T(s.xz) * r.k;
-  const Vec3<T> b = T(s.xy) * r.i + T(s.yy) * r.j + T(s.yz) * r.k;
-  const Vec3<T> c = T(s.xz) * r.i + T(s.yz) * r.j + T(s.zz) * r.k;
-  return {a.x * r.i.x + b.x * r.j.x + c.x * r.k.x, a.y * r.i.y + b.y * r.j.y + c.y * r.k.y,
-          a.z * r.i.z + b.z * r.j.z + c.z * r.k.z, a.x * r.i.y + b.x * r.j.y + c.x * r.k.y,
-          a.x * r.i.z + b.x * r.j.z + c.x * r.k.z, a.y * r.i.z + b.y * r.j.z + c.y * r.k.z};
+CATENA_INLINE Mat3<T> rotated(const Mat3<T>& r, const S* s) {
+  const Vec3<T> a = T(s[0]) * r.i + T(s[3]) * r.j + T(s[4]) * r.k;
+  const Vec3<T> b = T(s[3]) * r.i + T(s[1]) * r.j + T(s[5]) * r.k;
+  const Vec3<T> c = T(s[4]) * r.i + T(s[5]) * r.j + T(s[2]) * r.k;
+  return {r.i.x * a + r.j.x * b + r.k.x * c, r.i.y * a + r.j.y * b + r.k.y * c, r.i.z * a + r.j.z * b + r.k.z * c};
 }
 
 }  // namespace catena::CATENA_ISA

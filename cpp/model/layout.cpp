@@ -118,9 +118,8 @@ void Model::build_tree(const Spec& spec) {
       link.parameter = joint.parameter;
     }
     link.first_axis = layout_.axis_count;
-    const bool general = link.kind == JointKind::cylindrical || link.kind == JointKind::universal ||
-                         link.kind == JointKind::planar || link.kind == JointKind::screw;
-    link.axis_count = general ? 6 - joint_row_count(static_cast<int>(link.kind)) : 0;
+    const bool one_by_one = link.kind != JointKind::ball && link.kind != JointKind::free;
+    link.axis_count = one_by_one ? 6 - joint_row_count(static_cast<int>(link.kind)) : 0;
     layout_.axis_count += link.axis_count;
     link.variable = variable;
     variable += 6 - joint_row_count(static_cast<int>(link.kind));

@@ -25,13 +25,14 @@ struct LinkInfo {
                    // together, -1 if they are tied to the world
   int variable;    // offset of the joint's unknowns in the articulated solver
   double mass;
-  double inertia[6];           // xx yy zz xy xz yz
-  double anchor[3];            // joint point in the link's frame
-  double parent_anchor[3];     // joint point in the parent's frame
-  double axis[3];              // joint axis in the link's frame (for a universal joint the axis that is fixed to it)
-  double parent_axes[9];       // columns: joint frame axes in the parent's frame
-  double parameter;            // of a screw, m per rad
-  int first_axis, axis_count;  // general joints: their freedoms one by one
+  double inertia[6];        // xx yy zz xy xz yz
+  double anchor[3];         // joint point in the link's frame
+  double parent_anchor[3];  // joint point in the parent's frame
+  double axis[3];           // joint axis in the link's frame (for a universal joint the axis that is fixed to it)
+  double parent_axes[9];    // columns: joint frame axes in the parent's frame
+  double parameter;         // of a screw, m per rad
+  int first_axis,
+      axis_count;  // freedoms that are eliminated one by one: all but those of ball joints and floating links
   double gravity[3];
 };
 
@@ -118,7 +119,7 @@ struct LduSlot {
 
 struct Layout {
   int link_count, constraint_count, row_count, variable_count, joint_count;
-  int axis_count;  // freedoms of general joints
+  int axis_count;  // freedoms that are eliminated one by one
   double reach;    // typical distance between a body's centre and its joints (m), 1 if there is none
   const LinkInfo* link;
   const ConstraintInfo* constraint;

@@ -38,7 +38,7 @@ struct Body {
   // fixed during a step: rotation matrix, world inertia, applied force over mass (gravity included) and torque,
   // and the momenta to be met, over mass and scaled by dt
   Mat3<T> R;
-  Sym3<T> J;
+  Mat3<T> J;
   Vec3<T> f, tau;
   Vec3<T> target_d, target_L;
 
@@ -53,9 +53,8 @@ struct Body {
 // what changes with the node only
 template <class T>
 CATENA_INLINE void place_body(Body<T>& b, const LinkInfo& info) {
-  const double* j = info.inertia;
   b.R = matrix(b.q);
-  b.J = rotated(b.R, Sym3<double>{j[0], j[1], j[2], j[3], j[4], j[5]});
+  b.J = rotated(b.R, info.inertia);
 }
 
 template <class T>
@@ -86,15 +85,9 @@ CATENA_INLINE Mat3<T> turn_jacobian(const Body<T>& b) {
   const T c = b.w.w;
   const Vec3<T> eta = b.w.v, y = b.J * eta;
   const Vec3<T> l = c * y + cross(eta, y);
-  const Mat3<T> J = full(b.J);
-  const Mat3<T> KJ = {c * J.i + cross(eta, J.i), c * J.j + cross(eta, J.j), c * J.k + cross(eta, J.k)};
-  const Mat3<T> S = times_skew(KJ, eta);
-  Mat3<T> H = {c * KJ.i - S.i, c * KJ.j - S.j, c * KJ.k - S.k};
-  const T s = dot(eta, y);
-  H.i -= Vec3<T>{s, l.z, -l.y};
-  H.j -= Vec3<T>{-l.z, s, l.x};
-  H.k -= Vec3<T>{l.y, -l.x, s};
-  return H;
+  const Mat3<T> KJ = {c * b.J.i + cross(eta, b.J.i), c * b.J.j + cross(eta, b.J.j), c * b.J.k + cross(eta, b.J.k)};
+  const Mat3<T> S = times_skew(KJ, eta) + diagonal_and_skew(dot(eta, y), l);
+  return {c * KJ.i - S.i, c * KJ.j - S.j, c * KJ.k - S.k};
 }
 
 template <class T>
@@ -102,12 +95,13 @@ CATENA_INLINE Vec3<T> turn_increment(const Quat<T>& w, Vec3<T> phi) {
   return T(0.5) * (w.w * phi + cross(phi, w.v));
 }
 
-// the step has been solved: its momenta become state, the body turns
+// the step has been solved: its momenta become state, the body moves
 template <class T>
 CATENA_INLINE void commit_body(Body<T>& b, T dt) {
   b.v = (T(1) / dt) * b.d;
   b.L = (T(2) / dt) * half_turn_momentum(b);
   b.q = renormalised(b.w * b.q);
+  b.x += b.d;
 }
 
 constexpr int body_state_size = 13;

@@ -169,8 +169,8 @@ CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const JointRo
 // called stiff, in whatever units. Moments of inertia enter by their mean.
 CATENA_INLINE double compliance(const Body<double>* body, const LinkInfo* info, int i, const Wrench<double>& row) {
   if (i < 0) return 0;
-  const Sym3<double>& J = body[i].J;
-  return norm2(row.f) / info[i].mass + 3 * norm2(row.t) / (J.xx + J.yy + J.zz);
+  const Mat3<double>& J = body[i].J;
+  return norm2(row.f) / info[i].mass + 3 * norm2(row.t) / (J.i.x + J.j.y + J.k.z);
 }
 
 }  // namespace catena::CATENA_ISA

@@ -74,8 +74,7 @@ struct LaneRunner {
         const LinkInfo& info = own.link[i];
         LaneLink<T>& l = tree.link[i];
         l.mass.set(k, info.mass);
-        T* const six[6] = {&l.inertia.xx, &l.inertia.yy, &l.inertia.zz, &l.inertia.xy, &l.inertia.xz, &l.inertia.yz};
-        for (int e = 0; e < 6; ++e) six[e]->set(k, info.inertia[e]);
+        for (int e = 0; e < 6; ++e) l.inertia[e].set(k, info.inertia[e]);
         put(l.gravity, k, info.gravity);
       }
       with_single(own, args[member(k)], [&](Single& one) {
@@ -405,8 +404,8 @@ struct LaneRunner {
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
       const T* before = solution[1];
-      for (int e = 0; e < layout.variable_count && memory[k].count > 0; ++e) history.z[e] = before[e][k];
-      history.count = memory[k].count > 0 ? 1 : 0;
+      for (int e = 0; e < layout.variable_count && memory[k].count > 0; ++e) history.difference[0][e] = before[e][k];
+      history.count = history.order = memory[k].count > 0 ? 1 : 0;
       history.dt = own.dt;
       one.newton.rates = one.scratch;
       one.now = time;
@@ -427,7 +426,7 @@ struct LaneRunner {
       memory[k] = {};
       memory[k].count = 1;
       const double ratio = own.dt / history.dt;
-      for (int e = 0; e < layout.variable_count; ++e) solution[0][e].set(k, ratio * history.z[e]);
+      for (int e = 0; e < layout.variable_count; ++e) solution[0][e].set(k, ratio * history.difference[0][e]);
     });
   }
 

@@ -43,6 +43,7 @@ struct Runner {
   double end_time = 0;      // for which the signals at the end of the step hold
   bool has_end = false;
   int iterations = 0;
+  bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
 
   // the caller's arrays -> state
   void enter() {
@@ -146,6 +147,9 @@ struct Runner {
 
   // gravity, laws and loads at the node
   void forces(long node) {
+    const bool alone = layout.law_count == 0 && args.loads.count == 0;
+    if (alone && has_gravity) return;
+    has_gravity = alone;
     for (int i = 0; i < layout.link_count; ++i) {
       solver.body[i].f = load3(layout.link[i].gravity);
       solver.body[i].tau = {0, 0, 0};
@@ -270,12 +274,13 @@ struct Runner {
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
       const int keeper = layout.link[i].keeper;
       if (keeper < 0) continue;
-      const Vec3<double> origin = solver.body[keeper].x;
+      // from where the keeper was to where every body was
+      const Vec3<double> origin = solver.body[keeper].x - solver.body[keeper].d;
       for (int k = i; k < layout.link[i].tree_end; ++k) {
         const Body<double>& b = solver.body[k];
         const Vec3<double> force = layout.link[k].mass * force_residual(b);
         owed[keeper].f += force;
-        owed[keeper].t += torque_residual(b) + cross(b.x - origin, force);
+        owed[keeper].t += torque_residual(b) + cross((b.x - b.d) - origin, force);
       }
     }
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
@@ -291,7 +296,6 @@ struct Runner {
   void commit(double dt) {
     solver.commit(dt);
     balance(dt);
-    for (int i = 0; i < layout.link_count; ++i) solver.body[i].x += solver.body[i].d;
     for (int l = 0; l < layout.law_count; ++l) {
       if (layout.law[l].constraint < 0) continue;
       const double lambda = solver.law_multiplier(layout.constraint[layout.law[l].constraint]);

@@ -4,62 +4,53 @@
 // sine of half the angle turned by a revolute joint, the distance slid by a prismatic one, the step quaternion of a
 // body on a ball joint, displacement and step quaternion of a floating one. Poses follow from root to leaf, so tree
 // joints are closed to rounding at every iterate, and the joint wrench is what the subtree needs, summed from leaf to
-// root.
+// root (solve/articulation.hpp).
 //
-// Newton's matrix is not symmetric: forces balance along the joint directions of the old pose (c, rho, a), motions run
-// along those of the new pose (c', rho', a'). With the increments of link i taken at its joint point P_i (displacement
-// dP, rotation phi), its own equations read
-//
-//     [f]   [ m I     -m [c']                            ] [dP ]
-//     [t] = [ m [c]   H + m (c.c') I - m c' c^T          ] [phi]        c from P_i to the centre of mass,
-//
-// and a child's articulated matrix M = [A B; C E] is added to its parent's after the joint is eliminated,
-//
-//     M <- M - (M s') (s^T M) / (s^T M s'),   s, s' the joint's direction in the old and new pose,
-//
-// and moved to the parent's joint point, rho from there to P_i:
-//
-//     B <- B - A [rho'],  E <- E - C [rho'],  then C <- C + [rho] A,  E <- E + [rho] B.
-//
-// Pivots are scalars (revolute, prismatic) or 3x3 (ball, floating): nothing larger is ever inverted.
+// Links are worked on in stretches, each a line of links on joints of one kind with no branch but at its end: inside
+// one what a link hands to its parent, or a parent to its child, stays in registers, and no link asks what it is.
 #pragma once
 
 #include "base/quat.hpp"
 #include "physics/body.hpp"
 #include "physics/constraint.hpp"
+#include "solve/articulation.hpp"
 #include "solve/loop.hpp"
+#include "solve/newton.hpp"
 
 namespace catena::CATENA_ISA {
 
 template <class T>
 struct Link {
-  // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement (parent's
-  // frame)
-  Vec3<T> c, rho, a;
-  Vec3<T> offset;
-
-  // iterate: the same in the new pose, displacement of the joint point
-  Vec3<T> c3, rho3, a3, u;
-
-  // articulated matrix and wrench at the joint point, children included
-  Mat3<T> A, B, C, E;
+  T mass;
+  int children, receiver;  // see find_stretches
+  // node: joint point from the parent's centre of mass, own centre from there, and from the parent's centre the point
+  // at which the link hands over: its own centre, or the joint point where only a force is left; joint displacement in
+  // the parent's frame
+  Vec3<T> arm, c, r, offset;
+  // iterate: the same in the new pose; the link's own inertia against turns, and its own balance
+  Vec3<T> c3, r3;
+  Mat3<T> H;
   Vec3<T> f, t;
-
-  // eliminated joint: motion = -(first + row . parent's increment); a ball's row is the matrix `rows`
-  Mat3<T> rows;
-  Vec3<T> row_P, row_R, first;
-
-  // increment of the joint point
-  Vec3<T> dP;
 };
 
-// One freedom of a general joint: direction in the old and new pose (displacement of the joint point, turn), eliminated
-// one after the other as if massless links stood between them.
-template <class T>
-struct Axis {
-  Vec3<T> slide, turn, slide3, turn3;
-  Vec3<T> row_P, row_R;
-  T first;
+// how a joint is eliminated: so many freedoms one by one, or else
+constexpr int swivel_form = 4, floating_form = 5;
+
+constexpr int form_of(JointKind kind) {
+  return kind == JointKind::ball   ? swivel_form
+         : kind == JointKind::free ? floating_form
+                                   : 6 - joint_row_count(static_cast<int>(kind));
+}
+
+struct Stretch {
+  JointKind kind;
+  int first, end;  // links
+  int parent;      // of the first one
+  int variable;    // of the first one
+  int slot;        // its first axis, or its swivel
+  int receives;    // where the children of the last link hand over, -1 if it has none
+  int sends;       // where the first link hands over, -1 for the world
+  bool opens;      // it is the first to do so
 };
 
 template <class T>
@@ -67,7 +58,10 @@ struct Articulated {
   const Layout& layout;
   Body<T>* body;
   Link<T>* link;
+  Stretch* stretch;
   Axis<T>* axis;
+  Swivel<T>* swivel;
+  Articulation<T>* received;
   // loops: rows at the old and new pose, gaps and scales by loop row, columns of every link
   JointRows *old_rows, *new_rows;
   T *gap, *row_scale, *front_space;
@@ -77,25 +71,76 @@ struct Articulated {
   double reach;            // a length that lengths of gaps are measured by
   double widest_gap;       // of the loops, over the reach or in rad
   int widest_constraint;
-  T* z;   // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
-  T* dz;  // their Newton increment
+  T* z;           // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
+  T* dz;          // their Newton increment
+  T* ahead;       // the unknowns after it
+  bool in_reach;  // no body turns too far there
+  Vec3<T> moved;  // squares of the increments of the poses, summed
+  int stretch_count;
 
   // kappa hardly changes from step to step in joint space
   static constexpr double caution = 4;
-  // earlier steps that the guess extrapolates
-  static constexpr int guess_points = 4;
+  // earlier steps that the guess may extrapolate
+  static constexpr int guess_points = most_points, violent_guess_points = most_points;
   static int motion_count(const Layout& layout) { return layout.variable_count; }
   static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
+  static int swivel_count(const Layout& layout) {
+    int count = 0;
+    for (int i = 0; i < layout.link_count; ++i) count += form_of(layout.link[i].kind) >= swivel_form;
+    return count;
+  }
+  // links that their children reach through memory, at most: a parent whose child is not its only one or not like it
+  static int receiver_count(const Layout& layout) {
+    int count = 0;
+    for (int i = 0; i < layout.link_count; ++i) {
+      const LinkInfo& info = layout.link[i];
+      count += info.parent >= 0 && (info.parent != i - 1 || info.kind != layout.link[i - 1].kind);
+    }
+    return count;
+  }
 
   Front<T> front(int i) const {
     const FrontInfo& info = layout.front[i];
     return {info, layout.column_row + info.first_column, front_space + info.offset, order};
   }
 
+  // a pass over all stretches: f.template operator()<kind>(stretch)
+  template <class F>
+  CATENA_INLINE void pass(const Stretch& s, F f) {
+    switch (s.kind) {
+      case JointKind::revolute: return f.template operator()<JointKind::revolute>(s);
+      case JointKind::ball: return f.template operator()<JointKind::ball>(s);
+      case JointKind::free: return f.template operator()<JointKind::free>(s);
+      case JointKind::fixed: return f.template operator()<JointKind::fixed>(s);
+      case JointKind::prismatic: return f.template operator()<JointKind::prismatic>(s);
+      case JointKind::cylindrical: return f.template operator()<JointKind::cylindrical>(s);
+      case JointKind::universal: return f.template operator()<JointKind::universal>(s);
+      case JointKind::planar: return f.template operator()<JointKind::planar>(s);
+      default: return f.template operator()<JointKind::screw>(s);
+    }
+  }
+  template <class F>
+  CATENA_INLINE void from_root(F f) {
+    for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
+  }
+  // the same by form only
+  template <class F>
+  CATENA_INLINE void by_form(const Stretch& s, F f) {
+    switch (form_of(s.kind)) {
+      case 1: return f.template operator()<1>(s);
+      case swivel_form: return f.template operator()<swivel_form>(s);
+      case floating_form: return f.template operator()<floating_form>(s);
+      case 0: return f.template operator()<0>(s);
+      case 2: return f.template operator()<2>(s);
+      default: return f.template operator()<3>(s);
+    }
+  }
+
   // a new trajectory begins: joint displacements are read off the poses, along what the joint leaves free
   void enter() {
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
+      link[i].mass = T(info.mass);
       link[i].offset = {T(0), T(0), T(0)};
       if (info.kind == JointKind::free) continue;
       const Pose<T> p = old_pose(body, info.parent);
@@ -105,36 +150,46 @@ struct Articulated {
         const Vec3<T> e = load3(info.parent_axes + 3 * k);
         link[i].offset += dot(e, span) * e;
       };
-      if (info.kind == JointKind::planar) along(0), along(1);
-      if (info.kind == JointKind::prismatic || info.kind == JointKind::cylindrical || info.kind == JointKind::screw)
+      if (info.kind == JointKind::planar)
+        along(0), along(1);
+      else if (slides(info.kind))
         along(2);
     }
+    find_stretches();
     for (int k = 0; k < layout.loop_count; ++k)
       first_angles(layout, layout.constraint[layout.loop[k]], body, old_rows[k]);
   }
 
-  // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
-  void place() {
+  void find_stretches() {
+    for (int i = 0; i < layout.link_count; ++i) link[i].children = 0, link[i].receiver = -1;
+    for (int i = 0; i < layout.link_count; ++i)
+      if (layout.link[i].parent >= 0) ++link[layout.link[i].parent].children;
+    stretch_count = 0;
+    int swivels = 0, receivers = 0;
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
-      Body<T>& b = body[i];
-      Link<T>& l = link[i];
-      place_body(b, info);
-      l.c = -(b.R * load3(info.anchor));
-      if (info.kind == JointKind::free) continue;
-      l.a = b.R * load3(info.axis);
-      const Vec3<T> anchor = load3(info.parent_anchor) + l.offset;
-      if (info.parent < 0) {
-        l.rho = anchor;
-        b.x = anchor + l.c;
-      } else {
-        const Body<T>& p = body[info.parent];
-        const Vec3<T> arm = p.R * anchor;
-        l.rho = link[info.parent].c + arm;
-        b.x = p.x + arm + l.c;
+      const int slot = form_of(info.kind) >= swivel_form ? swivels++ : info.first_axis, parent = info.parent;
+      if (parent >= 0 && parent == i - 1 && info.kind == layout.link[parent].kind && link[parent].children == 1) {
+        ++stretch[stretch_count - 1].end;
+        continue;
       }
-      if (info.axis_count > 0) place_axes(i);
+      if (parent >= 0 && link[parent].receiver < 0) link[parent].receiver = receivers++;
+      stretch[stretch_count++] = {
+          info.kind, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver, false};
     }
+    // the last of several children is the first to hand over
+    for (int k = stretch_count - 1; k >= 0; --k) {
+      Stretch& s = stretch[k];
+      s.receives = link[s.end - 1].receiver;
+      if (s.parent < 0) continue;
+      s.opens = link[s.parent].children > 0;
+      link[s.parent].children = 0;
+    }
+  }
+
+  // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
+  void place() {
+    from_root([this]<JointKind kind>(const Stretch& s) { place_stretch<kind>(s); });
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       rows_before(layout, c, body, clock, old_rows[k]);
@@ -142,109 +197,360 @@ struct Articulated {
         row_scale[c.loop_row + r] = row_compliance(c, body, layout.link, old_rows[k], r);
     }
   }
-
-  // directions of a general joint's freedoms in the old pose
-  void place_axes(int i) {
-    const LinkInfo& info = layout.link[i];
-    const Vec3<T> zero = {T(0), T(0), T(0)}, a = link[i].a;
-    const Mat3<T> R = old_pose(body, info.parent).R;
-    const auto parent_axis = [&](int k) { return R * load3(info.parent_axes + 3 * k); };
-    Axis<T>* x = axis + info.first_axis;
-    const auto set = [&](int k, Vec3<T> slide, Vec3<T> turn) {
-      x[k].slide = slide;
-      x[k].turn = turn;
-    };
-    switch (info.kind) {
-      case JointKind::cylindrical: set(0, a, zero), set(1, zero, a); break;
-      case JointKind::planar: set(0, parent_axis(0), zero), set(1, parent_axis(1), zero), set(2, zero, a); break;
-      case JointKind::screw: set(0, T(info.parameter) * a, a); break;
-      default: set(0, zero, parent_axis(info.flipped ? 1 : 0)), set(1, zero, a);
+  template <JointKind kind>
+  void place_stretch(const Stretch& s) {
+    Pose<T> p = old_pose(body, s.parent);
+    Axis<T>* x = axis + s.slot;
+    for (int i = s.first; i < s.end; ++i) {
+      const LinkInfo& info = layout.link[i];
+      Body<T>& b = body[i];
+      Link<T>& l = link[i];
+      place_body(b, info);
+      if constexpr (kind != JointKind::free) {
+        l.c = -(b.R * load3(info.anchor));
+        l.arm = p.R * load3(info.parent_anchor);
+        if constexpr (slides(kind)) l.arm += p.R * l.offset;
+        l.r = kind == JointKind::ball ? l.arm : l.arm + l.c;
+        b.x = p.x + l.arm + l.c;
+        if constexpr (kind != JointKind::ball) place_axes<kind>(x, info, b.R * load3(info.axis), p.R, l.c);
+        x += form_of(kind);
+      }
+      p = {b.x, b.R};
     }
   }
 
-  // new pose of a link on a general joint: slides and turns in their order
-  void evaluate_axes(int i, const Quat<T>& wp, const T* s) {
-    const LinkInfo& info = layout.link[i];
-    Link<T>& l = link[i];
-    Quat<T> w = wp;
-    for (int k = 0; k < info.axis_count; ++k) {
-      Axis<T>& x = axis[info.first_axis + k];
-      x.slide3 = x.slide + turn(w, x.slide);
-      x.turn3 = x.turn + turn(w, x.turn);
-      if (turns(info.kind, k)) {
-        // a screw slides by its pitch times the angle
-        const Vec3<T> d = T(2) * std::asin(s[k]) * x.slide3;
-        l.u += d;
-        l.rho3 += d;
-        w = w * Quat<T>{std::sqrt(T(1) - s[k] * s[k]), s[k] * x.turn};
-      } else {
-        l.u += s[k] * x.slide3;
-        l.rho3 += s[k] * x.slide3;
-      }
+  // directions of a joint's freedoms in the old pose; a turn about the joint point moves the centre
+  template <JointKind kind>
+  static CATENA_INLINE void place_axes(Axis<T>* x, const LinkInfo& info, Vec3<T> a, const Mat3<T>& R, Vec3<T> c) {
+    const Vec3<T> zero = {T(0), T(0), T(0)};
+    const auto parent_axis = [&](int k) { return R * load3(info.parent_axes + 3 * k); };
+    const auto slide = [&](int k, Vec3<T> e) { x[k].slide = e, x[k].turn = zero; };
+    const auto turn = [&](int k, Vec3<T> e) { x[k].slide = cross(e, c), x[k].turn = e; };
+    if constexpr (kind == JointKind::revolute) turn(0, a);
+    if constexpr (kind == JointKind::prismatic) slide(0, a);
+    if constexpr (kind == JointKind::cylindrical) slide(0, a), turn(1, a);
+    if constexpr (kind == JointKind::planar) slide(0, parent_axis(0)), slide(1, parent_axis(1)), turn(2, a);
+    if constexpr (kind == JointKind::universal) turn(0, parent_axis(info.flipped ? 1 : 0)), turn(1, a);
+    if constexpr (kind == JointKind::screw) {
+      turn(0, a);
+      x[0].slide += T(info.parameter) * a;
     }
-    body[i].w = w;
+  }
+  static constexpr bool slides(JointKind kind) {
+    return kind == JointKind::prismatic || kind == JointKind::cylindrical || kind == JointKind::planar ||
+           kind == JointKind::screw;
   }
   // whether a freedom's unknown is the sine of half an angle, or else a distance
-  static bool turns(JointKind kind, int k) {
-    return kind == JointKind::screw || kind == JointKind::universal || (kind == JointKind::cylindrical && k == 1) ||
-           (kind == JointKind::planar && k == 2);
+  static constexpr bool turns(JointKind kind, int k) {
+    return kind == JointKind::revolute || kind == JointKind::screw || kind == JointKind::universal ||
+           (kind == JointKind::cylindrical && k == 1) || (kind == JointKind::planar && k == 2);
   }
 
   // iterate from the unknowns; false where a body would turn too far for the step
   bool evaluate() {
     bool fine = true;
-    const Vec3<T> still = {T(0), T(0), T(0)};
-    const Quat<T> unturned = {T(1), still};
-    for (int i = 0; i < layout.link_count; ++i) {
-      const LinkInfo& info = layout.link[i];
-      Body<T>& b = body[i];
-      Link<T>& l = link[i];
-      const T* s = z + info.variable;
-      if (info.kind == JointKind::free) {
-        l.u = {s[0], s[1], s[2]};
-        b.w.v = {s[3], s[4], s[5]};
-        b.w.w = std::sqrt(T(1) - norm2(b.w.v));
-      } else {
-        const Quat<T>& wp = info.parent < 0 ? unturned : body[info.parent].w;
-        const Vec3<T>& up = info.parent < 0 ? still : link[info.parent].u;
-        const Vec3<T> swing = turn(wp, l.rho);
-        l.u = up + swing;
-        l.rho3 = l.rho + swing;
-        switch (info.kind) {
-          case JointKind::revolute:
-            l.a3 = l.a + turn(wp, l.a);
-            b.w = wp * Quat<T>{std::sqrt(T(1) - s[0] * s[0]), s[0] * l.a};
-            break;
-          case JointKind::prismatic:
-            l.a3 = l.a + turn(wp, l.a);
-            l.u += s[0] * l.a3;
-            l.rho3 += s[0] * l.a3;
-            b.w = wp;
-            break;
-          case JointKind::ball:
-            b.w.v = {s[0], s[1], s[2]};
-            b.w.w = std::sqrt(T(1) - norm2(b.w.v));
-            break;
-          case JointKind::fixed: b.w = wp; break;
-          default: evaluate_axes(i, wp, s);
-        }
-      }
-      // NaN counts as too far
-      fine &= b.w.w > T(0);
-      const Vec3<T> spin = turn(b.w, l.c);
-      l.c3 = l.c + spin;
-      b.d = l.u + spin;
-    }
+    from_root([&]<JointKind kind>(const Stretch& s) { fine &= evaluate_stretch<kind>(s); });
     return fine;
+  }
+  template <JointKind kind>
+  bool evaluate_stretch(const Stretch& run) {
+    bool fine = true;
+    Quat<T> w;
+    Vec3<T> d;
+    follow(run, w, d);
+    const T* s = z + run.variable;
+    Axis<T>* x = axis + run.slot;
+    for (int i = run.first; i < run.end; ++i, s += freedoms(kind), x += form_of(kind))
+      fine &= evaluate_link<kind>(i, x, s, w, d);
+    return fine;
+  }
+  // how the parent of a stretch turns and moves
+  CATENA_INLINE void follow(const Stretch& run, Quat<T>& w, Vec3<T>& d) const {
+    w = {T(1), {T(0), T(0), T(0)}};
+    d = {T(0), T(0), T(0)};
+    if (run.parent >= 0) w = body[run.parent].w, d = body[run.parent].d;
+  }
+  static constexpr int freedoms(JointKind kind) { return 6 - joint_row_count(static_cast<int>(kind)); }
+
+  // w and d of the parent become those of the link
+  template <JointKind kind>
+  CATENA_INLINE bool evaluate_link(int i, Axis<T>* x, const T* s, Quat<T>& w, Vec3<T>& d) {
+    Link<T>& l = link[i];
+    if constexpr (kind == JointKind::free) {
+      d = {s[0], s[1], s[2]};
+      w = unit({s[3], s[4], s[5]});
+    } else {
+      Vec3<T> swing = turn(w, l.arm);
+      if constexpr (kind == JointKind::ball)
+        w = unit({s[0], s[1], s[2]});
+      else
+        for (int k = 0; k < form_of(kind); ++k) evaluate_axis<kind>(k, x[k], s[k], w, swing, layout.link[i]);
+      const Vec3<T> spin = turn(w, l.c);
+      d += swing + spin;
+      l.c3 = l.c + spin;
+      l.r3 = l.r + swing;
+      if constexpr (kind != JointKind::ball) l.r3 += spin;
+    }
+    body[i].w = w;
+    body[i].d = d;
+    // NaN counts as too far
+    return w.w > T(0);
+  }
+  static CATENA_INLINE Quat<T> unit(Vec3<T> eta) { return {std::sqrt(T(1) - norm2(eta)), eta}; }
+
+  // one freedom of a joint: turns the frame w that the ones before it have reached, adds to the displacement
+  template <JointKind kind>
+  static CATENA_INLINE void evaluate_axis(int k, Axis<T>& x, T s, Quat<T>& w, Vec3<T>& swing, const LinkInfo& info) {
+    if (!turns(kind, k)) {
+      x.gain = T(1);
+      swing += s * (x.slide + turn(w, x.slide));
+      return;
+    }
+    // a screw slides by its pitch times the angle
+    if (kind == JointKind::screw) swing += T(2 * info.parameter) * std::asin(s) * (x.turn + turn(w, x.turn));
+    const T cosine = std::sqrt(T(1) - s * s);
+    x.gain = T(0.5) * cosine;
+    w = w * Quat<T>{cosine, s * x.turn};
+  }
+
+  // Bodies and directions of joints at the iterate: all that the elimination needs and no link has to wait for.
+  template <JointKind kind>
+  void prepare_stretch(const Stretch& run) {
+    Axis<T>* x = axis + run.slot;
+    for (int i = run.first; i < run.end; ++i) {
+      Link<T>& l = link[i];
+      l.H = turn_jacobian(body[i]);
+      l.f = l.mass * force_residual(body[i]);
+      l.t = torque_residual(body[i]);
+      if constexpr (form_of(kind) > 0 && form_of(kind) < swivel_form) {
+        const int parent = i == run.first ? run.parent : i - 1;
+        Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : body[parent].w;
+        for (int k = 0; k < form_of(kind); ++k) {
+          Axis<T>& e = x[k];
+          e.turn3 = e.slide3 = {T(0), T(0), T(0)};
+          if (!turns(kind, k)) {
+            e.slide3 = e.slide + turn(w, e.slide);
+            continue;
+          }
+          e.turn3 = e.turn + turn(w, e.turn);
+          e.slide3 = cross(e.turn3, l.c3);
+          if (kind == JointKind::screw) e.slide3 += T(layout.link[i].parameter) * e.turn3;
+          // on to the frame of the next one
+          if (k + 1 < form_of(kind))
+            w = w * Quat<T>{T(2) * e.gain, z[run.variable + (i - run.first) * form_of(kind) + k] * e.turn};
+        }
+        x += form_of(kind);
+      }
+    }
   }
 
   // Newton increment at the iterate: dz, and the increments of the poses; false on a vanishing pivot
   bool direction() {
-    equations();
-    if (!eliminate()) return false;
-    substitute();
+    if (!factor()) return false;
+    substitute<false>();
     return true;
   }
+  // the same, and the iterate where it leads; or with the matrix of the last one, where no loops are in the way
+  bool advance(bool again) {
+    if (again)
+      repeat();
+    else if (!factor())
+      return false;
+    substitute<true>();
+    return true;
+  }
+  bool repeats() const { return layout.loop_count == 0; }
+
+  bool factor() { return layout.loop_count > 0 ? factor<true>() : factor<false>(); }
+  template <bool loops>
+  bool factor() {
+    from_root([this]<JointKind kind>(const Stretch& s) { prepare_stretch<kind>(s); });
+    if constexpr (loops) find_rows();
+    bool fine = true;
+    for (int k = stretch_count - 1; k >= 0; --k)
+      by_form(stretch[k], [&]<int form>(const Stretch& s) { fine &= eliminate<form, loops>(s); });
+    if constexpr (loops) close_world();
+    return fine;
+  }
+  void repeat() {
+    for (int k = stretch_count - 1; k >= 0; --k)
+      by_form(stretch[k], [this]<int form>(const Stretch& s) { repeat_stretch<form>(s); });
+  }
+
+  // what a link adds to its own balance
+  CATENA_INLINE void add_wrench(Wrench<T>& m, int i) const {
+    m.f += link[i].mass * force_residual(body[i]);
+    m.t += torque_residual(body[i]);
+  }
+
+  // leaf to root
+  template <int form, bool loops>
+  bool eliminate(const Stretch& s) {
+    bool fine = true;
+    Articulation<T> m;
+    if (s.receives >= 0) {
+      m = received[s.receives];
+    } else {
+      m.A = m.B = m.C = m.E = diagonal(T(0));
+      m.f = m.t = {T(0), T(0), T(0)};
+    }
+    Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
+    Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    for (int i = s.end - 1;; --i) {
+      const Link<T>& l = link[i];
+      const bool root = i == s.first && s.parent < 0;
+      m.A = m.A + diagonal(l.mass);
+      m.E = m.E + l.H;
+      m.f += l.f;
+      m.t += l.t;
+      if constexpr (loops) close_loops(m, i);
+      const bool passes = loops && layout.front[i].outgoing > 0;
+      if constexpr (form < swivel_form) {
+        x -= form;
+        // the freedom nearest to the link goes first
+        for (int k = form - 1; k >= 0; --k) {
+          Axis<T>& e = x[k];
+          fine &= e.divide(m);
+          if (passes)
+            front(i).eliminate(k, e.inverse * e.slide, e.inverse * e.turn, e.slide3, e.turn3, e.up, e.ur,
+                               e.inverse * e.row_P, e.inverse * e.row_R, e.inverse * e.first);
+          if (k > 0)
+            e.reduce(m);
+          else if (!root)
+            e.reduce_and_move(m, l.r, l.r3);
+          e.finish();
+        }
+        if (form == 0 && !root) move(m, l.r, l.r3);
+      } else {
+        --turned;
+        if constexpr (form == swivel_form) move(m, l.c, l.c3);
+        if (passes && form == swivel_form) front(i).shift(l.c, l.c3, false);
+        fine &= turned->eliminate(m);
+        if (passes) front(i).eliminate_turn(turned->inverse, turned->lift, turned->rows, turned->first);
+        if constexpr (form == floating_form) {
+          fine &= turned->eliminate_shift(m);
+          if (passes) front(i).eliminate_shift(turned->shift, m.f);
+        } else if (!root) {
+          move_force(m, l.r, l.r3);
+        }
+      }
+      if (passes) send_loops(i, form == swivel_form);
+      if (i == s.first) break;
+    }
+    if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
+    return fine;
+  }
+  static void hand_over(const Articulation<T>& m, Articulation<T>& to, bool opens) {
+    if (opens) {
+      to = m;
+      return;
+    }
+    to.A = to.A + m.A;
+    to.B = to.B + m.B;
+    to.C = to.C + m.C;
+    to.E = to.E + m.E;
+    to.f += m.f;
+    to.t += m.t;
+  }
+
+  template <int form>
+  void repeat_stretch(const Stretch& s) {
+    Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
+    if (s.receives >= 0) m = received[s.receives];
+    Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
+    Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    for (int i = s.end - 1; i >= s.first; --i) {
+      const Link<T>& l = link[i];
+      add_wrench(m, i);
+      if constexpr (form < swivel_form) {
+        x -= form;
+        for (int k = form - 1; k >= 0; --k) x[k].repeat(m);
+        move(m, l.r);
+      } else {
+        --turned;
+        if constexpr (form == swivel_form) move(m, l.c);
+        turned->repeat(m);
+        if constexpr (form == floating_form)
+          turned->repeat_shift(m);
+        else
+          m.t = cross(l.r, m.f);
+      }
+    }
+    if (s.sends < 0) return;
+    Wrench<T>& to = received[s.sends];
+    to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+  }
+
+  // root to leaf; `on` to the next iterate, which is evaluated in the same go
+  template <bool on>
+  void substitute() {
+    T* lambda = dz + layout.variable_count;
+    in_reach = true;
+    moved = {T(0), T(0), T(0)};
+    if (layout.loop_count == 0)
+      return from_root([this]<JointKind kind>(const Stretch& s) { substitute_stretch<kind, false, on>(s); });
+    world_front().open({T(0), T(0), T(0)}, {T(0), T(0), T(0)}, lambda);
+    from_root([this]<JointKind kind>(const Stretch& s) { substitute_stretch<kind, true, on>(s); });
+    for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
+  }
+  template <JointKind kind, bool loops, bool on>
+  void substitute_stretch(const Stretch& run) {
+    constexpr int form = form_of(kind);
+    T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
+    const T* s = z + run.variable;
+    Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, d;
+    Quat<T> w;
+    if (run.parent >= 0) dx = body[run.parent].dx, phi = body[run.parent].phi;
+    follow(run, w, d);
+    Axis<T>* x = axis + run.slot;
+    const Swivel<T>* turned = swivel + run.slot;
+    Vec3<T> sum = moved;
+    for (int i = run.first; i < run.end; ++i) {
+      const Link<T>& l = link[i];
+      const bool passes = loops && layout.front[i].outgoing > 0;
+      const auto pull = [&](int k) { return front(i).pull(k, lambda); };
+      if constexpr (form < swivel_form) {
+        const Vec3<T> carried = dx + cross(phi, l.r3);
+        for (int k = 0; k < form; ++k) {
+          T y = x[k].motion(dx, phi);
+          if (passes) y -= pull(k);
+          ds[k] = x[k].gain * y;
+          dx = (k == 0 ? carried : dx) + y * x[k].slide3;
+          phi += y * x[k].turn3;
+        }
+        if (form == 0) dx = carried;
+      } else {
+        T* dw = ds;
+        if constexpr (form == swivel_form) {
+          dx += cross(phi, l.r3);
+        } else {
+          dx = -turned->shift_first;
+          if (passes) dx -= Vec3<T>{pull(3), pull(4), pull(5)};
+          ds[0] = dx.x, ds[1] = dx.y, ds[2] = dx.z;
+          dw += 3;
+        }
+        phi = -(turned->first + turned->rows * dx);
+        if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
+        const Vec3<T> deta = turn_increment(body[i].w, phi);
+        dw[0] = deta.x, dw[1] = deta.y, dw[2] = deta.z;
+        if constexpr (form == swivel_form) dx += cross(phi, l.c3);
+        ++turned;
+      }
+      body[i].dx = dx;
+      body[i].phi = phi;
+      sum += squares(dx) + squares(phi);
+      if (loops && layout.front[i].columns > layout.front[i].outgoing) front(i).open(dx, phi, lambda);
+      if constexpr (on) {
+        for (int k = 0; k < freedoms(kind); ++k) next[k] = s[k] + ds[k];
+        in_reach &= evaluate_link<kind>(i, x, next, w, d);
+      }
+      x += form;
+      s += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);
+    }
+    moved = sum;
+  }
+
+  //---- loops ----
 
   // the widest of the loops at the iterate
   void find_gap() {
@@ -263,38 +569,20 @@ struct Articulated {
     return {z[layout.variable_count + c.loop_row], momentum[c.law], scale * scale};
   }
 
-  // each link's own matrix and wrench
-  void equations() {
+  void find_rows() {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       rows_after(layout, c, body, clock, old_rows[k], law_state(c), new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
-    for (int i = 0; i < layout.link_count; ++i) {
-      const T m = T(layout.link[i].mass);
-      const Body<T>& b = body[i];
-      Link<T>& l = link[i];
-      const Vec3<T> mc = m * l.c, mc3 = m * l.c3;
-      l.f = m * force_residual(b);
-      l.t = torque_residual(b) + cross(l.c, l.f);
-      l.A = diagonal(m);
-      l.B = {{T(0), -mc3.z, mc3.y}, {mc3.z, T(0), -mc3.x}, {-mc3.y, mc3.x, T(0)}};
-      l.C = {{T(0), mc.z, -mc.y}, {-mc.z, T(0), mc.x}, {mc.y, -mc.x, T(0)}};
-      l.E = turn_jacobian(b);
-      subtract_outer(l.E, mc3, l.c);
-      const T s = dot(mc, l.c3);
-      l.E.i.x += s;
-      l.E.j.y += s;
-      l.E.k.z += s;
-      if (layout.front[i].columns > 0 && !layout.front[i].received) attach_loops(i);
-    }
+    for (int i = 0; i <= layout.link_count; ++i)
+      if (layout.front[i].columns > 0 && !layout.front[i].received) front(i).clear(gap, layout.is_law_row);
   }
 
-  // loops whose joint sits on the link: multipliers act on it, its motion moves their gap
-  void attach_loops(int i) {
+  // loops whose joint sits on the link: multipliers act on it, its motion moves their gap; and loops that close here
+  void close_loops(Articulation<T>& m, int i) {
     const Front<T> columns = front(i);
-    Link<T>& l = link[i];
-    columns.clear(gap, layout.is_law_row);
+    if (columns.info.columns == 0) return;
     for (int e = 0; e < columns.info.end_count; ++e) {
       const LoopEnd& end = layout.end[columns.info.first_end + e];
       const ConstraintInfo& c = layout.constraint[layout.loop[end.loop]];
@@ -302,207 +590,37 @@ struct Articulated {
       for (int k = 0; k < c.row_count; ++k) {
         const Wrench<T> n = old_rows[end.loop].w[end.end * c.row_count + k];
         const Wrench<T> o = new_rows[end.loop].w[end.end * c.row_count + k];
-        const Vec3<T> t = n.t + cross(l.c, n.f), r = o.t + cross(l.c3, o.f);
-        const T column[12] = {-n.f.x, -n.f.y, -n.f.z, -t.x, -t.y, -t.z, o.f.x, o.f.y, o.f.z, r.x, r.y, r.z};
+        const T column[12] = {-n.f.x, -n.f.y, -n.f.z, -n.t.x, -n.t.y, -n.t.z, o.f.x, o.f.y, o.f.z, o.t.x, o.t.y, o.t.z};
         for (int row = 0; row < 12; ++row) columns.q(row)[end.column + k] += column[row];
-        l.f -= lambda[k] * n.f;
-        l.t -= lambda[k] * t;
+        m.f -= lambda[k] * n.f;
+        m.t -= lambda[k] * n.t;
       }
     }
+    columns.close(m.A, m.B, m.C, m.E, m.f, m.t, row_scale);
   }
-
-  // leaf to root
-  bool eliminate() {
-    bool fine = true;
-    const Vec3<T> zero = {T(0), T(0), T(0)};
-    const Front<T> world = front(layout.link_count);
-    if (world.info.columns > 0) world.clear(gap, layout.is_law_row);
-    for (int i = layout.link_count - 1; i >= 0; --i) {
-      const LinkInfo& info = layout.link[i];
-      Link<T>& l = link[i];
-      Mat3<T> A = l.A, B = l.B, C = l.C, E = l.E;
-      Vec3<T> f = l.f, t = l.t;
-      T pivot = T(1);
-      const Front<T> loops = front(i);
-      if (loops.info.columns > 0) loops.close(A, B, C, E, f, t, row_scale);
-      const bool passes = loops.info.outgoing > 0;
-      switch (info.kind) {
-        case JointKind::revolute: {
-          const Vec3<T> up = B * l.a3, ur = E * l.a3;
-          pivot = dot(l.a, ur);
-          const T inv = T(1) / pivot;
-          l.row_P = inv * transposed_times(C, l.a);
-          l.row_R = inv * transposed_times(E, l.a);
-          l.first.x = inv * dot(l.a, t);
-          if (passes) loops.eliminate(0, zero, inv * l.a, zero, l.a3, up, ur, l.row_P, l.row_R, l.first.x);
-          if (info.parent < 0) break;
-          subtract_outer(A, up, l.row_P);
-          subtract_outer(B, up, l.row_R);
-          subtract_outer(C, ur, l.row_P);
-          subtract_outer(E, ur, l.row_R);
-          f -= l.first.x * up;
-          t -= l.first.x * ur;
-          break;
-        }
-        case JointKind::prismatic: {
-          const Vec3<T> up = A * l.a3, ur = C * l.a3;
-          pivot = dot(l.a, up);
-          const T inv = T(1) / pivot;
-          l.row_P = inv * transposed_times(A, l.a);
-          l.row_R = inv * transposed_times(B, l.a);
-          l.first.x = inv * dot(l.a, f);
-          if (passes) loops.eliminate(0, inv * l.a, zero, l.a3, zero, up, ur, l.row_P, l.row_R, l.first.x);
-          if (info.parent < 0) break;
-          subtract_outer(A, up, l.row_P);
-          subtract_outer(B, up, l.row_R);
-          subtract_outer(C, ur, l.row_P);
-          subtract_outer(E, ur, l.row_R);
-          f -= l.first.x * up;
-          t -= l.first.x * ur;
-          break;
-        }
-        case JointKind::ball:
-        case JointKind::free: {
-          // the link turns by itself: only the force at its joint point reaches the parent
-          const Mat3<T> inv = inverse(E, pivot);
-          l.rows = inv * C;
-          l.first = inv * t;
-          if (passes) loops.eliminate_turn(inv, B, l.rows, l.first);
-          A = A - B * l.rows;
-          f -= B * l.first;
-          if (info.kind == JointKind::free) {
-            T det;
-            l.A = inverse(A, det);
-            l.f = f;
-            fine &= det > T(0);
-            if (passes) loops.eliminate_shift(l.A, f);
-          }
-          B = C = E = diagonal(T(0));
-          t = {T(0), T(0), T(0)};
-          break;
-        }
-        case JointKind::fixed: break;
-        default:
-          // the freedom nearest to the link goes first
-          for (int k = info.axis_count - 1; k >= 0; --k) {
-            Axis<T>& x = axis[info.first_axis + k];
-            const Vec3<T> up = A * x.slide3 + B * x.turn3, ur = C * x.slide3 + E * x.turn3;
-            const T d = dot(x.slide, up) + dot(x.turn, ur);
-            fine &= d > T(0);
-            const T inv = T(1) / d;
-            x.row_P = inv * (transposed_times(A, x.slide) + transposed_times(C, x.turn));
-            x.row_R = inv * (transposed_times(B, x.slide) + transposed_times(E, x.turn));
-            x.first = inv * (dot(x.slide, f) + dot(x.turn, t));
-            if (passes)
-              loops.eliminate(k, inv * x.slide, inv * x.turn, x.slide3, x.turn3, up, ur, x.row_P, x.row_R, x.first);
-            subtract_outer(A, up, x.row_P);
-            subtract_outer(B, up, x.row_R);
-            subtract_outer(C, ur, x.row_P);
-            subtract_outer(E, ur, x.row_R);
-            f -= x.first * up;
-            t -= x.first * ur;
-          }
-      }
-      // pivots of a stable step are positive; NaN and a lost sign are a failure, not a number
-      fine &= pivot > T(0);
-      if (passes) {
-        if (info.parent >= 0) loops.shift(l.rho, l.rho3, info.kind == JointKind::ball);
-        loops.send(front(info.parent < 0 ? layout.link_count : info.parent),
-                   layout.column_map + loops.info.first_column);
-      }
-      if (info.parent < 0) continue;
-      Link<T>& p = link[info.parent];
-      const Mat3<T> Br = B - times_skew(A, l.rho3), Er = E - times_skew(C, l.rho3);
-      p.A = p.A + A;
-      p.B = p.B + Br;
-      p.C = p.C + C + skew_times(l.rho, A);
-      p.E = p.E + Er + skew_times(l.rho, Br);
-      p.f += f;
-      p.t += t + cross(l.rho, f);
-    }
+  void send_loops(int i, bool force_only) {
+    const Front<T> columns = front(i);
+    const int parent = layout.link[i].parent;
+    if (parent >= 0) columns.shift(link[i].r, link[i].r3, force_only);
+    columns.send(parent < 0 ? world_front() : front(parent), layout.column_map + columns.info.first_column);
+  }
+  Front<T> world_front() const { return front(layout.link_count); }
+  void close_world() {
     Mat3<T> A, B, C, E;
     Vec3<T> f, t;
     A = B = C = E = diagonal(T(0));
     f = t = {T(0), T(0), T(0)};
-    world.close(A, B, C, E, f, t, row_scale);
-    return fine;
+    world_front().close(A, B, C, E, f, t, row_scale);
   }
 
-  // root to leaf
-  void substitute() {
-    const Vec3<T> zero = {T(0), T(0), T(0)};
-    T* lambda = dz + layout.variable_count;
-    front(layout.link_count).open(zero, zero, lambda);
-    for (int i = 0; i < layout.link_count; ++i) {
-      const LinkInfo& info = layout.link[i];
-      Body<T>& b = body[i];
-      Link<T>& l = link[i];
-      const Front<T> loops = front(i);
-      const bool passes = loops.info.outgoing > 0;
-      T* ds = dz + info.variable;
-      Vec3<T> phi = zero, dP = zero;
-      if (info.parent >= 0) {
-        phi = body[info.parent].phi;
-        dP = link[info.parent].dP + cross(phi, l.rho3);
-      }
-      switch (info.kind) {
-        case JointKind::revolute: {
-          T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
-          if (passes) y -= loops.pull(0, lambda);
-          const T s = z[info.variable];
-          ds[0] = T(0.5) * std::sqrt(T(1) - s * s) * y;
-          phi += y * l.a3;
-          break;
-        }
-        case JointKind::prismatic: {
-          T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
-          if (passes) y -= loops.pull(0, lambda);
-          ds[0] = y;
-          dP += y * l.a3;
-          break;
-        }
-        case JointKind::free:
-          dP = -(l.A * l.f);
-          if (passes) dP -= Vec3<T>{loops.pull(3, lambda), loops.pull(4, lambda), loops.pull(5, lambda)};
-          ds[0] = dP.x;
-          ds[1] = dP.y;
-          ds[2] = dP.z;
-          ds += 3;
-          [[fallthrough]];
-        case JointKind::ball: {
-          phi = -(l.first + l.rows * dP);
-          if (passes) phi -= Vec3<T>{loops.pull(0, lambda), loops.pull(1, lambda), loops.pull(2, lambda)};
-          const Vec3<T> deta = turn_increment(b.w, phi);
-          ds[0] = deta.x;
-          ds[1] = deta.y;
-          ds[2] = deta.z;
-          break;
-        }
-        case JointKind::fixed: break;
-        default:
-          for (int k = 0; k < info.axis_count; ++k) {
-            const Axis<T>& x = axis[info.first_axis + k];
-            T y = -(x.first + dot(x.row_P, dP) + dot(x.row_R, phi));
-            if (passes) y -= loops.pull(k, lambda);
-            const T s = z[info.variable + k];
-            ds[k] = turns(info.kind, k) ? T(0.5) * std::sqrt(T(1) - s * s) * y : y;
-            dP += y * x.slide3;
-            phi += y * x.turn3;
-          }
-      }
-      l.dP = dP;
-      b.phi = phi;
-      b.dx = dP + cross(phi, l.c3);
-      if (loops.info.columns > loops.info.outgoing) loops.open(dP, phi, lambda);
-    }
-  }
+  //---- between steps ----
 
   // the step has been solved
   void commit(T dt) {
-    for (int i = 0; i < layout.link_count; ++i) {
-      slide_on(i);
-      commit_body(body[i], dt);
-    }
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
+    for (int k = 0; k < stretch_count; ++k)
+      if (slides(stretch[k].kind))
+        for (int i = stretch[k].first; i < stretch[k].end; ++i) slide_on(i);
   }
   void slide_on(int i) {
     const LinkInfo& info = layout.link[i];
@@ -538,45 +656,51 @@ struct Articulated {
 
   // multipliers of every constraint at the iterate, times `scale`: the wrench that the subtree needs, on its rows
   void multipliers(T scale, double* out) {
-    for (int i = 0; i < layout.link_count; ++i) {
-      Link<T>& l = link[i];
-      l.f = T(layout.link[i].mass) * force_residual(body[i]);
-      l.t = torque_residual(body[i]) + cross(l.c, l.f);
-    }
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      for (int r = 0; r < c.row_count; ++r) {
-        const T lambda = z[layout.variable_count + c.loop_row + r];
-        out[c.row + r] = scale * lambda;
-        for (int e = 0; e < c.end_count; ++e) {
-          const int i = c.end[e];
-          if (i < 0) continue;
-          const Wrench<T>& n = old_rows[k].w[e * c.row_count + r];
-          link[i].f -= lambda * n.f;
-          link[i].t -= lambda * (n.t + cross(link[i].c, n.f));
-        }
+      for (int r = 0; r < c.row_count; ++r) out[c.row + r] = scale * z[layout.variable_count + c.loop_row + r];
+    }
+    for (int k = stretch_count - 1; k >= 0; --k) {
+      const Stretch& s = stretch[k];
+      Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
+      if (s.receives >= 0) m = received[s.receives];
+      for (int i = s.end - 1; i >= s.first; --i) {
+        add_wrench(m, i);
+        subtract_loops(m, i);
+        // at the joint point, then at the parent's centre
+        move(m, link[i].c);
+        reaction(m, i, scale, out);
+        move(m, link[i].arm);
+      }
+      if (s.sends < 0) continue;
+      Wrench<T>& to = received[s.sends];
+      to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+    }
+  }
+  void subtract_loops(Wrench<T>& m, int i) const {
+    for (int e = 0; e < layout.front[i].end_count; ++e) {
+      const LoopEnd& end = layout.end[layout.front[i].first_end + e];
+      const ConstraintInfo& c = layout.constraint[layout.loop[end.loop]];
+      for (int k = 0; k < c.row_count; ++k) {
+        const T lambda = z[layout.variable_count + c.loop_row + k];
+        m.f -= lambda * old_rows[end.loop].w[end.end * c.row_count + k].f;
+        m.t -= lambda * old_rows[end.loop].w[end.end * c.row_count + k].t;
       }
     }
-    for (int i = layout.link_count - 1; i >= 0; --i) {
-      const LinkInfo& info = layout.link[i];
-      const Link<T>& l = link[i];
-      if (info.parent >= 0) {
-        Link<T>& p = link[info.parent];
-        p.f += l.f;
-        p.t += l.t + cross(l.rho, l.f);
-      }
-      if (info.joint < 0) continue;
-      const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
-      JointRows rows;
-      joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, rows);
-      // on body b, at b's anchor
-      const Vec3<T> shift = body[i].x - l.c - rows.point;
-      const T sign = info.flipped ? -scale : scale;
-      const Vec3<T> f = sign * l.f, t = sign * (l.t + cross(shift, l.f));
-      for (int k = 0; k < joint.row_count; ++k) {
-        const Wrench<double>& n = rows.at_point[k];
-        out[joint.row + k] = (dot(n.f, f) + dot(n.t, t)) / (norm2(n.f) + norm2(n.t));
-      }
+  }
+  void reaction(const Wrench<T>& m, int i, T scale, double* out) const {
+    const LinkInfo& info = layout.link[i];
+    if (info.joint < 0) return;
+    const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
+    JointRows rows;
+    joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, rows);
+    // on body b, at b's anchor
+    const Vec3<T> shift = body[i].x - link[i].c - rows.point;
+    const T sign = info.flipped ? -scale : scale;
+    const Vec3<T> f = sign * m.f, t = sign * (m.t + cross(shift, m.f));
+    for (int k = 0; k < joint.row_count; ++k) {
+      const Wrench<double>& n = rows.at_point[k];
+      out[joint.row + k] = (dot(n.f, f) + dot(n.t, t)) / (norm2(n.f) + norm2(n.t));
     }
   }
 };

@@ -22,7 +22,7 @@ struct Dense {
   double *z, *dz;
 
   static constexpr double caution = Ldu::caution;
-  static constexpr int guess_points = Ldu::guess_points;
+  static constexpr int guess_points = Ldu::guess_points, violent_guess_points = Ldu::violent_guess_points;
   static int motion_count(const Layout& layout) { return Ldu::motion_count(layout); }
   static int unknown_count(const Layout& layout) { return Ldu::unknown_count(layout); }
 

@@ -26,7 +26,7 @@ template <class T>
 struct LaneLink {
   // of the member: mass, inertia, gravity
   T mass;
-  Sym3<T> inertia;
+  T inertia[6];  // xx yy zz xy xz yz
   Vec3<T> gravity;
 
   // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement (parent's
@@ -174,16 +174,6 @@ struct LaneTree {
     s.A = s.B = s.C = s.E = diagonal(T(0));
     s.f = s.t = {T(0), T(0), T(0)};
   }
-  // a + r x b, and m - n [r]x, as two multiplications and additions in one each
-  static CATENA_INLINE Vec3<T> plus_cross(Vec3<T> a, Vec3<T> r, Vec3<T> b) {
-    return {(a.x + r.y * b.z) - r.z * b.y, (a.y + r.z * b.x) - r.x * b.z, (a.z + r.x * b.y) - r.y * b.x};
-  }
-  static CATENA_INLINE Mat3<T> plus_skew_times(const Mat3<T>& m, Vec3<T> r, const Mat3<T>& n) {
-    return {plus_cross(m.i, r, n.i), plus_cross(m.j, r, n.j), plus_cross(m.k, r, n.k)};
-  }
-  static CATENA_INLINE Mat3<T> minus_times_skew(const Mat3<T>& m, const Mat3<T>& n, Vec3<T> r) {
-    return {(m.i - r.z * n.j) + r.y * n.k, (m.j - r.x * n.k) + r.z * n.i, (m.k - r.y * n.i) + r.x * n.j};
-  }
   // to the parent's joint point
   static CATENA_INLINE void shift(Subtree<T>& s, Vec3<T> rho, Vec3<T> rho3) {
     s.B = minus_times_skew(s.B, s.A, rho3);
@@ -237,13 +227,15 @@ struct LaneTree {
         case JointKind::ball:
         case JointKind::free: {
           T det;
-          l.E_inverse = inverse(s.E, det);
+          const Mat3<T> adjoint = adjugate(s.E, det);
+          l.E_inverse = (T(1) / det) * adjoint;
           smallest = least(smallest, det);
           l.B = s.B;
           l.rows = l.E_inverse * s.C;
           s.A = s.A - s.B * l.rows;
           if (info.kind == JointKind::free) {
-            l.A_inverse = inverse(s.A, det);
+            const Mat3<T> rest = adjugate(s.A, det);
+            l.A_inverse = (T(1) / det) * rest;
             smallest = least(smallest, det);
           }
           break;

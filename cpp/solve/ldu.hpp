@@ -168,8 +168,9 @@ struct Ldu {
 
   // guesses that break the joints make kappa jump
   static constexpr double caution = 64;
-  // in violent motion: more would break the joints so far that Newton finds another root
-  static constexpr int guess_points = 2;
+  // earlier steps that the guess extrapolates; in violent motion more than two would break the joints so far that
+  // Newton finds another root
+  static constexpr int guess_points = 4, violent_guess_points = 2;
   static int motion_count(const Layout& layout) { return 6 * layout.link_count; }
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
 

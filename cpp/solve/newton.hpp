@@ -4,10 +4,17 @@
 // and rad/s: multipliers do not count, since those of redundant rows are not unique and those of long chains have a
 // rounding floor far above any useful tolerance.
 //
-// Guess: the motions of the last four steps, extrapolated by a cubic. Stop: when an increment is below the tolerance,
-// or when the next one is certain to be: Newton converges quadratically, |next| <= kappa |this|^2, with kappa watched
-// from step to step and taken several times too large. Step length: full steps, halved while a body would turn too far
-// or while the increment found at the end of the step is larger than the one that led there.
+// Guess: the motions of the last steps, extrapolated by the sum of their backward differences, as many of them as would
+// have guessed the last step best: the error of a guess by k differences is the k-th difference of the solution.
+//
+// Stop: when an increment is below the tolerance, or when the next one is certain to be: Newton converges
+// quadratically, |next| <= kappa |this|^2, with kappa watched from step to step and taken several times too large.
+// Where one more increment with the matrix of the last one is certain to do, that is solved for again instead of a new
+// one being made: to an error e such an increment leaves 2 kappa |last move| e, and |last move| kappa is the ratio of
+// the two increments; its directions are old as well, off by as much as the last move has turned the bodies.
+//
+// Step length: full steps, halved while a body would turn too far or while the increment found at the end of the step
+// is larger than the one that led there.
 #pragma once
 
 #include "physics/body.hpp"
@@ -17,31 +24,36 @@ namespace catena::CATENA_ISA {
 
 enum class Outcome { converged, diverged, too_far, singular, locked };
 
+constexpr int most_points = 8;
+
 // what is remembered of the steps of one length, for the guess and the stop
 struct History {
-  double* z;             // the last solution; the solver works in it
-  double* past[3];       // earlier ones, newest first
-  int count = 0;         // usable solutions, z included
-  double dt = 0;         // their step
-  double kappa = 1e300;  // largest |next| / |this|^2 seen lately
-  double calm = 0;       // first increment of the last step that took a second one, or needed none
-  int unchecked = 0;     // steps accepted in a row without a second increment
-  double reach = 1e300;  // how far (m, rad) the guess of the last step was from its solution
+  double* difference[most_points + 1];  // backward differences of the solutions, the 0-th is the last one itself
+  int count = 0;                        // of them that are known
+  int order = 0;                        // of them that the guess sums
+  double dt = 0;                        // their step
+  double kappa = 1e300;                 // largest |next| / |this|^2 seen lately
+  double calm = 0;                      // first increment of the last step that took a second one, or needed none
+  int unchecked = 0;                    // steps accepted in a row without a second increment
+  double reach = 1e300;                 // how far (m, rad) the guess of the last step was from its solution
 };
 
 template <class Solver>
 struct Newton {
   Solver& solver;
-  int count;     // unknowns
-  int motions;   // of them, first; the rest are multipliers, which start from zero: the step is linear in them
-  double* base;  // iterate and increment before the last move
-  double* base_dz;
+  int count;        // unknowns
+  int motions;      // of them, first; the rest are multipliers, which start from zero: the step is linear in them
+  double* last_dz;  // increment of the last move
   double tolerance;
   int iteration_limit;
   double extent;  // typical coordinate (m): sets the rounding floor of the increments
 
   int iterations = 0;  // of the last solve
   double size = 0;     // last increment
+
+  // The articulated solver measures an increment and evaluates where it leads while it finds it, and can do so with the
+  // matrix of the last one; the others do one after the other.
+  static constexpr bool looks_ahead = requires(Solver& s) { s.ahead; };
 
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
@@ -50,45 +62,75 @@ struct Newton {
   History* history = nullptr;
   const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
 
-  void select(History& chosen) {
-    history = &chosen;
-    solver.z = chosen.z;
-  }
+  void select(History& chosen) { history = &chosen; }
 
   double measure(double dt) const {
-    double sum = 0;
-    for (int i = 0; i < solver.layout.link_count; ++i) {
+    Vec3<double> sum = {0, 0, 0};
+    if constexpr (looks_ahead) sum = solver.moved;
+    for (int i = 0; i < solver.layout.link_count && !looks_ahead; ++i) {
       const Body<double>& b = solver.body[i];
-      sum += norm2(b.dx) + norm2(b.phi);
+      sum += squares(b.dx) + squares(b.phi);
     }
-    return std::sqrt(sum) / std::fabs(dt);
+    return std::sqrt(sum.x + sum.y + sum.z) / std::fabs(dt);
   }
 
-  // fill solver.z with the guess and remember what it was made of
+  // fill solver.z with the guess
   void guess(double dt) {
     double* z = solver.z;
-    for (int k = motions; k < count; ++k) z[k] = 0;
     if (history->count == 0) {
       for (int k = 0; k < motions; ++k) z[k] = dt * rates[k];
     } else if (dt != history->dt) {
       // another step length: same velocities
       const double ratio = dt / history->dt;
-      for (int k = 0; k < motions; ++k) history->past[0][k] = z[k], z[k] *= ratio;
-      history->count = 1;
+      for (int k = 0; k < motions; ++k) z[k] = ratio * history->difference[0][k];
     } else {
-      static constexpr double weights[4][4] = {{1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
-      const int most = history->reach < calm_reach ? 4 : Solver::guess_points;
-      const double* w = weights[(history->count < most ? history->count : most) - 1];
-      const double w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
-      double *p0 = history->past[0], *p1 = history->past[1], *p2 = history->past[2];
-      for (int k = 0; k < motions; ++k) {
-        const double now = z[k], a = p0[k], b = p1[k], c = p2[k];
-        z[k] = w0 * now + w1 * a + w2 * b + w3 * c;
-        p2[k] = b;
-        p1[k] = a;
-        p0[k] = now;
+      const int most = history->reach < calm_reach ? Solver::guess_points : Solver::violent_guess_points;
+      const int order = history->order < most ? history->order : most;
+      for (int k = 0; k < motions; k += block_size) {
+        Block sum = block(history->difference[0] + k);
+        for (int d = 1; d < order; ++d) sum += block(history->difference[d] + k);
+        block(z + k) = sum;
       }
     }
+    for (int k = motions; k < count; ++k) z[k] = 0;
+  }
+
+  // the step has been solved: differences of the new solution, and how many to trust
+  void learn(double dt) {
+    History& h = *history;
+    if (dt != h.dt) h.count = 0;
+    h.dt = dt;
+    // of the last block, what belongs to the motions
+    typedef long long Mask __attribute__((vector_size(sizeof(Block))));
+    static constexpr long long masks[2 * block_size] = {-1, -1, -1, -1};
+    Mask kept;
+    __builtin_memcpy(&kept, masks + (block_size - motions % block_size) % block_size, sizeof kept);
+    const int known = h.count;
+    if (h.count <= Solver::guess_points) ++h.count;
+    for (int k = 0; k < motions; k += block_size) {
+      Block value = block(solver.z + k);
+      if (k + block_size > motions) value = (Block)((Mask)value & kept);
+      for (int d = 0; d < known; ++d) {
+        const Block before = block(h.difference[d] + k);
+        block(h.difference[d] + k) = value;
+        value -= before;
+      }
+      if (known < h.count) block(h.difference[known] + k) = value;
+    }
+    // one more or one less where that would have been better; while there are few, all of them
+    const int best = known < 3 ? known : h.order;
+    h.order = best + 1 < h.count && squares_of(best + 1) < squares_of(best) ? best + 1
+              : best > 1 && squares_of(best - 1) < squares_of(best)         ? best - 1
+                                                                            : best;
+    if (h.order < 1) h.order = 1;
+  }
+  double squares_of(int d) const {
+    Block sum = {};
+    for (int k = 0; k < motions; k += block_size) {
+      const Block value = block(history->difference[d] + k);
+      sum += value * value;
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 
   // after a failure: the last solution alone, as it was, and no trust in what was seen of convergence
@@ -96,14 +138,14 @@ struct Newton {
     history->kappa = 1e300;
     for (int k = motions; k < count; ++k) solver.z[k] = 0;
     if (history->count == 0) return;
-    for (int k = 0; k < motions; ++k) solver.z[k] = history->past[0][k];
-    history->count = 1;
+    for (int k = 0; k < motions; ++k) solver.z[k] = history->difference[0][k];
+    history->count = history->order = 1;
   }
 
-  // z = base + alpha base_dz, shortened until no body turns too far
-  bool move(double& alpha) {
-    for (; alpha >= shortest; alpha *= 0.5) {
-      for (int k = 0; k < count; ++k) solver.z[k] = base[k] + alpha * base_dz[k];
+  // from `done` parts of the increment on to `alpha` parts, shortened until no body turns too far
+  bool move(double& alpha, double done) {
+    for (; alpha >= shortest; done = alpha, alpha *= 0.5) {
+      for (int k = 0; k < count; ++k) solver.z[k] += (alpha - done) * solver.dz[k];
       if (solver.evaluate()) return true;
     }
     return false;
@@ -116,11 +158,14 @@ struct Newton {
         solver.layout.loop_count > solver.layout.law_row_count ? 4 / std::sqrt(smallest_pivot) : 256;
     const double floor = amplified * 2.2e-16 * (1 + extent) / std::fabs(dt);
     double alpha = 1, last = 1e300;
+    bool again = false;  // with the matrix of the last increment
+    bool fresh = false;  // the last move was made with its own
     iterations = 0;
     if (!solver.evaluate()) return Outcome::too_far;
     while (iterations < iteration_limit) {
       ++iterations;
-      const bool fine = solver.direction();
+      swap(solver.dz, last_dz);
+      const bool fine = look(again);
       size = fine ? measure(dt) : 1e300;
       if (!(size < 1e300)) size = 1e300;
       if (iterations == 1) history->reach = size * std::fabs(dt);
@@ -131,36 +176,67 @@ struct Newton {
       // the move was too long
       if (!(size < last)) {
         if (last == 1e300) return Outcome::singular;
+        swap(solver.dz, last_dz);
+        again = false;
+        const double done = alpha;
         alpha *= 0.5;
-        if (!move(alpha)) return fine ? Outcome::diverged : Outcome::singular;
+        if (!move(alpha, done)) return fine ? Outcome::diverged : Outcome::singular;
         continue;
       }
 
-      if (last < 1e300 && alpha == 1) {
+      double& kappa = history->kappa;
+      if (fresh && alpha == 1) {
         // below the floor the ratio says nothing but that kappa is no larger
         const double seen = size / (last * last);
-        double& kappa = history->kappa;
         kappa = kappa == 1e300 || seen > 0.8 * kappa ? seen : 0.8 * kappa;
       }
-      double* z = solver.z;
-      for (int k = 0; k < count; ++k) base[k] = z[k], base_dz[k] = solver.dz[k];
-      const double full = alpha = 1;
+      const double left = Solver::caution * (again ? 2 * size / last + last * std::fabs(dt) : kappa * size) * size;
+      fresh = !again;
+      again = false;
+      alpha = 1;
       last = size;
-      if (!move(alpha)) return Outcome::too_far;
-      if (alpha < full) continue;
+      if (!go()) {
+        alpha = 0.5;
+        if (!move(alpha, 1)) return Outcome::too_far;
+        continue;
+      }
       if (size < tolerance) {
         if (iterations == 1) history->calm = size;
         return closed() ? accept(0) : Outcome::locked;
       }
-      if (Solver::caution * history->kappa * size * size < tolerance) {
+      if (left < tolerance) {
         if (iterations > 1 && closed()) return accept(0);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
         if (iterations == 1 && history->unchecked < check_every && size <= 2 * history->calm && closed())
           return accept(history->unchecked + 1);
         if (iterations == 1) history->calm = size;
       }
+      again = fresh && repeats() && (2 * kappa + std::fabs(dt)) * size * left < tolerance;
     }
     return Outcome::diverged;
+  }
+
+  static void swap(double*& a, double*& b) {
+    double* other = a;
+    a = b;
+    b = other;
+  }
+  bool repeats() const {
+    if constexpr (looks_ahead) return solver.repeats();
+    return false;
+  }
+  bool look(bool again) {
+    if constexpr (looks_ahead) return solver.advance(again);
+    return solver.direction();
+  }
+  // false if a body would turn too far
+  bool go() {
+    if constexpr (looks_ahead) {
+      swap(solver.z, solver.ahead);
+      return solver.in_reach;
+    }
+    for (int k = 0; k < count; ++k) solver.z[k] += solver.dz[k];
+    return solver.evaluate();
   }
 
   Outcome accept(int unchecked_now) {
@@ -177,7 +253,7 @@ struct Newton {
 
   // guess and iterate; a bad extrapolation is tried again from the last step's motion, and then from rest
   Outcome solve(double dt) {
-    const bool extrapolates = history->count > 1 && dt == history->dt;
+    const bool extrapolates = history->order > 1 && dt == history->dt;
     guess(dt);
     Outcome outcome = iterate(dt);
     if (outcome != Outcome::converged && extrapolates) {
@@ -188,12 +264,10 @@ struct Newton {
       for (int k = 0; k < count; ++k) solver.z[k] = 0;
       outcome = iterate(dt);
     }
-    if (outcome != Outcome::converged) {
+    if (outcome == Outcome::converged)
+      learn(dt);
+    else
       forget();
-      return outcome;
-    }
-    history->count = dt == history->dt && history->count > 0 ? (history->count < 4 ? history->count + 1 : 4) : 1;
-    history->dt = dt;
     return outcome;
   }
 };
