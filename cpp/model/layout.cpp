@@ -307,7 +307,7 @@ void Model::build_loops() {
     const double columns = front.columns, shut = static_cast<double>(closed);
     layout_.articulated_work += (i == world ? 0 : 350) + (36 + columns) * front.stride +
                                 shut * (3 * shut * shut + (12 + columns) * (shut + columns));
-    size += (20L + 2 * front.columns) * front.stride + 7 * closed + 2 * closed * closed;
+    size += (26L + 3 * front.columns) * front.stride + 13 * closed + 2 * closed * closed;
     size = (size + 7) / 8 * 8;
     layout_.largest_closing = std::max(layout_.largest_closing, static_cast<int>(closed));
     front.first_end = static_cast<int>(ends_.size());

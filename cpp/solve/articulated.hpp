@@ -350,7 +350,7 @@ struct Articulated {
     substitute<false>();
     return true;
   }
-  // the same, and the iterate where it leads; or with the matrix of the last one, where no loops are in the way
+  // the same, and the iterate where it leads; or with the matrix of the last one
   bool advance(bool again) {
     if (again)
       repeat();
@@ -359,22 +359,28 @@ struct Articulated {
     substitute<true>();
     return true;
   }
-  bool repeats() const { return layout.loop_count == 0; }
 
   bool factor() { return layout.loop_count > 0 ? factor<true>() : factor<false>(); }
   template <bool loops>
   bool factor() {
     from_root([this]<JointKind kind>(const Stretch& s) { prepare_stretch<kind>(s); });
-    if constexpr (loops) find_rows();
+    if constexpr (loops) find_rows(false);
     bool fine = true;
     for (int k = stretch_count - 1; k >= 0; --k)
       by_form(stretch[k], [&]<int form>(const Stretch& s) { fine &= eliminate<form, loops>(s); });
     if constexpr (loops) close_world();
     return fine;
   }
+  void repeat() { layout.loop_count > 0 ? repeat<true>() : repeat<false>(); }
+  template <bool loops>
   void repeat() {
+    if constexpr (loops) find_rows(true);
     for (int k = stretch_count - 1; k >= 0; --k)
-      by_form(stretch[k], [this]<int form>(const Stretch& s) { repeat_stretch<form>(s); });
+      by_form(stretch[k], [this]<int form>(const Stretch& s) { repeat_stretch<form, loops>(s); });
+    if constexpr (loops) {
+      Vec3<T> f = {T(0), T(0), T(0)}, t = f;
+      world_front().close_again(f, t);
+    }
   }
 
   // what a link adds to its own balance
@@ -453,7 +459,7 @@ struct Articulated {
     to.t += m.t;
   }
 
-  template <int form>
+  template <int form, bool loops>
   void repeat_stretch(const Stretch& s) {
     Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
     if (s.receives >= 0) m = received[s.receives];
@@ -462,18 +468,34 @@ struct Articulated {
     for (int i = s.end - 1; i >= s.first; --i) {
       const Link<T>& l = link[i];
       add_wrench(m, i);
+      const bool passes = loops && layout.front[i].outgoing > 0;
+      if (loops && layout.front[i].columns > 0) {
+        subtract_loops(m, i);
+        front(i).close_again(m.f, m.t);
+      }
       if constexpr (form < swivel_form) {
         x -= form;
-        for (int k = form - 1; k >= 0; --k) x[k].repeat(m);
+        for (int k = form - 1; k >= 0; --k) {
+          x[k].repeat(m);
+          if (passes) front(i).eliminate_again(k, x[k].first);
+        }
         move(m, l.r);
       } else {
         --turned;
         if constexpr (form == swivel_form) move(m, l.c);
         turned->repeat(m);
-        if constexpr (form == floating_form)
+        if (passes) front(i).eliminate_again(0, turned->first);
+        if constexpr (form == floating_form) {
           turned->repeat_shift(m);
-        else
+          if (passes) front(i).eliminate_again(3, turned->shift_first);
+        } else {
           m.t = cross(l.r, m.f);
+        }
+      }
+      if (passes) {
+        const int parent = layout.link[i].parent;
+        front(i).send_again(parent < 0 ? world_front() : front(parent),
+                            layout.column_map + layout.front[i].first_column);
       }
     }
     if (s.sends < 0) return;
@@ -569,14 +591,20 @@ struct Articulated {
     return {z[layout.variable_count + c.loop_row], momentum[c.law], scale * scale};
   }
 
-  void find_rows() {
+  // rows and gaps at the iterate; `again` if the matrix stays
+  void find_rows(bool again) {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       rows_after(layout, c, body, clock, old_rows[k], law_state(c), new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
-    for (int i = 0; i <= layout.link_count; ++i)
-      if (layout.front[i].columns > 0 && !layout.front[i].received) front(i).clear(gap, layout.is_law_row);
+    for (int i = 0; i <= layout.link_count; ++i) {
+      if (layout.front[i].columns == 0 || layout.front[i].received) continue;
+      if (again)
+        front(i).clear_gaps(gap);
+      else
+        front(i).clear(gap, layout.is_law_row);
+    }
   }
 
   // loops whose joint sits on the link: multipliers act on it, its motion moves their gap; and loops that close here

@@ -99,18 +99,21 @@ CATENA_INLINE int eliminate(const Row* D, const Row* U, Row* X) {
   });
   return negative ? -1 : 1;
 }
-// with the regularised inverse of a block whose rows may be redundant (solve/loop.hpp)
-inline void eliminate_loosely(int size, const Row* D, const Row* U, const double* scale, Row* X) {
-  double scaled[36], inverse[36];
+// the regularised inverse of a block whose rows may be redundant, scaled (solve/loop.hpp)
+inline void invert_loosely(int size, const Row* D, const double* scale, double* inverse) {
+  double scaled[36];
   int order[12];
   for (int r = 0; r < size; ++r)
     for (int c = 0; c < size; ++c) scaled[r * size + c] = at(D[r], lane_of(c)) / (scale[r] * scale[c]);
   invert_loosely(scaled, inverse, size, order);
-  Row right[6];
-  for (int r = 0; r < size; ++r) right[r] = times(1 / scale[r], with_extra(U ? U[r] : Row{}, D[r]));
-  for (int r = 0; r < size; ++r) {
+}
+template <int Size>
+CATENA_INLINE void eliminate_loosely(const double* inverse, const Row* D, const Row* U, const double* scale, Row* X) {
+  Row right[Size];
+  for (int r = 0; r < Size; ++r) right[r] = times(1 / scale[r], with_extra(U ? U[r] : Row{}, D[r]));
+  for (int r = 0; r < Size; ++r) {
     X[r] = Row{};
-    for (int c = 0; c < size; ++c) subtract(X[r], -inverse[r * size + c], right[c]);
+    for (int c = 0; c < Size; ++c) subtract(X[r], -inverse[r * Size + c], right[c]);
     X[r] = times(1 / scale[r], X[r]);
   }
 }
@@ -320,14 +323,18 @@ struct Ldu {
     const LduNeighbour* first = layout.neighbour + node.first_neighbour;
     const int* target = layout.target + node.first_target;
     const int count = node.neighbour_count;
+    const bool loosely = !node.is_body && layout.loop_count > 0;
+    const double* scale = row_scale + node.unknown - 6 * layout.link_count;
+    double inverse[36];
+    if (loosely) invert_loosely(Size, D, scale, inverse);
     int sign = 1;
     for (int j = count > 0 ? count - 1 : 0; j >= 0; --j) {
       Row X[Size];
       Row* U = count > 0 ? block + first[j].upper : nullptr;
-      if (node.is_body || layout.loop_count == 0)
-        sign = eliminate<Size>(D, U, X);
+      if (loosely)
+        eliminate_loosely<Size>(inverse, D, U, scale, X);
       else
-        eliminate_loosely(Size, D, U, row_scale + node.unknown - 6 * layout.link_count, X);
+        sign = eliminate<Size>(D, U, X);
       for (int i = 0; i < count; ++i)
         subtract_product<Size>(block + target[i * count + j], block + first[i].lower, X, first[i].size);
       Row* solved = j == 0 ? D : U;

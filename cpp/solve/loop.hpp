@@ -101,14 +101,18 @@ struct Front {
   T* p(int r) const { return space + (6 + r) * info.stride; }
   T* g() const { return space + 12 * info.stride; }
   T* gain(int r) const { return space + (13 + r) * info.stride; }
-  T* s(int k) const { return space + (19 + k) * info.stride; }
-  // closing rows: s^-1 times (s to the outgoing columns | p | g), and s^-1 itself
+  // what a freedom of the joint does to the gaps
+  T* push(int r) const { return space + (19 + r) * info.stride; }
+  T* s(int k) const { return space + (25 + k) * info.stride; }
+  // closing rows: s^-1 times (s to the outgoing columns | p | g), what of q and s belonged to them, and s^-1 itself
   int closing() const { return info.columns - info.outgoing; }
-  T* solved(int k) const { return space + (19 + info.columns + k) * info.stride; }
+  T* solved(int k) const { return space + (25 + info.columns + k) * info.stride; }
+  T* closed_s(int k) const { return solved(closing() + k); }
   T* solved_p(int k) const { return closed() + 7 * k; }
-  T* inverse() const { return closed() + 7 * closing(); }
+  T* closed_q(int k) const { return closed() + 7 * closing() + 6 * k; }
+  T* inverse() const { return closed() + 13 * closing(); }
   T* scratch() const { return inverse() + closing() * closing(); }
-  T* closed() const { return space + (19 + 2 * info.columns - info.outgoing) * info.stride; }
+  T* closed() const { return solved(2 * closing()); }
 
   // empty but for the gaps of the loops that close here; a law's row holds its own multiplier
   void clear(const T* gap, const char* is_law_row) const {
@@ -147,8 +151,9 @@ struct Front {
       subtract_outer(E, qt, xr);
       f -= x[6] * qf;
       t -= x[6] * qt;
+      for (int c = 0; c < o; ++c) closed_s(k)[c] = s(c)[o + k];
       for (int r = 0; r < 6; ++r) {
-        const T w = q(r)[o + k];
+        const T w = closed_q(k)[r] = q(r)[o + k];
         for (int c = 0; c < o; ++c) q(r)[c] -= w * solved(k)[c];
       }
       for (int c = 0; c < o; ++c) {
@@ -164,6 +169,37 @@ struct Front {
       for (int k = 0; k < o; ++k) s(k)[c] = T(0);
       g()[c] = T(0);
     }
+  }
+
+  // the same with other gaps and another wrench: into g the gaps of the loops that close here, nothing for the rest
+  void clear_gaps(const T* gap) const {
+    for (int c = 0; c < info.outgoing; ++c) g()[c] = T(0);
+    for (int c = info.outgoing; c < info.columns; ++c) g()[c] = gap[rows[c]];
+  }
+  void close_again(Vec3<T>& f, Vec3<T>& t) const {
+    const int n = closing(), o = info.outgoing;
+    for (int k = 0; k < n; ++k) {
+      T x = T(0);
+      for (int j = 0; j < n; ++j) x += inverse()[k * n + j] * g()[o + j];
+      solved_p(k)[6] = x;
+      const T* w = closed_q(k);
+      f -= Vec3<T>{x * w[0], x * w[1], x * w[2]};
+      t -= Vec3<T>{x * w[3], x * w[4], x * w[5]};
+      for (int c = 0; c < o; ++c) g()[c] -= closed_s(k)[c] * x;
+    }
+    for (int c = o; c < info.columns; ++c) g()[c] = T(0);
+  }
+  void eliminate_again(int k, T first) const { axpy(g(), -first, push(k), info.stride); }
+  void eliminate_again(int k, Vec3<T> first) const {
+    eliminate_again(k, first.x);
+    eliminate_again(k + 1, first.y);
+    eliminate_again(k + 2, first.z);
+  }
+  void send_again(const Front& to, const int* map) const {
+    if (to.info.received)
+      for (int c = 0; c < info.outgoing; ++c) to.g()[c] = g()[c];
+    else
+      for (int c = 0; c < info.outgoing; ++c) to.g()[map[c]] += g()[c];
   }
 
   // regularised inverse of the closing block; `scale` is the square root of every loop row's compliance
@@ -200,7 +236,7 @@ struct Front {
   void eliminate(int k, Vec3<T> slide, Vec3<T> turn, Vec3<T> slide3, Vec3<T> turn3, Vec3<T> up, Vec3<T> ur,
                  Vec3<T> row_P, Vec3<T> row_R, T first) const {
     const int n = info.stride;
-    T *y = gain(k), *m = gain(5);
+    T *y = gain(k), *m = push(k);
     combine(y, turn.x, q(3), turn.y, q(4), turn.z, q(5), n);
     combine(m, turn3.x, p(3), turn3.y, p(4), turn3.z, p(5), n);
     const T s2[3] = {slide.x, slide.y, slide.z}, s3[3] = {slide3.x, slide3.y, slide3.z};
@@ -232,6 +268,8 @@ struct Front {
       reduce(p(r), w[r][0], p(3), w[r][1], p(4), w[r][2], p(5), n);
     }
     for (int c = 0; c < info.outgoing; ++c) reduce(s(c), p(3)[c], gain(0), p(4)[c], gain(1), p(5)[c], gain(2), n);
+    for (int k = 0; k < 3; ++k)
+      for (int c = 0; c < n; ++c) push(k)[c] = p(3 + k)[c];
     reduce(g(), y[0], p(3), y[1], p(4), y[2], p(5), n);
   }
 
@@ -245,7 +283,10 @@ struct Front {
     const T y[3] = {first.x, first.y, first.z};
     for (int c = 0; c < info.outgoing; ++c)
       for (int k = 0; k < 3; ++k) axpy(s(c), -p(k)[c], gain(3 + k), n);
-    for (int k = 0; k < 3; ++k) axpy(g(), -y[k], p(k), n);
+    for (int k = 0; k < 3; ++k) {
+      for (int c = 0; c < n; ++c) push(3 + k)[c] = p(k)[c];
+      axpy(g(), -y[k], p(k), n);
+    }
   }
 
   // from the own joint point to the parent's; `turned` if there is no torque or turn of its own

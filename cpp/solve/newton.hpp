@@ -35,7 +35,7 @@ struct History {
   double kappa = 1e300;                 // largest |next| / |this|^2 seen lately
   double calm = 0;                      // first increment of the last step that took a second one, or needed none
   int unchecked = 0;                    // steps accepted in a row without a second increment
-  double reach = 1e300;                 // how far (m, rad) the guess of the last step was from its solution
+  double miss = 1e300;                  // how far (m, rad) the guess of the last step was from its solution
 };
 
 template <class Solver>
@@ -57,7 +57,7 @@ struct Newton {
 
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
-  static constexpr double calm_reach = 1e-2;
+  static constexpr double small_miss = 1e-2;
 
   History* history = nullptr;
   const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
@@ -84,7 +84,7 @@ struct Newton {
       const double ratio = dt / history->dt;
       for (int k = 0; k < motions; ++k) z[k] = ratio * history->difference[0][k];
     } else {
-      const int most = history->reach < calm_reach ? Solver::guess_points : Solver::violent_guess_points;
+      const int most = history->miss < small_miss ? Solver::guess_points : Solver::violent_guess_points;
       const int order = history->order < most ? history->order : most;
       for (int k = 0; k < motions; k += block_size) {
         Block sum = block(history->difference[0] + k);
@@ -168,7 +168,7 @@ struct Newton {
       const bool fine = look(again);
       size = fine ? measure(dt) : 1e300;
       if (!(size < 1e300)) size = 1e300;
-      if (iterations == 1) history->reach = size * std::fabs(dt);
+      if (iterations == 1) history->miss = size * std::fabs(dt);
 
       // at the rounding floor increments stop falling: nothing more can be gained
       if (last < floor && size > 0.25 * last && size < 4 * floor) return closed() ? accept(1) : Outcome::locked;
@@ -211,7 +211,7 @@ struct Newton {
           return accept(history->unchecked + 1);
         if (iterations == 1) history->calm = size;
       }
-      again = fresh && repeats() && (2 * kappa + std::fabs(dt)) * size * left < tolerance;
+      again = looks_ahead && fresh && (2 * kappa + std::fabs(dt)) * size * left < tolerance;
     }
     return Outcome::diverged;
   }
@@ -220,10 +220,6 @@ struct Newton {
     double* other = a;
     a = b;
     b = other;
-  }
-  bool repeats() const {
-    if constexpr (looks_ahead) return solver.repeats();
-    return false;
   }
   bool look(bool again) {
     if constexpr (looks_ahead) return solver.advance(again);
