@@ -117,8 +117,8 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   LaneLink<Lane>* link = arena.take<LaneLink<Lane>>(links);
   Subtree<Lane>* branch = arena.take<Subtree<Lane>>(links);
   char* branching = arena.take<char>(links);
-  Lane *trial = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *solution[4];
-  for (Lane*& p : solution) p = arena.take<Lane>(count);
+  Lane *trial = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *difference[most_points + 1];
+  for (Lane*& p : difference) p = arena.take<Lane>(count);
   double* angle = arena.take<double>(static_cast<long>(lane_width) * layout.law_count);
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const long used = arena.used;
@@ -126,7 +126,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   for (int i = 0; i < links; ++i) branching[i] = 0;
   for (int i = 0; i < links; ++i)
     if (layout.link[i].parent >= 0 && layout.link[i].parent != i - 1) branching[layout.link[i].parent] = 1;
-  for (Lane* p : solution)
+  for (Lane* p : difference)
     for (int e = 0; e < count; ++e) p[e] = Lane(0);
   LaneTree tree{layout, body, link, branch, branching, trial, dz};
   auto with_single = [&](const Layout& own, RunArgs& run, auto&& use) {
@@ -134,7 +134,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   };
   LaneRunner<decltype(with_single)> runner{layout, layouts, args, members, tree,   with_single,
                                            {},     trial,   dz,   angle,   counted};
-  for (int p = 0; p < 4; ++p) runner.solution[p] = solution[p];
+  for (int p = 0; p <= most_points; ++p) runner.difference[p] = difference[p];
   runner.run();
   return used;
 }

@@ -20,7 +20,7 @@ inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
 
 // what a lane remembers of its convergence (struct History)
 struct LaneMemory {
-  int count = 0;
+  int count = 0, order = 0;  // of differences that are known, and that the guess sums
   double kappa = 1e300, calm = 0;
   int unchecked = 0;
 };
@@ -41,7 +41,7 @@ struct LaneRunner {
   int members;                   // lanes in use; the rest repeat the last member
   LaneTree& tree;
   WithSingle& with_single;
-  T* solution[4];  // unknowns of the last steps, newest first
+  T* difference[most_points + 1];  // backward differences of the solutions, the 0-th is the last one itself
   T *trial, *dz;
   double* angle;    // (lane, law)
   double* counted;  // (lane, counter)
@@ -210,25 +210,60 @@ struct LaneRunner {
     }
   }
 
-  // extrapolate the last steps, each lane as far as its memory reaches; the first step is what the velocities say
+  // the sum of as many differences as each lane trusts; the first step is what the velocities say
   void guess() {
-    static constexpr double weights[4][4] = {{1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
-    T w[4] = {T(0), T(0), T(0), T(0)};
+    T trust[most_points + 1];
     bool first = false;
+    int most = 1;
+    for (T& t : trust) t = T(0);
     for (int k = 0; k < width; ++k) {
       first |= alive[k] && memory[k].count == 0;
-      for (int p = 0; p < 4; ++p) w[p].set(k, weights[(memory[k].count > 0 ? memory[k].count : 1) - 1][p]);
+      for (int d = 0; d < memory[k].order; ++d) trust[d].set(k, 1);
+      if (memory[k].order > most) most = memory[k].order;
     }
-    T *a = solution[0], *b = solution[1], *c = solution[2], *d = solution[3];
     const T dt = T(common().dt);
-    for (int e = 0; e < layout.variable_count; ++e)
-      trial[e] = first ? dt * dz[e] : w[0] * a[e] + w[1] * b[e] + w[2] * c[e] + w[3] * d[e];
+    for (int e = 0; e < layout.variable_count; ++e) {
+      T sum = first ? dt * dz[e] : difference[0][e];
+      for (int d = 1; d < most && !first; ++d) sum += trust[d] * difference[d][e];
+      trial[e] = sum;
+    }
   }
 
-  // by what the next increment is smaller: Newton's own, or with the matrix and the directions of the one before, which
-  // are off by as much as that has moved the bodies
-  double rate(bool fresh, double kappa, double size, double before) const {
-    return fresh ? kappa * size : 2 * size / before + before * std::fabs(common().dt);
+  // differences of the new solution, and how many to trust: one more or one less where that would have been better
+  void learn() {
+    T squares[most_points + 1];
+    int known = 0;
+    for (T& t : squares) t = T(0);
+    for (int k = 0; k < width; ++k)
+      if (memory[k].count > known) known = memory[k].count;
+    for (int e = 0; e < layout.variable_count; ++e) {
+      T value = trial[e];
+      for (int d = 0; d < known; ++d) {
+        const T before = difference[d][e];
+        difference[d][e] = value;
+        squares[d] += value * value;
+        value -= before;
+      }
+      if (known > most_points) continue;
+      difference[known][e] = value;
+      squares[known] += value * value;
+    }
+    for (int k = 0; k < width; ++k) {
+      LaneMemory& m = memory[k];
+      if (tired[k]) continue;
+      const int best = m.count < 3 ? m.count : m.order;
+      if (m.count <= most_points) ++m.count;
+      m.order = best + 1 < m.count && squares[best + 1][k] < squares[best][k] ? best + 1
+                : best > 1 && squares[best - 1][k] < squares[best][k]         ? best - 1
+                                                                              : best;
+      if (m.order < 1) m.order = 1;
+    }
+  }
+
+  // by what the next increment is smaller: Newton's own, or with an earlier matrix and its directions, which are off by
+  // as much as the increment that belongs to them has moved the bodies
+  double rate(bool fresh, double kappa, double size, double before, double origin) const {
+    return fresh ? kappa * size : 2 * size / before + origin * std::fabs(common().dt);
   }
 
   // one step of all lanes that are alive; those that cannot take it are tired
@@ -240,7 +275,7 @@ struct LaneRunner {
     guess();
     tree.z = trial;
     bool active[width];
-    double size[width] = {}, last[width];
+    double size[width] = {}, last[width], origin[width] = {};
     T room = tree.evaluate<true>();
     int waiting = 0;
     for (int k = 0; k < width; ++k) {
@@ -252,9 +287,9 @@ struct LaneRunner {
     }
     const double floors = 256 * 2.2e-16 / std::fabs(dt);
     for (int pass = 0; waiting > 0 && pass < common().iteration_limit; ++pass) {
-      if (pass > 0 && pass % 2 == 0) tree.evaluate<true>();
-      // every second increment takes the matrix of the one before: a rule that no lane's neighbours can change
-      const bool fresh = pass % 2 == 0;
+      // two in three increments take the matrix of an earlier one: a rule that no lane's neighbours can change
+      const bool fresh = pass % 3 == 0;
+      if (fresh && pass > 0) tree.evaluate<true>();
       T pivot = T(1);
       if (fresh)
         pivot = tree.factor();
@@ -283,7 +318,7 @@ struct LaneRunner {
           // a lane in trouble is left to the solver that has a line search and a rescue
           end(false);
         } else {
-          if (last[k] < 1e300) {
+          if (pass % 3 == 1 && last[k] < 1e300) {
             const double seen = size[k] / (last[k] * last[k]);
             double& kappa = memory[k].kappa;
             kappa = kappa == 1e300 || seen > 0.8 * kappa ? seen : 0.8 * kappa;
@@ -311,12 +346,14 @@ struct LaneRunner {
         };
         const double before = last[k];
         last[k] = size[k];
+        if (fresh) origin[k] = size[k];
         if (!(room[k] > 0)) {
           end(false, 0);
         } else if (size[k] < tolerance) {
           if (iterations[k] == 1) m.calm = size[k];
           end(true, 0);
-        } else if (iterations[k] > 1 && caution * rate(fresh, m.kappa, size[k], before) * size[k] < tolerance) {
+        } else if (iterations[k] > 1 &&
+                   caution * rate(fresh, m.kappa, size[k], before, origin[k]) * size[k] < tolerance) {
           end(true, 0);
         } else if (iterations[k] == 1) {
           const bool calm = caution * m.kappa * size[k] * size[k] < tolerance;
@@ -341,10 +378,8 @@ struct LaneRunner {
     const auto choose = [&](Vec3<T> fresh, Vec3<T> old) {
       return Vec3<T>{chosen(fresh.x, old.x), chosen(fresh.y, old.y), chosen(fresh.z, old.z)};
     };
-    T* oldest = solution[3];
-    for (int p = 3; p > 0; --p) solution[p] = solution[p - 1];
-    solution[0] = oldest;
-    for (int e = 0; e < layout.variable_count; ++e) solution[0][e] = trial[e];
+    for (int e = 0; e < layout.variable_count; ++e) trial[e] = chosen(trial[e], difference[0][e]);
+    learn();
     for (int i = 0; i < layout.link_count; ++i) {
       Body<T>& b = tree.body[i];
       b.v = choose(inverse * b.d, b.v);
@@ -365,7 +400,6 @@ struct LaneRunner {
     }
     for (int k = 0; k < width; ++k) {
       if (tired[k]) continue;
-      if (memory[k].count < 4) ++memory[k].count;
       half[k] = 0.5 * dt;
       if (common().counter_count > 0 && alive[k]) wound[k] += 4 * std::acos(widest[k]);
       if (!alive[k]) continue;
@@ -403,8 +437,7 @@ struct LaneRunner {
       give(k, one);
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
-      const T* before = solution[1];
-      for (int e = 0; e < layout.variable_count && memory[k].count > 0; ++e) history.difference[0][e] = before[e][k];
+      for (int e = 0; e < layout.variable_count; ++e) history.difference[0][e] = difference[0][e][k];
       history.count = history.order = memory[k].count > 0 ? 1 : 0;
       history.dt = own.dt;
       one.newton.rates = one.scratch;
@@ -424,9 +457,9 @@ struct LaneRunner {
       half[k] = one.half;
       wound[k] = 10;
       memory[k] = {};
-      memory[k].count = 1;
+      memory[k].count = memory[k].order = 1;
       const double ratio = own.dt / history.dt;
-      for (int e = 0; e < layout.variable_count; ++e) solution[0][e].set(k, ratio * history.difference[0][e]);
+      for (int e = 0; e < layout.variable_count; ++e) difference[0][e].set(k, ratio * history.difference[0][e]);
     });
   }
 
