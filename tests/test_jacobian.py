@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from newton_matrix import moved
 
 from catena import Ball, Fixed, Free, Inertia, Joint, Mechanism, Prismatic, Revolute, Simulator
 from catena import _rotation as rot
@@ -56,18 +57,6 @@ class Step:
         """Up to half a metre and a fifth of a turn in the step, multipliers of size one."""
         return np.concatenate((rng.uniform(-0.5, 0.5, 12), rng.normal(size=self.simulator._core.row_count)))
 
-    def moved(self, unknowns: np.ndarray, k: int, amount: float) -> np.ndarray:
-        """Unknowns after an increment along column k: a turn changes the step quaternion from the left."""
-        result = unknowns.copy()
-        link, part = divmod(k, 6)
-        if k >= 12 or part < 3:
-            result[k] += amount
-            return result
-        eta = result[6 * link + 3 : 6 * link + 6]
-        turn = rot.from_rotation_vector(amount * np.eye(3)[part - 3])
-        eta[:] = rot.multiply(turn, np.array((np.sqrt(1 - eta @ eta), *eta)))[1:]
-        return result
-
 
 def random_step(kind: type[Joint], seed: int, *, closed: bool, flipped: bool = False) -> tuple[Step, np.ndarray]:
     rng = np.random.default_rng((seed, KINDS.index(kind)))
@@ -92,7 +81,7 @@ def test_matrix_is_the_derivative_of_the_residual(kind: type[Joint], closed: boo
         _, matrix = step.linearise(z)
         differences = np.empty_like(matrix)
         for k in range(len(z)):
-            after, before = (step.linearise(step.moved(z, k, s * h))[0] for s in (1, -1))
+            after, before = (step.linearise(moved(z, 2, k, s * h))[0] for s in (1, -1))
             differences[:, k] = (after - before) / (2 * h)
 
         # central differences are off by h^2 times third derivatives of size 10, and by rounding over h

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from newton_matrix import linearise, moved
 
 from catena import (
     AssemblyError,
@@ -465,28 +466,6 @@ def test_higher_orders_of_velocities(scene: str, higher: int) -> None:
 
 
 # ---- the rows against differences
-
-
-def linearise(simulator: Simulator, state: State, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    core = simulator._core
-    residual, matrix = np.empty(core.unknown_count), np.empty((core.unknown_count,) * 2)
-    node = {name: getattr(state, name) for name in ("position", "orientation", "velocity")}
-    node["momentum"] = state.angular_velocity
-    core.linearise(dt=0.1, kick=0.07, **node, unknowns=unknowns, residual=residual, matrix=matrix)
-    return residual, matrix
-
-
-def moved(unknowns: np.ndarray, bodies: int, k: int, amount: float) -> np.ndarray:
-    """Unknowns after an increment along column k: a turn changes the step quaternion from the left."""
-    result = unknowns.copy()
-    link, part = divmod(k, 6)
-    if k >= 6 * bodies or part < 3:
-        result[k] += amount
-        return result
-    eta = result[6 * link + 3 : 6 * link + 6]
-    turn = rot.from_rotation_vector(amount * np.eye(3)[part - 3])
-    eta[:] = rot.multiply(turn, np.array((np.sqrt(1 - eta @ eta), *eta)))[1:]
-    return result
 
 
 def blade_scene(on: str) -> State:
