@@ -4,19 +4,17 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <vector>
+
+#include "workspace.hpp"
 
 namespace catena {
 
 namespace {
-
-struct AlignedDelete {
-  void operator()(char* p) const { ::operator delete[](p, std::align_val_t(64)); }
-};
 
 // one thread: as many members at a time as the kernel has lanes, and for each a copy of what differs between members
 // and room for records that are not all kept
@@ -26,7 +24,7 @@ class Worker {
       : kernel_(kernel), args_(args), shared_(layout), seats_(group), runs_(group) {
     const long size =
         group > 1 ? kernel.lane_workspace_size(layout) : kernel.workspace_size(layout, args.run.solver, args.run.order);
-    space_.reset(new (std::align_val_t(64)) char[size + 64]);
+    space_ = make_workspace(size);
     for (Seat& seat : seats_) {
       seat.layout = layout;
       seat.links.assign(layout.link, layout.link + layout.link_count);
@@ -108,11 +106,8 @@ class Worker {
       const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};
       std::copy(six, six + 6, link.inertia);
     }
-    for (int l = 0; l < shared_.law_count && args_.law; ++l) {
-      const double* p = args_.law + law_size * (member * shared_.law_count + l);
-      static_cast<Law&>(seat.laws[l]) = {p[0], p[1], p[2], p[3],  p[4],  p[5], p[6],
-                                         p[7], p[8], p[9], p[10], p[11], p[12]};
-    }
+    for (int l = 0; l < shared_.law_count && args_.law; ++l)
+      static_cast<Law&>(seat.laws[l]) = law_of(args_.law + law_size * (member * shared_.law_count + l));
   }
 
   void keep(long member, long records, double* to, const std::vector<double>& from, int size) const {
@@ -128,20 +123,19 @@ class Worker {
   std::vector<Seat> seats_;
   std::vector<RunArgs> runs_;
   std::vector<const Layout*> layouts_;
-  std::unique_ptr<char[], AlignedDelete> space_;
+  Workspace space_;
   long terms_ = 0;
 };
 
 }  // namespace
 
-bool run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args) {
+void run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args) {
   std::atomic<int> next{0}, done{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::condition_variable finished;
   const int group = std::max(kernel.lane_count(layout, args.run), 1);
-  const auto work = [&] {
-    Worker worker(kernel, layout, args, group);
+  const auto work = [&](Worker& worker) {
     for (int first; !stop && (first = next.fetch_add(group)) < args.member_count;) {
       worker.run(first);
       const int members = std::min(group, args.member_count - first);
@@ -151,8 +145,11 @@ bool run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args) {
       }
     }
   };
+  // here, where a lack of memory can still be told
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int k = 0; k < args.threads; ++k) workers.push_back(std::make_unique<Worker>(kernel, layout, args, group));
   std::vector<std::thread> threads;
-  for (int k = 0; k < args.threads; ++k) threads.emplace_back(work);
+  for (const auto& worker : workers) threads.emplace_back(work, std::ref(*worker));
   {
     std::unique_lock<std::mutex> lock(mutex);
     while (done < args.member_count && !stop) {
@@ -163,7 +160,6 @@ bool run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args) {
     }
   }
   for (std::thread& thread : threads) thread.join();
-  return !stop;
 }
 
 }  // namespace catena

@@ -24,7 +24,6 @@ struct BatchArgs {
   bool (*poll)(void* context, int done) = nullptr;
 };
 
-// false if it was stopped
-bool run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args);
+void run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args);
 
 }  // namespace catena

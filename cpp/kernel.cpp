@@ -115,7 +115,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   const int links = layout.link_count, count = layout.variable_count;
   Body<Lane>* body = arena.take<Body<Lane>>(links);
   LaneLink<Lane>* link = arena.take<LaneLink<Lane>>(links);
-  Subtree<Lane>* branch = arena.take<Subtree<Lane>>(links);
+  Articulation<Lane>* branch = arena.take<Articulation<Lane>>(links);
   char* branching = arena.take<char>(links);
   Lane *trial = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *difference[most_points + 1];
   for (Lane*& p : difference) p = arena.take<Lane>(count);
@@ -227,8 +227,7 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
     if (c.law >= 0) continue;
     JointRows rows;
     first_angles(layout, c, body, rows);
-    for (int t = 0; c.kind == JointKind::coupling && 2 * t < c.end_count; ++t)
-      rows.angle[t] = args.term_start[c.first_term + t];
+    count_terms(c, args.term_start, rows);
     rows_before(layout, c, body, clock, rows);
     for (int k = 0; k < c.row_count; ++k) {
       double& norm = args.out[2 * c.joint + (c.lengths >> k & 1u ? 0 : 1)];

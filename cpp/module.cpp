@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +19,7 @@
 
 #include "batch.hpp"
 #include "kernel.hpp"
+#include "workspace.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -76,10 +76,6 @@ template <class T, class Array>
 std::vector<T> to_vector(const Array& a) {
   return {a.data(), a.data() + a.size()};
 }
-
-struct AlignedDelete {
-  void operator()(char* p) const { ::operator delete[](p, std::align_val_t(64)); }
-};
 
 // Python errors are kept until the kernel has returned
 struct Errors {
@@ -171,6 +167,59 @@ P pair_at(const Pairs& pairs, std::size_t j) {
   return pair;
 }
 
+// solver, order, dt, tolerance, iteration limit, rescue depth, paper's start, start time, steps, record_every
+using Settings = std::tuple<SolverKind, int, double, double, int, int, bool, double, long, long>;
+// position, orientation, velocity, angular velocity; what laws, terms of couplings and counters measure there
+using Start =
+    std::tuple<ConstDoubles, ConstDoubles, ConstDoubles, ConstDoubles, ConstDoubles, ConstDoubles, ConstDoubles>;
+// body, point, in body frame, signal, values
+using LoadArrays = std::tuple<ConstInts, ConstDoubles, ConstInts, ConstInts, ConstDoubles>;
+// time, position, orientation, velocity, angular velocity; iterations, pieces
+using Records = std::tuple<Doubles, Doubles, Doubles, Doubles, Doubles, Ints, Ints>;
+// position, orientation, velocity, angular velocity, counted angles
+using ControlArrays = std::tuple<Doubles, Doubles, Doubles, Doubles, Doubles>;
+// code, step, time, body, joint, law, size, records
+using Ended = std::tuple<StatusCode, long, double, int, int, int, double, long>;
+
+Ended ended(const Status& s) { return {s.code, s.step, s.time, s.body, s.joint, s.law, s.size, s.records}; }
+
+// what a run and a batch have in common
+RunArgs common_args(const Settings& settings, const Start& start, const LoadArrays& loads,
+                    const ConstDoubles& signal_row, const Records& records, const Doubles& out_counted) {
+  RunArgs args;
+  std::tie(args.solver, args.order, args.dt, args.tolerance, args.iteration_limit, args.rescue_depth, args.paper_start,
+           args.start_time, args.steps, args.record_every) = settings;
+  const auto& [position, orientation, velocity, angular_velocity, law_start, term_start, counter_start] = start;
+  args.position = position.data();
+  args.orientation = orientation.data();
+  args.velocity = velocity.data();
+  args.angular_velocity = angular_velocity.data();
+  args.law_start = law_start.data();
+  args.term_start = term_start.data();
+  args.counter_count = static_cast<int>(counter_start.shape(counter_start.ndim() - 1));
+  args.counter_start = counter_start.data();
+  args.out_counted = out_counted.data();
+  args.signal_count = static_cast<int>(signal_row.size());
+  args.read_signals = call_signals;
+  const auto& [body, point, in_body_frame, signal, values] = loads;
+  args.loads = {static_cast<int>(body.size()),
+                body.data(),
+                point.data(),
+                in_body_frame.data(),
+                signal.data(),
+                values.data(),
+                static_cast<long>(values.shape(values.ndim() - 3))};
+  const auto& [time, x, q, v, w, iterations, pieces] = records;
+  args.out_time = time.data();
+  args.out_position = x.data();
+  args.out_orientation = q.data();
+  args.out_velocity = v.data();
+  args.out_angular_velocity = w.data();
+  args.out_iterations = iterations.data();
+  args.out_pieces = pieces.data();
+  return args;
+}
+
 class Core {
  public:
   Core(ConstDoubles mass, ConstDoubles inertia, ConstDoubles gravity, const Pairs& joints, ConstInts joint_extras,
@@ -187,133 +236,46 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  std::tuple<StatusCode, long, double, int, int, int, double, long> run(
-      SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
-      bool paper_start, double start_time, long steps, long record_every, ConstDoubles position,
-      ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstDoubles law_start,
-      ConstDoubles term_start, std::optional<ConstDoubles> counter_start, std::optional<Doubles> out_counted,
-      nb::object signals, ConstDoubles signal_row, ConstInts load_body, ConstDoubles load_point,
-      ConstInts load_in_body_frame, ConstInts load_signal, ConstDoubles load_values, Doubles out_time,
-      Doubles out_position, Doubles out_orientation, Doubles out_velocity, Doubles out_angular_velocity,
-      Doubles out_multipliers, Ints out_iterations, Ints out_pieces, nb::object control,
-      std::optional<Doubles> control_position, std::optional<Doubles> control_orientation,
-      std::optional<Doubles> control_velocity, std::optional<Doubles> control_angular_velocity,
-      std::optional<Doubles> control_counted, nb::object poll) {
-    RunArgs args;
-    args.solver = solver;
-    args.order = order;
-    args.dt = dt;
-    args.tolerance = tolerance;
-    args.iteration_limit = iteration_limit;
-    args.rescue_depth = rescue_depth;
-    args.paper_start = paper_start;
-    args.start_time = start_time;
-    args.steps = steps;
-    args.record_every = record_every;
-    args.position = position.data();
-    args.orientation = orientation.data();
-    args.velocity = velocity.data();
-    args.angular_velocity = angular_velocity.data();
-    args.law_start = law_start.data();
-    args.term_start = term_start.data();
-    if (counter_start) {
-      args.counter_count = static_cast<int>(counter_start->size());
-      args.counter_start = counter_start->data();
-      args.out_counted = out_counted->data();
-    }
+  Ended run(const Settings& settings, const Start& start, const LoadArrays& loads, nb::object signals,
+            ConstDoubles signal_row, const Records& records, Doubles out_counted, Doubles out_multipliers,
+            nb::object control, const std::optional<ControlArrays>& control_arrays, nb::object poll) {
+    RunArgs args = common_args(settings, start, loads, signal_row, records, out_counted);
     std::vector<double> signal_values(4 * signal_row.size());
-    args.signal_count = static_cast<int>(signal_row.size());
     args.signals = signal_values.data();
-    args.read_signals = call_signals;
-    args.loads = {static_cast<int>(load_body.size()),
-                  load_body.data(),
-                  load_point.data(),
-                  load_in_body_frame.data(),
-                  load_signal.data(),
-                  load_values.data(),
-                  static_cast<long>(load_values.shape(0))};
-    args.out_time = out_time.data();
-    args.out_position = out_position.data();
-    args.out_orientation = out_orientation.data();
-    args.out_velocity = out_velocity.data();
-    args.out_angular_velocity = out_angular_velocity.data();
     args.out_multipliers = out_multipliers.data();
-    args.out_iterations = out_iterations.data();
-    args.out_pieces = out_pieces.data();
 
     Hooks hooks{control, poll, signals, signal_row.data(), signal_row.size(), {}, errors_};
     args.context = &hooks;
     if (!control.is_none()) {
+      const auto& [position, orientation, velocity, angular_velocity, counted] = *control_arrays;
       args.control = call_control;
-      args.control_position = control_position->data();
-      args.control_orientation = control_orientation->data();
-      args.control_velocity = control_velocity->data();
-      args.control_angular_velocity = control_angular_velocity->data();
-      args.control_counted = control_counted->data();
+      args.control_position = position.data();
+      args.control_orientation = orientation.data();
+      args.control_velocity = velocity.data();
+      args.control_angular_velocity = angular_velocity.data();
+      args.control_counted = counted.data();
     }
     args.poll = call_poll;
     args.poll_every = 64;
 
-    std::unique_ptr<char[], AlignedDelete> space = workspace(solver, order);
+    const Workspace space = workspace(args.solver, args.order);
     {
       nb::gil_scoped_release release;
       kernel_->run(model_.layout(), space.get(), args);
     }
     errors_.rethrow();
-    const Status& s = args.status;
-    return {s.code, s.step, s.time, s.body, s.joint, s.law, s.size, s.records};
+    return ended(args.status);
   }
 
   // arrays as in `run` with an axis (member) in front; numbers of the mechanism that differ between members, or none
-  std::vector<std::tuple<StatusCode, long, double, int, int, int, double, long>> run_batch(
-      SolverKind solver, int order, double dt, double tolerance, int iteration_limit, int rescue_depth,
-      bool paper_start, double start_time, long steps, long record_every, int threads, ConstDoubles position,
-      ConstDoubles orientation, ConstDoubles velocity, ConstDoubles angular_velocity, ConstDoubles law_start,
-      ConstDoubles term_start, ConstDoubles counter_start, Doubles out_counted, nb::object signals,
-      ConstDoubles signal_row, ConstInts load_body, ConstDoubles load_point, ConstInts load_in_body_frame,
-      ConstInts load_signal, ConstDoubles load_values, bool own_loads, std::optional<ConstDoubles> mass,
-      std::optional<ConstDoubles> inertia, std::optional<ConstDoubles> gravity, std::optional<ConstDoubles> laws,
-      ConstInts bodies, Doubles out_time, Doubles out_position, Doubles out_orientation, Doubles out_velocity,
-      Doubles out_angular_velocity, Ints out_iterations, Ints out_pieces, nb::object poll) {
+  std::vector<Ended> run_batch(const Settings& settings, int threads, const Start& start, const LoadArrays& loads,
+                               bool own_loads, nb::object signals, ConstDoubles signal_row,
+                               std::optional<ConstDoubles> mass, std::optional<ConstDoubles> inertia,
+                               std::optional<ConstDoubles> gravity, std::optional<ConstDoubles> laws, ConstInts bodies,
+                               const Records& records, Doubles out_counted, nb::object poll) {
     BatchArgs batch;
-    RunArgs& args = batch.run;
-    args.solver = solver;
-    args.order = order;
-    args.dt = dt;
-    args.tolerance = tolerance;
-    args.iteration_limit = iteration_limit;
-    args.rescue_depth = rescue_depth;
-    args.paper_start = paper_start;
-    args.start_time = start_time;
-    args.steps = steps;
-    args.record_every = record_every;
-    args.position = position.data();
-    args.orientation = orientation.data();
-    args.velocity = velocity.data();
-    args.angular_velocity = angular_velocity.data();
-    args.law_start = law_start.data();
-    args.term_start = term_start.data();
-    args.counter_count = static_cast<int>(counter_start.shape(1));
-    args.counter_start = counter_start.data();
-    args.out_counted = out_counted.data();
-    args.signal_count = static_cast<int>(signal_row.size());
-    args.read_signals = call_signals;
-    args.loads = {static_cast<int>(load_body.size()),
-                  load_body.data(),
-                  load_point.data(),
-                  load_in_body_frame.data(),
-                  load_signal.data(),
-                  load_values.data(),
-                  static_cast<long>(load_values.shape(load_values.ndim() - 3))};
-    args.out_time = out_time.data();
-    args.out_position = out_position.data();
-    args.out_orientation = out_orientation.data();
-    args.out_velocity = out_velocity.data();
-    args.out_angular_velocity = out_angular_velocity.data();
-    args.out_iterations = out_iterations.data();
-    args.out_pieces = out_pieces.data();
-
-    batch.member_count = static_cast<int>(position.shape(0));
+    batch.run = common_args(settings, start, loads, signal_row, records, out_counted);
+    batch.member_count = static_cast<int>(std::get<0>(start).shape(0));
     batch.threads = threads;
     batch.mass = mass ? mass->data() : nullptr;
     batch.inertia = inertia ? inertia->data() : nullptr;
@@ -322,21 +284,20 @@ class Core {
     batch.own_loads = own_loads;
     batch.body_count = static_cast<int>(bodies.size());
     batch.bodies = bodies.data();
-    batch.records = static_cast<long>(out_time.shape(1));
+    batch.records = static_cast<long>(std::get<0>(records).shape(1));
     std::vector<Status> status(batch.member_count);
     batch.status = status.data();
     batch.poll = call_batch_poll;
 
     Hooks hooks{nb::none(), poll, signals, signal_row.data(), signal_row.size(), {}, errors_};
-    args.context = &hooks;
+    batch.run.context = &hooks;
     {
       nb::gil_scoped_release release;
       catena::run_batch(*kernel_, model_.layout(), batch);
     }
     errors_.rethrow();
-    std::vector<std::tuple<StatusCode, long, double, int, int, int, double, long>> result;
-    for (const Status& s : status)
-      result.push_back({s.code, s.step, s.time, s.body, s.joint, s.law, s.size, s.records});
+    std::vector<Ended> result;
+    for (const Status& s : status) result.push_back(ended(s));
     return result;
   }
 
@@ -354,7 +315,7 @@ class Core {
                                  signals ? signals->data() : none.data(),
                                  residual.data(),
                                  matrix.data()};
-    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::dense, 2);
+    const Workspace space = workspace(SolverKind::dense, 2);
     kernel_->linearise(model_.layout(), space.get(), args);
     errors_.rethrow();
   }
@@ -364,7 +325,7 @@ class Core {
     AssembleArgs args{
         iteration_limit,   position.data(), orientation.data(), velocity.data(),     angular_velocity.data(),
         term_start.data(), counted.data(),  signals.data(),     signal_rates.data(), 0};
-    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::ldu, 2);
+    const Workspace space = workspace(SolverKind::ldu, 2);
     {
       nb::gil_scoped_release release;
       kernel_->assemble(model_.layout(), space.get(), args);
@@ -377,7 +338,7 @@ class Core {
   void gaps(ConstDoubles position, ConstDoubles orientation, ConstDoubles term_start, ConstDoubles signals,
             Doubles out) {
     const GapArgs args{position.data(), orientation.data(), term_start.data(), signals.data(), out.data()};
-    std::unique_ptr<char[], AlignedDelete> space = workspace(SolverKind::ldu, 2);
+    const Workspace space = workspace(SolverKind::ldu, 2);
     kernel_->gaps(model_.layout(), space.get(), args);
     errors_.rethrow();
   }
@@ -413,9 +374,7 @@ class Core {
   }
 
  private:
-  std::unique_ptr<char[], AlignedDelete> workspace(SolverKind solver, int order) const {
-    return std::unique_ptr<char[], AlignedDelete>(new (std::align_val_t(64)) char[workspace_size(solver, order) + 64]);
-  }
+  Workspace workspace(SolverKind solver, int order) const { return make_workspace(workspace_size(solver, order)); }
 
   static Spec make_spec(const ConstDoubles& mass, const ConstDoubles& inertia, const ConstDoubles& gravity,
                         const Pairs& joints, const ConstInts& joint_extras, const Pairs& measures,
@@ -437,9 +396,8 @@ class Core {
     // measures of laws come first, then those of couplings, then those to be counted
     std::size_t at = 0;
     for (; at < laws.shape(0); ++at) {
-      const double* p = laws.data() + law_size * at;
       LawSpec law;
-      static_cast<Law&>(law) = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
+      static_cast<Law&>(law) = law_of(laws.data() + law_size * at);
       law.measure = pair_at<Pair>(measures, at);
       law.target = law_signals.data()[2 * at];
       law.force = law_signals.data()[2 * at + 1];
@@ -514,20 +472,16 @@ NB_MODULE(_core, m) {
   m.def(
       "joint_forms",
       [] {
-        std::vector<std::tuple<std::string, std::vector<bool>, std::vector<bool>>> forms;
+        std::vector<std::tuple<std::string, std::vector<bool>>> forms;
         for (const JointForm& form : joint_form) {
           const int kind = static_cast<int>(&form - joint_form);
-          std::vector<bool> lengths, velocities;
-          for (int k = 0; k < joint_row_count(kind); ++k) {
-            lengths.push_back(row_is_length(kind, k));
-            velocities.push_back(row_is_velocity(kind, k));
-          }
-          forms.push_back({form.name, lengths, velocities});
+          std::vector<bool> lengths;
+          for (int k = 0; k < joint_row_count(kind); ++k) lengths.push_back(row_is_length(kind, k));
+          forms.push_back({form.name, lengths});
         }
         return forms;
       },
-      "Every joint kind by its code: name, and for each row whether it is a length (m) or an angle (rad), and whether "
-      "it holds a velocity.");
+      "Every joint kind by its code: name, and for each row whether it is a length (m) or an angle (rad).");
   m.def(
       "joint_rows",
       [](int kind, ConstDoubles anchors, ConstDoubles frames, double parameter, ConstDoubles position_a,
@@ -563,23 +517,12 @@ NB_MODULE(_core, m) {
            nb::kw_only(), "mass"_a, "inertia"_a, "gravity"_a, "joints"_a, "joint_extras"_a, "given"_a, "measures"_a,
            "laws"_a, "law_signals"_a, "coupling_terms"_a, "coefficients"_a, "offsets"_a, "coupling_signals"_a,
            "counter_grounds"_a, "signal_count"_a, "kernel"_a)
-      .def("run", &Core::run, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a, "iteration_limit"_a,
-           "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a, "position"_a,
-           "orientation"_a, "velocity"_a, "angular_velocity"_a, "law_start"_a, "term_start"_a, "counter_start"_a.none(),
-           "out_counted"_a.none(), "signals"_a.none(), "signal_row"_a, "load_body"_a, "load_point"_a,
-           "load_in_body_frame"_a, "load_signal"_a, "load_values"_a, "out_time"_a, "out_position"_a,
-           "out_orientation"_a, "out_velocity"_a, "out_angular_velocity"_a, "out_multipliers"_a, "out_iterations"_a,
-           "out_pieces"_a, "control"_a.none(), "control_position"_a.none(), "control_orientation"_a.none(),
-           "control_velocity"_a.none(), "control_angular_velocity"_a.none(), "control_counted"_a.none(),
+      .def("run", &Core::run, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "signals"_a, "signal_row"_a,
+           "records"_a, "out_counted"_a, "out_multipliers"_a, "control"_a.none(), "control_arrays"_a.none(),
            "poll"_a.none())
-      .def("run_batch", &Core::run_batch, nb::kw_only(), "solver"_a, "order"_a, "dt"_a, "tolerance"_a,
-           "iteration_limit"_a, "rescue_depth"_a, "paper_start"_a, "start_time"_a, "steps"_a, "record_every"_a,
-           "threads"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a, "law_start"_a,
-           "term_start"_a, "counter_start"_a, "out_counted"_a, "signals"_a, "signal_row"_a, "load_body"_a,
-           "load_point"_a, "load_in_body_frame"_a, "load_signal"_a, "load_values"_a, "own_loads"_a, "mass"_a.none(),
-           "inertia"_a.none(), "gravity"_a.none(), "laws"_a.none(), "bodies"_a, "out_time"_a, "out_position"_a,
-           "out_orientation"_a, "out_velocity"_a, "out_angular_velocity"_a, "out_iterations"_a, "out_pieces"_a,
-           "poll"_a.none())
+      .def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "own_loads"_a,
+           "signals"_a, "signal_row"_a, "mass"_a.none(), "inertia"_a.none(), "gravity"_a.none(), "laws"_a.none(),
+           "bodies"_a, "records"_a, "out_counted"_a, "poll"_a.none())
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a, "signals"_a = nb::none())
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,

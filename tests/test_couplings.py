@@ -512,9 +512,13 @@ def test_contradicting_drives() -> None:
 
 @pytest.mark.parametrize("ratio", [0.0, np.nan, np.inf])
 def test_coefficients(ratio: float) -> None:
-    with pytest.raises(ValueError, match="gear 'gear s1-s0': the coefficient of joint 's0' must not be"):
+    with pytest.raises(
+        ValueError, match=r"gear 'gear s1-s0': the coefficient of joint 's0' must (be finite|not be zero)"
+    ):
         Gear("s0", "s1", ratio)
-    with pytest.raises(ValueError, match="differential 'd': the coefficient of joint 'b' must not be"):
+    with pytest.raises(
+        ValueError, match=r"differential 'd': the coefficient of joint 'b' must (be finite|not be zero)"
+    ):
         Differential("a", "b", "c", balance=ratio, name="d")
 
 

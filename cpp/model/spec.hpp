@@ -111,6 +111,9 @@ struct Law {
   double inertia;                                      // of a rotor that turns with the scalar: kg m^2 or kg
 };
 constexpr int law_size = sizeof(Law) / sizeof(double);
+inline Law law_of(const double* p) {
+  return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
+}
 
 // two bodies and where something sits on them
 struct Pair {

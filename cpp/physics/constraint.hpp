@@ -213,6 +213,29 @@ inline void first_angles(const Layout& layout, const ConstraintInfo& c, const Bo
   for (int t = 0; 2 * t < c.end_count; ++t) rows.angle[t] = layout.term[c.first_term + t].measure.parameter;
 }
 
+// terms of a coupling are told where they stand
+CATENA_INLINE void count_terms(const ConstraintInfo& c, const double* term_start, RowMemory& rows) {
+  for (int t = 0; c.kind == JointKind::coupling && 2 * t < c.end_count; ++t)
+    rows.angle[t] = term_start[c.first_term + t];
+}
+
+// a measured angle on the turn nearest to a recent value of it
+inline double angle_near(const ConstraintInfo& m, const Pose<double>& a, const Pose<double>& b, double recent) {
+  JointRows rows;
+  joint_rows(m, a, b, recent, rows);
+  return rows.angle[0];
+}
+// by how much a step has turned it, from the vector parts of the step quaternions
+CATENA_INLINE double angle_turned(const ConstraintInfo& m, const Pose<double>& a, Vec3<double> turn_a,
+                                  Vec3<double> turn_b) {
+  const Vec3<double> e = a.R * load3(m.frame_a + 6);
+  return 2 * (std::asin(dot(e, turn_b)) - std::asin(dot(e, turn_a)));
+}
+
+// Turns of joint angles are counted when two bodies may have turned against each other by `count_after` (rad) since the
+// last time; where they turn by more than `fast_turn` in one step they are followed by what the step turned them.
+constexpr double count_after = 1.5, fast_turn = 3;
+
 // the root of what a unit of a row's multiplier moves the row itself, summed over its ends
 inline double row_compliance(const ConstraintInfo& c, const Body<double>* body, const LinkInfo* link,
                              const JointRows& rows, int k) {

@@ -50,11 +50,8 @@ struct Assembler {
     solver.clock.now = args.signals;
     solver.clock.rate = args.signal_rates;
     solver.enter();
-    for (int j = 0; j < layout.constraint_count; ++j) {
-      const ConstraintInfo& c = layout.constraint[j];
-      for (int t = 0; c.kind == JointKind::coupling && 2 * t < c.end_count; ++t)
-        solver.rows_of(c).angle[t] = args.term_start[c.first_term + t];
-    }
+    for (int j = 0; j < layout.constraint_count; ++j)
+      count_terms(layout.constraint[j], args.term_start, solver.rows_of(layout.constraint[j]));
     solver.place();
     double last = gap(), length = 0;
     args.iterations = 0;
@@ -94,12 +91,8 @@ struct Assembler {
   void count_turns() {
     for (int k = 0; k < layout.counter_count; ++k) {
       const ConstraintInfo& m = layout.counter[k];
-      const Pose<double> a = pose_before(m, 0, solver.body, solver.clock),
-                         b = pose_before(m, 1, solver.body, solver.clock);
-      JointRows rows;
-      rows.angle[0] = args.counted[k];
-      joint_rows(m, a, b, args.counted[k], rows);
-      args.counted[k] = rows.angle[0];
+      args.counted[k] = angle_near(m, pose_before(m, 0, solver.body, solver.clock),
+                                   pose_before(m, 1, solver.body, solver.clock), args.counted[k]);
     }
   }
 

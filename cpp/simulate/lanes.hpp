@@ -32,7 +32,6 @@ struct LaneRunner {
   using Single = Runner<Articulated<double>>;
   static constexpr int width = lane_width;
   static constexpr int check_every = Newton<Articulated<double>>::check_every;
-  static constexpr double shortest = Newton<Articulated<double>>::shortest;
   static constexpr double caution = Articulated<double>::caution;
 
   const Layout& layout;          // of any member
@@ -46,7 +45,7 @@ struct LaneRunner {
   double* angle;    // (lane, law)
   double* counted;  // (lane, counter)
   LaneMemory memory[width] = {};
-  double half[width] = {}, wound[width] = {}, extent[width] = {};
+  double half[width] = {}, wound[width] = {}, last_turn[width] = {}, extent[width] = {};
   bool alive[width] = {}, tired[width] = {};  // still running; could not take this step
   int iterations[width] = {};
 
@@ -162,18 +161,19 @@ struct LaneRunner {
     tree.place();
     forces(node);
     for (int k = 0; k < members; ++k)
-      if (wound[k] > 1.5) count_turns(k);
+      if (wound[k] > count_after) count_turns(k);
   }
 
   void count_turns(int k) {
+    const bool fast = wound[k] > fast_turn && last_turn[k] > fast_turn;
     wound[k] = 0;
+    const auto turned = [&](int i) { return i < 0 ? Vec3<double>{0, 0, 0} : at(tree.body[i].w.v, k); };
     for (int c = 0; c < common().counter_count; ++c) {
       const ConstraintInfo& m = layout.counter[c];
+      const Pose<double> a = pose(m.end[0], k);
       double& recent = counted[k * common().counter_count + c];
-      JointRows rows;
-      rows.angle[0] = recent;
-      joint_rows(m, pose(m.end[0], k), pose(m.end[1], k), recent, rows);
-      recent = rows.angle[0];
+      const double since = fast ? angle_turned(m, a, turned(m.end[0]), turned(m.end[1])) : 0;
+      recent = angle_near(m, a, pose(m.end[1], k), recent + since);
     }
   }
 
@@ -401,7 +401,7 @@ struct LaneRunner {
     for (int k = 0; k < width; ++k) {
       if (tired[k]) continue;
       half[k] = 0.5 * dt;
-      if (common().counter_count > 0 && alive[k]) wound[k] += 4 * std::acos(widest[k]);
+      if (common().counter_count > 0) last_turn[k] = 4 * std::acos(widest[k]), wound[k] += last_turn[k];
       if (!alive[k]) continue;
       args[k].out_iterations[step] = iterations[k];
       args[k].out_pieces[step] = 1;
@@ -455,7 +455,9 @@ struct LaneRunner {
       }
       take(k, one);
       half[k] = one.half;
-      wound[k] = 10;
+      // its pieces have to be counted, and no step's turn is known
+      wound[k] = count_after + 1;
+      last_turn[k] = 0;
       memory[k] = {};
       memory[k].count = memory[k].order = 1;
       const double ratio = own.dt / history.dt;

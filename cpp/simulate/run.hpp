@@ -31,16 +31,16 @@ struct Runner {
   Wrench<double>* owed;  // (link) see balance
   double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
-  double* law_angle;        // (law) angles, turns counted
-  double* law_force;        // (law) on the interval before the node
-  double* law_momentum;     // (law) of its rotor there
-  double* counted;          // (counter) angles, turns counted
-  double wound = 0;         // no two bodies have turned further against each other since then
-  double leaving_turn = 0;  // nor than this in the last step
-  bool leaving = false;     // a step has been taken, its end not yet seen
-  double half = 0;          // half of the interval before the node
-  double now = 0;           // time of the node
-  double end_time = 0;      // for which the signals at the end of the step hold
+  double* law_angle;     // (law) angles, turns counted
+  double* law_force;     // (law) on the interval before the node
+  double* law_momentum;  // (law) of its rotor there
+  double* counted;       // (counter) angles, turns counted
+  double wound = 0;      // no two bodies have turned further against each other since then
+  double last_turn = 0;  // nor than this in the last step
+  bool leaving = false;  // a step has been taken, its end not yet seen
+  double half = 0;       // half of the interval before the node
+  double now = 0;        // time of the node
+  double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
   int iterations = 0;
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
@@ -93,11 +93,9 @@ struct Runner {
                                           dot(rows.w[e].t, load3(args.angular_velocity + 3 * k)));
       }
     }
-    for (int j = 0; j < layout.constraint_count; ++j) {
-      const ConstraintInfo& c = layout.constraint[j];
-      for (int t = 0; c.kind == JointKind::coupling && 2 * t < c.end_count; ++t)
-        solver.rows_of(c).angle[t] = args.term_start[c.first_term + t];
-    }
+    for (int j = 0; j < layout.constraint_count; ++j)
+      if (layout.constraint[j].loop >= 0)
+        count_terms(layout.constraint[j], args.term_start, solver.rows_of(layout.constraint[j]));
     for (int k = 0; k < args.counter_count; ++k) counted[k] = args.counter_start[k];
   }
 
@@ -204,28 +202,19 @@ struct Runner {
     solver.place();
     arrive();
     forces(node);
-    if (wound > 1.5) count_turns();
+    if (wound > count_after) count_turns();
   }
 
-  // Angles of joints are followed as often as is needed to count their turns. Bodies that turn against each other by
-  // more than half a turn in one step are followed by what the step turned them.
+  // angles of joints are followed as often as is needed to count their turns
   void count_turns() {
-    const bool fast = wound > 3 && leaving_turn > 3;
+    const bool fast = wound > fast_turn && last_turn > fast_turn;
     wound = 0;
+    const auto turned = [&](int i) { return i < 0 ? Vec3<double>{0, 0, 0} : vector_part(solver.body[i].w); };
     for (int k = 0; k < args.counter_count; ++k) {
       const ConstraintInfo& m = layout.counter[k];
-      const Pose<double> a = pose_before(m, 0, solver.body, solver.clock),
-                         b = pose_before(m, 1, solver.body, solver.clock);
-      double recent = counted[k];
-      if (fast) {
-        const Vec3<double> e = a.R * load3(m.frame_a + 6);
-        for (const int end : {0, 1})
-          if (m.end[end] >= 0) recent += (end ? 2 : -2) * std::asin(dot(e, solver.body[m.end[end]].w.v));
-      }
-      JointRows rows;
-      rows.angle[0] = recent;
-      joint_rows(m, a, b, recent, rows);
-      counted[k] = rows.angle[0];
+      const Pose<double> a = pose_before(m, 0, solver.body, solver.clock);
+      const double since = fast ? angle_turned(m, a, turned(m.end[0]), turned(m.end[1])) : 0;
+      counted[k] = angle_near(m, a, pose_before(m, 1, solver.body, solver.clock), counted[k] + since);
     }
   }
 
@@ -307,8 +296,8 @@ struct Runner {
     if (args.counter_count > 0) {
       double least = 1;
       for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
-      leaving_turn = 4 * std::acos(least);
-      wound += leaving_turn;
+      last_turn = 4 * std::acos(least);
+      wound += last_turn;
     }
     half = 0.5 * dt;
     now += dt;

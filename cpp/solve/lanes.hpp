@@ -12,15 +12,9 @@
 
 #include "base/lane.hpp"
 #include "physics/body.hpp"
+#include "solve/articulation.hpp"
 
 namespace catena::CATENA_ISA {
-
-// articulated matrix and wrench at a joint point
-template <class T>
-struct Subtree {
-  Mat3<T> A, B, C, E;
-  Vec3<T> f, t;
-};
 
 template <class T>
 struct LaneLink {
@@ -50,7 +44,7 @@ struct LaneTree {
   const Layout& layout;  // of any member: what differs between them is in the links
   Body<T>* body;
   LaneLink<T>* link;
-  Subtree<T>* branch;  // (link) sum of children that are not the next link; for links with several children
+  Articulation<T>* branch;  // (link) sum of children that are not the next link; for links with several children
   const char* branching;
   T *z, *dz;
 
@@ -145,13 +139,13 @@ struct LaneTree {
     return room;
   }
 
-  CATENA_INLINE void add_wrench(int i, Subtree<T>& s) const {
+  CATENA_INLINE void add_wrench(int i, Wrench<T>& s) const {
     const LaneLink<T>& l = link[i];
     const Vec3<T> f = l.mass * force_residual(body[i]);
     s.f += f;
     s.t += torque_residual(body[i]) + cross(l.c, f);
   }
-  CATENA_INLINE void add_matrix(int i, Subtree<T>& s) const {
+  CATENA_INLINE void add_matrix(int i, Articulation<T>& s) const {
     const LaneLink<T>& l = link[i];
     const Vec3<T> mc = l.mass * l.c, mc3 = l.mass * l.c3;
     s.A.i.x += l.mass;
@@ -170,19 +164,11 @@ struct LaneTree {
     s.E.j.y += d;
     s.E.k.z += d;
   }
-  static CATENA_INLINE void clear(Subtree<T>& s) {
+  static CATENA_INLINE void clear(Articulation<T>& s) {
     s.A = s.B = s.C = s.E = diagonal(T(0));
     s.f = s.t = {T(0), T(0), T(0)};
   }
-  // to the parent's joint point
-  static CATENA_INLINE void shift(Subtree<T>& s, Vec3<T> rho, Vec3<T> rho3) {
-    s.B = minus_times_skew(s.B, s.A, rho3);
-    s.E = minus_times_skew(s.E, s.C, rho3);
-    s.C = plus_skew_times(s.C, rho, s.A);
-    s.E = plus_skew_times(s.E, rho, s.B);
-    s.t = plus_cross(s.t, rho, s.f);
-  }
-  static CATENA_INLINE void add(Subtree<T>& to, const Subtree<T>& s) {
+  static CATENA_INLINE void add(Articulation<T>& to, const Articulation<T>& s) {
     to.A = to.A + s.A;
     to.B = to.B + s.B;
     to.C = to.C + s.C;
@@ -196,7 +182,7 @@ struct LaneTree {
     T smallest = T(1);
     for (int i = 0; i < layout.link_count; ++i)
       if (branching[i]) clear(branch[i]);
-    Subtree<T> s;
+    Articulation<T> s;
     bool received = false;  // from the next link, in s
     for (int i = layout.link_count - 1; i >= 0; --i) {
       const LinkInfo& info = layout.link[i];
@@ -257,14 +243,15 @@ struct LaneTree {
         // only the force at the joint point reaches the parent
         s.B = s.C = s.E = diagonal(T(0));
       }
-      shift(s, l.rho, l.rho3);
+      // to the parent's joint point
+      move(s, l.rho, l.rho3);
       if (!received) add(branch[info.parent], s);
     }
     return smallest;
   }
 
   // what a joint passes on of the wrench
-  static CATENA_INLINE void eliminate_wrench(JointKind kind, LaneLink<T>& l, Subtree<T>& s) {
+  static CATENA_INLINE void eliminate_wrench(JointKind kind, LaneLink<T>& l, Wrench<T>& s) {
     switch (kind) {
       case JointKind::revolute: l.first.x = l.inverse_pivot * dot(l.a, s.t); break;
       case JointKind::prismatic: l.first.x = l.inverse_pivot * dot(l.a, s.f); break;
@@ -286,7 +273,7 @@ struct LaneTree {
     const Vec3<T> none = {T(0), T(0), T(0)};
     for (int i = 0; i < layout.link_count; ++i)
       if (branching[i]) branch[i].f = branch[i].t = none;
-    Subtree<T> s;  // its wrench only
+    Wrench<T> s;
     bool received = false;
     for (int i = layout.link_count - 1; i >= 0; --i) {
       const LinkInfo& info = layout.link[i];
@@ -297,7 +284,7 @@ struct LaneTree {
       eliminate_wrench(info.kind, l, s);
       received = info.parent == i - 1 && i > 0;
       if (info.parent < 0) continue;
-      s.t = plus_cross(s.t, l.rho, s.f);
+      move(s, l.rho);
       if (received) continue;
       branch[info.parent].f += s.f;
       branch[info.parent].t += s.t;

@@ -53,6 +53,13 @@ class Compiled:
         return result
 
 
+def start_arrays(compiled: Compiled, states: Sequence[State], counters: list[Measure]) -> Any:
+    """States and what is measured in them, as the core takes them, with the axis (state) in front."""
+    names = ("position", "orientation", "velocity", "angular_velocity")
+    bodies = [np.array([getattr(state, name) for state in states]) for name in names]
+    return (*bodies, *(compiled.start(measures, states) for measures in (compiled.laws, compiled.terms, counters)))
+
+
 def build_core(
     mechanism: Mechanism, *, kernel: str | None = None, frozen: Mapping[str, Array] | None = None
 ) -> Compiled:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._handover import start_arrays
 from ._rotation import Array, finite
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
@@ -29,6 +30,9 @@ Laws: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
 
 # recorded of every body, and how many numbers each is
 _SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
+
+# members that a thread takes at a time, at most
+_WIDEST_GROUP = 8
 
 # numbers of a law that make it act inside the step; whether one does is settled when the simulator is built
 _STAGED = ("damping", "friction", "gain", "rate_gain", "implicit", "inertia")
@@ -226,39 +230,32 @@ def run_batch(
     table, values, own_loads = _loads(mechanism, force, count, steps, signals)
 
     records = -(-steps // record_every) + 1
+    threads = min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1)
     shapes = {name: (count, records, len(kept), size) for name, size in _SIZES.items()} | {"time": (count, records)}
     room = 8 * sum(int(np.prod(shape)) for name, shape in shapes.items() if name not in out)
+    # iterations and pieces of every step, and what threads have on their hands: all bodies of a group of members
+    room += 8 * count * steps + 8 * threads * _WIDEST_GROUP * records * len(names) * sum(_SIZES.values())
     _refuse_if_too_large(room, f"{count} members x {records} nodes x {len(kept)} bodies")
     arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
     iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
     counters = compiled.counters if record_every > 1 else []
     counted = np.full((count, records, len(counters)), np.nan)
-    first: dict[str, Any] = {name: np.array([getattr(start, name) for start in starts]) for name in _SIZES}
-    records_out: dict[str, Any] = {f"out_{name}": array for name, array in arrays.items()}
+    recorded: Any = (arrays["time"], *(arrays[name] for name in _SIZES), iterations, pieces)
     ended = compiled.core.run_batch(
-        **simulator.settings(starts[0], steps, record_every),
-        threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
-        **first,
-        law_start=compiled.start(compiled.laws, starts),
-        term_start=compiled.start(compiled.terms, starts),
-        counter_start=compiled.start(counters, starts),
-        out_counted=counted,
+        settings=simulator.settings(starts[0], steps, record_every),
+        threads=threads,
+        start=start_arrays(compiled, starts, counters),
+        loads=(*table.arrays()[:-1], values),
+        own_loads=own_loads,
         signals=signals.read,
         signal_row=signals.values,
-        load_body=table.body,
-        load_point=table.point,
-        load_in_body_frame=table.in_body_frame,
-        load_signal=table.signal,
-        load_values=values,
-        own_loads=own_loads,
         mass=numbers.mass,
         inertia=numbers.inertia,
         gravity=numbers.gravity,
         laws=numbers.law,
         bodies=np.array([names.index(name) for name in kept], dtype=np.int32),
-        **records_out,
-        out_iterations=iterations,
-        out_pieces=pieces,
+        records=recorded,
+        out_counted=counted,
         poll=watcher(progress, count),
     )
     if progress:

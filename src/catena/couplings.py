@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 from ._rotation import finite
 from .measures import Measure, coordinate_measure
 
@@ -65,8 +63,8 @@ class Coupling:
         if not 1 <= len(wanted) <= _MOST_TERMS:
             raise ValueError(f"{self.label}: a coupling has 1 to {_MOST_TERMS} terms, got {len(wanted)}")
         for joint, _, factor in wanted:
-            if not _is_number(factor) or factor == 0:
-                raise ValueError(f"{self.label}: the coefficient of joint {joint!r} must not be {factor!r}")
+            if finite(factor, (), f"{self.label}: the coefficient of joint {joint!r}") == 0:
+                raise ValueError(f"{self.label}: the coefficient of joint {joint!r} must not be zero")
 
     @property
     def label(self) -> str:
@@ -108,7 +106,7 @@ class Gear(Coupling):
         offset: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__([(driven, 1.0), (driver, _opposite(ratio))], offset=offset, name=name)
+        super().__init__([(driven, 1.0), (driver, -_number(ratio, "a gear's ratio"))], offset=offset, name=name)
 
 
 class Rack(Coupling):
@@ -123,7 +121,7 @@ class Rack(Coupling):
         offset: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__([(rack, 1.0), (pinion, _opposite(radius))], offset=offset, name=name)
+        super().__init__([(rack, 1.0), (pinion, -_number(radius, "a rack's radius"))], offset=offset, name=name)
 
 
 class Differential(Coupling):
@@ -139,9 +137,8 @@ class Differential(Coupling):
         offset: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            [(carrier, 1.0), (left, _opposite(balance)), (right, _opposite(balance, 1.0))], offset=offset, name=name
-        )
+        share = _number(balance, "a differential's balance")
+        super().__init__([(carrier, 1.0), (left, -share), (right, share - 1.0)], offset=offset, name=name)
 
 
 class Mimic(Coupling):
@@ -156,7 +153,7 @@ class Mimic(Coupling):
         offset: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__([(follower, 1.0), (leader, _opposite(factor))], offset=offset, name=name)
+        super().__init__([(follower, 1.0), (leader, -_number(factor, "a mimic's factor"))], offset=offset, name=name)
 
 
 class Drive(Coupling):
@@ -174,15 +171,12 @@ class Drive(Coupling):
             raise ValueError(f"{self.label}: needs a function of time")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
-
-
-def _opposite(value: float, of: float = 0.0) -> float:
-    """The negative of a number, or of what it lacks; what is no number comes back for the coupling to refuse."""
-    if not _is_number(value):
-        return value
-    return value - of if of else -value
+def _number(value: float, what: str) -> float:
+    """The number itself, finite or not: the coupling, which has a name, looks at that."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be a number, got {value!r}") from None
 
 
 def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:

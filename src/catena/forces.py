@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,10 @@ class LoadTable:
     in_body_frame: NDArray[np.int32]
     signal: NDArray[np.int32]  # where a function's values begin, -1 if they are in `values`
     values: Array  # (rows, load, 6)
+
+    def arrays(self) -> Any:
+        """In the core's order."""
+        return self.body, self.point, self.in_body_frame, self.signal, self.values
 
 
 def load_table(

@@ -53,17 +53,13 @@ Ground: TypeAlias = Callable[[float], "ArrayLike | tuple[ArrayLike, ArrayLike]"]
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of joint as the core knows it: its code, and which of its rows are lengths, which hold velocities."""
+    """A kind of joint as the core knows it: its code, and which of its rows are lengths, the others angles."""
 
     code: int
     lengths: NDArray[np.bool_]
-    velocities: NDArray[np.bool_]
 
 
-FORMS = {
-    name: Form(code, np.array(lengths, dtype=bool), np.array(velocities, dtype=bool))
-    for code, (name, lengths, velocities) in enumerate(_core.joint_forms())
-}
+FORMS = {name: Form(code, np.array(lengths, dtype=bool)) for code, (name, lengths) in enumerate(_core.joint_forms())}
 
 
 class Joint:

@@ -342,9 +342,11 @@ class Mechanism:
 
     def snapshot(self) -> Mechanism:
         """Return a mechanism of the same bodies, joints and forces, to which nothing is added when this one grows."""
-        other = copy.copy(self.__dict__)
         result = Mechanism.__new__(Mechanism)
-        result.__dict__ = other | {key: dict(value) for key, value in other.items() if isinstance(value, dict)}
+        result.world = self.world
+        result._bodies, result._joints = dict(self._bodies), dict(self._joints)
+        result._forces, result._couplings = dict(self._forces), dict(self._couplings)
+        result.gravity = self.gravity
         return result
 
     def copy(self) -> Mechanism:

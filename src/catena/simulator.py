@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from . import _core, analysis
-from ._handover import build_core, default_kernel
+from ._handover import build_core, default_kernel, start_arrays
 from ._rotation import Array
 from .assembly import AssemblyError, describe, open_joints
 from .forces import Forces, load_table, wrenches
@@ -197,62 +197,48 @@ class Simulator:
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
         try:
-            out: dict[str, Any] = {
-                "out_time": np.empty(records),
-                "out_position": np.empty((records, n, 3)),
-                "out_orientation": np.empty((records, n, 4)),
-                "out_velocity": np.empty((records, n, 3)),
-                "out_angular_velocity": np.empty((records, n, 3)),
-                "out_multipliers": np.empty((records, rows)),
-            }
+            times, multipliers = np.empty(records), np.empty((records, rows))
+            position, orientation, velocity, spin = (np.empty((records, n, size)) for size in (3, 4, 3, 3))
         except MemoryError:
             size = 8 * records * (1 + 13 * n + rows) / 2**30
             raise ValueError(
                 f"recording {records} nodes of {n} bodies takes {size:.1f} GiB; raise record_every"
             ) from None
-        counts: dict[str, Any] = {
-            "out_iterations": np.zeros(max(steps, 1), dtype=np.int32),
-            "out_pieces": np.zeros(max(steps, 1), dtype=np.int32),
-        }
-        signals = self.compiled.signals.extended()
-        table = load_table(self.mechanism, force, steps, signals, control=control is not None)
+        iterations, pieces = (np.zeros(max(steps, 1), dtype=np.int32) for _ in range(2))
         compiled = self.compiled
+        signals = compiled.signals.extended()
+        table = load_table(self.mechanism, force, steps, signals, control=control is not None)
         # where not every node is seen here the core has to count the turns of angles
         counters = compiled.counters if record_every > 1 or control is not None else []
         counted = np.empty((records, len(counters)))
+        start: Any = tuple(array[0] for array in start_arrays(compiled, [first], counters))
         code, done, time, body, joint, law, size, complete = self._core.run(
-            **self.settings(first, steps, record_every),
-            position=first.position,
-            orientation=first.orientation,
-            velocity=first.velocity,
-            angular_velocity=first.angular_velocity,
-            law_start=compiled.start(compiled.laws, [first])[0],
-            term_start=compiled.start(compiled.terms, [first])[0],
-            counter_start=compiled.start(counters, [first])[0] if counters else None,
-            out_counted=counted if counters else None,
+            settings=self.settings(first, steps, record_every),
+            start=start,
+            loads=table.arrays(),
             signals=signals.read,
             signal_row=signals.values,
-            load_body=table.body,
-            load_point=table.point,
-            load_in_body_frame=table.in_body_frame,
-            load_signal=table.signal,
-            load_values=table.values,
-            **out,
-            **counts,
+            records=(times, position, orientation, velocity, spin, iterations, pieces),
+            out_counted=counted,
+            out_multipliers=multipliers,
             **self._control(control, table.values, counters),
             poll=watcher(progress, steps),
         )
         if progress:
             finish(progress, done, steps)
-        # behind the rows of joints and couplings stand those of forces
-        out["out_multipliers"] = out["out_multipliers"][:, : self._rows]
         status = self.status_of(code, done, time, body, joint, law, size)
         result = Trajectory(
             self.mechanism,
             self.dt,
-            *(array[:complete] for array in out.values()),
-            iterations=counts["out_iterations"][:done],
-            pieces=counts["out_pieces"][:done],
+            times[:complete],
+            position[:complete],
+            orientation[:complete],
+            velocity[:complete],
+            spin[:complete],
+            # behind the rows of joints and couplings stand those of forces
+            multipliers[:complete, : self._rows],
+            iterations=iterations[:done],
+            pieces=pieces[:done],
             status=status,
             turned=first.turned,
             counted=by_joint(counters, counted[:complete]),
@@ -322,20 +308,20 @@ class Simulator:
             progress=progress,
         )
 
-    def settings(self, first: State, steps: int, record_every: int) -> dict[str, Any]:
+    def settings(self, first: State, steps: int, record_every: int) -> Any:
         """What the core needs to know of a run that begins in a state."""
-        return {
-            "solver": getattr(_core.SolverKind, self.solver),
-            "order": max(self.order, 2),
-            "dt": self.dt,
-            "tolerance": self.tolerance,
-            "iteration_limit": self.max_iterations,
-            "rescue_depth": _RESCUE_DEPTH if self.rescue else 0,
-            "paper_start": self.start == "paper" and first.multipliers is None,
-            "start_time": first.time,
-            "steps": steps,
-            "record_every": record_every,
-        }
+        return (
+            getattr(_core.SolverKind, self.solver),
+            max(self.order, 2),
+            self.dt,
+            self.tolerance,
+            self.max_iterations,
+            _RESCUE_DEPTH if self.rescue else 0,
+            self.start == "paper" and first.multipliers is None,
+            first.time,
+            steps,
+            record_every,
+        )
 
     # ---- how
 
@@ -391,15 +377,7 @@ class Simulator:
 
     def _control(self, control: Control | None, values: Array, counters: list[Measure]) -> dict[str, Any]:
         if control is None:
-            names = (
-                "control",
-                "control_position",
-                "control_orientation",
-                "control_velocity",
-                "control_angular_velocity",
-                "control_counted",
-            )
-            return dict.fromkeys(names)
+            return {"control": None, "control_arrays": None}
         n = self.mechanism.body_count
         position, orientation, velocity, spin = (np.empty((n, k)) for k in (3, 4, 3, 3))
         counted = np.empty(len(counters))
@@ -409,14 +387,7 @@ class Simulator:
             state = State(self.mechanism, position, orientation, velocity, spin, time=time, turned=turned)
             values[step if len(values) > 1 else 0, -n:] = wrenches(state, control(time, state))
 
-        return {
-            "control": call,
-            "control_position": position,
-            "control_orientation": orientation,
-            "control_velocity": velocity,
-            "control_angular_velocity": spin,
-            "control_counted": counted,
-        }
+        return {"control": call, "control_arrays": (position, orientation, velocity, spin, counted)}
 
     def status_of(
         self, code: _core.StatusCode, step: int, time: float, body: int, joint: int, law: int, size: float
