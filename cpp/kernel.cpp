@@ -71,7 +71,7 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *counted = arena.take<double>(layout.counter_count);
   double* saved = parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + layout.law_count) : nullptr;
-  History history[9];
+  History history[most_parts];
   for (int k = 0; k < parts.count; ++k)
     for (int d = 0; d <= Solver::guess_points; ++d) history[k].difference[d] = arena.take<double>(count);
   if (!args) return arena.used;

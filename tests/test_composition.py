@@ -1,4 +1,4 @@
-"""Orders 2, 4 and 6: measured on motions in space, with loops and with dampers; small oscillations; what is refused."""
+"""Orders 2, 4, 6 and 8: measured in space, with loops and with dampers; small oscillations; what is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from catena import (
 from catena import _rotation as rot
 
 DATA = Path(__file__).parent / "data"
-every_order = pytest.mark.parametrize("order", [2, 4, 6])
+every_order = pytest.mark.parametrize("order", [2, 4, 6, 8])
 
 # as tight as rounding lets Newton's method go: only the step counts
 TIGHT = 1e-14
@@ -86,12 +86,21 @@ CASES: dict[str, Case] = {
         2e-9,
     ),
 }
+# steps at which the errors of order 8 are above rounding
+COARSE = {
+    "ball pendulum": (0.16, 0.08, 0.04),
+    "heavy top": (4e-3, 2e-3, 1e-3),
+    "free body": (0.4, 0.2, 0.1),
+    "four-bar": (0.04, 0.02, 0.01),
+}
 
 
 @every_order
 @pytest.mark.parametrize("case", CASES)
 def test_measured_order(case: str, order: int) -> None:
     make, time, steps, exact, bound = CASES[case]
+    if order == 8:
+        steps = COARSE[case]
     start = make()
     then = exact(start, time)
     errors = []
@@ -110,7 +119,8 @@ def test_measured_order(case: str, order: int) -> None:
             assert column.max() == 0
             continue
         slope = np.polyfit(np.log(steps), np.log(column), 1)[0]
-        assert slope == pytest.approx(order, abs=0.1), (what, column)
+        # at the coarse steps of order 8 the next term, of order 10, is seen as well
+        assert slope == pytest.approx(order, abs=0.3 if order == 8 else 0.1), (what, column)
     if order == 6:
         assert found[-1].max() < bound
 
@@ -125,7 +135,7 @@ def test_energy_band_falls_with_the_order(order: int) -> None:
 
     # over 20 s, in which the motion is chaotic, extremes are hit by chance: half an order
     assert np.log2(bands[0] / bands[1]) > order - 0.5
-    assert bands[0] < {2: 5.0, 4: 0.1, 6: 0.02}[order]
+    assert bands[0] < {2: 5.0, 4: 0.1, 6: 0.02, 8: 0.01}[order]
 
 
 @every_order
@@ -133,7 +143,7 @@ def test_orders_keep_momentum_and_go_back(order: int) -> None:
     m = scenes.spinning_chain(3)
     run = Simulator(m, 0.02, order=order, tolerance=TIGHT).run(2.0)
     for momentum in (run.momentum(), run.angular_momentum()):
-        # nine substeps a step, each with a rounding or two
+        # up to seventeen substeps a step, each with a rounding or two
         np.testing.assert_allclose(momentum, momentum[:1].repeat(len(run), 0), rtol=0, atol=1e-12)
 
     # symmetric: reversed velocities lead back, to what rounding has grown to
@@ -200,10 +210,10 @@ def test_damped_oscillator_at_every_order(order: int) -> None:
     root = np.roots((2.0, 0.8, 30.0))[0]
     time = 1.6
     exact = 0.4 * (1 - ((np.conj(root) * np.exp(root * time)) / (np.conj(root) - root) * 2).real)
-    steps = (0.1, 0.05, 0.025)
+    steps = (0.2, 0.1, 0.05) if order == 8 else (0.1, 0.05, 0.025)
     errors = [abs(Simulator(m, dt, order=order, tolerance=TIGHT).run(time).position[-1, 0, 0] - exact) for dt in steps]
 
-    # order 6 too, as the system is linear; coarse steps, so that its error stays above rounding
+    # orders 6 and 8 too, as the system is linear; coarse steps, so that errors stay above rounding
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.2), errors
 
 
@@ -247,10 +257,12 @@ def test_small_oscillations_of_a_chain(n: int, order: int) -> None:
             np.testing.assert_allclose(found, 2 / dt * np.arcsin(exact * dt / 2), rtol=1e-6)
 
     # the fastest mode shows the order best, as long as its error is above what rounding leaves
-    if errors[1][-1] > 1e-9:
+    if order == 8:
+        assert errors[1].max() < 5e-9
+    elif errors[1][-1] > 1e-9:
         assert np.log2(errors[0][-1] / errors[1][-1]) == pytest.approx(order, abs=0.3), errors
-    assert errors[1][-1] > 1e-9 or (order, n) in ((6, 1), (6, 2))
-    assert (errors[1] <= exact * {2: 1.1 * (exact * dt) ** 2 / 24, 4: 1e-4, 6: 1e-4}[order] + 1e-6).all()
+    assert errors[1][-1] > 1e-9 or order == 8 or (order, n) in ((6, 1), (6, 2))
+    assert (errors[1] <= exact * {2: 1.1 * (exact * dt) ** 2 / 24, 4: 1e-4, 6: 1e-4, 8: 1e-4}[order] + 1e-6).all()
 
 
 # ---- what goes together
@@ -273,16 +285,16 @@ def test_orders_are_symmetric_by_default(order: int) -> None:
     simulator = Simulator(scenes.pendulum(1), 0.01, order=order)
     assert (simulator.order, simulator.start) == (order, "symmetric")
     assert simulator.info()["order"] == order
-    assert simulator.tolerance == (1e-10 if order == 2 else 1e-12)
+    assert simulator.tolerance == {2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-13}[order]
 
 
-@pytest.mark.parametrize("order", [0, 3, 5, 8, -2, 2.5, "4", None])
+@pytest.mark.parametrize("order", [0, 3, 5, 10, -2, 2.5, "4", None])
 def test_bad_order(order: object) -> None:
-    with pytest.raises(ValueError, match="order must be one of 1, 2, 4, 6"):
+    with pytest.raises(ValueError, match="order must be one of 1, 2, 4, 6, 8"):
         Simulator(scenes.pendulum(1), 0.01, order=order)
 
 
-@pytest.mark.parametrize(("order", "start"), [(1, "symmetric"), (4, "paper"), (6, "paper")])
+@pytest.mark.parametrize(("order", "start"), [(1, "symmetric"), (4, "paper"), (6, "paper"), (8, "paper")])
 def test_orders_that_contradict_the_start(order: int, start: str) -> None:
     with pytest.raises(ValueError, match="do not go together"):
         Simulator(scenes.pendulum(1), 0.01, order=order, start=start)

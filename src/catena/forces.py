@@ -22,7 +22,7 @@ class Load:
     """A force (N) and a torque (N m) on one body.
 
     `force` and `torque` are (3,), or (nodes, 3) with one row per node of the run, or functions of time (s) that return
-    (3,), which orders 4 and 6 also ask between the nodes; `at` is the point of the body frame where the force acts (m,
+    (3,), which orders above 2 also ask between the nodes; `at` is the point of the body frame where the force acts (m,
     default the centre of mass); `frame` says in which axes both are given.
     """
 
