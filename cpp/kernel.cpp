@@ -32,13 +32,17 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
   Articulation<double>* received = arena.take<Articulation<double>>(Articulated<double>::receiver_count(layout));
-  JointRows *old_rows = arena.take<JointRows>(layout.loop_count), *new_rows = arena.take<JointRows>(layout.loop_count);
-  double *gap = arena.take<double>(layout.loop_row_count), *term = arena.take<double>(layout.loop_row_count);
-  double* front = arena.take<double>(layout.front_size);
-  int* order = arena.take<int>(2 * layout.largest_closing);
+  const Loops<double> loop = {layout,
+                              body,
+                              arena.take<JointRows>(layout.loop_count),
+                              arena.take<JointRows>(layout.loop_count),
+                              arena.take<double>(layout.loop_row_count),
+                              arena.take<double>(layout.loop_row_count),
+                              arena.take<double>(layout.front_size),
+                              arena.take<int>(2 * layout.largest_closing)};
   double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
-  return {layout, body, link,    stretch, axis, swivel, received, old_rows, new_rows, gap,  term,      front,
-          order,  {},   nullptr, 1,       0,    -1,     nullptr,  nullptr,  ahead,    true, {0, 0, 0}, 0};
+  return {layout, body, link, stretch, axis,    swivel, received, loop,      {}, nullptr,
+          1,      0,    -1,   nullptr, nullptr, ahead,  true,     {0, 0, 0}, 0};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);

@@ -12,9 +12,8 @@
 
 #include "base/quat.hpp"
 #include "physics/body.hpp"
-#include "physics/constraint.hpp"
 #include "solve/articulation.hpp"
-#include "solve/loop.hpp"
+#include "solve/loops.hpp"
 #include "solve/newton.hpp"
 
 namespace catena::CATENA_ISA {
@@ -62,10 +61,7 @@ struct Articulated {
   Axis<T>* axis;
   Swivel<T>* swivel;
   Articulation<T>* received;
-  // loops: rows at the old and new pose, gaps and scales by loop row, columns of every link
-  JointRows *old_rows, *new_rows;
-  T *gap, *row_scale, *front_space;
-  int* order;
+  Loops<T> loop;
   Clock clock;             // of the step to be solved
   const double* momentum;  // (law) of rotors, before it
   double reach;            // a length that lengths of gaps are measured by
@@ -97,11 +93,6 @@ struct Articulated {
       count += info.parent >= 0 && (info.parent != i - 1 || info.kind != layout.link[i - 1].kind);
     }
     return count;
-  }
-
-  Front<T> front(int i) const {
-    const FrontInfo& info = layout.front[i];
-    return {info, layout.column_row + info.first_column, front_space + info.offset, order};
   }
 
   // a pass over all stretches: f.template operator()<kind>(stretch)
@@ -156,8 +147,7 @@ struct Articulated {
         along(2);
     }
     find_stretches();
-    for (int k = 0; k < layout.loop_count; ++k)
-      first_angles(layout, layout.constraint[layout.loop[k]], body, old_rows[k]);
+    loop.enter();
   }
 
   void find_stretches() {
@@ -190,12 +180,7 @@ struct Articulated {
   // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
   void place() {
     from_root([this]<JointKind kind>(const Stretch& s) { place_stretch<kind>(s); });
-    for (int k = 0; k < layout.loop_count; ++k) {
-      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      rows_before(layout, c, body, clock, old_rows[k]);
-      for (int r = 0; r < c.row_count; ++r)
-        row_scale[c.loop_row + r] = row_compliance(c, body, layout.link, old_rows[k], r);
-    }
+    loop.place(clock);
   }
   template <JointKind kind>
   void place_stretch(const Stretch& s) {
@@ -364,23 +349,20 @@ struct Articulated {
   template <bool loops>
   bool factor() {
     from_root([this]<JointKind kind>(const Stretch& s) { prepare_stretch<kind>(s); });
-    if constexpr (loops) find_rows(false);
+    if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, false);
     bool fine = true;
     for (int k = stretch_count - 1; k >= 0; --k)
       by_form(stretch[k], [&]<int form>(const Stretch& s) { fine &= eliminate<form, loops>(s); });
-    if constexpr (loops) close_world();
+    if constexpr (loops) loop.close_world();
     return fine;
   }
   void repeat() { layout.loop_count > 0 ? repeat<true>() : repeat<false>(); }
   template <bool loops>
   void repeat() {
-    if constexpr (loops) find_rows(true);
+    if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, true);
     for (int k = stretch_count - 1; k >= 0; --k)
       by_form(stretch[k], [this]<int form>(const Stretch& s) { repeat_stretch<form, loops>(s); });
-    if constexpr (loops) {
-      Vec3<T> f = {T(0), T(0), T(0)}, t = f;
-      world_front().close_again(f, t);
-    }
+    if constexpr (loops) loop.close_world_again();
   }
 
   // what a link adds to its own balance
@@ -409,8 +391,8 @@ struct Articulated {
       m.E = m.E + l.H;
       m.f += l.f;
       m.t += l.t;
-      if constexpr (loops) close_loops(m, i);
-      const bool passes = loops && layout.front[i].outgoing > 0;
+      if constexpr (loops) loop.close(m, i, loop_multipliers());
+      const bool passes = loops && loop.pass(i);
       if constexpr (form < swivel_form) {
         x -= form;
         // the freedom nearest to the link goes first
@@ -418,8 +400,8 @@ struct Articulated {
           Axis<T>& e = x[k];
           fine &= e.divide(m);
           if (passes)
-            front(i).eliminate(k, e.inverse * e.slide, e.inverse * e.turn, e.slide3, e.turn3, e.up, e.ur,
-                               e.inverse * e.row_P, e.inverse * e.row_R, e.inverse * e.first);
+            loop.front(i).eliminate(k, e.inverse * e.slide, e.inverse * e.turn, e.slide3, e.turn3, e.up, e.ur,
+                                    e.inverse * e.row_P, e.inverse * e.row_R, e.inverse * e.first);
           if (k > 0)
             e.reduce(m);
           else if (!root)
@@ -430,17 +412,17 @@ struct Articulated {
       } else {
         --turned;
         if constexpr (form == swivel_form) move(m, l.c, l.c3);
-        if (passes && form == swivel_form) front(i).shift(l.c, l.c3, false);
+        if (passes && form == swivel_form) loop.front(i).shift(l.c, l.c3, false);
         fine &= turned->eliminate(m);
-        if (passes) front(i).eliminate_turn(turned->inverse, turned->lift, turned->rows, turned->first);
+        if (passes) loop.front(i).eliminate_turn(turned->inverse, turned->lift, turned->rows, turned->first);
         if constexpr (form == floating_form) {
           fine &= turned->eliminate_shift(m);
-          if (passes) front(i).eliminate_shift(turned->shift, m.f);
+          if (passes) loop.front(i).eliminate_shift(turned->shift, m.f);
         } else if (!root) {
           move_force(m, l.r, l.r3);
         }
       }
-      if (passes) send_loops(i, form == swivel_form);
+      if (passes) loop.send(i, l.r, l.r3, form == swivel_form);
       if (i == s.first) break;
     }
     if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
@@ -468,35 +450,28 @@ struct Articulated {
     for (int i = s.end - 1; i >= s.first; --i) {
       const Link<T>& l = link[i];
       add_wrench(m, i);
-      const bool passes = loops && layout.front[i].outgoing > 0;
-      if (loops && layout.front[i].columns > 0) {
-        subtract_loops(m, i);
-        front(i).close_again(m.f, m.t);
-      }
+      const bool passes = loops && loop.pass(i);
+      if constexpr (loops) loop.close_again(m, i, loop_multipliers());
       if constexpr (form < swivel_form) {
         x -= form;
         for (int k = form - 1; k >= 0; --k) {
           x[k].repeat(m);
-          if (passes) front(i).eliminate_again(k, x[k].first);
+          if (passes) loop.front(i).eliminate_again(k, x[k].first);
         }
         move(m, l.r);
       } else {
         --turned;
         if constexpr (form == swivel_form) move(m, l.c);
         turned->repeat(m);
-        if (passes) front(i).eliminate_again(0, turned->first);
+        if (passes) loop.front(i).eliminate_again(0, turned->first);
         if constexpr (form == floating_form) {
           turned->repeat_shift(m);
-          if (passes) front(i).eliminate_again(3, turned->shift_first);
+          if (passes) loop.front(i).eliminate_again(3, turned->shift_first);
         } else {
           m.t = cross(l.r, m.f);
         }
       }
-      if (passes) {
-        const int parent = layout.link[i].parent;
-        front(i).send_again(parent < 0 ? world_front() : front(parent),
-                            layout.column_map + layout.front[i].first_column);
-      }
+      if (passes) loop.send_again(i);
     }
     if (s.sends < 0) return;
     Wrench<T>& to = received[s.sends];
@@ -511,7 +486,7 @@ struct Articulated {
     moved = {T(0), T(0), T(0)};
     if (layout.loop_count == 0)
       return from_root([this]<JointKind kind>(const Stretch& s) { substitute_stretch<kind, false, on>(s); });
-    world_front().open({T(0), T(0), T(0)}, {T(0), T(0), T(0)}, lambda);
+    loop.open_world(lambda);
     from_root([this]<JointKind kind>(const Stretch& s) { substitute_stretch<kind, true, on>(s); });
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
   }
@@ -529,8 +504,8 @@ struct Articulated {
     Vec3<T> sum = moved;
     for (int i = run.first; i < run.end; ++i) {
       const Link<T>& l = link[i];
-      const bool passes = loops && layout.front[i].outgoing > 0;
-      const auto pull = [&](int k) { return front(i).pull(k, lambda); };
+      const bool passes = loops && loop.pass(i);
+      const auto pull = [&](int k) { return loop.front(i).pull(k, lambda); };
       if constexpr (form < swivel_form) {
         const Vec3<T> carried = dx + cross(phi, l.r3);
         for (int k = 0; k < form; ++k) {
@@ -561,7 +536,7 @@ struct Articulated {
       body[i].dx = dx;
       body[i].phi = phi;
       sum += squares(dx) + squares(phi);
-      if (loops && layout.front[i].columns > layout.front[i].outgoing) front(i).open(dx, phi, lambda);
+      if constexpr (loops) loop.open(i, dx, phi, lambda);
       if constexpr (on) {
         for (int k = 0; k < freedoms(kind); ++k) next[k] = s[k] + ds[k];
         in_reach &= evaluate_link<kind>(i, x, next, w, d);
@@ -570,75 +545,6 @@ struct Articulated {
       s += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);
     }
     moved = sum;
-  }
-
-  //---- loops ----
-
-  // the widest of the loops at the iterate
-  void find_gap() {
-    widest_gap = 0;
-    for (int k = 0; k < layout.loop_count; ++k) {
-      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      if (c.law >= 0) continue;
-      rows_after(layout, c, body, clock, old_rows[k], {}, new_rows[k]);
-      note_gap(c, layout.loop[k], new_rows[k], reach, widest_gap, widest_constraint);
-    }
-  }
-
-  LawState law_state(const ConstraintInfo& c) const {
-    if (c.law < 0) return {};
-    const double scale = row_scale[c.loop_row];
-    return {z[layout.variable_count + c.loop_row], momentum[c.law], scale * scale};
-  }
-
-  // rows and gaps at the iterate; `again` if the matrix stays
-  void find_rows(bool again) {
-    for (int k = 0; k < layout.loop_count; ++k) {
-      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      rows_after(layout, c, body, clock, old_rows[k], law_state(c), new_rows[k]);
-      for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
-    }
-    for (int i = 0; i <= layout.link_count; ++i) {
-      if (layout.front[i].columns == 0 || layout.front[i].received) continue;
-      if (again)
-        front(i).clear_gaps(gap);
-      else
-        front(i).clear(gap, layout.is_law_row);
-    }
-  }
-
-  // loops whose joint sits on the link: multipliers act on it, its motion moves their gap; and loops that close here
-  void close_loops(Articulation<T>& m, int i) {
-    const Front<T> columns = front(i);
-    if (columns.info.columns == 0) return;
-    for (int e = 0; e < columns.info.end_count; ++e) {
-      const LoopEnd& end = layout.end[columns.info.first_end + e];
-      const ConstraintInfo& c = layout.constraint[layout.loop[end.loop]];
-      const T* lambda = z + layout.variable_count + c.loop_row;
-      for (int k = 0; k < c.row_count; ++k) {
-        const Wrench<T> n = old_rows[end.loop].w[end.end * c.row_count + k];
-        const Wrench<T> o = new_rows[end.loop].w[end.end * c.row_count + k];
-        const T column[12] = {-n.f.x, -n.f.y, -n.f.z, -n.t.x, -n.t.y, -n.t.z, o.f.x, o.f.y, o.f.z, o.t.x, o.t.y, o.t.z};
-        for (int row = 0; row < 12; ++row) columns.q(row)[end.column + k] += column[row];
-        m.f -= lambda[k] * n.f;
-        m.t -= lambda[k] * n.t;
-      }
-    }
-    columns.close(m.A, m.B, m.C, m.E, m.f, m.t, row_scale);
-  }
-  void send_loops(int i, bool force_only) {
-    const Front<T> columns = front(i);
-    const int parent = layout.link[i].parent;
-    if (parent >= 0) columns.shift(link[i].r, link[i].r3, force_only);
-    columns.send(parent < 0 ? world_front() : front(parent), layout.column_map + columns.info.first_column);
-  }
-  Front<T> world_front() const { return front(layout.link_count); }
-  void close_world() {
-    Mat3<T> A, B, C, E;
-    Vec3<T> f, t;
-    A = B = C = E = diagonal(T(0));
-    f = t = {T(0), T(0), T(0)};
-    world_front().close(A, B, C, E, f, t, row_scale);
   }
 
   //---- between steps ----
@@ -663,9 +569,12 @@ struct Articulated {
     }
   }
 
+  T* loop_multipliers() const { return z + layout.variable_count; }
   // rows of a constraint that is no branch of the tree, at the node
-  JointRows& rows_of(const ConstraintInfo& c) { return old_rows[c.loop]; }
-  double law_multiplier(const ConstraintInfo& c) const { return z[layout.variable_count + c.loop_row]; }
+  JointRows& rows_of(const ConstraintInfo& c) { return loop.old_rows[c.loop]; }
+  double law_multiplier(const ConstraintInfo& c) const { return loop_multipliers()[c.loop_row]; }
+  LawState law_state(const ConstraintInfo& c) const { return loop.law_state(c, loop_multipliers(), momentum); }
+  void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint); }
 
   // the state between steps, to and fro
   static long state_size(const Layout& layout) { return layout.link_count * (body_state_size + 3L); }
@@ -686,7 +595,7 @@ struct Articulated {
   void multipliers(T scale, double* out) {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      for (int r = 0; r < c.row_count; ++r) out[c.row + r] = scale * z[layout.variable_count + c.loop_row + r];
+      for (int r = 0; r < c.row_count; ++r) out[c.row + r] = scale * loop_multipliers()[c.loop_row + r];
     }
     for (int k = stretch_count - 1; k >= 0; --k) {
       const Stretch& s = stretch[k];
@@ -694,7 +603,7 @@ struct Articulated {
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
         add_wrench(m, i);
-        subtract_loops(m, i);
+        loop.act(m, i, loop_multipliers());
         // at the joint point, then at the parent's centre
         move(m, link[i].c);
         reaction(m, i, scale, out);
@@ -703,17 +612,6 @@ struct Articulated {
       if (s.sends < 0) continue;
       Wrench<T>& to = received[s.sends];
       to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
-    }
-  }
-  void subtract_loops(Wrench<T>& m, int i) const {
-    for (int e = 0; e < layout.front[i].end_count; ++e) {
-      const LoopEnd& end = layout.end[layout.front[i].first_end + e];
-      const ConstraintInfo& c = layout.constraint[layout.loop[end.loop]];
-      for (int k = 0; k < c.row_count; ++k) {
-        const T lambda = z[layout.variable_count + c.loop_row + k];
-        m.f -= lambda * old_rows[end.loop].w[end.end * c.row_count + k].f;
-        m.t -= lambda * old_rows[end.loop].w[end.end * c.row_count + k].t;
-      }
     }
   }
   void reaction(const Wrench<T>& m, int i, T scale, double* out) const {
