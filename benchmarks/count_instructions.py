@@ -1,23 +1,29 @@
-"""Instructions per link and step, counted by callgrind: linear time shown without a clock.
+"""Instructions per link and step: linear time shown without a clock.
 
-A driver process makes, for every case, a short and a long run of the same simulator. It calls getppid between them, on
-which callgrind is told to dump and zero its counters, so that each run has a count of its own; the difference of the
-two is the cost of the steps alone.
+Counted by callgrind, which does not know AVX-512: a driver process makes, for every case, a short and a long run of the
+same simulator. It calls getppid between them, on which callgrind is told to dump and zero its counters, so that each
+run has a count of its own; the difference of the two is the cost of the steps alone.
+
+Or with --single-steps by the processor itself, whatever the kernel, at some 20 us an instruction: the driver stops
+where the core begins and ends a run, and from one to the other is led by single steps.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from machine import folder
 
@@ -86,6 +92,79 @@ def count(solvers: list[str], joint: str, links: list[int], dt: float, kernel: s
         }
 
 
+# of the run that is made by single steps
+STEPS = 1000
+
+_SINGLE_STEP, _CONTINUE = 9, 7  # of ptrace
+
+
+class Stops:
+    """A core that stops the process before and after a run."""
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.core, name)
+
+    def run(self, **args: Any) -> Any:
+        """Run between two stops."""
+        os.kill(os.getpid(), signal.SIGSTOP)
+        result = self.core.run(**args)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return result
+
+
+def drive_to_stops(solver: str, joint: str, n: int, dt: float) -> None:
+    """Make a run that stops where it begins and ends, and print its iterations."""
+    simulator = catena.Simulator(catena.scenes.pendulum(n, joint), dt, solver=solver)  # type: ignore[arg-type]
+    simulator._core = Stops(simulator._core)  # type: ignore[assignment]
+    print(int(simulator.run(steps=STEPS, record_every=STEPS).iterations.sum()))
+
+
+def single_steps(solver: str, joint: str, n: int, dt: float, kernel: str) -> dict[str, object]:
+    """Run the driver and count what it does between its two stops."""
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_long]
+    case = ["--drive", "--single-steps", "--joint", joint, "--dt", repr(dt), "--solvers", solver, "--links", str(n)]
+    with tempfile.TemporaryFile() as out:
+        child = os.fork()
+        if child == 0:
+            os.dup2(out.fileno(), 1)
+            ptrace(0, 0, None, 0)
+            os.execve(sys.executable, [sys.executable, __file__, *case], os.environ | {"CATENA_KERNEL": kernel})
+        counting, instructions = False, 0
+        while True:
+            _, status = os.waitpid(child, 0)
+            if not os.WIFSTOPPED(status):
+                break
+            sent = os.WSTOPSIG(status)
+            if sent == signal.SIGSTOP:
+                counting = not counting
+            elif counting and sent == signal.SIGTRAP:
+                instructions += 1
+            ptrace(
+                _SINGLE_STEP if counting else _CONTINUE,
+                child,
+                None,
+                0 if sent in (signal.SIGSTOP, signal.SIGTRAP) else sent,
+            )
+        if status:
+            raise RuntimeError(f"the driver failed with status {status}")
+        out.seek(0)
+        iterations = int(out.read())
+    return {
+        "solver": solver,
+        "joint": joint,
+        "links": n,
+        "dt": dt,
+        "iterations_per_step": iterations / STEPS,
+        "instructions_per_link_step": round(instructions / n / STEPS),
+        "instructions_per_link_iteration": round(instructions / n / iterations),
+        "kernel": kernel,
+    }
+
+
 def _total(dump: Path) -> int:
     for line in dump.read_text().splitlines():
         if line.startswith("totals:"):
@@ -101,11 +180,19 @@ def main() -> int:
     parser.add_argument("--links", nargs="+", type=int, default=[10, 100, 1000])
     parser.add_argument("--dt", type=float, default=1e-3, help="the same for all, so that iteration counts agree")
     parser.add_argument("--kernel", default=KERNEL)
+    parser.add_argument("--single-steps", action="store_true", help="of the processor; print only, minutes per case")
     parser.add_argument("--output", type=Path, help="default results/<machine>/instructions.csv")
     parser.add_argument("--drive", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.drive and args.single_steps:
+        drive_to_stops(args.solvers[0], args.joint, args.links[0], args.dt)
+        return 0
     if args.drive:
         drive(args.solvers, args.joint, args.links, args.dt)
+        return 0
+    if args.single_steps:
+        for solver, n in product(args.solvers, args.links):
+            print(single_steps(solver, args.joint, n, args.dt, args.kernel), flush=True)
         return 0
     if not shutil.which("valgrind"):
         parser.error("valgrind is not on this machine")
