@@ -41,8 +41,8 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
                               arena.take<double>(layout.front_size),
                               arena.take<int>(2 * layout.largest_closing)};
   double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
-  return {layout, body, link, stretch, axis,    swivel, received, loop,      {}, nullptr,
-          1,      0,    -1,   nullptr, nullptr, ahead,  true,     {0, 0, 0}, 0};
+  return {layout, body, link, stretch, axis,    swivel, received, loop,  {},        nullptr,
+          1,      0,    -1,   nullptr, nullptr, ahead,  true,     false, {0, 0, 0}, 0};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);

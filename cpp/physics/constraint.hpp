@@ -219,22 +219,24 @@ CATENA_INLINE void count_terms(const ConstraintInfo& c, const double* term_start
     rows.angle[t] = term_start[c.first_term + t];
 }
 
-// a measured angle on the turn nearest to a recent value of it
-inline double angle_near(const ConstraintInfo& m, const Pose<double>& a, const Pose<double>& b, double recent) {
-  JointRows rows;
-  joint_rows(m, a, b, recent, rows);
-  return rows.angle[0];
-}
-// by how much a step has turned it, from the vector parts of the step quaternions
+// by how much a step has turned a measured angle, from the vector parts of the step quaternions
 CATENA_INLINE double angle_turned(const ConstraintInfo& m, const Pose<double>& a, Vec3<double> turn_a,
                                   Vec3<double> turn_b) {
   const Vec3<double> e = a.R * load3(m.frame_a + 6);
   return 2 * (std::asin(dot(e, turn_b)) - std::asin(dot(e, turn_a)));
 }
 
-// Turns of joint angles are counted when two bodies may have turned against each other by `count_after` (rad) since the
-// last time; where they turn by more than `fast_turn` in one step they are followed by what the step turned them.
-constexpr double count_after = 1.5, fast_turn = 3;
+// Turns of joint angles are counted before two bodies may have turned against each other by half a turn, in steps twice
+// as large as the last; where they turn by more than `fast_turn` in one step they are followed by what it turned them.
+constexpr double fast_turn = 3;
+CATENA_INLINE bool time_to_count(double wound, double last_turn) { return wound + 2 * last_turn > 2.5; }
+
+// no two bodies turn further against each other in a step: 4 acos(c), a little more, if c is the least cosine of half
+// a turn; asin(s) <= s + (pi/2 - 1) s^3
+CATENA_INLINE double turn_bound(double c) {
+  const double square = 1 - c * c, s = square > 0 ? std::sqrt(square) : 0;
+  return 4 * s * (1 + 0.5708 * square);
+}
 
 // the root of what a unit of a row's multiplier moves the row itself, summed over its ends
 inline double row_compliance(const ConstraintInfo& c, const Body<double>* body, const LinkInfo* link,

@@ -61,11 +61,33 @@ struct JointRows : RowMemory {
   }
 };
 
+// the multipliers of a wrench that a joint's rows have to make up for: on body b, at some point
+struct RowShares {
+  Wrench<double> wrench;
+  Vec3<double> at;
+  double* out;
+  Vec3<double> point;
+  double angle[1];
+
+  CATENA_INLINE void put(const ConstraintInfo&, int k, double, const Wrench<double>&, const Wrench<double>&,
+                         const Wrench<double>& there) {
+    const Vec3<double> t = wrench.t + cross(at - point, wrench.f);
+    out[k] = (dot(there.f, wrench.f) + dot(there.t, t)) / (norm2(there.f) + norm2(there.t));
+  }
+};
+
 // the angle nearest to a recent value of it
 CATENA_INLINE double counted_angle(double sine, double cosine, double recent) {
   constexpr double turn = 6.283185307179586;
   const double angle = std::atan2(sine, cosine);
   return angle + turn * std::nearbyint((recent - angle) / turn);
+}
+
+// of b's frame about the z axis of a's
+CATENA_INLINE double angle_near(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b,
+                                double recent) {
+  const Vec3<double> h = b.R * load3(info.frame_b);
+  return counted_angle(dot(a.R * load3(info.frame_a + 3), h), dot(a.R * load3(info.frame_a), h), recent);
 }
 
 template <class Rows>
@@ -95,13 +117,13 @@ CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& inf
   Wrench<double> w = {zero, zero};
   switch (form.extra) {
     case ExtraRow::screw: {
-      rows.angle[0] = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
+      rows.angle[0] = angle_near(info, a, b, angle);
       gap = dot(e[2], r) - info.parameter * rows.angle[0];
       w = {e[2], -info.parameter * e[2]};
       break;
     }
     case ExtraRow::angle: {
-      rows.angle[0] = counted_angle(dot(e[1], h(0)), dot(e[0], h(0)), angle);
+      rows.angle[0] = angle_near(info, a, b, angle);
       gap = rows.angle[0];
       w.t = e[2];
       break;

@@ -36,7 +36,8 @@ struct Assembler {
       b.target_d = load3(args.velocity + 3 * k);
       b.target_L = b.J * load3(args.angular_velocity + 3 * k);
     }
-    return solver.evaluate() && solver.direction();
+    solver.rest();
+    return solver.direction();
   }
 
   void run() {

@@ -161,7 +161,7 @@ struct LaneRunner {
     tree.place();
     forces(node);
     for (int k = 0; k < members; ++k)
-      if (wound[k] > count_after) count_turns(k);
+      if (time_to_count(wound[k], last_turn[k])) count_turns(k);
   }
 
   void count_turns(int k) {
@@ -401,7 +401,7 @@ struct LaneRunner {
     for (int k = 0; k < width; ++k) {
       if (tired[k]) continue;
       half[k] = 0.5 * dt;
-      if (common().counter_count > 0) last_turn[k] = 4 * std::acos(widest[k]), wound[k] += last_turn[k];
+      if (common().counter_count > 0) last_turn[k] = turn_bound(widest[k]), wound[k] += last_turn[k];
       if (!alive[k]) continue;
       args[k].out_iterations[step] = iterations[k];
       args[k].out_pieces[step] = 1;
@@ -456,7 +456,7 @@ struct LaneRunner {
       take(k, one);
       half[k] = one.half;
       // its pieces have to be counted, and no step's turn is known
-      wound[k] = count_after + 1;
+      wound[k] = fast_turn;
       last_turn[k] = 0;
       memory[k] = {};
       memory[k].count = memory[k].order = 1;

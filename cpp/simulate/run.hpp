@@ -44,6 +44,7 @@ struct Runner {
   bool has_end = false;
   int iterations = 0;
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
+  bool floats = false;       // some tree has no hold on the world
 
   // the caller's arrays -> state
   void enter() {
@@ -56,6 +57,7 @@ struct Runner {
       b.v = load3(args.velocity + 3 * k);
       b.L = b.J * load3(args.angular_velocity + 3 * k);
       newton.extent += std::sqrt(norm2(b.x)) / layout.link_count;
+      floats |= layout.link[i].keeper == i;
     }
     solver.reach = layout.reach;
     solver.momentum = law_momentum;
@@ -145,9 +147,7 @@ struct Runner {
 
   // gravity, laws and loads at the node
   void forces(long node) {
-    const bool alone = layout.law_count == 0 && args.loads.count == 0;
-    if (alone && has_gravity) return;
-    has_gravity = alone;
+    has_gravity = layout.law_count == 0 && args.loads.count == 0;
     for (int i = 0; i < layout.link_count; ++i) {
       solver.body[i].f = load3(layout.link[i].gravity);
       solver.body[i].tau = {0, 0, 0};
@@ -180,7 +180,6 @@ struct Runner {
 
   // the second half of what laws did on the interval that has just ended, along the directions of its end
   void arrive() {
-    if (!leaving) return;
     leaving = false;
     for (int l = 0; l < layout.law_count; ++l) {
       if (layout.law[l].constraint < 0 || layout.law[l].inertia != 0) continue;
@@ -200,9 +199,9 @@ struct Runner {
   void place(long node) {
     enter_node();
     solver.place();
-    arrive();
-    forces(node);
-    if (wound > count_after) count_turns();
+    if (leaving && layout.law_count > 0) arrive();
+    if (!has_gravity) forces(node);
+    if (time_to_count(wound, last_turn)) count_turns();
   }
 
   // angles of joints are followed as often as is needed to count their turns
@@ -227,7 +226,8 @@ struct Runner {
     double *z = solver.z, *dz = solver.dz;
     solver.z = zeros;
     solver.dz = scratch;
-    const bool fine = solver.evaluate() && solver.direction();
+    solver.rest();
+    const bool fine = solver.direction();
     solver.clock.resting = false;
     solver.z = z;
     solver.dz = dz;
@@ -259,6 +259,7 @@ struct Runner {
   // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
   // of its roots takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
   void balance(double dt) {
+    if (!floats) return;
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) owed[i] = {{0, 0, 0}, {0, 0, 0}};
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
       const int keeper = layout.link[i].keeper;
@@ -296,7 +297,7 @@ struct Runner {
     if (args.counter_count > 0) {
       double least = 1;
       for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
-      last_turn = 4 * std::acos(least);
+      last_turn = turn_bound(least);
       wound += last_turn;
     }
     half = 0.5 * dt;

@@ -41,6 +41,9 @@ constexpr int form_of(JointKind kind) {
                                    : 6 - joint_row_count(static_cast<int>(kind));
 }
 
+// links that are worked on in one go where several passes follow each other
+constexpr int part = 32;
+
 struct Stretch {
   JointKind kind;
   int first, end;  // links
@@ -71,6 +74,7 @@ struct Articulated {
   T* dz;          // their Newton increment
   T* ahead;       // the unknowns after it
   bool in_reach;  // no body turns too far there
+  bool prepared;  // for a new matrix at the iterate
   Vec3<T> moved;  // squares of the increments of the poses, summed
   int stretch_count;
 
@@ -231,11 +235,38 @@ struct Articulated {
            (kind == JointKind::cylindrical && k == 1) || (kind == JointKind::planar && k == 2);
   }
 
-  // iterate from the unknowns; false where a body would turn too far for the step
+  // Iterate from the unknowns, and what a new matrix needs of it; false where a body would turn too far for the step.
+  // A part of a stretch at a time, which stays in the cache.
   bool evaluate() {
     bool fine = true;
     from_root([&]<JointKind kind>(const Stretch& s) { fine &= evaluate_stretch<kind>(s); });
+    prepared = true;
     return fine;
+  }
+  // the same where nothing moves and all unknowns are zero: directions are those of the old pose
+  void rest() {
+    from_root([this]<JointKind kind>(const Stretch& s) { rest_stretch<kind>(s); });
+    prepared = true;
+  }
+  template <JointKind kind>
+  void rest_stretch(const Stretch& run) {
+    Axis<T>* x = axis + run.slot;
+    for (int i = run.first; i < run.end; ++i) {
+      Link<T>& l = link[i];
+      Body<T>& b = body[i];
+      b.w = {T(1), {T(0), T(0), T(0)}};
+      b.d = {T(0), T(0), T(0)};
+      l.c3 = l.c;
+      l.r3 = l.r;
+      l.H = b.J;
+      l.f = -l.mass * b.target_d;
+      l.t = -b.target_L;
+      for (int k = 0; k < form_of(kind) && form_of(kind) < swivel_form; ++k, ++x) {
+        x->slide3 = x->slide;
+        x->turn3 = x->turn;
+        x->gain = T(turns(kind, k) ? 0.5 : 1);
+      }
+    }
   }
   template <JointKind kind>
   bool evaluate_stretch(const Stretch& run) {
@@ -245,8 +276,11 @@ struct Articulated {
     follow(run, w, d);
     const T* s = z + run.variable;
     Axis<T>* x = axis + run.slot;
-    for (int i = run.first; i < run.end; ++i, s += freedoms(kind), x += form_of(kind))
-      fine &= evaluate_link<kind>(i, x, s, w, d);
+    for (int i = run.first; i < run.end;) {
+      const int first = i, end = run.end - i < part ? run.end : i + part;
+      for (; i < end; ++i, s += freedoms(kind), x += form_of(kind)) fine &= evaluate_link<kind>(i, x, s, w, d);
+      prepare<kind>(run, first, end);
+    }
     return fine;
   }
   // how the parent of a stretch turns and moves
@@ -300,9 +334,9 @@ struct Articulated {
 
   // Bodies and directions of joints at the iterate: all that the elimination needs and no link has to wait for.
   template <JointKind kind>
-  void prepare_stretch(const Stretch& run) {
-    Axis<T>* x = axis + run.slot;
-    for (int i = run.first; i < run.end; ++i) {
+  void prepare(const Stretch& run, int first, int end) {
+    Axis<T>* x = axis + run.slot + (first - run.first) * form_of(kind);
+    for (int i = first; i < end; ++i) {
       Link<T>& l = link[i];
       l.H = turn_jacobian(body[i]);
       l.f = l.mass * force_residual(body[i]);
@@ -348,7 +382,7 @@ struct Articulated {
   bool factor() { return layout.loop_count > 0 ? factor<true>() : factor<false>(); }
   template <bool loops>
   bool factor() {
-    from_root([this]<JointKind kind>(const Stretch& s) { prepare_stretch<kind>(s); });
+    if (!prepared) from_root([this]<JointKind kind>(const Stretch& s) { prepare<kind>(s, s.first, s.end); });
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, false);
     bool fine = true;
     for (int k = stretch_count - 1; k >= 0; --k)
@@ -483,6 +517,7 @@ struct Articulated {
   void substitute() {
     T* lambda = dz + layout.variable_count;
     in_reach = true;
+    prepared = false;
     moved = {T(0), T(0), T(0)};
     if (layout.loop_count == 0)
       return from_root([this]<JointKind kind>(const Stretch& s) { substitute_stretch<kind, false, on>(s); });
@@ -618,16 +653,9 @@ struct Articulated {
     const LinkInfo& info = layout.link[i];
     if (info.joint < 0) return;
     const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
-    JointRows rows;
-    joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, rows);
-    // on body b, at b's anchor
-    const Vec3<T> shift = body[i].x - link[i].c - rows.point;
     const T sign = info.flipped ? -scale : scale;
-    const Vec3<T> f = sign * m.f, t = sign * (m.t + cross(shift, m.f));
-    for (int k = 0; k < joint.row_count; ++k) {
-      const Wrench<double>& n = rows.at_point[k];
-      out[joint.row + k] = (dot(n.f, f) + dot(n.t, t)) / (norm2(n.f) + norm2(n.t));
-    }
+    RowShares shares = {{sign * m.f, sign * m.t}, body[i].x - link[i].c, out + joint.row, {}, {}};
+    joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, shares);
   }
 };
 

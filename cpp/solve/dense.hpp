@@ -31,6 +31,7 @@ struct Dense {
     sparse.clock = clock;
     sparse.place();
   }
+  void rest() { evaluate(); }
   bool evaluate() {
     sparse.z = z;
     return sparse.evaluate();

@@ -213,6 +213,8 @@ struct Ldu {
     each<0, 6>(CATENA_EACH(i) { kept[i] = repeat ? plus(kept[i], forces[i]) : forces[i]; });
   }
 
+  // where nothing moves, all unknowns being zero
+  void rest() { evaluate(); }
   bool evaluate() {
     bool fine = true;
     for (int i = 0; i < layout.link_count; ++i) {

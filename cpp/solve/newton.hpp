@@ -24,7 +24,7 @@ namespace catena::CATENA_ISA {
 
 enum class Outcome { converged, diverged, too_far, singular, locked };
 
-constexpr int most_points = 8;
+constexpr int most_points = 12;
 
 // what is remembered of the steps of one length, for the guess and the stop
 struct History {
@@ -58,6 +58,8 @@ struct Newton {
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
   static constexpr double small_miss = 1e-2;
+  // differences of more unknowns than this would leave the cache, and their steps are short
+  static constexpr int long_history = 1024, few_points = 4;
 
   History* history = nullptr;
   const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
@@ -106,15 +108,20 @@ struct Newton {
     Mask kept;
     __builtin_memcpy(&kept, masks + (block_size - motions % block_size) % block_size, sizeof kept);
     const int known = h.count;
-    if (h.count <= Solver::guess_points) ++h.count;
+    if (h.count <= (motions <= long_history ? Solver::guess_points : few_points)) ++h.count;
     for (int k = 0; k < motions; k += block_size) {
       Block value = block(solver.z + k);
       if (k + block_size > motions) value = (Block)((Mask)value & kept);
-      for (int d = 0; d < known; ++d) {
+      const auto exchange = [&](int d) {
         const Block before = block(h.difference[d] + k);
         block(h.difference[d] + k) = value;
         value -= before;
-      }
+      };
+      // once all are known the compiler may unroll
+      if (known > Solver::guess_points)
+        for (int d = 0; d <= Solver::guess_points; ++d) exchange(d);
+      else
+        for (int d = 0; d < known; ++d) exchange(d);
       if (known < h.count) block(h.difference[known] + k) = value;
     }
     // one more or one less where that would have been better; while there are few, all of them
