@@ -76,12 +76,13 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double *law_momentum = arena.take<double>(layout.law_count), *counted = arena.take<double>(layout.counter_count);
   double* saved = parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + layout.law_count) : nullptr;
   History history[most_parts];
+  const int motions = Solver::motion_count(layout), blocks = (motions + block_size - 1) / block_size;
   for (int k = 0; k < parts.count; ++k)
-    for (int d = 0; d <= Solver::guess_points; ++d) history[k].difference[d] = arena.take<double>(count);
+    history[k].differences =
+        arena.take<double>(static_cast<long>(Newton<Solver>::points_of(motions)) * block_size * blocks);
   if (!args) return arena.used;
   for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
-  Newton<Solver> newton{solver, count, Solver::motion_count(layout), last_dz, args->tolerance, args->iteration_limit,
-                        0};
+  Newton<Solver> newton{solver, count, motions, last_dz, args->tolerance, args->iteration_limit, 0};
   newton.select(history[0]);
   Runner<Solver> runner{layout,  *args, solver, newton, parts,     history,   saved,        zeros,
                         scratch, owed,  before, false,  law_angle, law_force, law_momentum, counted};

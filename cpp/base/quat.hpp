@@ -67,6 +67,12 @@ CATENA_INLINE Quat<T> renormalised(const Quat<T>& q) {
   const T s = T(1.5) - T(0.5) * (q.w * q.w + norm2(q.v));
   return {s * q.w, s * q.v};
 }
+#ifdef __AVX__
+CATENA_INLINE Quat<double> renormalised(const Quat<double>& q) {
+  const Quad p = q.q * q.q, pairs = p + __builtin_shuffle(p, QuadIndex{1, 0, 3, 2});
+  return (1.5 - 0.5 * (pairs + __builtin_shuffle(pairs, QuadIndex{2, 3, 0, 1}))) * q.q;
+}
+#endif
 // of a rotation matrix, from whichever of its four squares is the largest
 inline Quat<double> quaternion(const Mat3<double>& R) {
   const double xx = R.i.x, yy = R.j.y, zz = R.k.z, trace = xx + yy + zz;

@@ -7,6 +7,9 @@
 #pragma once
 
 #include <cmath>
+#ifdef __AVX512VL__
+#include <immintrin.h>
+#endif
 
 #include "base/isa.hpp"
 
@@ -99,6 +102,15 @@ CATENA_INLINE void store3(double* p, Vec3<double> a) {
   p[1] = a.y;
   p[2] = a.z;
 }
+
+// The same in few instructions, for vectors that are used whole; nothing behind the three numbers is touched.
+#ifdef __AVX512VL__
+CATENA_INLINE Vec3<double> load_whole(const double* p) { return Quad(_mm256_maskz_loadu_pd(7, p)); }
+CATENA_INLINE void store_whole(double* p, Vec3<double> a) { _mm256_mask_storeu_pd(p, 7, a.q); }
+#else
+CATENA_INLINE Vec3<double> load_whole(const double* p) { return load3(p); }
+CATENA_INLINE void store_whole(double* p, Vec3<double> a) { store3(p, a); }
+#endif
 
 // three columns
 template <class T>

@@ -437,7 +437,7 @@ struct LaneRunner {
       give(k, one);
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
-      for (int e = 0; e < layout.variable_count; ++e) history.difference[0][e] = difference[0][e][k];
+      for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = difference[0][e][k];
       history.count = history.order = memory[k].count > 0 ? 1 : 0;
       history.dt = own.dt;
       one.newton.rates = one.scratch;
@@ -461,7 +461,7 @@ struct LaneRunner {
       memory[k] = {};
       memory[k].count = memory[k].order = 1;
       const double ratio = own.dt / history.dt;
-      for (int e = 0; e < layout.variable_count; ++e) difference[0][e].set(k, ratio * history.difference[0][e]);
+      for (int e = 0; e < layout.variable_count; ++e) difference[0][e].set(k, ratio * one.newton.last_solution(e));
     });
   }
 

@@ -278,7 +278,8 @@ struct Articulated {
     Axis<T>* x = axis + run.slot;
     for (int i = run.first; i < run.end;) {
       const int first = i, end = run.end - i < part ? run.end : i + part;
-      for (; i < end; ++i, s += freedoms(kind), x += form_of(kind)) fine &= evaluate_link<kind>(i, x, s, w, d);
+      for (; i < end; ++i, s += freedoms(kind), x += form_of(kind))
+        fine &= evaluate_link<kind>(i, x, s, turn_of<kind>(s), w, d);
       prepare<kind>(run, first, end);
     }
     return fine;
@@ -291,17 +292,23 @@ struct Articulated {
   }
   static constexpr int freedoms(JointKind kind) { return 6 - joint_row_count(static_cast<int>(kind)); }
 
+  // the step quaternion of a link that has its own among the unknowns, behind so many displacements
+  static constexpr int slides_of(JointKind kind) { return kind == JointKind::free ? 3 : 0; }
+  template <JointKind kind>
+  static CATENA_INLINE Vec3<T> turn_of(const T* s) {
+    return form_of(kind) >= swivel_form ? load_whole(s + slides_of(kind)) : Vec3<T>{T(0), T(0), T(0)};
+  }
   // w and d of the parent become those of the link
   template <JointKind kind>
-  CATENA_INLINE bool evaluate_link(int i, Axis<T>* x, const T* s, Quat<T>& w, Vec3<T>& d) {
+  CATENA_INLINE bool evaluate_link(int i, Axis<T>* x, const T* s, Vec3<T> eta, Quat<T>& w, Vec3<T>& d) {
     Link<T>& l = link[i];
     if constexpr (kind == JointKind::free) {
       d = {s[0], s[1], s[2]};
-      w = unit({s[3], s[4], s[5]});
+      w = unit(eta);
     } else {
       Vec3<T> swing = turn(w, l.arm);
       if constexpr (kind == JointKind::ball)
-        w = unit({s[0], s[1], s[2]});
+        w = unit(eta);
       else
         for (int k = 0; k < form_of(kind); ++k) evaluate_axis<kind>(k, x[k], s[k], w, swing, layout.link[i]);
       const Vec3<T> spin = turn(w, l.c);
@@ -530,7 +537,7 @@ struct Articulated {
     constexpr int form = form_of(kind);
     T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
     const T* s = z + run.variable;
-    Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, d;
+    Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, deta = dx, d;
     Quat<T> w;
     if (run.parent >= 0) dx = body[run.parent].dx, phi = body[run.parent].phi;
     follow(run, w, d);
@@ -552,19 +559,17 @@ struct Articulated {
         }
         if (form == 0) dx = carried;
       } else {
-        T* dw = ds;
         if constexpr (form == swivel_form) {
           dx += cross(phi, l.r3);
         } else {
           dx = -turned->shift_first;
           if (passes) dx -= Vec3<T>{pull(3), pull(4), pull(5)};
-          ds[0] = dx.x, ds[1] = dx.y, ds[2] = dx.z;
-          dw += 3;
+          store_whole(ds, dx);
         }
         phi = -(turned->first + turned->rows * dx);
         if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
-        const Vec3<T> deta = turn_increment(body[i].w, phi);
-        dw[0] = deta.x, dw[1] = deta.y, dw[2] = deta.z;
+        deta = turn_increment(body[i].w, phi);
+        store_whole(ds + slides_of(kind), deta);
         if constexpr (form == swivel_form) dx += cross(phi, l.c3);
         ++turned;
       }
@@ -573,8 +578,10 @@ struct Articulated {
       sum += squares(dx) + squares(phi);
       if constexpr (loops) loop.open(i, dx, phi, lambda);
       if constexpr (on) {
-        for (int k = 0; k < freedoms(kind); ++k) next[k] = s[k] + ds[k];
-        in_reach &= evaluate_link<kind>(i, x, next, w, d);
+        for (int k = 0; k < (form < swivel_form ? form : slides_of(kind)); ++k) next[k] = s[k] + ds[k];
+        const Vec3<T> eta = turn_of<kind>(s) + deta;
+        if constexpr (form >= swivel_form) store_whole(next + slides_of(kind), eta);
+        in_reach &= evaluate_link<kind>(i, x, next, eta, w, d);
       }
       x += form;
       s += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);

@@ -28,14 +28,14 @@ constexpr int most_points = 12;
 
 // what is remembered of the steps of one length, for the guess and the stop
 struct History {
-  double* difference[most_points + 1];  // backward differences of the solutions, the 0-th is the last one itself
-  int count = 0;                        // of them that are known
-  int order = 0;                        // of them that the guess sums
-  double dt = 0;                        // their step
-  double kappa = 1e300;                 // largest |next| / |this|^2 seen lately
-  double calm = 0;                      // first increment of the last step that took a second one, or needed none
-  int unchecked = 0;                    // steps accepted in a row without a second increment
-  double miss = 1e300;                  // how far (m, rad) the guess of the last step was from its solution
+  double* differences = nullptr;  // backward ones of the solutions, the 0-th is the last one itself
+  int count = 0;                  // of them that are known
+  int order = 0;                  // of them that the guess sums
+  double dt = 0;                  // their step
+  double kappa = 1e300;           // largest |next| / |this|^2 seen lately
+  double calm = 0;                // first increment of the last step that took a second one, or needed none
+  int unchecked = 0;              // steps accepted in a row without a second increment
+  double miss = 1e300;            // how far (m, rad) the guess of the last step was from its solution
 };
 
 template <class Solver>
@@ -58,13 +58,22 @@ struct Newton {
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
   static constexpr double small_miss = 1e-2;
-  // differences of more unknowns than this would leave the cache, and their steps are short
-  static constexpr int long_history = 1024, few_points = 4;
 
   History* history = nullptr;
   const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
 
   void select(History& chosen) { history = &chosen; }
+
+  // The differences of a block of unknowns, which begins with the k-th, stand together. Those of more unknowns than
+  // `long_history` would leave the cache, and their steps are short: few will do.
+  static constexpr int all_points = Solver::guess_points + 1, few_points = 5, long_history = 1024;
+  static int points_of(int motions) { return motions <= long_history ? all_points : few_points; }
+  CATENA_INLINE Block& difference(int k, int d) const {
+    return block(history->differences + points_of(motions) * k + block_size * d);
+  }
+  double& last_solution(int k) const {
+    return history->differences[points_of(motions) * (k - k % block_size) + k % block_size];
+  }
 
   double measure(double dt) const {
     Vec3<double> sum = {0, 0, 0};
@@ -84,13 +93,13 @@ struct Newton {
     } else if (dt != history->dt) {
       // another step length: same velocities
       const double ratio = dt / history->dt;
-      for (int k = 0; k < motions; ++k) z[k] = ratio * history->difference[0][k];
+      for (int k = 0; k < motions; ++k) z[k] = ratio * last_solution(k);
     } else {
       const int most = history->miss < small_miss ? Solver::guess_points : Solver::violent_guess_points;
       const int order = history->order < most ? history->order : most;
       for (int k = 0; k < motions; k += block_size) {
-        Block sum = block(history->difference[0] + k);
-        for (int d = 1; d < order; ++d) sum += block(history->difference[d] + k);
+        Block sum = difference(k, 0);
+        for (int d = 1; d < order; ++d) sum += difference(k, d);
         block(z + k) = sum;
       }
     }
@@ -108,21 +117,21 @@ struct Newton {
     Mask kept;
     __builtin_memcpy(&kept, masks + (block_size - motions % block_size) % block_size, sizeof kept);
     const int known = h.count;
-    if (h.count <= (motions <= long_history ? Solver::guess_points : few_points)) ++h.count;
+    if (h.count < points_of(motions)) ++h.count;
     for (int k = 0; k < motions; k += block_size) {
       Block value = block(solver.z + k);
       if (k + block_size > motions) value = (Block)((Mask)value & kept);
       const auto exchange = [&](int d) {
-        const Block before = block(h.difference[d] + k);
-        block(h.difference[d] + k) = value;
+        const Block before = difference(k, d);
+        difference(k, d) = value;
         value -= before;
       };
       // once all are known the compiler may unroll
-      if (known > Solver::guess_points)
-        for (int d = 0; d <= Solver::guess_points; ++d) exchange(d);
+      if (known == all_points)
+        for (int d = 0; d < all_points; ++d) exchange(d);
       else
         for (int d = 0; d < known; ++d) exchange(d);
-      if (known < h.count) block(h.difference[known] + k) = value;
+      if (known < h.count) difference(k, known) = value;
     }
     // one more or one less where that would have been better; while there are few, all of them
     const int best = known < 3 ? known : h.order;
@@ -134,7 +143,7 @@ struct Newton {
   double squares_of(int d) const {
     Block sum = {};
     for (int k = 0; k < motions; k += block_size) {
-      const Block value = block(history->difference[d] + k);
+      const Block value = difference(k, d);
       sum += value * value;
     }
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
@@ -145,7 +154,7 @@ struct Newton {
     history->kappa = 1e300;
     for (int k = motions; k < count; ++k) solver.z[k] = 0;
     if (history->count == 0) return;
-    for (int k = 0; k < motions; ++k) solver.z[k] = history->difference[0][k];
+    for (int k = 0; k < motions; ++k) solver.z[k] = last_solution(k);
     history->count = history->order = 1;
   }
 
