@@ -120,26 +120,22 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   const int links = layout.link_count, count = layout.variable_count;
   Body<Lane>* body = arena.take<Body<Lane>>(links);
   LaneLink<Lane>* link = arena.take<LaneLink<Lane>>(links);
-  Articulation<Lane>* branch = arena.take<Articulation<Lane>>(links);
-  char* branching = arena.take<char>(links);
-  Lane *trial = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *difference[most_points + 1];
-  for (Lane*& p : difference) p = arena.take<Lane>(count);
+  LaneStretch* stretch = arena.take<LaneStretch>(links);
+  Articulation<Lane>* received = arena.take<Articulation<Lane>>(links);
+  Lane *z = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *ahead = arena.take<Lane>(count);
+  Lane* difference = arena.take<Lane>(static_cast<long>(most_points + 1) * count);
   double* angle = arena.take<double>(static_cast<long>(lane_width) * layout.law_count);
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const long used = arena.used;
   if (!args) return used + with_runner<Articulated<double>>(layout, nullptr, 2, nullptr, [](auto&) {});
-  for (int i = 0; i < links; ++i) branching[i] = 0;
-  for (int i = 0; i < links; ++i)
-    if (layout.link[i].parent >= 0 && layout.link[i].parent != i - 1) branching[layout.link[i].parent] = 1;
-  for (Lane* p : difference)
-    for (int e = 0; e < count; ++e) p[e] = Lane(0);
-  LaneTree tree{layout, body, link, branch, branching, trial, dz};
+  for (int e = 0; e < (most_points + 1) * count; ++e) difference[e] = Lane(0);
+  LaneTree tree{layout, body, link, stretch, received, z, dz, ahead, 0};
+  tree.find_stretches();
   auto with_single = [&](const Layout& own, RunArgs& run, auto&& use) {
     with_runner<Articulated<double>>(own, static_cast<char*>(workspace) + used, 2, &run, use);
   };
-  LaneRunner<decltype(with_single)> runner{layout, layouts, args, members, tree,   with_single,
-                                           {},     trial,   dz,   angle,   counted};
-  for (int p = 0; p <= most_points; ++p) runner.difference[p] = difference[p];
+  LaneRunner<decltype(with_single)> runner{layout,      layouts,    args,  members, tree,
+                                           with_single, difference, angle, counted};
   runner.run();
   return used;
 }

@@ -18,6 +18,7 @@ constexpr int lane_width = 2;
 
 struct Lane {
   typedef double Register __attribute__((vector_size(8 * lane_width)));
+  typedef long long Mask __attribute__((vector_size(8 * lane_width)));  // all bits where something holds
   Register v;
 
   Lane() = default;
@@ -39,7 +40,20 @@ CATENA_INLINE Lane sqrt(Lane a) {
   for (int k = 0; k < lane_width; ++k) r.v[k] = std::sqrt(a.v[k]);
   return r;
 }
-// the smaller one; not a number wins
-CATENA_INLINE Lane least(Lane a, Lane b) { return b.v > a.v ? a.v : b.v; }
+CATENA_INLINE Lane::Mask operator<(Lane a, Lane b) { return a.v < b.v; }
+CATENA_INLINE Lane::Mask operator>(Lane a, Lane b) { return a.v > b.v; }
+CATENA_INLINE Lane choose(Lane::Mask m, Lane a, Lane b) { return m ? a.v : b.v; }
+// through memory: single numbers of a wide register are not worth asking for
+CATENA_INLINE bool holds(Lane::Mask m, int k) {
+  long long lanes[lane_width];
+  __builtin_memcpy(lanes, &m, sizeof m);
+  return lanes[k] != 0;
+}
+CATENA_INLINE bool any(Lane::Mask m) {
+  bool found = false;
+  for (int k = 0; k < lane_width; ++k) found |= holds(m, k);
+  return found;
+}
+CATENA_INLINE Lane least(Lane a, Lane b) { return choose(a < b, a, b); }
 
 }  // namespace catena::CATENA_ISA

@@ -226,10 +226,9 @@ CATENA_INLINE double angle_turned(const ConstraintInfo& m, const Pose<double>& a
   return 2 * (std::asin(dot(e, turn_b)) - std::asin(dot(e, turn_a)));
 }
 
-// Turns of joint angles are counted before two bodies may have turned against each other by half a turn, in steps twice
-// as large as the last; where they turn by more than `fast_turn` in one step they are followed by what it turned them.
-constexpr double fast_turn = 3;
-CATENA_INLINE bool time_to_count(double wound, double last_turn) { return wound + 2 * last_turn > 2.5; }
+// Turns of joint angles are counted when two bodies may have turned against each other by `count_after` (rad) since the
+// last time; if by more than `fast_turn`, they are followed by what the last step turned them.
+constexpr double count_after = 2, fast_turn = 3;
 
 // no two bodies turn further against each other in a step: 4 acos(c), a little more, if c is the least cosine of half
 // a turn; asin(s) <= s + (pi/2 - 1) s^3

@@ -5,6 +5,8 @@
 // at. Newton's decisions are those of solve/newton.hpp, taken lane by lane.
 #pragma once
 
+#include <numbers>
+
 #include "kernel.hpp"
 #include "simulate/run.hpp"
 #include "solve/articulated.hpp"
@@ -18,21 +20,30 @@ inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
          LaneTree::fits(layout);
 }
 
-// what a lane remembers of its convergence (struct History)
+// what lanes remember of their convergence (struct History)
 struct LaneMemory {
-  int count = 0, order = 0;  // of differences that are known, and that the guess sums
-  double kappa = 1e300, calm = 0;
-  int unchecked = 0;
+  Lane count = Lane(0), order = Lane(0);  // of differences that are known, and that the guess sums
+  Lane kappa = Lane(1e300), calm = Lane(0), unchecked = Lane(0);
+
+  void restart(int k) {
+    count.set(k, 1);
+    order.set(k, 1);
+    kappa.set(k, 1e300);
+    calm.set(k, 0);
+    unchecked.set(k, 0);
+  }
 };
 
 // `WithSingle` builds the single-mechanism runner of a lane and hands it to a function
 template <class WithSingle>
 struct LaneRunner {
   using T = Lane;
+  using Mask = Lane::Mask;
   using Single = Runner<Articulated<double>>;
-  static constexpr int width = lane_width;
+  static constexpr int width = lane_width, points = most_points + 1;
   static constexpr int check_every = Newton<Articulated<double>>::check_every;
   static constexpr double caution = Articulated<double>::caution;
+  static constexpr int matrix_life = 4;  // increments from one to the next
 
   const Layout& layout;          // of any member
   const Layout* const* layouts;  // (lane)
@@ -40,14 +51,13 @@ struct LaneRunner {
   int members;                   // lanes in use; the rest repeat the last member
   LaneTree& tree;
   WithSingle& with_single;
-  T* difference[most_points + 1];  // backward differences of the solutions, the 0-th is the last one itself
-  T *trial, *dz;
+  T* difference;    // (unknown, points) backward differences of the solutions, the 0-th is the last one itself
   double* angle;    // (lane, law)
   double* counted;  // (lane, counter)
-  LaneMemory memory[width] = {};
-  double half[width] = {}, wound[width] = {}, last_turn[width] = {}, extent[width] = {};
-  bool alive[width] = {}, tired[width] = {};  // still running; could not take this step
-  int iterations[width] = {};
+  LaneMemory memory = {};
+  T half = T(0), extent = T(0), iterations = T(0);
+  T wound = T(0), last_turn = T(0);  // no counted angle has turned further since it was counted; in the last step
+  Mask alive = {}, tired = {};       // still running; could not take this step
 
   const RunArgs& common() const { return args[0]; }
   int member(int k) const { return k < members ? k : members - 1; }
@@ -65,9 +75,7 @@ struct LaneRunner {
   // the callers' arrays -> lanes
   void enter() {
     for (int k = 0; k < width; ++k) {
-      half[k] = wound[k] = 0;
-      alive[k] = k < members;
-      tired[k] = false;
+      alive[k] = k < members ? -1 : 0;
       const Layout& own = *layouts[member(k)];
       for (int i = 0; i < layout.link_count; ++i) {
         const LinkInfo& info = own.link[i];
@@ -78,7 +86,7 @@ struct LaneRunner {
       }
       with_single(own, args[member(k)], [&](Single& one) {
         one.enter();
-        extent[k] = one.newton.extent;
+        extent.set(k, one.newton.extent);
         take(k, one);
       });
       const RunArgs& from = args[member(k)];
@@ -123,6 +131,7 @@ struct LaneRunner {
 
   // gravity, laws and loads at the node
   void forces(long node) {
+    if (node > 0 && layout.law_count == 0 && common().loads.count == 0) return;
     for (int i = 0; i < layout.link_count; ++i) {
       tree.body[i].f = tree.link[i].gravity;
       tree.body[i].tau = {T(0), T(0), T(0)};
@@ -160,13 +169,14 @@ struct LaneRunner {
   void place(long node) {
     tree.place();
     forces(node);
-    for (int k = 0; k < members; ++k)
-      if (time_to_count(wound[k], last_turn[k])) count_turns(k);
+    const Mask due = wound > T(count_after);
+    for (int k = 0; any(due) && k < members; ++k)
+      if (holds(due, k)) count_turns(k);
   }
 
   void count_turns(int k) {
-    const bool fast = wound[k] > fast_turn && last_turn[k] > fast_turn;
-    wound[k] = 0;
+    const bool fast = wound[k] > fast_turn && last_turn[k] > 0;
+    wound.set(k, 0);
     const auto turned = [&](int i) { return i < 0 ? Vec3<double>{0, 0, 0} : at(tree.body[i].w.v, k); };
     for (int c = 0; c < common().counter_count; ++c) {
       const ConstraintInfo& m = layout.counter[c];
@@ -179,12 +189,8 @@ struct LaneRunner {
 
   // node velocities into body.dx and body.phi, and rates of the unknowns into dz
   void project() {
-    T arriving = T(0);
-    for (int k = 0; k < width; ++k) arriving.set(k, half[k]);
-    for (int i = 0; i < layout.link_count; ++i) aim_body(tree.body[i], T(1), arriving);
-    for (int e = 0; e < layout.variable_count; ++e) trial[e] = T(0);
-    tree.z = trial;
-    tree.evaluate<true>();
+    for (int e = 0; e < layout.variable_count; ++e) tree.z[e] = T(0);
+    tree.evaluate(T(1), half);
     tree.factor();
     tree.substitute();
   }
@@ -192,7 +198,7 @@ struct LaneRunner {
   void record(double time) {
     project();
     for (int k = 0; k < members; ++k) {
-      if (!alive[k]) continue;
+      if (!holds(alive, k)) continue;
       RunArgs& own = args[k];
       const long r = own.status.records++, n = r * layout.link_count;
       own.out_time[r] = time;
@@ -211,205 +217,165 @@ struct LaneRunner {
   }
 
   // the sum of as many differences as each lane trusts; the first step is what the velocities say
-  void guess() {
-    T trust[most_points + 1];
-    bool first = false;
-    int most = 1;
-    for (T& t : trust) t = T(0);
-    for (int k = 0; k < width; ++k) {
-      first |= alive[k] && memory[k].count == 0;
-      for (int d = 0; d < memory[k].order; ++d) trust[d].set(k, 1);
-      if (memory[k].order > most) most = memory[k].order;
-    }
-    const T dt = T(common().dt);
+  void guess(bool first) {
+    T trust[points];
+    for (int d = 0; d < points; ++d) trust[d] = choose(T(d) < memory.order, T(1), T(0));
     for (int e = 0; e < layout.variable_count; ++e) {
-      T sum = first ? dt * dz[e] : difference[0][e];
-      for (int d = 1; d < most && !first; ++d) sum += trust[d] * difference[d][e];
-      trial[e] = sum;
+      const T* known = difference + points * e;
+      T sum = known[0];
+      for (int d = 1; d < points; ++d) sum += trust[d] * known[d];
+      tree.z[e] = first ? T(common().dt) * tree.dz[e] : sum;
     }
   }
 
   // differences of the new solution, and how many to trust: one more or one less where that would have been better
   void learn() {
-    T squares[most_points + 1];
-    int known = 0;
+    T squares[points];
     for (T& t : squares) t = T(0);
-    for (int k = 0; k < width; ++k)
-      if (memory[k].count > known) known = memory[k].count;
     for (int e = 0; e < layout.variable_count; ++e) {
-      T value = trial[e];
-      for (int d = 0; d < known; ++d) {
-        const T before = difference[d][e];
-        difference[d][e] = value;
+      T* known = difference + points * e;
+      T value = choose(tired, known[0], tree.z[e]);
+      for (int d = 0; d < points; ++d) {
+        const T before = known[d];
+        known[d] = value;
         squares[d] += value * value;
         value -= before;
       }
-      if (known > most_points) continue;
-      difference[known][e] = value;
-      squares[known] += value * value;
     }
-    for (int k = 0; k < width; ++k) {
-      LaneMemory& m = memory[k];
-      if (tired[k]) continue;
-      const int best = m.count < 3 ? m.count : m.order;
-      if (m.count <= most_points) ++m.count;
-      m.order = best + 1 < m.count && squares[best + 1][k] < squares[best][k] ? best + 1
-                : best > 1 && squares[best - 1][k] < squares[best][k]         ? best - 1
-                                                                              : best;
-      if (m.order < 1) m.order = 1;
+    const LaneMemory m = memory;
+    const T best = choose(m.count < T(3), m.count, m.order), count = least(m.count + T(1), T(points));
+    T fewer = T(0), same = T(0), more = T(0);
+    for (int d = 0; d < points; ++d) {
+      fewer = choose(best.v == T(d + 1).v, squares[d], fewer);
+      same = choose(best.v == T(d).v, squares[d], same);
+      more = choose(best.v == T(d - 1).v, squares[d], more);
     }
-  }
-
-  // by what the next increment is smaller: Newton's own, or with an earlier matrix and its directions, which are off by
-  // as much as the increment that belongs to them has moved the bodies
-  double rate(bool fresh, double kappa, double size, double before, double origin) const {
-    return fresh ? kappa * size : 2 * size / before + origin * std::fabs(common().dt);
+    const Mask up = (best + T(1) < count) & (more < same), down = (best > T(1)) & (fewer < same);
+    const T order = choose(up, best + T(1), choose(down, best - T(1), best));
+    memory.order = choose(tired, m.order, choose(order < T(1), T(1), order));
+    memory.count = choose(tired, m.count, count);
   }
 
   // one step of all lanes that are alive; those that cannot take it are tired
-  void solve() {
-    const double dt = common().dt, tolerance = common().tolerance;
-    T kick = T(0);
-    for (int k = 0; k < width; ++k) kick.set(k, half[k] + 0.5 * dt);
-    for (int i = 0; i < layout.link_count; ++i) aim_body(tree.body[i], T(dt), kick);
-    guess();
-    tree.z = trial;
-    bool active[width];
-    double size[width] = {}, last[width], origin[width] = {};
-    T room = tree.evaluate<true>();
-    int waiting = 0;
-    for (int k = 0; k < width; ++k) {
-      tired[k] = alive[k] && !(room[k] > 0);
-      active[k] = alive[k] && !tired[k];
-      waiting += active[k];
-      last[k] = 1e300;
-      iterations[k] = 0;
-    }
-    const double floors = 256 * 2.2e-16 / std::fabs(dt);
-    for (int pass = 0; waiting > 0 && pass < common().iteration_limit; ++pass) {
-      // two in three increments take the matrix of an earlier one: a rule that no lane's neighbours can change
-      const bool fresh = pass % 3 == 0;
-      if (fresh && pass > 0) tree.evaluate<true>();
-      T pivot = T(1);
-      if (fresh)
-        pivot = tree.factor();
-      else
+  void solve(bool first) {
+    const T dt = T(std::fabs(common().dt)), tolerance = T(common().tolerance);
+    guess(first);
+    const T floor = T(256 * 2.2e-16) * (T(1) + extent) / dt;
+    T last = T(1e300), origin = T(0);
+    LaneMemory& m = memory;
+    Mask active = alive, waiting = {};
+    tired = Mask{};
+    iterations = T(0);
+    for (int pass = 0; any(active) && pass < common().iteration_limit; ++pass) {
+      // most increments take the matrix of an earlier one: a rule that no lane's neighbours can change
+      const int age = pass % matrix_life;
+      T fine = T(1), room, square;
+      if (age == 0) {
+        fine = tree.evaluate(T(common().dt), half + T(0.5 * common().dt));
+        fine = choose(tree.factor() > T(0), fine, T(0));
+        waiting = Mask{};
+      } else {
         tree.again();
-      const T square = tree.substitute();
-      bool moving[width];
-      for (int k = 0; k < width; ++k) {
-        moving[k] = false;
-        if (!active[k]) continue;
-        ++iterations[k];
-        size[k] = pivot[k] > 0 ? std::sqrt(square[k]) / std::fabs(dt) : 1e300;
-        const double floor = floors * (1 + extent[k]);
-        const auto end = [&](bool solved) {
-          active[k] = false;
-          tired[k] = !solved;
-          --waiting;
-        };
-        // rounding: nothing more can be gained; early on it is the old matrix that gains little
-        if (pass > 3 && last[k] < floor && size[k] > 0.25 * last[k] && size[k] < 4 * floor) {
-          memory[k].unchecked = 1;
-          end(true);
-        } else if (!fresh && !(size[k] < 0.5 * last[k])) {
-          // the old matrix is no good here: wait for the next
-        } else if (!(size[k] < last[k])) {
-          // a lane in trouble is left to the solver that has a line search and a rescue
-          end(false);
-        } else {
-          if (pass % 3 == 1 && last[k] < 1e300) {
-            const double seen = size[k] / (last[k] * last[k]);
-            double& kappa = memory[k].kappa;
-            kappa = kappa == 1e300 || seen > 0.8 * kappa ? seen : 0.8 * kappa;
-          }
-          moving[k] = true;
+      }
+      const Mask trying = active & ~waiting;
+      tree.advance(trying, square, room);
+      iterations = choose(active, iterations + T(1), iterations);
+      const T size = choose(fine > T(0), sqrt(square) / dt, T(1e300));
+
+      // rounding: nothing more can be gained; early on it is the old matrix that gains little
+      Mask settled = {};
+      if (pass >= matrix_life) settled = trying & (last < floor) & (size > T(0.25) * last) & (size < T(4) * floor);
+      // where the old matrix is no good: wait for the next
+      if (age > 0) {
+        const Mask poor = trying & ~settled & ~(size < T(0.5) * last);
+        if (any(poor)) {
+          waiting |= poor;
+          for (int e = 0; e < layout.variable_count; ++e) tree.ahead[e] = choose(poor, tree.z[e], tree.ahead[e]);
         }
       }
-      // z += dz in the lanes that move
-      T step = T(0);
-      for (int k = 0; k < width; ++k) step.set(k, moving[k] ? 1 : 0);
-      for (int e = 0; e < layout.variable_count; ++e) {
-        // a lane that rests may hold anything but must not move
-        const T next = trial[e] + step * dz[e];
-        trial[e] = step.v > 0.5 ? next.v : trial[e].v;
+      T* const next = tree.ahead;
+      tree.ahead = tree.z;
+      tree.z = next;
+      const Mask moved = trying & ~settled & ~waiting;
+      // a lane in trouble is left to the solver that has a line search and a rescue
+      const Mask well = moved & (size < last) & (room > T(0));
+      if (age == 1) {
+        const T seen = size / (last * last), calmer = T(0.8) * m.kappa;
+        const Mask larger = (m.kappa.v == T(1e300).v) | (seen > calmer);
+        m.kappa = choose(well, choose(larger, seen, calmer), m.kappa);
       }
-      room = tree.evaluate<false>();
-      for (int k = 0; k < width; ++k) {
-        if (!moving[k]) continue;
-        LaneMemory& m = memory[k];
-        const auto end = [&](bool solved, int unchecked) {
-          active[k] = false;
-          tired[k] = !solved;
-          if (solved) m.unchecked = unchecked;
-          --waiting;
-        };
-        const double before = last[k];
-        last[k] = size[k];
-        if (fresh) origin[k] = size[k];
-        if (!(room[k] > 0)) {
-          end(false, 0);
-        } else if (size[k] < tolerance) {
-          if (iterations[k] == 1) m.calm = size[k];
-          end(true, 0);
-        } else if (iterations[k] > 1 &&
-                   caution * rate(fresh, m.kappa, size[k], before, origin[k]) * size[k] < tolerance) {
-          end(true, 0);
-        } else if (iterations[k] == 1) {
-          const bool calm = caution * m.kappa * size[k] * size[k] < tolerance;
-          if (calm && m.unchecked < check_every && size[k] <= 2 * m.calm)
-            end(true, m.unchecked + 1);
-          else if (calm)
-            m.calm = size[k];
-        }
+      // by what the next increment is smaller: Newton's own, or with an earlier matrix and its directions, which are
+      // off by as much as the increment that belongs to them has moved the bodies
+      if (age == 0) origin = choose(well, size, origin);
+      const T rate = age == 0 ? m.kappa * size : T(age == 1 ? 2 : 1) * size / last + origin * dt;
+      const Mask below = well & (size < tolerance), sure = well & (T(caution) * rate * size < tolerance);
+      Mask solved = below | sure;
+      T unchecked = T(0);
+      if (pass == 0) {
+        // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
+        const Mask trusted = sure & ~below & (m.unchecked < T(check_every)) & ~(size > m.calm + m.calm);
+        unchecked = choose(trusted, m.unchecked + T(1), T(0));
+        m.calm = choose((sure | below) & ~trusted, size, m.calm);
+        solved = below | trusted;
       }
+      m.unchecked = choose(settled, T(1), choose(solved, unchecked, m.unchecked));
+      last = choose(well, size, last);
+      tired |= moved & ~well;
+      active &= ~(solved | settled | tired);
     }
-    for (int k = 0; k < width; ++k)
-      if (active[k]) tired[k] = true;
+    tired |= active;
   }
 
   // the step has been solved: its momenta become state, the bodies move on
   void commit(long step) {
     const double dt = common().dt;
     const T inverse = T(1 / dt), twice = T(2 / dt);
-    T keep = T(0);
-    for (int k = 0; k < width; ++k) keep.set(k, tired[k] ? 1 : 0);
-    const auto chosen = [&](T fresh, T old) { return T(keep.v > 0.5 ? old.v : fresh.v); };
-    const auto choose = [&](Vec3<T> fresh, Vec3<T> old) {
-      return Vec3<T>{chosen(fresh.x, old.x), chosen(fresh.y, old.y), chosen(fresh.z, old.z)};
+    const auto keep = [&](Vec3<T> old, Vec3<T> fresh) {
+      return Vec3<T>{choose(tired, old.x, fresh.x), choose(tired, old.y, fresh.y), choose(tired, old.z, fresh.z)};
     };
-    for (int e = 0; e < layout.variable_count; ++e) trial[e] = chosen(trial[e], difference[0][e]);
     learn();
     for (int i = 0; i < layout.link_count; ++i) {
       Body<T>& b = tree.body[i];
-      b.v = choose(inverse * b.d, b.v);
-      b.L = choose(twice * half_turn_momentum(b), b.L);
+      b.v = keep(b.v, inverse * b.d);
+      b.L = keep(b.L, twice * half_turn_momentum(b));
       const Quat<T> q = renormalised(b.w * b.q);
-      b.q = {chosen(q.w, b.q.w), choose(q.v, b.q.v)};
+      b.q = {choose(tired, b.q.w, q.w), keep(b.q.v, q.v)};
       if (layout.link[i].kind == JointKind::prismatic) {
-        const Vec3<T> slide = trial[layout.link[i].variable] * LaneTree::wide(layout.link[i].parent_axes + 6);
-        tree.link[i].offset = choose(tree.link[i].offset + slide, tree.link[i].offset);
+        const Vec3<T> slide = tree.z[layout.link[i].variable] * LaneTree::wide(layout.link[i].parent_axes + 6);
+        tree.link[i].offset = keep(tree.link[i].offset, tree.link[i].offset + slide);
       }
     }
-    balance(keep);
-    T widest = T(1);
-    for (int i = 0; i < layout.link_count; ++i) {
-      Body<T>& b = tree.body[i];
-      widest = least(widest, b.w.w);
-      b.x = choose(b.x + b.d, b.x);
-    }
-    for (int k = 0; k < width; ++k) {
-      if (tired[k]) continue;
-      half[k] = 0.5 * dt;
-      if (common().counter_count > 0) last_turn[k] = turn_bound(widest[k]), wound[k] += last_turn[k];
-      if (!alive[k]) continue;
-      args[k].out_iterations[step] = iterations[k];
+    balance();
+    // carried links are placed anew
+    for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end)
+      if (layout.link[i].kind == JointKind::free)
+        tree.body[i].x = keep(tree.body[i].x, tree.body[i].x + tree.body[i].d);
+    if (common().counter_count > 0) wind();
+    half = choose(tired, half, T(0.5 * dt));
+    for (int k = 0; k < members; ++k) {
+      if (holds(tired, k)) continue;
+      args[k].out_iterations[step] = static_cast<int>(iterations[k]);
       args[k].out_pieces[step] = 1;
     }
   }
 
+  // how far the ends of any counted angle have turned against each other, or a little more: with c the cosine of half
+  // of it, acos c <= pi/2 sqrt(1 - c), or where c < 0 pi sqrt((1 - c)/2)
+  void wind() {
+    const Quat<T> still = {T(1), LaneTree::zero()};
+    T least_cosine = T(1);
+    for (int c = 0; c < common().counter_count; ++c) {
+      const int *end = layout.counter[c].end, a = end[0], b = end[1];
+      const Quat<T>&p = a < 0 ? still : tree.body[a].w, &q = b < 0 ? still : tree.body[b].w;
+      least_cosine = least(least_cosine, p.w * q.w + dot(p.v, q.v));
+    }
+    last_turn = choose(least_cosine > T(0), T(std::numbers::pi), T(std::numbers::pi * std::numbers::sqrt2)) *
+                sqrt(T(1) - least_cosine);
+    wound += last_turn;
+  }
+
   // momentum that Newton leaves, as in Runner::balance; trees do not meet here, so every floating root keeps its own
-  void balance(T keep) {
+  void balance() {
     const T inverse = T(1 / common().dt);
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
       if (layout.link[i].joint >= 0 || layout.link[i].parent >= 0) continue;
@@ -421,7 +387,7 @@ struct LaneRunner {
         force += f;
         torque += torque_residual(b) + cross(b.x - root.x, f);
       }
-      const T moved = T(keep.v > 0.5 ? Lane::Register{} : inverse.v);
+      const T moved = choose(tired, T(0), inverse);
       root.v -= (moved / tree.link[i].mass) * force;
       root.L -= moved * (torque - cross(root.d, force));
     }
@@ -437,31 +403,31 @@ struct LaneRunner {
       give(k, one);
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
-      for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = difference[0][e][k];
-      history.count = history.order = memory[k].count > 0 ? 1 : 0;
+      for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = difference[points * e][k];
+      history.count = history.order = memory.count[k] > 0 ? 1 : 0;
       history.dt = own.dt;
       one.newton.rates = one.scratch;
       one.now = time;
       one.place(step);
-      if (memory[k].count == 0) one.project(one.arriving());
+      if (memory.count[k] == 0) one.project(one.arriving());
       if (!one.advance(step, time)) {
         own.status.records = args[k].status.records;
         one.now = time;
         one.place(step);
         if (one.record(time)) ++own.status.records;
         args[k].status = own.status;
-        alive[k] = false;
+        alive[k] = 0;
         return;
       }
       take(k, one);
-      half[k] = one.half;
+      half.set(k, one.half);
       // its pieces have to be counted, and no step's turn is known
-      wound[k] = fast_turn;
-      last_turn[k] = 0;
-      memory[k] = {};
-      memory[k].count = memory[k].order = 1;
+      wound.set(k, count_after + 1);
+      last_turn.set(k, 0);
+      memory.restart(k);
       const double ratio = own.dt / history.dt;
-      for (int e = 0; e < layout.variable_count; ++e) difference[0][e].set(k, ratio * one.newton.last_solution(e));
+      for (int e = 0; e < layout.variable_count; ++e)
+        difference[points * e].set(k, ratio * one.newton.last_solution(e));
     });
   }
 
@@ -471,21 +437,21 @@ struct LaneRunner {
       double time = common().start_time + static_cast<double>(step) * common().dt;
       place(step);
       if (step == common().steps || step % common().record_every == 0) record(time);
-      for (int k = 0; k < members; ++k) {
-        if (!alive[k]) continue;
-        args[k].status.step = step;
-        args[k].status.time = time;
+      if (step == common().steps || !any(alive)) {
+        for (int k = 0; k < members; ++k) {
+          if (!holds(alive, k)) continue;
+          args[k].status.step = step;
+          args[k].status.time = time;
+        }
+        return;
       }
-      if (step == common().steps) return;
-      bool any = false;
-      for (int k = 0; k < members; ++k) any |= alive[k];
-      if (!any) return;
-      solve();
-      for (int k = 0; k < width; ++k)
-        if (!alive[k]) tired[k] = true;
+      solve(step == 0);
+      tired |= ~alive;
       commit(step);
+      const Mask rescued = tired & alive;
+      if (!any(rescued)) continue;
       for (int k = 0; k < members; ++k)
-        if (alive[k] && tired[k]) rescue(k, step, time);
+        if (holds(rescued, k)) rescue(k, step, time);
     }
   }
 };

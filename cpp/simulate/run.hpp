@@ -36,7 +36,6 @@ struct Runner {
   double* law_momentum;  // (law) of its rotor there
   double* counted;       // (counter) angles, turns counted
   double wound = 0;      // no two bodies have turned further against each other since then
-  double last_turn = 0;  // nor than this in the last step
   bool leaving = false;  // a step has been taken, its end not yet seen
   double half = 0;       // half of the interval before the node
   double now = 0;        // time of the node
@@ -201,12 +200,12 @@ struct Runner {
     solver.place();
     if (leaving && layout.law_count > 0) arrive();
     if (!has_gravity) forces(node);
-    if (time_to_count(wound, last_turn)) count_turns();
+    if (wound > count_after) count_turns();
   }
 
   // angles of joints are followed as often as is needed to count their turns
   void count_turns() {
-    const bool fast = wound > fast_turn && last_turn > fast_turn;
+    const bool fast = wound > fast_turn;
     wound = 0;
     const auto turned = [&](int i) { return i < 0 ? Vec3<double>{0, 0, 0} : vector_part(solver.body[i].w); };
     for (int k = 0; k < args.counter_count; ++k) {
@@ -297,8 +296,7 @@ struct Runner {
     if (args.counter_count > 0) {
       double least = 1;
       for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
-      last_turn = turn_bound(least);
-      wound += last_turn;
+      wound += turn_bound(least);
     }
     half = 0.5 * dt;
     now += dt;
@@ -339,7 +337,7 @@ struct Runner {
 
   // one composed step; a failure leaves the state as it was
   Outcome compose(long step, double dt, bool first) {
-    const double before_half = half, start = now;
+    const double before_half = half, before_wound = wound, start = now;
     double* saved_momentum = saved + Solver::state_size(layout);
     if (parts.count > 1) {
       solver.save(saved);
@@ -355,6 +353,7 @@ struct Runner {
           solver.restore(saved);
           for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = saved_momentum[l];
           half = before_half;
+          wound = before_wound;
           now = start;
           place(step);
         }

@@ -3,11 +3,12 @@
 //
 // For open trees of fixed, revolute, prismatic, ball and floating links. Lanes never mix: every operation acts on each
 // by itself, and what a lane decides (stop, shorten a step, give up) it decides alone, so a member's result does not
-// depend on its neighbours. A matrix goes from child to parent in registers where the parent is the previous link, as
-// in chains; through memory only where a link has several children.
+// depend on its neighbours. Links are worked on in stretches, as there: inside one a matrix goes from child to parent,
+// and a motion from parent to child, in registers. Here nothing waits, so what counts is arithmetic: joints are
+// eliminated at their own points, where a turn needs half of the products.
 //
 // The factors of an iteration are kept. Close to the solution the next increment is found with them again (`again`):
-// one residual and two sweeps, without a new matrix; its error is that of Newton's next step but one.
+// one residual and two sweeps, without a new matrix.
 #pragma once
 
 #include "base/lane.hpp"
@@ -22,12 +23,13 @@ struct LaneLink {
   T mass;
   T inertia[6];  // xx yy zz xy xz yz
   Vec3<T> gravity;
+  int children;  // see find_stretches
 
   // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement (parent's
-  // frame); iterate: the same in the new pose, displacement of the joint point
+  // frame); iterate of the last matrix: the same in the new pose
   Vec3<T> c, rho, a, offset;
-  Vec3<T> c3, rho3, a3, u;
-  T cosine;  // of half the angle turned by a revolute joint
+  Vec3<T> c3, rho3, a3;
+  T cosine;  // of half the angle turned by the joint
 
   // factors: joint directions through the matrix, rows, 1/pivot; for a ball E^-1, B and E^-1 C, for a floating link
   // A^-1
@@ -35,8 +37,29 @@ struct LaneLink {
   T inverse_pivot;
   Mat3<T> E_inverse, B, rows, A_inverse;
 
-  // solution: joint's share of the wrench over the pivot, force on a floating link, increment of the joint point
-  Vec3<T> first, free_force, dP;
+  // solution: joint's share of the wrench over the pivot, force on a floating link
+  Vec3<T> first, free_force;
+
+  // of the last link of a stretch: displacement of its joint point, increment of that and of the turn
+  Vec3<T> u, dP, phi;
+};
+
+// R - I of a turn: shorter than turn() for more than one vector
+template <class T>
+CATENA_INLINE Mat3<T> turn_matrix(const Quat<T>& q) {
+  const Vec3<T> v = q.v + q.v, s = q.w * v;
+  const T xx = v.x * q.v.x, yy = v.y * q.v.y, zz = v.z * q.v.z;
+  const T xy = v.x * q.v.y, xz = v.x * q.v.z, yz = v.y * q.v.z;
+  return {{-(yy + zz), xy + s.z, xz - s.y}, {xy - s.z, -(xx + zz), yz + s.x}, {xz + s.y, yz - s.x, -(xx + yy)}};
+}
+
+struct LaneStretch {
+  JointKind kind;
+  int first, end;  // links
+  int parent;      // of the first one
+  int variable;    // of the first one
+  bool receives;   // the last link has children in other stretches
+  bool opens;      // the first to hand over to its parent
 };
 
 struct LaneTree {
@@ -44,9 +67,10 @@ struct LaneTree {
   const Layout& layout;  // of any member: what differs between them is in the links
   Body<T>* body;
   LaneLink<T>* link;
-  Articulation<T>* branch;  // (link) sum of children that are not the next link; for links with several children
-  const char* branching;
-  T *z, *dz;
+  LaneStretch* stretch;
+  Articulation<T>* received;  // (link) from the stretches that hang on it
+  T *z, *dz, *ahead;          // unknowns, their increment, and the unknowns after it
+  int stretch_count;
 
   static bool fits(const Layout& layout) {
     if (layout.loop_count > 0) return false;
@@ -61,82 +85,149 @@ struct LaneTree {
     return true;
   }
 
-  static CATENA_INLINE Vec3<T> wide(const double* p) { return {T(p[0]), T(p[1]), T(p[2])}; }
-
-  // geometry of the node; positions of carried links are rebuilt from the tree
-  void place() {
+  void find_stretches() {
+    stretch_count = 0;
+    for (int i = 0; i < layout.link_count; ++i) link[i].children = 0;
+    for (int i = 0; i < layout.link_count; ++i)
+      if (layout.link[i].parent >= 0) ++link[layout.link[i].parent].children;
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
-      Body<T>& b = body[i];
-      LaneLink<T>& l = link[i];
-      b.R = matrix(b.q);
-      b.J = rotated(b.R, l.inertia);
-      l.c = -(b.R * wide(info.anchor));
-      if (info.kind == JointKind::free) continue;
-      l.a = b.R * wide(info.axis);
-      const Vec3<T> anchor = wide(info.parent_anchor) + l.offset;
-      if (info.parent < 0) {
-        l.rho = anchor;
-        b.x = anchor + l.c;
-      } else {
-        const Body<T>& p = body[info.parent];
-        const Vec3<T> arm = p.R * anchor;
-        l.rho = link[info.parent].c + arm;
-        b.x = p.x + arm + l.c;
-      }
+      const int parent = info.parent;
+      if (parent >= 0 && parent == i - 1 && info.kind == layout.link[parent].kind && link[parent].children == 1)
+        ++stretch[stretch_count - 1].end;
+      else
+        stretch[stretch_count++] = {info.kind, i, i + 1, parent, info.variable, false, false};
+    }
+    for (int k = 0; k < stretch_count; ++k) stretch[k].receives = link[stretch[k].end - 1].children > 0;
+    // the last of several children is the first to hand over
+    for (int k = stretch_count - 1; k >= 0; --k) {
+      if (stretch[k].parent < 0) continue;
+      stretch[k].opens = link[stretch[k].parent].children > 0;
+      link[stretch[k].parent].children = 0;
     }
   }
 
-  // iterate from the unknowns, and where a new matrix is to be made the directions it needs; the smallest cosine of
-  // half a turn in every lane, which must be positive
-  template <bool Directions>
-  T evaluate() {
-    T room = T(1);
-    const T one = T(1);
-    const Vec3<T> still = {T(0), T(0), T(0)};
-    for (int i = 0; i < layout.link_count; ++i) {
-      const LinkInfo& info = layout.link[i];
-      Body<T>& b = body[i];
-      LaneLink<T>& l = link[i];
-      const T* s = z + info.variable;
-      if (info.kind == JointKind::free) {
-        l.u = {s[0], s[1], s[2]};
-        b.w.v = {s[3], s[4], s[5]};
-        b.w.w = sqrt(one - norm2(b.w.v));
-      } else {
-        const Quat<T> wp = info.parent < 0 ? Quat<T>{one, still} : body[info.parent].w;
-        const Vec3<T> swing = turn(wp, l.rho);
-        l.u = info.parent < 0 ? swing : link[info.parent].u + swing;
-        if constexpr (Directions) l.rho3 = l.rho + swing;
-        switch (info.kind) {
-          case JointKind::revolute:
-            if constexpr (Directions) l.a3 = l.a + turn(wp, l.a);
-            l.cosine = sqrt(one - s[0] * s[0]);
-            b.w = wp * Quat<T>{l.cosine, s[0] * l.a};
-            break;
-          case JointKind::prismatic: {
-            const Vec3<T> a3 = l.a + turn(wp, l.a);
-            l.u += s[0] * a3;
-            if constexpr (Directions) {
-              l.a3 = a3;
-              l.rho3 += s[0] * a3;
-            }
-            b.w = wp;
-            break;
-          }
-          case JointKind::ball:
-            b.w.v = {s[0], s[1], s[2]};
-            b.w.w = sqrt(one - norm2(b.w.v));
-            break;
-          default: b.w = wp;
-        }
-      }
-      room = least(room, b.w.w);
-      const Vec3<T> spin = turn(b.w, l.c);
-      if constexpr (Directions) l.c3 = l.c + spin;
-      b.d = l.u + spin;
+  // f.template operator()<kind>(stretch)
+  template <class F>
+  static CATENA_INLINE void pass(const LaneStretch& s, F f) {
+    switch (s.kind) {
+      case JointKind::revolute: return f.template operator()<JointKind::revolute>(s);
+      case JointKind::prismatic: return f.template operator()<JointKind::prismatic>(s);
+      case JointKind::ball: return f.template operator()<JointKind::ball>(s);
+      case JointKind::free: return f.template operator()<JointKind::free>(s);
+      default: return f.template operator()<JointKind::fixed>(s);
     }
-    return room;
+  }
+  template <class F>
+  CATENA_INLINE void from_root(F f) {
+    for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
+  }
+  template <class F>
+  CATENA_INLINE void from_leaf(F f) {
+    for (int k = stretch_count - 1; k >= 0; --k) pass(stretch[k], f);
+  }
+
+  static CATENA_INLINE Vec3<T> wide(const double* p) { return {T(p[0]), T(p[1]), T(p[2])}; }
+  static CATENA_INLINE Vec3<T> zero() { return {T(0), T(0), T(0)}; }
+  // lanes where a value is not positive, or not a number, are marked for good
+  static CATENA_INLINE void require(T& fine, T value) { fine = choose(value > T(0), fine, T(0)); }
+
+  // geometry of the node; positions of carried links are rebuilt from the tree
+  void place() {
+    from_root([this]<JointKind kind>(const LaneStretch& s) {
+      for (int i = s.first; i < s.end; ++i) place_link<kind>(i);
+    });
+  }
+  template <JointKind kind>
+  CATENA_INLINE void place_link(int i) {
+    const LinkInfo& info = layout.link[i];
+    Body<T>& b = body[i];
+    LaneLink<T>& l = link[i];
+    b.R = matrix(b.q);
+    b.J = rotated(b.R, l.inertia);
+    l.c = -(b.R * wide(info.anchor));
+    if constexpr (kind == JointKind::free) return;
+    if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) l.a = b.R * wide(info.axis);
+    Vec3<T> anchor = wide(info.parent_anchor);
+    if constexpr (kind == JointKind::prismatic) anchor += l.offset;
+    if (info.parent < 0) {
+      l.rho = anchor;
+      b.x = anchor + l.c;
+    } else {
+      const Body<T>& p = body[info.parent];
+      const Vec3<T> arm = p.R * anchor;
+      l.rho = link[info.parent].c + arm;
+      b.x = p.x + arm + l.c;
+    }
+  }
+
+  // how a link turns, and how its joint point moves
+  struct Motion {
+    Quat<T> w;
+    Mat3<T> turn;
+    Vec3<T> u;
+  };
+  CATENA_INLINE Motion follow(const LaneStretch& s) const {
+    const Quat<T> w = s.parent < 0 ? Quat<T>{T(1), zero()} : body[s.parent].w;
+    return {w, turn_matrix(w), s.parent < 0 ? zero() : link[s.parent].u};
+  }
+  // of half the angle turned by a joint; found one link ahead, because a root takes long
+  template <JointKind kind>
+  CATENA_INLINE void find_cosine(int i, const T* s) {
+    constexpr int first = kind == JointKind::free ? 3 : 0;
+    if constexpr (kind == JointKind::revolute) link[i].cosine = sqrt(T(1) - s[0] * s[0]);
+    if constexpr (kind == JointKind::ball || kind == JointKind::free)
+      link[i].cosine = sqrt(T(1) - norm2(Vec3<T>{s[first], s[first + 1], s[first + 2]}));
+  }
+
+  // the momenta to be met, iterate from the unknowns, and the directions that a new matrix needs; not positive in lanes
+  // where a body would turn too far
+  T evaluate(T dt, T kick) {
+    T fine = T(1);
+    from_root([&]<JointKind kind>(const LaneStretch& s) {
+      Motion m = follow(s);
+      const T* q = z + s.variable;
+      find_cosine<kind>(s.first, q);
+      for (int i = s.first; i < s.end; ++i, q += freedoms(kind)) {
+        if (i + 1 < s.end) find_cosine<kind>(i + 1, q + freedoms(kind));
+        aim_body(body[i], dt, kick);
+        evaluate_link<kind, true>(i, q, m, fine);
+      }
+      link[s.end - 1].u = m.u;
+    });
+    return fine;
+  }
+  static constexpr int freedoms(JointKind kind) { return 6 - joint_row_count(static_cast<int>(kind)); }
+
+  // the parent's motion becomes that of the link
+  template <JointKind kind, bool directions>
+  CATENA_INLINE void evaluate_link(int i, const T* s, Motion& m, T& fine) {
+    Body<T>& b = body[i];
+    LaneLink<T>& l = link[i];
+    if constexpr (kind == JointKind::free) {
+      m.u = {s[0], s[1], s[2]};
+      m.w = {l.cosine, {s[3], s[4], s[5]}};
+    } else {
+      Vec3<T> swing = m.turn * l.rho;
+      if constexpr (kind == JointKind::prismatic) {
+        const Vec3<T> a3 = l.a + m.turn * l.a;
+        swing += s[0] * a3;
+        if constexpr (directions) l.a3 = a3;
+      } else if constexpr (kind == JointKind::revolute) {
+        if constexpr (directions) l.a3 = l.a + m.turn * l.a;
+        m.w = m.w * Quat<T>{l.cosine, s[0] * l.a};
+      } else if constexpr (kind == JointKind::ball) {
+        m.w = {l.cosine, {s[0], s[1], s[2]}};
+      }
+      if constexpr (directions) l.rho3 = l.rho + swing;
+      m.u += swing;
+    }
+    if constexpr (kind != JointKind::prismatic && kind != JointKind::fixed) m.turn = turn_matrix(m.w);
+    require(fine, m.w.w);
+    const Vec3<T> spin = m.turn * l.c;
+    if constexpr (directions) l.c3 = l.c + spin;
+    b.w = m.w;
+    b.d = m.u + spin;
   }
 
   CATENA_INLINE void add_wrench(int i, Wrench<T>& s) const {
@@ -164,184 +255,178 @@ struct LaneTree {
     s.E.j.y += d;
     s.E.k.z += d;
   }
-  static CATENA_INLINE void clear(Articulation<T>& s) {
-    s.A = s.B = s.C = s.E = diagonal(T(0));
-    s.f = s.t = {T(0), T(0), T(0)};
-  }
-  static CATENA_INLINE void add(Articulation<T>& to, const Articulation<T>& s) {
-    to.A = to.A + s.A;
-    to.B = to.B + s.B;
-    to.C = to.C + s.C;
-    to.E = to.E + s.E;
-    to.f += s.f;
-    to.t += s.t;
-  }
 
-  // leaf to root with a new matrix; the smallest pivot in every lane, which must be positive
+  // leaf to root with a new matrix; not positive in lanes where a pivot is not
   T factor() {
-    T smallest = T(1);
-    for (int i = 0; i < layout.link_count; ++i)
-      if (branching[i]) clear(branch[i]);
-    Articulation<T> s;
-    bool received = false;  // from the next link, in s
-    for (int i = layout.link_count - 1; i >= 0; --i) {
-      const LinkInfo& info = layout.link[i];
-      LaneLink<T>& l = link[i];
-      if (!received) clear(s);
-      add_wrench(i, s);
-      add_matrix(i, s);
-      if (branching[i]) add(s, branch[i]);
-      switch (info.kind) {
-        case JointKind::revolute: {
-          l.up = s.B * l.a3, l.ur = s.E * l.a3;
-          const T pivot = dot(l.a, l.ur);
-          smallest = least(smallest, pivot);
-          l.inverse_pivot = T(1) / pivot;
-          l.row_P = l.inverse_pivot * transposed_times(s.C, l.a);
-          l.row_R = l.inverse_pivot * transposed_times(s.E, l.a);
-          break;
-        }
-        case JointKind::prismatic: {
-          l.up = s.A * l.a3, l.ur = s.C * l.a3;
-          const T pivot = dot(l.a, l.up);
-          smallest = least(smallest, pivot);
-          l.inverse_pivot = T(1) / pivot;
-          l.row_P = l.inverse_pivot * transposed_times(s.A, l.a);
-          l.row_R = l.inverse_pivot * transposed_times(s.B, l.a);
-          break;
-        }
-        case JointKind::ball:
-        case JointKind::free: {
-          T det;
-          const Mat3<T> adjoint = adjugate(s.E, det);
-          l.E_inverse = (T(1) / det) * adjoint;
-          smallest = least(smallest, det);
-          l.B = s.B;
-          l.rows = l.E_inverse * s.C;
-          s.A = s.A - s.B * l.rows;
-          if (info.kind == JointKind::free) {
-            const Mat3<T> rest = adjugate(s.A, det);
-            l.A_inverse = (T(1) / det) * rest;
-            smallest = least(smallest, det);
-          }
-          break;
-        }
-        default: break;
+    T fine = T(1);
+    from_leaf([&]<JointKind kind>(const LaneStretch& s) {
+      Articulation<T> m;
+      if (s.receives) {
+        m = received[s.end - 1];
+      } else {
+        m.A = m.B = m.C = m.E = diagonal(T(0));
+        m.f = m.t = zero();
       }
-      eliminate_wrench(info.kind, l, s);
-      received = info.parent == i - 1 && i > 0;
-      if (info.parent < 0) {
-        received = false;
-        continue;
+      for (int i = s.end - 1; i >= s.first; --i) {
+        add_wrench(i, m);
+        add_matrix(i, m);
+        divide<kind>(link[i], m, fine);
+        eliminate_wrench<kind>(link[i], m);
+        if (i == s.first && s.parent < 0) return;
+        reduce_and_move<kind>(link[i], m);
       }
-      if (info.kind == JointKind::revolute || info.kind == JointKind::prismatic) {
-        subtract_outer(s.A, l.up, l.row_P);
-        subtract_outer(s.B, l.up, l.row_R);
-        subtract_outer(s.C, l.ur, l.row_P);
-        subtract_outer(s.E, l.ur, l.row_R);
-      } else if (info.kind == JointKind::ball) {
-        // only the force at the joint point reaches the parent
-        s.B = s.C = s.E = diagonal(T(0));
+      Articulation<T>& to = received[s.parent];
+      if (s.opens)
+        to = m;
+      else
+        to = {{to.f + m.f, to.t + m.t}, to.A + m.A, to.B + m.B, to.C + m.C, to.E + m.E};
+    });
+    return fine;
+  }
+  template <JointKind kind>
+  static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, T& fine) {
+    if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) {
+      constexpr bool turns = kind == JointKind::revolute;
+      l.up = (turns ? s.B : s.A) * l.a3;
+      l.ur = (turns ? s.E : s.C) * l.a3;
+      const T pivot = dot(l.a, turns ? l.ur : l.up);
+      require(fine, pivot);
+      l.inverse_pivot = T(1) / pivot;
+      l.row_P = l.inverse_pivot * transposed_times(turns ? s.C : s.A, l.a);
+      l.row_R = l.inverse_pivot * transposed_times(turns ? s.E : s.B, l.a);
+    } else if constexpr (kind != JointKind::fixed) {
+      T det;
+      const Mat3<T> adjoint = adjugate(s.E, det);
+      l.E_inverse = (T(1) / det) * adjoint;
+      require(fine, det);
+      l.B = s.B;
+      l.rows = l.E_inverse * s.C;
+      if constexpr (kind == JointKind::free) {
+        const Mat3<T> rest = adjugate(s.A - s.B * l.rows, det);
+        l.A_inverse = (T(1) / det) * rest;
+        require(fine, det);
       }
-      // to the parent's joint point
-      move(s, l.rho, l.rho3);
-      if (!received) add(branch[info.parent], s);
     }
-    return smallest;
+  }
+  // what is left of the matrix, at the parent's joint point; in an order that keeps few numbers waiting
+  template <JointKind kind>
+  static CATENA_INLINE void reduce_and_move(const LaneLink<T>& l, Articulation<T>& s) {
+    if constexpr (kind == JointKind::ball || kind == JointKind::free) {
+      // a force at the joint point
+      s.A = s.A - l.B * l.rows;
+      move_force(s, l.rho, l.rho3);
+    } else {
+      constexpr bool reduces = kind != JointKind::fixed;
+      if constexpr (reduces) subtract_outer(s.A, l.up, l.row_P);
+      if constexpr (reduces) subtract_outer(s.B, l.up, l.row_R);
+      s.B = minus_times_skew(s.B, s.A, l.rho3);
+      if constexpr (reduces) subtract_outer(s.C, l.ur, l.row_P);
+      if constexpr (reduces) subtract_outer(s.E, l.ur, l.row_R);
+      s.E = minus_times_skew(s.E, s.C, l.rho3);
+      s.E = plus_skew_times(s.E, l.rho, s.B);
+      s.C = plus_skew_times(s.C, l.rho, s.A);
+      move(static_cast<Wrench<T>&>(s), l.rho);
+    }
   }
 
   // what a joint passes on of the wrench
-  static CATENA_INLINE void eliminate_wrench(JointKind kind, LaneLink<T>& l, Wrench<T>& s) {
-    switch (kind) {
-      case JointKind::revolute: l.first.x = l.inverse_pivot * dot(l.a, s.t); break;
-      case JointKind::prismatic: l.first.x = l.inverse_pivot * dot(l.a, s.f); break;
-      case JointKind::ball:
-      case JointKind::free:
-        l.first = l.E_inverse * s.t;
-        s.f -= l.B * l.first;
-        s.t = {T(0), T(0), T(0)};
-        l.free_force = s.f;
-        return;
-      default: return;
+  template <JointKind kind>
+  static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s) {
+    if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) {
+      l.first.x = l.inverse_pivot * dot(l.a, kind == JointKind::revolute ? s.t : s.f);
+      s.f -= l.first.x * l.up;
+      s.t -= l.first.x * l.ur;
+    } else if constexpr (kind != JointKind::fixed) {
+      l.first = l.E_inverse * s.t;
+      s.f -= l.B * l.first;
+      s.t = zero();
+      l.free_force = s.f;
     }
-    s.f -= l.first.x * l.up;
-    s.t -= l.first.x * l.ur;
   }
 
   // leaf to root with the last matrix
   void again() {
-    const Vec3<T> none = {T(0), T(0), T(0)};
-    for (int i = 0; i < layout.link_count; ++i)
-      if (branching[i]) branch[i].f = branch[i].t = none;
-    Wrench<T> s;
-    bool received = false;
-    for (int i = layout.link_count - 1; i >= 0; --i) {
-      const LinkInfo& info = layout.link[i];
-      LaneLink<T>& l = link[i];
-      if (!received) s.f = s.t = none;
-      add_wrench(i, s);
-      if (branching[i]) s.f += branch[i].f, s.t += branch[i].t;
-      eliminate_wrench(info.kind, l, s);
-      received = info.parent == i - 1 && i > 0;
-      if (info.parent < 0) continue;
-      move(s, l.rho);
-      if (received) continue;
-      branch[info.parent].f += s.f;
-      branch[info.parent].t += s.t;
-    }
+    from_leaf([this]<JointKind kind>(const LaneStretch& s) {
+      Wrench<T> m = {zero(), zero()};
+      if (s.receives) m = received[s.end - 1];
+      for (int i = s.end - 1; i >= s.first; --i) {
+        add_wrench(i, m);
+        eliminate_wrench<kind>(link[i], m);
+        move(m, link[i].rho);
+      }
+      if (s.parent < 0) return;
+      Wrench<T>& to = received[s.parent];
+      to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+    });
   }
 
-  // root to leaf: dz and the increments of the poses; the square of their size in every lane
-  T substitute() {
-    const Vec3<T> zero = {T(0), T(0), T(0)};
-    const T half = T(0.5);
-    T sum = T(0);
-    for (int i = 0; i < layout.link_count; ++i) {
-      const LinkInfo& info = layout.link[i];
-      Body<T>& b = body[i];
-      LaneLink<T>& l = link[i];
-      T* ds = dz + info.variable;
-      Vec3<T> phi = zero, dP = zero;
-      if (info.parent >= 0) {
-        phi = body[info.parent].phi;
-        dP = link[info.parent].dP + cross(phi, l.rho3);
+  // root to leaf: dz and the increments of the poses
+  void substitute() {
+    T square = T(0), fine = T(1);
+    substitute<false>(Lane::Mask{}, square, fine);
+  }
+  // or the next iterate in lanes that are moving; the square of the increments' size, and not positive where a body
+  // would turn too far
+  void advance(Lane::Mask moving, T& square, T& fine) {
+    square = T(0), fine = T(1);
+    substitute<true>(moving, square, fine);
+  }
+  template <bool on>
+  CATENA_INLINE void substitute(Lane::Mask moving, T& square, T& fine) {
+    from_root([&]<JointKind kind>(const LaneStretch& s) {
+      const T* q = z + s.variable;
+      T *ds = dz + s.variable, *next = ahead + s.variable;
+      Vec3<T> dP = zero(), phi = zero();
+      if (s.parent >= 0) dP = link[s.parent].dP, phi = link[s.parent].phi;
+      Motion m = follow(s);
+      T sum = square, room = fine;
+      for (int i = s.first; i < s.end; ++i) {
+        T step[freedoms(kind) + 1];
+        increase<kind>(i, dP, phi, step);
+        const Vec3<T> dx = dP + cross(phi, link[i].c3);
+        sum += norm2(dx) + norm2(phi);
+        if constexpr (on) {
+          // a lane that rests may hold anything but must not move
+          for (int k = 0; k < freedoms(kind); ++k) next[k] = choose(moving, q[k] + step[k], q[k]);
+          find_cosine<kind>(i, next);
+          if (i > s.first) evaluate_link<kind, false>(i - 1, next - freedoms(kind), m, room);
+        } else {
+          for (int k = 0; k < freedoms(kind); ++k) ds[k] = step[k];
+          body[i].dx = dx;
+          body[i].phi = phi;
+        }
+        q += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);
       }
-      switch (info.kind) {
-        case JointKind::revolute: {
-          const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
-          ds[0] = half * l.cosine * y;
-          phi += y * l.a3;
-          break;
-        }
-        case JointKind::prismatic: {
-          const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
-          ds[0] = y;
-          dP += y * l.a3;
-          break;
-        }
-        case JointKind::free:
-          dP = -(l.A_inverse * l.free_force);
-          ds[0] = dP.x;
-          ds[1] = dP.y;
-          ds[2] = dP.z;
-          ds += 3;
-          [[fallthrough]];
-        case JointKind::ball: {
-          phi = -(l.first + l.rows * dP);
-          const Vec3<T> deta = turn_increment(b.w, phi);
-          ds[0] = deta.x;
-          ds[1] = deta.y;
-          ds[2] = deta.z;
-          break;
-        }
-        default: break;
+      if constexpr (on) evaluate_link<kind, false>(s.end - 1, next - freedoms(kind), m, room);
+      square = sum, fine = room;
+      link[s.end - 1].dP = dP;
+      link[s.end - 1].phi = phi;
+      if constexpr (on) link[s.end - 1].u = m.u;
+    });
+  }
+  // the parent's increments become those of the link, `step` that of its unknowns
+  template <JointKind kind>
+  CATENA_INLINE void increase(int i, Vec3<T>& dP, Vec3<T>& phi, T* step) const {
+    const LaneLink<T>& l = link[i];
+    if constexpr (kind == JointKind::free)
+      dP = -(l.A_inverse * l.free_force);
+    else
+      dP = plus_cross(dP, phi, l.rho3);
+    if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) {
+      const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
+      if constexpr (kind == JointKind::revolute) {
+        step[0] = T(0.5) * l.cosine * y;
+        phi += y * l.a3;
+      } else {
+        step[0] = y;
+        dP += y * l.a3;
       }
-      l.dP = dP;
-      b.phi = phi;
-      b.dx = dP + cross(phi, l.c3);
-      sum += norm2(b.dx) + norm2(b.phi);
+    } else if constexpr (kind != JointKind::fixed) {
+      phi = -(l.first + l.rows * dP);
+      const Vec3<T> deta = turn_increment(body[i].w, phi);
+      if constexpr (kind == JointKind::free) *step++ = dP.x, *step++ = dP.y, *step++ = dP.z;
+      step[0] = deta.x, step[1] = deta.y, step[2] = deta.z;
     }
-    return sum;
   }
 };
 
