@@ -32,14 +32,14 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
   Articulation<double>* received = arena.take<Articulation<double>>(Articulated<double>::receiver_count(layout));
-  const Loops<double> loop = {layout,
-                              body,
-                              arena.take<JointRows>(layout.loop_count),
-                              arena.take<JointRows>(layout.loop_count),
-                              arena.take<double>(layout.loop_row_count),
-                              arena.take<double>(layout.loop_row_count),
-                              arena.take<double>(layout.front_size),
-                              arena.take<int>(2 * layout.largest_closing)};
+  const Loops loop = {layout,
+                      body,
+                      arena.take<JointRows>(layout.loop_count),
+                      arena.take<JointRows>(layout.loop_count),
+                      arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.front_size),
+                      arena.take<int>(2 * layout.largest_closing)};
   double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
   return {layout, body, link, stretch, axis,    swivel, received, loop,  {},        nullptr,
           1,      0,    -1,   nullptr, nullptr, ahead,  true,     false, {0, 0, 0}, 0};

@@ -20,6 +20,9 @@ void rotation_columns(const double* q, double* m) {
   std::copy(columns, columns + 9, m);
 }
 
+// columns of a front, rounded up
+int padded(int columns) { return (columns + 3) / 4 * 4; }
+
 }  // namespace
 
 ConstraintInfo constraint_of(const Pair& pair) {
@@ -295,20 +298,17 @@ void Model::build_loops() {
       }
       if (list == &passing[i]) front.outgoing = front.columns;
     }
-    front.stride = (front.columns + 7) / 8 * 8;
+    front.stride = padded(front.columns);
+    front.freedoms = i == world ? 0 : 6 - joint_row_count(static_cast<int>(links_[i].kind));
     fronts_.push_back(front);
   }
   column_map_.assign(column_row_.size(), -1);
-  long size = 0;
   for (int i = 0; i <= link_count; ++i) {
     FrontInfo& front = fronts_[i];
     const long closed = front.columns - front.outgoing;
-    front.offset = size;
-    const double columns = front.columns, shut = static_cast<double>(closed);
+    const double columns = front.columns, outgoing = front.outgoing, shut = static_cast<double>(closed);
     layout_.articulated_work += (i == world ? 0 : 350) + (36 + columns) * front.stride +
-                                shut * (3 * shut * shut + (12 + columns) * (shut + columns));
-    size += (26L + 3 * front.columns) * front.stride + 13 * closed + 2 * closed * closed;
-    size = (size + 7) / 8 * 8;
+                                shut * (shut * (shut + 7) + 42 + outgoing * (shut + outgoing + 13));
     layout_.largest_closing = std::max(layout_.largest_closing, static_cast<int>(closed));
     front.first_end = static_cast<int>(ends_.size());
     if (i == world) break;
@@ -327,13 +327,24 @@ void Model::build_loops() {
         front.same_columns &= from == to;
       }
   }
-  std::vector<int> senders(link_count + 1, 0);
-  for (int i = 0; i < link_count; ++i)
-    if (fronts_[i].outgoing > 0) ++senders[parent(i)];
-  for (int i = 0; i < link_count; ++i) {
+  // room for every front, in the order of elimination: children before their parents, the last of them first
+  long size = 0;
+  const auto take = [&](long count) {
+    const long first = size;
+    size += (count + 7) / 8 * 8;
+    return first;
+  };
+  std::vector<char> reached(link_count + 1, 0);
+  for (int i = link_count - 1; i >= -1; --i) {
+    FrontInfo& front = fronts_[i < 0 ? world : i];
+    const long rows = front.columns - front.outgoing, width = padded(static_cast<int>(rows));
+    if (!front.shares) front.carried = take((13L + front.columns) * front.stride);
+    front.kept = take(2 * (front.freedoms + rows) * front.stride + (9 + 2 * rows) * width + 8 * rows);
+    if (i < 0 || front.outgoing == 0) continue;
     FrontInfo& above = fronts_[parent(i)];
-    if (fronts_[i].same_columns && senders[parent(i)] == 1 && above.end_count == 0 && above.columns == above.outgoing)
-      above.received = true;
+    above.shares = !reached[parent(i)] && front.same_columns && above.columns == front.outgoing;
+    reached[parent(i)] = 1;
+    if (above.shares) above.carried = front.carried;
   }
   layout_.front_size = size;
 }

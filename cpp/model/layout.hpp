@@ -83,11 +83,12 @@ struct RowHook {
 // that close here, at the lowest common ancestor of their two ends. The front after the last link is the world's.
 struct FrontInfo {
   int columns, outgoing, stride;  // stride: columns rounded up
-  long offset;                    // in the workspace
+  int freedoms;                   // of the link's joint
+  long carried, kept;             // in the workspace: what goes on to the parent, what serves for the way back
   int first_column;               // in `column_row`, the loop row of every column, and `column_map`, its parent column
   int first_end, end_count;       // loop closures attached to the link
   bool same_columns;              // the parent has the same columns in the same order
-  bool received;                  // all its columns come from one child: nothing to clear, nothing to add to
+  bool shares;                    // all its columns come from the first child that sends, which carries them here
 };
 struct LoopEnd {
   int loop, column;

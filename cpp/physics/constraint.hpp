@@ -204,6 +204,14 @@ inline void rows_after(const Layout& layout, const ConstraintInfo& c, const Body
   }
 }
 
+// the gaps alone, if the rows that go with them are not needed
+inline void gaps_after(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, const Clock& clock,
+                       const RowMemory& before, const LawState& state, JointRows& rows) {
+  if (c.special) return rows_after(layout, c, body, clock, before, state, rows);
+  GapRows gaps{rows.g, {}, {}};
+  joint_rows(c, new_pose(body, c.end[0]), new_pose(body, c.end[1]), before.angle[0], gaps);
+}
+
 // the angles from which turns are counted on: where the nut of a screw is, or what a measured angle is told
 inline void first_angles(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, RowMemory& rows) {
   if (c.kind != JointKind::coupling) {

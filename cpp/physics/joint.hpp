@@ -75,6 +75,16 @@ struct RowShares {
     out[k] = (dot(there.f, wrench.f) + dot(there.t, t)) / (norm2(there.f) + norm2(there.t));
   }
 };
+// the gaps alone
+struct GapRows {
+  double* g;
+  double angle[1];
+  Vec3<double> point;
+  CATENA_INLINE void put(const ConstraintInfo&, int k, double gap, const Wrench<double>&, const Wrench<double>&,
+                         const Wrench<double>&) {
+    g[k] = gap;
+  }
+};
 
 // the angle nearest to a recent value of it
 CATENA_INLINE double counted_angle(double sine, double cosine, double recent) {

@@ -32,17 +32,8 @@ struct Link {
   Vec3<T> f, t;
 };
 
-// how a joint is eliminated: so many freedoms one by one, or else
-constexpr int swivel_form = 4, floating_form = 5;
-
-constexpr int form_of(JointKind kind) {
-  return kind == JointKind::ball   ? swivel_form
-         : kind == JointKind::free ? floating_form
-                                   : 6 - joint_row_count(static_cast<int>(kind));
-}
-
 // links that are worked on in one go where several passes follow each other
-constexpr int part = 32;
+constexpr int portion = 32;
 
 struct Stretch {
   JointKind kind;
@@ -64,7 +55,7 @@ struct Articulated {
   Axis<T>* axis;
   Swivel<T>* swivel;
   Articulation<T>* received;
-  Loops<T> loop;
+  Loops loop;
   Clock clock;             // of the step to be solved
   const double* momentum;  // (law) of rotors, before it
   double reach;            // a length that lengths of gaps are measured by
@@ -277,7 +268,7 @@ struct Articulated {
     const T* s = z + run.variable;
     Axis<T>* x = axis + run.slot;
     for (int i = run.first; i < run.end;) {
-      const int first = i, end = run.end - i < part ? run.end : i + part;
+      const int first = i, end = run.end - i < portion ? run.end : i + portion;
       for (; i < end; ++i, s += freedoms(kind), x += form_of(kind))
         fine &= evaluate_link<kind>(i, x, s, turn_of<kind>(s), w, d);
       prepare<kind>(run, first, end);
@@ -433,16 +424,12 @@ struct Articulated {
       m.f += l.f;
       m.t += l.t;
       if constexpr (loops) loop.close(m, i, loop_multipliers());
-      const bool passes = loops && loop.pass(i);
       if constexpr (form < swivel_form) {
         x -= form;
         // the freedom nearest to the link goes first
         for (int k = form - 1; k >= 0; --k) {
           Axis<T>& e = x[k];
           fine &= e.divide(m);
-          if (passes)
-            loop.front(i).eliminate(k, e.inverse * e.slide, e.inverse * e.turn, e.slide3, e.turn3, e.up, e.ur,
-                                    e.inverse * e.row_P, e.inverse * e.row_R, e.inverse * e.first);
           if (k > 0)
             e.reduce(m);
           else if (!root)
@@ -453,17 +440,13 @@ struct Articulated {
       } else {
         --turned;
         if constexpr (form == swivel_form) move(m, l.c, l.c3);
-        if (passes && form == swivel_form) loop.front(i).shift(l.c, l.c3, false);
         fine &= turned->eliminate(m);
-        if (passes) loop.front(i).eliminate_turn(turned->inverse, turned->lift, turned->rows, turned->first);
-        if constexpr (form == floating_form) {
+        if constexpr (form == floating_form)
           fine &= turned->eliminate_shift(m);
-          if (passes) loop.front(i).eliminate_shift(turned->shift, m.f);
-        } else if (!root) {
+        else if (!root)
           move_force(m, l.r, l.r3);
-        }
       }
-      if (passes) loop.send(i, l.r, l.r3, form == swivel_form);
+      if constexpr (loops) loop.send<form>(i, x, turned, l.c, l.c3, l.r, l.r3);
       if (i == s.first) break;
     }
     if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
@@ -491,28 +474,21 @@ struct Articulated {
     for (int i = s.end - 1; i >= s.first; --i) {
       const Link<T>& l = link[i];
       add_wrench(m, i);
-      const bool passes = loops && loop.pass(i);
       if constexpr (loops) loop.close_again(m, i, loop_multipliers());
       if constexpr (form < swivel_form) {
         x -= form;
-        for (int k = form - 1; k >= 0; --k) {
-          x[k].repeat(m);
-          if (passes) loop.front(i).eliminate_again(k, x[k].first);
-        }
+        for (int k = form - 1; k >= 0; --k) x[k].repeat(m);
         move(m, l.r);
       } else {
         --turned;
         if constexpr (form == swivel_form) move(m, l.c);
         turned->repeat(m);
-        if (passes) loop.front(i).eliminate_again(0, turned->first);
-        if constexpr (form == floating_form) {
+        if constexpr (form == floating_form)
           turned->repeat_shift(m);
-          if (passes) loop.front(i).eliminate_again(3, turned->shift_first);
-        } else {
+        else
           m.t = cross(l.r, m.f);
-        }
       }
-      if (passes) loop.send_again(i);
+      if constexpr (loops) loop.send_again<form>(i, x, turned);
     }
     if (s.sends < 0) return;
     Wrench<T>& to = received[s.sends];

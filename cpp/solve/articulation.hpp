@@ -23,6 +23,15 @@
 
 namespace catena::CATENA_ISA {
 
+// how a joint is eliminated: so many freedoms one by one, or else
+constexpr int swivel_form = 4, floating_form = 5;
+
+constexpr int form_of(JointKind kind) {
+  return kind == JointKind::ball   ? swivel_form
+         : kind == JointKind::free ? floating_form
+                                   : 6 - joint_row_count(static_cast<int>(kind));
+}
+
 template <class T>
 struct Articulation : Wrench<T> {
   Mat3<T> A, B, C, E;

@@ -16,8 +16,7 @@
 
 #include "physics/body.hpp"
 #include "physics/constraint.hpp"
-#include "solve/loop.hpp"
-#include "solve/row.hpp"
+#include "solve/loosely.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -99,22 +98,23 @@ CATENA_INLINE int eliminate(const Row* D, const Row* U, Row* X) {
   });
   return negative ? -1 : 1;
 }
-// the regularised inverse of a block whose rows may be redundant, scaled (solve/loop.hpp)
+// the inverse of a block whose rows may be redundant, transposed (solve/loosely.hpp)
 inline void invert_loosely(int size, const Row* D, const double* scale, double* inverse) {
-  double scaled[36];
+  const int width = padded(size);
+  alignas(64) double m[64], own_scale[8];
   int order[12];
-  for (int r = 0; r < size; ++r)
-    for (int c = 0; c < size; ++c) scaled[r * size + c] = at(D[r], lane_of(c)) / (scale[r] * scale[c]);
-  invert_loosely(scaled, inverse, size, order);
+  for (int r = 0; r < size; ++r) {
+    own_scale[r] = 1 / scale[r];
+    for (int c = 0; c < size; ++c) m[r * width + c] = at(D[r], lane_of(c));
+  }
+  invert_loosely(m, own_scale, inverse, size, order);
 }
 template <int Size>
-CATENA_INLINE void eliminate_loosely(const double* inverse, const Row* D, const Row* U, const double* scale, Row* X) {
-  Row right[Size];
-  for (int r = 0; r < Size; ++r) right[r] = times(1 / scale[r], with_extra(U ? U[r] : Row{}, D[r]));
-  for (int r = 0; r < Size; ++r) {
-    X[r] = Row{};
-    for (int c = 0; c < Size; ++c) subtract(X[r], -inverse[r * Size + c], right[c]);
-    X[r] = times(1 / scale[r], X[r]);
+CATENA_INLINE void eliminate_loosely(const double* inverse, const Row* D, const Row* U, Row* X) {
+  for (int r = 0; r < Size; ++r) X[r] = Row{};
+  for (int c = 0; c < Size; ++c) {
+    const Row right = with_extra(U ? U[c] : Row{}, D[c]);
+    for (int r = 0; r < Size; ++r) subtract(X[r], -inverse[c * padded(Size) + r], right);
   }
 }
 // c -= l x
@@ -327,14 +327,14 @@ struct Ldu {
     const int count = node.neighbour_count;
     const bool loosely = !node.is_body && layout.loop_count > 0;
     const double* scale = row_scale + node.unknown - 6 * layout.link_count;
-    double inverse[36];
+    alignas(64) double inverse[48];
     if (loosely) invert_loosely(Size, D, scale, inverse);
     int sign = 1;
     for (int j = count > 0 ? count - 1 : 0; j >= 0; --j) {
       Row X[Size];
       Row* U = count > 0 ? block + first[j].upper : nullptr;
       if (loosely)
-        eliminate_loosely<Size>(inverse, D, U, scale, X);
+        eliminate_loosely<Size>(inverse, D, U, X);
       else
         sign = eliminate<Size>(D, U, X);
       for (int i = 0; i < count; ++i)

@@ -5,29 +5,33 @@
 #pragma once
 
 #include "physics/constraint.hpp"
-#include "solve/articulation.hpp"
 #include "solve/loop.hpp"
 
 namespace catena::CATENA_ISA {
 
-template <class T>
 struct Loops {
   const Layout& layout;
-  const Body<T>* body;
+  const Body<double>* body;
   JointRows *old_rows, *new_rows;  // (loop) at the node and at the iterate
-  T *gap, *row_scale;              // (loop row); the root of its compliance
-  T* space;                        // of the columns of all links
+  double *gap, *scale;             // (loop row); one over the root of its compliance
+  double* space;                   // of all fronts
   int* order;
 
   const ConstraintInfo& constraint(int k) const { return layout.constraint[layout.loop[k]]; }
-  Front<T> front(int i) const {
+  Front front(int i) const {
     const FrontInfo& info = layout.front[i];
-    return {info, layout.column_row + info.first_column, space + info.offset, order};
+    return {info,
+            layout.column_row + info.first_column,
+            layout.column_map + info.first_column,
+            space + info.carried,
+            space + info.kept,
+            order};
   }
-  Front<T> world_front() const { return front(layout.link_count); }
-  Front<T> front_above(int i) const { return layout.link[i].parent < 0 ? world_front() : front(layout.link[i].parent); }
-  // loops go on from the link through its joint
+  Front world_front() const { return front(layout.link_count); }
+  Front front_above(int i) const { return layout.link[i].parent < 0 ? world_front() : front(layout.link[i].parent); }
+  // loops go on from the link through its joint; they sit on it or close at it
   bool pass(int i) const { return layout.front[i].outgoing > 0; }
+  bool stop(int i) const { return layout.front[i].columns > layout.front[i].outgoing || layout.front[i].end_count > 0; }
 
   //---- rows ----
 
@@ -42,29 +46,33 @@ struct Loops {
       const ConstraintInfo& c = constraint(k);
       rows_before(layout, c, body, clock, old_rows[k]);
       for (int r = 0; r < c.row_count; ++r)
-        row_scale[c.loop_row + r] = row_compliance(c, body, layout.link, old_rows[k], r);
+        scale[c.loop_row + r] = 1 / row_compliance(c, body, layout.link, old_rows[k], r);
     }
   }
 
-  LawState law_state(const ConstraintInfo& c, const T* lambda, const double* momentum) const {
+  LawState law_state(const ConstraintInfo& c, const double* lambda, const double* momentum) const {
     if (c.law < 0) return {};
-    const double scale = row_scale[c.loop_row];
-    return {lambda[c.loop_row], momentum[c.law], scale * scale};
+    const double one = scale[c.loop_row];
+    return {lambda[c.loop_row], momentum[c.law], 1 / (one * one)};
   }
 
   // rows and gaps at the iterate; `again` if the matrix stays
-  void find_rows(const Clock& clock, const T* lambda, const double* momentum, bool again) {
+  void find_rows(const Clock& clock, const double* lambda, const double* momentum, bool again) {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      rows_after(layout, c, body, clock, old_rows[k], law_state(c, lambda, momentum), new_rows[k]);
+      const LawState state = law_state(c, lambda, momentum);
+      if (again)
+        gaps_after(layout, c, body, clock, old_rows[k], state, new_rows[k]);
+      else
+        rows_after(layout, c, body, clock, old_rows[k], state, new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
     for (int i = 0; i <= layout.link_count; ++i) {
-      if (layout.front[i].columns == 0 || layout.front[i].received) continue;
+      if (layout.front[i].columns == 0 || layout.front[i].shares) continue;
       if (again)
-        front(i).clear_gaps(gap);
+        front(i).clear_gaps();
       else
-        front(i).clear(gap, layout.is_law_row);
+        front(i).clear();
     }
   }
 
@@ -74,7 +82,7 @@ struct Loops {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
       if (c.law >= 0) continue;
-      rows_after(layout, c, body, clock, old_rows[k], {}, new_rows[k]);
+      gaps_after(layout, c, body, clock, old_rows[k], {}, new_rows[k]);
       note_gap(c, layout.loop[k], new_rows[k], reach, widest, whose);
     }
   }
@@ -82,65 +90,90 @@ struct Loops {
   //---- from leaf to root ----
 
   // loops whose joint sits on the link: multipliers act on it, its motion moves their gap; and loops that close here
-  void close(Articulation<T>& m, int i, const T* lambda) const {
-    const Front<T> columns = front(i);
-    if (columns.info.columns == 0) return;
-    for (int e = 0; e < columns.info.end_count; ++e) {
-      const LoopEnd& end = layout.end[columns.info.first_end + e];
+  CATENA_INLINE void close(Articulation<double>& m, int i, const double* lambda) const {
+    if (!stop(i)) return;
+    // a copy, so that most links can keep theirs in registers
+    Articulation<double> own = m;
+    close_at(own, i, lambda);
+    m = own;
+  }
+  void close_at(Articulation<double>& m, int i, const double* lambda) const {
+    const Front columns = front(i);
+    each_row(i, [&](int at, int row, const Wrench<double>& n, const Wrench<double>& o) __attribute__((always_inline)) {
+      const double column[12] = {-n.f.x, -n.f.y, -n.f.z, -n.t.x, -n.t.y, -n.t.z,
+                                 o.f.x,  o.f.y,  o.f.z,  o.t.x,  o.t.y,  o.t.z};
+      for (int r = 0; r < 12; ++r) columns.q(r)[at] += column[r];
+      act(m, lambda[row], n);
+    });
+    columns.close(m, gap, layout.is_law_row, scale);
+  }
+  // the loops that sit on the link, row by row: f(column, loop row, wrench at the node, wrench at the iterate)
+  template <class F>
+  CATENA_INLINE void each_row(int i, F&& f) const {
+    const FrontInfo& info = layout.front[i];
+    for (int e = 0; e < info.end_count; ++e) {
+      const LoopEnd& end = layout.end[info.first_end + e];
       const ConstraintInfo& c = constraint(end.loop);
-      for (int k = 0; k < c.row_count; ++k) {
-        const Wrench<T> n = old_rows[end.loop].w[end.end * c.row_count + k];
-        const Wrench<T> o = new_rows[end.loop].w[end.end * c.row_count + k];
-        const T column[12] = {-n.f.x, -n.f.y, -n.f.z, -n.t.x, -n.t.y, -n.t.z, o.f.x, o.f.y, o.f.z, o.t.x, o.t.y, o.t.z};
-        for (int row = 0; row < 12; ++row) columns.q(row)[end.column + k] += column[row];
-      }
+      const int first = end.end * c.row_count;
+      for (int k = 0; k < c.row_count; ++k)
+        f(end.column + k, c.loop_row + k, old_rows[end.loop].w[first + k], new_rows[end.loop].w[first + k]);
     }
-    act(m, i, lambda);
-    columns.close(m.A, m.B, m.C, m.E, m.f, m.t, row_scale);
   }
   // what the multipliers do to the link
-  void act(Wrench<T>& m, int i, const T* lambda) const {
-    for (int e = 0; e < layout.front[i].end_count; ++e) {
-      const LoopEnd& end = layout.end[layout.front[i].first_end + e];
-      const ConstraintInfo& c = constraint(end.loop);
-      for (int k = 0; k < c.row_count; ++k) {
-        const Wrench<T>& n = old_rows[end.loop].w[end.end * c.row_count + k];
-        m.f -= lambda[c.loop_row + k] * n.f;
-        m.t -= lambda[c.loop_row + k] * n.t;
-      }
-    }
+  void act(Wrench<double>& m, int i, const double* lambda) const {
+    each_row(i, [&](int, int row, const Wrench<double>& n, const Wrench<double>&)
+                    __attribute__((always_inline)) { act(m, lambda[row], n); });
   }
-  void send(int i, Vec3<T> r, Vec3<T> r3, bool force_only) const {
-    const Front<T> columns = front(i);
-    if (layout.link[i].parent >= 0) columns.shift(r, r3, force_only);
-    columns.send(front_above(i), layout.column_map + columns.info.first_column);
+  static CATENA_INLINE void act(Wrench<double>& m, double lambda, const Wrench<double>& n) {
+    m.f -= lambda * n.f;
+    m.t -= lambda * n.t;
+  }
+
+  // through the link's joint, which has been eliminated: axes or a swivel; c and r as in Link
+  template <int form>
+  void send(int i, const Axis<double>* x, const Swivel<double>* turned, const Vec3<double>& c, const Vec3<double>& c3,
+            const Vec3<double>& r, const Vec3<double>& r3) const {
+    if (!pass(i)) return;
+    if constexpr (form < swivel_form)
+      front(i).pass<form>(x, r, r3, front_above(i));
+    else if constexpr (form == swivel_form)
+      front(i).pass(*turned, c, c3, r, r3, front_above(i));
+    else
+      front(i).pass(*turned, front_above(i));
   }
   void close_world() const {
-    Articulation<T> m;
-    m.A = m.B = m.C = m.E = diagonal(T(0));
-    m.f = m.t = {T(0), T(0), T(0)};
-    world_front().close(m.A, m.B, m.C, m.E, m.f, m.t, row_scale);
+    Articulation<double> none;
+    none.A = none.B = none.C = none.E = diagonal(0.0);
+    none.f = none.t = {0, 0, 0};
+    world_front().close(none, gap, layout.is_law_row, scale);
   }
 
   // the same with the matrix at hand
-  void close_again(Wrench<T>& m, int i, const T* lambda) const {
-    if (layout.front[i].columns == 0) return;
+  void close_again(Wrench<double>& m, int i, const double* lambda) const {
+    if (!stop(i)) return;
     act(m, i, lambda);
-    front(i).close_again(m.f, m.t);
+    front(i).close_again(m, gap);
   }
-  void send_again(int i) const {
-    front(i).send_again(front_above(i), layout.column_map + layout.front[i].first_column);
+  template <int form>
+  void send_again(int i, const Axis<double>* x, const Swivel<double>* turned) const {
+    if (!pass(i)) return;
+    double first[6];
+    if constexpr (form >= swivel_form) store3(first, turned->first);
+    if constexpr (form == floating_form) store3(first + 3, turned->shift_first);
+    for (int k = 0; k < form && form < swivel_form; ++k) first[k] = x[k].first;
+    constexpr int freedoms = form < swivel_form ? form : form == swivel_form ? 3 : 6;
+    front(i).pass_again<freedoms>(first, front_above(i));
   }
   void close_world_again() const {
-    Vec3<T> f = {T(0), T(0), T(0)}, t = f;
-    world_front().close_again(f, t);
+    Wrench<double> none = {{0, 0, 0}, {0, 0, 0}};
+    world_front().close_again(none, gap);
   }
 
   //---- from root to leaf ----
 
   // multipliers of the loops that close at a link, once its motion is known
-  void open_world(T* lambda) const { world_front().open({T(0), T(0), T(0)}, {T(0), T(0), T(0)}, lambda); }
-  void open(int i, Vec3<T> dx, Vec3<T> phi, T* lambda) const {
+  void open_world(double* lambda) const { world_front().open({0, 0, 0}, {0, 0, 0}, lambda); }
+  void open(int i, Vec3<double> dx, Vec3<double> phi, double* lambda) const {
     if (layout.front[i].columns > layout.front[i].outgoing) front(i).open(dx, phi, lambda);
   }
 };

@@ -18,7 +18,7 @@
 #pragma once
 
 #include "physics/body.hpp"
-#include "solve/loop.hpp"
+#include "solve/loosely.hpp"
 
 namespace catena::CATENA_ISA {
 

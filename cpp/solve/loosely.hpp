@@ -1,0 +1,121 @@
+// The inverse of a matrix that may be singular: that of the rows of loops.
+//
+// Redundant rows (a planar loop in space) make it singular, and a loop that passes a singular pose gives it a tiny
+// pivot of either sign. The inverse is therefore a regularised one: of m = l d u, with rows and columns permuted by
+// complete pivoting, it is u^-1 f(d) l^-1 where every pivot d is inverted as f(d) = d / (d^2 + e^2), which is 1/d where
+// d is larger than e and nothing where it is smaller; pivots below rounding are left out. That m be of order one, its
+// rows and columns are multiplied by `scale`, and so are those of the inverse. Only the matrix is touched, never the
+// residual, so the solution of the step is not; multipliers of redundant rows are one choice of many.
+//
+// Gauss and Jordan's way in place: a pivot's column, of no more use, takes up what the others become of its row. Rows
+// not yet pivots lose l times the pivot row, those that are lose u times it, which has been through f(d) where it is
+// part of the inverse.
+#pragma once
+
+#include "solve/row.hpp"
+
+namespace catena::CATENA_ISA {
+
+constexpr double smallest_pivot = 1e-9, smallest_remainder = 1e-15;
+
+// rows are padded to whole blocks
+constexpr int padded(int columns) { return (columns + block_size - 1) / block_size * block_size; }
+CATENA_INLINE Part& part(double* p) { return *reinterpret_cast<Part*>(p); }
+CATENA_INLINE const Part& part(const double* p) { return *reinterpret_cast<const Part*>(p); }
+
+typedef long long PartBits __attribute__((vector_size(sizeof(Part))));
+#ifdef __AVX__
+constexpr PartBits first_lanes = {0, 1, 2, 3};
+#else
+constexpr PartBits first_lanes = {0, 1};
+#endif
+
+// A number's size and where it stands in one that can be compared: the place in the lower half of its bits.
+constexpr long long upper_half = 0x7fffffff00000000;
+CATENA_INLINE void note_largest(Part& largest, Part value, PartBits place, PartBits open) {
+  const Part key = (Part)((((PartBits)value & upper_half) | place) & open);
+  largest = key > largest ? key : largest;
+}
+
+CATENA_INLINE double largest_lane(Part a) {
+#ifdef __AVX__
+  const Part b = __builtin_shufflevector(a, a, 2, 3, 0, 1);
+  a = a > b ? a : b;
+  const Part c = __builtin_shufflevector(a, a, 1, 0, 3, 2);
+#else
+  const Part c = __builtin_shufflevector(a, a, 1, 0);
+#endif
+  a = a > c ? a : c;
+  return a[0];
+}
+
+// Width 0: as many columns as there are
+template <int Width>
+inline void invert_rows(double* m, const double* scale, double* transposed, int size, int* order) {
+  const int width = Width > 0 ? Width : padded(size);
+  int *row = order, *column = order + size;
+  double *factor = m + size * width, *open = factor + width;
+  Part largest = {}, nothing = {};
+  for (int r = 0; r < size; ++r) row[r] = r;
+  for (int w = 0; w < width; w += part_size) {
+    const PartBits left = first_lanes + w < size;
+    part(open + w) = (Part)left;
+    for (int r = 0; r < size; ++r) {
+      Part& value = part(m + r * width + w);
+      value = (Part)((PartBits)(scale[r] * value * part(scale + w)) & left);
+      note_largest(largest, value, first_lanes + (r * width + w), left);
+      nothing += 0 * value;
+    }
+  }
+  int rank = 0;
+  for (; rank < size; ++rank) {
+    const double key = largest_lane(largest);
+    if (!(key > smallest_remainder)) break;
+    const unsigned place = static_cast<unsigned>(__builtin_bit_cast(long long, key)), columns = width;
+    const unsigned r_best = place / columns, c_best = place % columns;
+    const int pivot_row = row[r_best];
+    row[r_best] = row[rank];
+    row[rank] = pivot_row;
+    column[rank] = c_best;
+    double* p = m + pivot_row * width;
+    const double d = p[c_best], inverse = 1 / d, loose = d / (d * d + smallest_pivot * smallest_pivot);
+    for (int r = 0; r < size; ++r) factor[r] = m[row[r] * width + c_best];
+    largest = Part{};
+    for (int w = 0; w < width; w += part_size) {
+      const PartBits other = first_lanes + w != c_best, left = (PartBits)part(open + w) & other;
+      const Part one = (Part)(~other & (PartBits)(Part{} + 1.0));
+      const Part old = (Part)((PartBits)part(p + w) & other) + one;
+      const Part below = inverse * old, above = left ? below : loose * old;
+      part(open + w) = (Part)left;
+      part(p + w) = above;
+      for (int r = 0; r < rank; ++r) {
+        Part& value = part(m + row[r] * width + w);
+        value = (Part)((PartBits)value & other) - factor[r] * above;
+      }
+      for (int r = rank + 1; r < size; ++r) {
+        Part& value = part(m + row[r] * width + w);
+        value = (Part)((PartBits)value & other) - factor[r] * below;
+        note_largest(largest, value, first_lanes + (r * width + w), left);
+      }
+    }
+  }
+  // zero, or no number if there was one
+  double rest = 0;
+  for (int lane = 0; lane < part_size; ++lane) rest += nothing[lane];
+  for (int k = 0; k < size * width; k += part_size) part(transposed + k) = Part{} + rest;
+  for (int p = 0; p < rank; ++p)
+    for (int q = 0; q < rank; ++q)
+      transposed[row[q] * width + column[p]] = scale[row[q]] * scale[column[p]] * m[row[p] * width + column[q]];
+}
+
+// m has rows of padded(size) numbers, as `scale` has, and room for two more of them; it is destroyed, whatever its
+// padding. `order` has room for 2 size indices.
+inline void invert_loosely(double* m, const double* scale, double* transposed, int size, int* order) {
+  switch (padded(size)) {
+    case 4: return invert_rows<4>(m, scale, transposed, size, order);
+    case 8: return invert_rows<8>(m, scale, transposed, size, order);
+    default: return invert_rows<0>(m, scale, transposed, size, order);
+  }
+}
+
+}  // namespace catena::CATENA_ISA
