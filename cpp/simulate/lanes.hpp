@@ -397,7 +397,6 @@ struct LaneRunner {
   void rescue(int k, long step, double time) {
     // records are kept here
     RunArgs own = args[k];
-    own.record_every = own.steps + 1;
     with_single(*layouts[k], own, [&](Single& one) {
       one.enter();
       give(k, one);

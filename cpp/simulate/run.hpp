@@ -42,6 +42,8 @@ struct Runner {
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
   int iterations = 0;
+  long next_record = 0;      // step whose node is the next to be recorded
+  bool recorded = false;     // the node has been
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
   bool floats = false;       // some tree has no hold on the world
 
@@ -359,7 +361,7 @@ struct Runner {
         }
         return outcome;
       }
-      if (k == 0 && first && step % args.record_every == 0) record_multipliers(step, parts.part[0] * dt);
+      if (k == 0 && first && recorded) record_multipliers(step, parts.part[0] * dt);
       commit(parts.part[k] * dt);
     }
     now = start + dt;
@@ -368,33 +370,44 @@ struct Runner {
 
   // one step of the user's dt, in pieces if need be; `time` follows
   bool advance(long step, double& time) {
+    const long records = args.status.records;
+    int pieces = 1;
+    iterations = 0;
+    now = time;
+    const Outcome outcome = compose(step, args.dt, true);
+    if (outcome == Outcome::converged)
+      time += args.dt;
+    else if (!halve(outcome, step, records, time, pieces))
+      return false;
+    args.out_iterations[step] = iterations;
+    args.out_pieces[step] = pieces;
+    return true;
+  }
+
+  // a step that could not be taken whole
+  bool halve(Outcome outcome, long step, long records, double& time, int& pieces) {
     const long whole = 1L << args.rescue_depth;
     const double start = time;
-    const long records = args.status.records;
     long done = 0, piece = whole;
-    int pieces = 0;
-    iterations = 0;
-    while (done < whole) {
-      const double dt = args.dt * (static_cast<double>(piece) / static_cast<double>(whole));
-      now = time;
-      if (done > 0) place(step);
-      const Outcome outcome = compose(step, dt, done == 0);
+    pieces = 0;
+    while (true) {
       if (outcome != Outcome::converged) {
         // the node's record is complete once a piece from it is
         if (done == 0) args.status.records = records;
         if (piece == 1) return fail(outcome, step, time);
         piece /= 2;
-        continue;
+      } else {
+        done += piece;
+        ++pieces;
+        time = start + args.dt * (static_cast<double>(done) / static_cast<double>(whole));
+        if (done == whole) return true;
+        // as long again as fits
+        while (done % (2 * piece) == 0) piece *= 2;
       }
-      done += piece;
-      ++pieces;
-      time = start + args.dt * (static_cast<double>(done) / static_cast<double>(whole));
-      // as long again as fits
-      while (done < whole && done % (2 * piece) == 0) piece *= 2;
+      now = time;
+      if (done > 0) place(step);
+      outcome = compose(step, args.dt * (static_cast<double>(piece) / static_cast<double>(whole)), done == 0);
     }
-    args.out_iterations[step] = iterations;
-    args.out_pieces[step] = pieces;
-    return true;
   }
 
   // the next record: everything but the multipliers, which come with the step that leaves the node
@@ -473,9 +486,10 @@ struct Runner {
       if (!args.control(args.context, step, time)) return interrupt(step, time);
       forces(step);
     }
-    if ((step == args.steps || step % args.record_every == 0) && !record(time))
-      return fail(Outcome::singular, step, time);
-    return true;
+    recorded = step == args.steps || step == next_record;
+    if (!recorded) return true;
+    next_record += args.record_every;
+    return record(time) || fail(Outcome::singular, step, time);
   }
 
   void run() {
