@@ -181,10 +181,13 @@ struct Articulated {
   void place_stretch(const Stretch& s) {
     Pose<T> p = old_pose(body, s.parent);
     Axis<T>* x = axis + s.slot;
+    Link<T>* const links = link;
+    Body<T>* const bodies = body;
+    const LinkInfo* const infos = layout.link;
     for (int i = s.first; i < s.end; ++i) {
-      const LinkInfo& info = layout.link[i];
-      Body<T>& b = body[i];
-      Link<T>& l = link[i];
+      const LinkInfo& info = infos[i];
+      Body<T>& b = bodies[i];
+      Link<T>& l = links[i];
       place_body(b, info);
       if constexpr (kind != JointKind::free) {
         l.c = -(b.R * load3(info.anchor));
@@ -267,10 +270,14 @@ struct Articulated {
     follow(run, w, d);
     const T* s = z + run.variable;
     Axis<T>* x = axis + run.slot;
+    // copies of pointers, which the compiler would read again after every store
+    Link<T>* const links = link;
+    Body<T>* const bodies = body;
+    const LinkInfo* const infos = layout.link;
     for (int i = run.first; i < run.end;) {
       const int first = i, end = run.end - i < portion ? run.end : i + portion;
       for (; i < end; ++i, s += freedoms(kind), x += form_of(kind))
-        fine &= evaluate_link<kind>(i, x, s, turn_of<kind>(s), w, d);
+        fine &= evaluate_link<kind>(links[i], bodies[i], infos[i], x, s, turn_of<kind>(s), w, d);
       prepare<kind>(run, first, end);
     }
     return fine;
@@ -291,8 +298,8 @@ struct Articulated {
   }
   // w and d of the parent become those of the link
   template <JointKind kind>
-  CATENA_INLINE bool evaluate_link(int i, Axis<T>* x, const T* s, Vec3<T> eta, Quat<T>& w, Vec3<T>& d) {
-    Link<T>& l = link[i];
+  static CATENA_INLINE bool evaluate_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis<T>* x, const T* s,
+                                          Vec3<T> eta, Quat<T>& w, Vec3<T>& d) {
     if constexpr (kind == JointKind::free) {
       d = {s[0], s[1], s[2]};
       w = unit(eta);
@@ -301,15 +308,15 @@ struct Articulated {
       if constexpr (kind == JointKind::ball)
         w = unit(eta);
       else
-        for (int k = 0; k < form_of(kind); ++k) evaluate_axis<kind>(k, x[k], s[k], w, swing, layout.link[i]);
+        for (int k = 0; k < form_of(kind); ++k) evaluate_axis<kind>(k, x[k], s[k], w, swing, info);
       const Vec3<T> spin = turn(w, l.c);
       d += swing + spin;
       l.c3 = l.c + spin;
       l.r3 = l.r + swing;
       if constexpr (kind != JointKind::ball) l.r3 += spin;
     }
-    body[i].w = w;
-    body[i].d = d;
+    b.w = w;
+    b.d = d;
     // NaN counts as too far
     return w.w > T(0);
   }
@@ -334,14 +341,17 @@ struct Articulated {
   template <JointKind kind>
   void prepare(const Stretch& run, int first, int end) {
     Axis<T>* x = axis + run.slot + (first - run.first) * form_of(kind);
+    Link<T>* const links = link;
+    const Body<T>* const bodies = body;
     for (int i = first; i < end; ++i) {
-      Link<T>& l = link[i];
-      l.H = turn_jacobian(body[i]);
-      l.f = l.mass * force_residual(body[i]);
-      l.t = torque_residual(body[i]);
+      Link<T>& l = links[i];
+      const Body<T>& b = bodies[i];
+      l.H = turn_jacobian(b);
+      l.f = l.mass * force_residual(b);
+      l.t = torque_residual(b);
       if constexpr (form_of(kind) > 0 && form_of(kind) < swivel_form) {
         const int parent = i == run.first ? run.parent : i - 1;
-        Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : body[parent].w;
+        Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : bodies[parent].w;
         for (int k = 0; k < form_of(kind); ++k) {
           Axis<T>& e = x[k];
           e.turn3 = e.slide3 = {T(0), T(0), T(0)};
@@ -398,9 +408,9 @@ struct Articulated {
   }
 
   // what a link adds to its own balance
-  CATENA_INLINE void add_wrench(Wrench<T>& m, int i) const {
-    m.f += link[i].mass * force_residual(body[i]);
-    m.t += torque_residual(body[i]);
+  static CATENA_INLINE void add_wrench(Wrench<T>& m, const Link<T>& l, const Body<T>& b) {
+    m.f += l.mass * force_residual(b);
+    m.t += torque_residual(b);
   }
 
   // leaf to root
@@ -416,8 +426,9 @@ struct Articulated {
     }
     Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    const Link<T>* const links = link;
     for (int i = s.end - 1;; --i) {
-      const Link<T>& l = link[i];
+      const Link<T>& l = links[i];
       const bool root = i == s.first && s.parent < 0;
       m.A = m.A + diagonal(l.mass);
       m.E = m.E + l.H;
@@ -471,9 +482,11 @@ struct Articulated {
     if (s.receives >= 0) m = received[s.receives];
     Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    const Link<T>* const links = link;
+    const Body<T>* const bodies = body;
     for (int i = s.end - 1; i >= s.first; --i) {
-      const Link<T>& l = link[i];
-      add_wrench(m, i);
+      const Link<T>& l = links[i];
+      add_wrench(m, l, bodies[i]);
       if constexpr (loops) loop.close_again(m, i, loop_multipliers());
       if constexpr (form < swivel_form) {
         x -= form;
@@ -520,8 +533,13 @@ struct Articulated {
     Axis<T>* x = axis + run.slot;
     const Swivel<T>* turned = swivel + run.slot;
     Vec3<T> sum = moved;
+    bool fine = true;
+    Link<T>* const links = link;
+    Body<T>* const bodies = body;
+    const LinkInfo* const infos = layout.link;
     for (int i = run.first; i < run.end; ++i) {
-      const Link<T>& l = link[i];
+      Link<T>& l = links[i];
+      Body<T>& b = bodies[i];
       const bool passes = loops && loop.pass(i);
       const auto pull = [&](int k) { return loop.front(i).pull(k, lambda); };
       if constexpr (form < swivel_form) {
@@ -544,25 +562,26 @@ struct Articulated {
         }
         phi = -(turned->first + turned->rows * dx);
         if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
-        deta = turn_increment(body[i].w, phi);
+        deta = turn_increment(b.w, phi);
         store_whole(ds + slides_of(kind), deta);
         if constexpr (form == swivel_form) dx += cross(phi, l.c3);
         ++turned;
       }
-      body[i].dx = dx;
-      body[i].phi = phi;
+      b.dx = dx;
+      b.phi = phi;
       sum += squares(dx) + squares(phi);
       if constexpr (loops) loop.open(i, dx, phi, lambda);
       if constexpr (on) {
         for (int k = 0; k < (form < swivel_form ? form : slides_of(kind)); ++k) next[k] = s[k] + ds[k];
         const Vec3<T> eta = turn_of<kind>(s) + deta;
         if constexpr (form >= swivel_form) store_whole(next + slides_of(kind), eta);
-        in_reach &= evaluate_link<kind>(i, x, next, eta, w, d);
+        fine &= evaluate_link<kind>(l, b, infos[i], x, next, eta, w, d);
       }
       x += form;
       s += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);
     }
     moved = sum;
+    in_reach &= fine;
   }
 
   //---- between steps ----
@@ -620,7 +639,7 @@ struct Articulated {
       Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
-        add_wrench(m, i);
+        add_wrench(m, link[i], body[i]);
         loop.act(m, i, loop_multipliers());
         // at the joint point, then at the parent's centre
         move(m, link[i].c);
