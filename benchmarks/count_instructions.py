@@ -80,16 +80,7 @@ def count(solvers: list[str], joint: str, links: list[int], dt: float, kernel: s
     for k, (n, solver) in enumerate(product(links, solvers)):
         instructions = totals[2 * k + 1] - totals[2 * k]
         rounds = iterations[2 * k + 1] - iterations[2 * k]
-        yield {
-            "solver": solver,
-            "joint": joint,
-            "links": n,
-            "dt": dt,
-            "iterations_per_step": rounds / steps,
-            "instructions_per_link_step": round(instructions / n / steps),
-            "instructions_per_link_iteration": round(instructions / n / rounds),
-            "kernel": kernel,
-        }
+        yield _row(solver, joint, n, dt, kernel, instructions, rounds, steps)
 
 
 # of the run that is made by single steps
@@ -153,13 +144,19 @@ def single_steps(solver: str, joint: str, n: int, dt: float, kernel: str) -> dic
             raise RuntimeError(f"the driver failed with status {status}")
         out.seek(0)
         iterations = int(out.read())
+    return _row(solver, joint, n, dt, kernel, instructions, iterations, STEPS)
+
+
+def _row(
+    solver: str, joint: str, n: int, dt: float, kernel: str, instructions: int, iterations: int, steps: int
+) -> dict[str, object]:
     return {
         "solver": solver,
         "joint": joint,
         "links": n,
         "dt": dt,
-        "iterations_per_step": iterations / STEPS,
-        "instructions_per_link_step": round(instructions / n / STEPS),
+        "iterations_per_step": iterations / steps,
+        "instructions_per_link_step": round(instructions / n / steps),
         "instructions_per_link_iteration": round(instructions / n / iterations),
         "kernel": kernel,
     }
