@@ -104,7 +104,8 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
         out=gaps,
     )
     # the centres of mass are a part of the mechanism, and sooner measured than all of it
-    if (gaps <= (CLOSED * np.linalg.norm(np.ptp(state.position, axis=0)), CLOSED)).all():
+    spread = np.linalg.norm(np.ptp(state.position, axis=0))
+    if (gaps[:, 0] <= CLOSED * spread).all() and (gaps[:, 1] <= CLOSED).all():
         return {}
     # what is no number is not closed
     wide = ~((gaps / (extent(state), 1.0)).max(axis=1, initial=0.0) <= CLOSED)
