@@ -74,15 +74,15 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double* before = arena.take<double>(layout.row_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *counted = arena.take<double>(layout.counter_count);
-  double* saved = parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + layout.law_count) : nullptr;
+  double* saved =
+      parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + Runner<Solver>::memory_size(layout)) : nullptr;
   History history[most_parts];
-  const int motions = Solver::motion_count(layout), blocks = (motions + block_size - 1) / block_size;
-  for (int k = 0; k < parts.count; ++k)
-    history[k].differences =
-        arena.take<double>(static_cast<long>(Newton<Solver>::points_of(motions)) * block_size * blocks);
+  const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
+  const long blocks = (motions + block_size - 1) / block_size;
+  for (int k = 0; k < parts.count; ++k) history[k].differences = arena.take<double>(points * block_size * blocks);
   if (!args) return arena.used;
   for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
-  Newton<Solver> newton{solver, count, motions, last_dz, args->tolerance, args->iteration_limit, 0};
+  Newton<Solver> newton{solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0};
   newton.select(history[0]);
   Runner<Solver> runner{layout,  *args, solver, newton, parts,     history,   saved,        zeros,
                         scratch, owed,  before, false,  law_angle, law_force, law_momentum, counted};

@@ -236,7 +236,8 @@ CATENA_INLINE double angle_turned(const ConstraintInfo& m, const Pose<double>& a
 
 // Turns of joint angles are counted when two bodies may have turned against each other by `count_after` (rad) since the
 // last time; if by more than `fast_turn`, they are followed by what the last step turned them.
-constexpr double count_after = 2, fast_turn = 3;
+// Angles that a run begins with may be as far from the truth: they are counted at once.
+constexpr double count_after = 2, at_start = 2.5, fast_turn = 3;
 
 // no two bodies turn further against each other in a step: 4 acos(c), a little more, if c is the least cosine of half
 // a turn; asin(s) <= s + (pi/2 - 1) s^3

@@ -54,6 +54,7 @@ struct Assembler {
     for (int j = 0; j < layout.constraint_count; ++j)
       count_terms(layout.constraint[j], args.term_start, solver.rows_of(layout.constraint[j]));
     solver.place();
+    count_turns();
     double last = gap(), length = 0;
     args.iterations = 0;
     for (; last > 0 && args.iterations < args.iteration_limit && direction(false); ++args.iterations) {

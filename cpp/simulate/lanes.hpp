@@ -56,8 +56,8 @@ struct LaneRunner {
   double* counted;  // (lane, counter)
   LaneMemory memory = {};
   T half = T(0), extent = T(0), iterations = T(0);
-  T wound = T(0), last_turn = T(0);  // no counted angle has turned further since it was counted; in the last step
-  Mask alive = {}, tired = {};       // still running; could not take this step
+  T wound = T(at_start);        // no counted angle has turned further since it was counted
+  Mask alive = {}, tired = {};  // still running; could not take this step
 
   const RunArgs& common() const { return args[0]; }
   int member(int k) const { return k < members ? k : members - 1; }
@@ -119,6 +119,8 @@ struct LaneRunner {
       one.solver.link[i].offset = at(tree.link[i].offset, k);
     }
     for (int l = 0; l < layout.law_count; ++l) one.law_angle[l] = angle[k * layout.law_count + l];
+    for (int c = 0; c < common().counter_count; ++c) one.counted[c] = counted[k * common().counter_count + c];
+    one.wound = wound[k];
     one.half = half[k];
     one.leaving = false;
   }
@@ -175,7 +177,7 @@ struct LaneRunner {
   }
 
   void count_turns(int k) {
-    const bool fast = wound[k] > fast_turn && last_turn[k] > 0;
+    const bool fast = wound[k] > fast_turn;
     wound.set(k, 0);
     const auto turned = [&](int i) { return i < 0 ? Vec3<double>{0, 0, 0} : at(tree.body[i].w.v, k); };
     for (int c = 0; c < common().counter_count; ++c) {
@@ -202,7 +204,6 @@ struct LaneRunner {
       RunArgs& own = args[k];
       const long r = own.status.records++, n = r * layout.link_count;
       own.out_time[r] = time;
-      if (common().counter_count > 0) count_turns(k);
       for (int c = 0; c < common().counter_count; ++c)
         own.out_counted[r * common().counter_count + c] = counted[k * common().counter_count + c];
       for (int i = 0; i < layout.link_count; ++i) {
@@ -330,9 +331,6 @@ struct LaneRunner {
   void commit(long step) {
     const double dt = common().dt;
     const T inverse = T(1 / dt), twice = T(2 / dt);
-    const auto keep = [&](Vec3<T> old, Vec3<T> fresh) {
-      return Vec3<T>{choose(tired, old.x, fresh.x), choose(tired, old.y, fresh.y), choose(tired, old.z, fresh.z)};
-    };
     learn();
     for (int i = 0; i < layout.link_count; ++i) {
       Body<T>& b = tree.body[i];
@@ -369,9 +367,14 @@ struct LaneRunner {
       const Quat<T>&p = a < 0 ? still : tree.body[a].w, &q = b < 0 ? still : tree.body[b].w;
       least_cosine = least(least_cosine, p.w * q.w + dot(p.v, q.v));
     }
-    last_turn = choose(least_cosine > T(0), T(std::numbers::pi), T(std::numbers::pi * std::numbers::sqrt2)) *
-                sqrt(T(1) - least_cosine);
-    wound += last_turn;
+    const T turn = choose(least_cosine > T(0), T(std::numbers::pi), T(std::numbers::pi * std::numbers::sqrt2)) *
+                   sqrt(T(1) - least_cosine);
+    wound = choose(tired, wound, wound + turn);
+  }
+
+  // the old value in lanes that are tired
+  CATENA_INLINE Vec3<T> keep(Vec3<T> old, Vec3<T> fresh) const {
+    return {choose(tired, old.x, fresh.x), choose(tired, old.y, fresh.y), choose(tired, old.z, fresh.z)};
   }
 
   // momentum that Newton leaves, as in Runner::balance; trees do not meet here, so every floating root keeps its own
@@ -387,9 +390,8 @@ struct LaneRunner {
         force += f;
         torque += torque_residual(b) + cross(b.x - root.x, f);
       }
-      const T moved = choose(tired, T(0), inverse);
-      root.v -= (moved / tree.link[i].mass) * force;
-      root.L -= moved * (torque - cross(root.d, force));
+      root.v = keep(root.v, root.v - (inverse / tree.link[i].mass) * force);
+      root.L = keep(root.L, root.L - inverse * (torque - cross(root.d, force)));
     }
   }
 
@@ -397,6 +399,7 @@ struct LaneRunner {
   void rescue(int k, long step, double time) {
     // records are kept here
     RunArgs own = args[k];
+    const double node = time;
     with_single(*layouts[k], own, [&](Single& one) {
       one.enter();
       give(k, one);
@@ -413,16 +416,20 @@ struct LaneRunner {
         own.status.records = args[k].status.records;
         one.now = time;
         one.place(step);
-        if (one.record(time)) ++own.status.records;
+        const bool recorded = time == node && step % own.record_every == 0;
+        if (!recorded && one.record(time)) ++own.status.records;
         args[k].status = own.status;
         alive[k] = 0;
         return;
       }
       take(k, one);
       half.set(k, one.half);
-      // its pieces have to be counted, and no step's turn is known
-      wound.set(k, count_after + 1);
-      last_turn.set(k, 0);
+      // turns are counted where its last piece is still known
+      one.solver.place();
+      one.count_turns();
+      for (int c = 0; c < common().counter_count; ++c) counted[k * common().counter_count + c] = one.counted[c];
+      for (int l = 0; l < layout.law_count; ++l) angle[k * layout.law_count + l] = one.law_angle[l];
+      wound.set(k, 0);
       memory.restart(k);
       const double ratio = own.dt / history.dt;
       for (int e = 0; e < layout.variable_count; ++e)

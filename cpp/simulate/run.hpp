@@ -100,6 +100,7 @@ struct Runner {
       if (layout.constraint[j].loop >= 0)
         count_terms(layout.constraint[j], args.term_start, solver.rows_of(layout.constraint[j]));
     for (int k = 0; k < args.counter_count; ++k) counted[k] = args.counter_start[k];
+    wound = at_start;
   }
 
   JointRows measured(const ConstraintInfo& m, double recent) const {
@@ -337,13 +338,30 @@ struct Runner {
     return false;
   }
 
+  // what is remembered beside the solver's state: momenta of rotors, and where every angle stands; to and fro
+  static long memory_size(const Layout& layout) {
+    return 2L * layout.law_count + layout.counter_count + static_cast<long>(most_terms) * Solver::memory_count(layout);
+  }
+  void exchange_angles(double* at, bool save) {
+    const auto exchange = [&](double& value) {
+      if (save)
+        *at = value;
+      else
+        value = *at;
+      ++at;
+    };
+    for (int l = 0; l < layout.law_count; ++l) exchange(law_momentum[l]), exchange(law_angle[l]);
+    for (int k = 0; k < args.counter_count; ++k) exchange(counted[k]);
+    for (int k = 0; k < Solver::memory_count(layout); ++k)
+      for (double& angle : solver.memory_at(k).angle) exchange(angle);
+  }
+
   // one composed step; a failure leaves the state as it was
   Outcome compose(long step, double dt, bool first) {
     const double before_half = half, before_wound = wound, start = now;
-    double* saved_momentum = saved + Solver::state_size(layout);
     if (parts.count > 1) {
       solver.save(saved);
-      for (int l = 0; l < layout.law_count; ++l) saved_momentum[l] = law_momentum[l];
+      exchange_angles(saved + Solver::state_size(layout), true);
     }
     for (int k = 0; k < parts.count; ++k) {
       if (k > 0) place(step);
@@ -353,7 +371,7 @@ struct Runner {
       if (outcome != Outcome::converged) {
         if (k > 0) {
           solver.restore(saved);
-          for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = saved_momentum[l];
+          exchange_angles(saved + Solver::state_size(layout), false);
           half = before_half;
           wound = before_wound;
           now = start;
@@ -416,7 +434,6 @@ struct Runner {
     const long k = args.status.records;
     const long n = k * layout.link_count;
     args.out_time[k] = time;
-    count_turns();
     for (int c = 0; c < args.counter_count; ++c) args.out_counted[k * args.counter_count + c] = counted[c];
     write(args.out_position + 3 * n, args.out_orientation + 4 * n, args.out_velocity + 3 * n,
           args.out_angular_velocity + 3 * n);
@@ -480,7 +497,6 @@ struct Runner {
     place(step);
     if (args.control) {
       if (!project(arriving())) return fail(Outcome::singular, step, time);
-      count_turns();
       for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
       write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
       if (!args.control(args.context, step, time)) return interrupt(step, time);

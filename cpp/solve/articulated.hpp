@@ -609,6 +609,9 @@ struct Articulated {
   T* loop_multipliers() const { return z + layout.variable_count; }
   // rows of a constraint that is no branch of the tree, at the node
   JointRows& rows_of(const ConstraintInfo& c) { return loop.old_rows[c.loop]; }
+  // all that are kept from node to node
+  static int memory_count(const Layout& layout) { return layout.loop_count; }
+  RowMemory& memory_at(int k) { return loop.old_rows[k]; }
   double law_multiplier(const ConstraintInfo& c) const { return loop_multipliers()[c.loop_row]; }
   LawState law_state(const ConstraintInfo& c) const { return loop.law_state(c, loop_multipliers(), momentum); }
   void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint); }

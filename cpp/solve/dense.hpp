@@ -46,6 +46,8 @@ struct Dense {
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
   RowMemory& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }
+  static int memory_count(const Layout& layout) { return Ldu::memory_count(layout); }
+  RowMemory& memory_at(int k) { return sparse.memory_at(k); }
   LawState law_state(const ConstraintInfo& c) const { return sparse.law_state(c); }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
   void save(double* to) const { sparse.save(to); }

@@ -401,6 +401,8 @@ struct Ldu {
   }
 
   RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }
+  static int memory_count(const Layout& layout) { return layout.constraint_count; }
+  RowMemory& memory_at(int k) { return memory[k]; }
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
 
   // the state between steps, to and fro; turns are counted on from wherever they are

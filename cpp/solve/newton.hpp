@@ -43,6 +43,7 @@ struct Newton {
   Solver& solver;
   int count;        // unknowns
   int motions;      // of them, first; the rest are multipliers, which start from zero: the step is linear in them
+  int points;       // see points_of
   double* last_dz;  // increment of the last move
   double tolerance;
   int iteration_limit;
@@ -65,15 +66,18 @@ struct Newton {
   void select(History& chosen) { history = &chosen; }
 
   // The differences of a block of unknowns, which begins with the k-th, stand together. Those of more unknowns than
-  // `long_history` would leave the cache, and their steps are short: few will do.
+  // `long_history` would leave the cache, and their steps are short: few will do. Loops want few as well: at a singular
+  // pose many differences lead to another root.
   static constexpr int all_points = Solver::guess_points + 1, few_points = 5, long_history = 1024;
-  static int points_of(int motions) { return motions <= long_history ? all_points : few_points; }
+  static constexpr int loop_points = 2;  // in violent motion
+  static bool has_loops(const Layout& layout) { return layout.loop_count > layout.law_row_count; }
+  static int points_of(const Layout& layout) {
+    return has_loops(layout) || Solver::motion_count(layout) > long_history ? few_points : all_points;
+  }
   CATENA_INLINE Block& difference(int k, int d) const {
-    return block(history->differences + points_of(motions) * k + block_size * d);
+    return block(history->differences + points * k + block_size * d);
   }
-  double& last_solution(int k) const {
-    return history->differences[points_of(motions) * (k - k % block_size) + k % block_size];
-  }
+  double& last_solution(int k) const { return history->differences[points * (k - k % block_size) + k % block_size]; }
 
   double measure(double dt) const {
     Vec3<double> sum = {0, 0, 0};
@@ -95,7 +99,8 @@ struct Newton {
       const double ratio = dt / history->dt;
       for (int k = 0; k < motions; ++k) z[k] = ratio * last_solution(k);
     } else {
-      const int most = history->miss < small_miss ? Solver::guess_points : Solver::violent_guess_points;
+      const int violent = has_loops(solver.layout) ? loop_points : Solver::violent_guess_points;
+      const int most = history->miss < small_miss ? Solver::guess_points : violent;
       const int order = history->order < most ? history->order : most;
       for (int k = 0; k < motions; k += block_size) {
         Block sum = difference(k, 0);
@@ -117,7 +122,7 @@ struct Newton {
     Mask kept;
     __builtin_memcpy(&kept, masks + (block_size - motions % block_size) % block_size, sizeof kept);
     const int known = h.count;
-    if (h.count < points_of(motions)) ++h.count;
+    if (h.count < points) ++h.count;
     for (int k = 0; k < motions; k += block_size) {
       Block value = block(solver.z + k);
       if (k + block_size > motions) value = (Block)((Mask)value & kept);
@@ -170,8 +175,7 @@ struct Newton {
   // from the guess in solver.z to the solution in solver.z
   Outcome iterate(double dt) {
     // rounding of the poses, and what near-singular loops make of the rounding in their gaps
-    const double amplified =
-        solver.layout.loop_count > solver.layout.law_row_count ? 4 / std::sqrt(smallest_pivot) : 256;
+    const double amplified = has_loops(solver.layout) ? 4 / std::sqrt(smallest_pivot) : 256;
     const double floor = amplified * 2.2e-16 * (1 + extent) / std::fabs(dt);
     double alpha = 1, last = 1e300;
     bool again = false;  // with the matrix of the last increment
@@ -186,8 +190,10 @@ struct Newton {
       if (!(size < 1e300)) size = 1e300;
       if (iterations == 1) history->miss = size * std::fabs(dt);
 
-      // at the rounding floor increments stop falling: nothing more can be gained
-      if (last < floor && size > 0.25 * last && size < 4 * floor) return closed() ? accept(1) : Outcome::locked;
+      // at the rounding floor increments stop falling: nothing more can be gained; but a shortened move leaves
+      // multipliers behind
+      if (alpha == 1 && last < floor && size > 0.25 * last && size < 4 * floor)
+        return closed() ? accept(1) : Outcome::locked;
 
       // the move was too long
       if (!(size < last)) {
@@ -258,7 +264,7 @@ struct Newton {
 
   // Small increments alone do not prove a solution of a loop: a gap may be left that no motion closes.
   bool closed() {
-    if (solver.layout.loop_count == solver.layout.law_row_count) return true;
+    if (!has_loops(solver.layout)) return true;
     solver.find_gap();
     return solver.widest_gap < 1e-11 * (1 + extent / solver.reach) + 1e-2 * tolerance;
   }

@@ -298,7 +298,15 @@ def still(state: State) -> Trajectory:
     arrays = (state.position[None], state.orientation[None], state.velocity[None], state.angular_velocity[None])
     time, rows = np.array([state.time]), np.zeros((1, 0))
     return Trajectory(
-        state.mechanism, 0.0, time, *arrays, rows, iterations=none, pieces=none, status=Status(), turned=state.turned
+        state.mechanism,
+        0.0,
+        time,
+        *arrays,
+        rows,
+        iterations=none,
+        pieces=none,
+        status=Status(),
+        near={name: angles[None] for name, angles in state.turned.items()},
     )
 
 

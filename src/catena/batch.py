@@ -62,7 +62,7 @@ class Batch:
     counts: NDArray[np.int64]
     status: list[Status]
     numbers: MemberNumbers
-    counted: dict[str, Array]
+    near: dict[str, Array]  # angles (member, step, k) of joints near which their turns are counted
 
     def __len__(self) -> int:
         return len(self.status)
@@ -98,7 +98,7 @@ class Batch:
             iterations=self.iterations[member, :done],
             pieces=self.pieces[member, :done],
             status=self.status[member],
-            counted={name: angles[member, :count] for name, angles in self.counted.items()},
+            near={name: angles[member, :count] for name, angles in self.near.items()},
         )
 
 
@@ -238,7 +238,7 @@ def run_batch(
     _refuse_if_too_large(room, f"{count} members x {records} nodes x {len(kept)} bodies")
     arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
     iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
-    counters = compiled.counters if record_every > 1 else []
+    counters = compiled.counters
     counted = np.full((count, records, len(counters)), np.nan)
     recorded: Any = (arrays["time"], *(arrays[name] for name in _SIZES), iterations, pieces)
     ended = compiled.core.run_batch(
@@ -270,7 +270,7 @@ def run_batch(
         counts=np.array([end[7] for end in ended]),
         status=[simulator.status_of(*end[:7]) for end in ended],
         numbers=numbers,
-        counted=by_joint(counters, counted),
+        near=by_joint(counters, counted),
     )
     for k in batch.failed:
         for array in arrays.values():

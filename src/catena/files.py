@@ -103,7 +103,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         iterations=contents["iterations"].astype(np.int32),
         pieces=contents["pieces"].astype(np.int32),
         status=Status(**status),
-        counted={key[8:]: _floats(contents, key) for key in contents if key.startswith("counted_")},
+        near={key[8:]: _floats(contents, key) for key in contents if key.startswith("counted_")},
     )
 
 

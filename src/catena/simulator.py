@@ -208,8 +208,7 @@ class Simulator:
         compiled = self.compiled
         signals = compiled.signals.extended()
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
-        # where not every node is seen here the core has to count the turns of angles
-        counters = compiled.counters if record_every > 1 or control is not None else []
+        counters = compiled.counters
         counted = np.empty((records, len(counters)))
         start: Any = tuple(array[0] for array in start_arrays(compiled, [first], counters))
         code, done, time, body, joint, law, size, complete = self._core.run(
@@ -240,8 +239,7 @@ class Simulator:
             iterations=iterations[:done],
             pieces=pieces[:done],
             status=status,
-            turned=first.turned,
-            counted=by_joint(counters, counted[:complete]),
+            near=by_joint(counters, counted[:complete]),
         )
         if not status.ok and self.on_failure == "raise":
             raise SimulationError(status, result)

@@ -45,8 +45,7 @@ class Trajectory:
         iterations: NDArray[np.int32],
         pieces: NDArray[np.int32],
         status: Status,
-        turned: Mapping[str, ArrayLike] | None = None,
-        counted: Mapping[str, Array] | None = None,
+        near: Mapping[str, Array] | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.dt = dt
@@ -59,9 +58,8 @@ class Trajectory:
         self.iterations = iterations
         self.pieces = pieces
         self.status = status
-        # joint angles at the first node, from which turns are counted on; or at every node, if the run has counted them
-        self.turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
-        self._counted = dict(counted or {})
+        # angles (step, k) of joints near which their turns are counted, by joint name
+        self.near = dict(near or {})
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
         self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
 
@@ -90,7 +88,7 @@ class Trajectory:
                 iterations=self.iterations,
                 pieces=self.pieces,
                 status=self.status,
-                counted={name: self.counted(name)[key] for name in self._angled()},
+                near={name: angles[key] for name, angles in self.near.items()},
             )
         return State(
             self.mechanism,
@@ -100,32 +98,16 @@ class Trajectory:
             self.angular_velocity[key],
             time=float(self.time[key]),
             multipliers=self.multipliers[key],
-            turned=self._turned_at(key),
+            turned={name: angles[key] for name, angles in self.near.items()},
         )
 
     def _angled(self) -> list[str]:
         return [name for name, joint in self.mechanism.joints.items() if joint.angles]
 
-    def _turned_at(self, node: int) -> dict[str, Array]:
-        """Angles of all joints at a node, turns counted."""
-        return {name: self.counted(name)[node] for name in self._angled()}
-
     def counted(self, name: str) -> Array:
-        """Angles (step, k) of a joint, turns counted from node to node unless the run has counted them."""
-        if name not in self._counted:
-            joint = self.mechanism.joints[name]
-            history = JointHistory(self, joint)
-            angles = history.wrapped[:, list(joint.angles)]
-            if len(angles):
-                # the rates say roughly how far an angle has come from node to node
-                rates = history._rates(history.wrapped)[:, list(joint.angles)]
-                moved = 0.5 * np.diff(self.time)[:, None] * (rates[1:] + rates[:-1])
-                turns = np.cumsum(np.round((moved - np.diff(angles, axis=0)) / (2 * np.pi)), axis=0)
-                start = counted(joint, history.wrapped[:1], self.turned.get(name))[:, list(joint.angles)]
-                angles = angles + (start - angles[:1])
-                angles[1:] += 2 * np.pi * turns
-            self._counted[name] = angles
-        return self._counted[name]
+        """Angles (step, k) of a joint, turns counted."""
+        joint = self.mechanism.joints[name]
+        return JointHistory(self, joint).coordinates[:, list(joint.angles)]
 
     def __iter__(self) -> Iterator[State]:
         return (self[k] for k in range(len(self)))
@@ -281,11 +263,7 @@ class JointHistory:
     @property
     def coordinates(self) -> Array:
         """Joint coordinates (step, dof); angles in rad, turns counted, lengths in m."""
-        result = self.wrapped
-        if self._joint.angles:
-            result = result.copy()
-            result[:, list(self._joint.angles)] = self._run.counted(self._joint.name)
-        return result
+        return counted(self._joint, self.wrapped, self._run.near.get(self._joint.name))
 
     @property
     def rates(self) -> Array:
