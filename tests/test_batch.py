@@ -253,6 +253,66 @@ def test_rescued_members_do_not_disturb_the_others() -> None:
         assert alone[0].energy_error().max() < 0.1
 
 
+def wheels(grounded: bool) -> Mechanism:
+    """Two equal wheels on one axle, the first on a hinge to the world or afloat."""
+    m = Mechanism(gravity=(0, 0, 0))
+    for k, name in enumerate("ab"):
+        m.add_body(name, Inertia(1.0, (0.01, 0.01, 0.005)), position=(0, 0, 0.2 * k))
+    if grounded:
+        m.add_joint(Revolute("world", "a", axis=(0, 0, 1), at=(0, 0, 0), name="first"))
+    m.add_joint(Revolute("a", "b", axis=(0, 0, 1), at=(0, 0, 0.1), name="second"))
+    return m
+
+
+def test_a_floating_member_is_rescued() -> None:
+    m = wheels(grounded=False)
+    m.add_force(Motor("second", 0.2))
+    sim = Simulator(m, 0.01)
+    alone, batch = sim.run(steps=260), sim.run_batch(1, steps=260)
+    assert alone.halved_count > 0
+    assert batch.status[0].ok
+    np.testing.assert_allclose(batch[0].angular_velocity, alone.angular_velocity, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("stiffness", [0.0, 0.01])
+def test_rescued_steps_count_turns_and_wind_springs(every: int, stiffness: float) -> None:
+    m = wheels(grounded=True)
+    if stiffness:
+        m.add_force(Spring("second", stiffness))
+    state = m.state()
+    state.joint("first").rate, state.joint("second").rate = 170.0, -340.0
+    sim = Simulator(m, 0.01, tolerance=1e-13)
+    alone = sim.run(steps=30, state=state, record_every=every)
+    member = sim.run_batch([state], steps=30, record_every=every)[0]
+    assert alone.halved_count > 0
+    for name in m.joints:
+        np.testing.assert_allclose(member.joint(name).coordinates, alone.joint(name).coordinates, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(member.joint(name).rates, alone.joint(name).rates, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_a_failed_member_ends_like_a_single_run(every: int) -> None:
+    m, states = whip(1)
+    sim = Simulator(m, 0.01, solver="articulated", rescue=False, on_failure="stop")
+    alone = sim.run(steps=1000, state=states[0], record_every=every)
+    member = sim.run_batch(states, steps=1000, record_every=every)[0]
+    assert not member.status.ok
+    assert (np.diff(member.time) > 0).all()
+    same = min(len(alone), len(member)) - 2
+    turns = [run.joint("joint20").coordinates[:same, 0] for run in (alone, member)]
+    # the two part by rounding, which the whip magnifies, but by no turn
+    np.testing.assert_allclose(turns[0], turns[1], rtol=0, atol=0.1)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_members_know_the_turns_they_start_with(every: int) -> None:
+    m = scenes.pendulum(2)
+    state = m.state()
+    state.joint("joint1").angle = 10.0
+    assert Simulator(m, 0.01).run_batch([state], steps=3, record_every=every)[0].joint("joint1").coordinates[0] == 10.0
+
+
 def test_failing_member() -> None:
     m, states = whip(9)
     sim = Simulator(m, 0.01, solver="articulated", rescue=False)
