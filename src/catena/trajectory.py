@@ -25,7 +25,8 @@ class Trajectory:
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
     angular_velocity (step, n, 3) rad/s in the world frame, multipliers (step, rows). Velocities are those of the node's
-    momentum, which the joints allow exactly; the integrator's own stage velocities live between the nodes.
+    momentum, which the joints allow (to rounding; to 1e-6 where a loop is nearly singular); the integrator's own stage
+    velocities live between the nodes.
 
     iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
     substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps.
