@@ -18,7 +18,7 @@ VARIANTS = {
     "order 1": Variant("the publication's scheme; tolerance 1e-10"),
     "order 4": Variant("composition of 5 steps; tolerance 1e-12"),
     "order 6": Variant("composition of 9 steps; tolerance 1e-12"),
-    "order 8": Variant("composition of 17 steps; tolerance 1e-13"),
+    "order 8": Variant("composition of 17 steps; tolerance 1e-12"),
 }
 
 

@@ -34,7 +34,7 @@ Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 _NEARLY_CLOSED = 1e-5
 
 # default tolerance by order: the solver must not spoil what the scheme gains
-_TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-13}
+_TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-12}
 
 # a step may be halved this often before the rescue gives up
 _RESCUE_DEPTH = 12
@@ -100,7 +100,7 @@ class Simulator:
         "symmetric": second order and higher. "paper": the first step is force free, as in the publication; first order.
     tolerance
         Largest last Newton increment of a step, the 2-norm over all bodies in m/s and rad/s; default 1e-10, for orders
-        4 and 6 1e-12, for order 8 1e-13.
+        above 2 1e-12.
     rescue
         Halve a step that cannot be solved, and say so in the result.
     on_failure
