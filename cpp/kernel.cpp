@@ -31,7 +31,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Stretch* stretch = arena.take<Stretch>(layout.link_count);
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
-  Articulation<double>* received = arena.take<Articulation<double>>(Articulated<double>::receiver_count(layout));
+  Articulation<double>* received = arena.take<Articulation<double>>(receiver_count(layout));
   const Loops loop = {layout,
                       body,
                       arena.take<JointRows>(layout.loop_count),
@@ -120,8 +120,8 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   const int links = layout.link_count, count = layout.variable_count;
   Body<Lane>* body = arena.take<Body<Lane>>(links);
   LaneLink<Lane>* link = arena.take<LaneLink<Lane>>(links);
-  LaneStretch* stretch = arena.take<LaneStretch>(links);
-  Articulation<Lane>* received = arena.take<Articulation<Lane>>(links);
+  Stretch* stretch = arena.take<Stretch>(links);
+  Articulation<Lane>* received = arena.take<Articulation<Lane>>(receiver_count(layout));
   Lane *z = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *ahead = arena.take<Lane>(count);
   Lane* difference = arena.take<Lane>(static_cast<long>(most_points + 1) * count);
   double* angle = arena.take<double>(static_cast<long>(lane_width) * layout.law_count);
@@ -129,8 +129,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   const long used = arena.used;
   if (!args) return used + with_runner<Articulated<double>>(layout, nullptr, 2, nullptr, [](auto&) {});
   for (int e = 0; e < (most_points + 1) * count; ++e) difference[e] = Lane(0);
-  LaneTree tree{layout, body, link, stretch, received, z, dz, ahead, 0};
-  tree.find_stretches();
+  LaneTree tree{layout, body, link, stretch, received, z, dz, ahead, find_stretches(layout, link, stretch)};
   auto with_single = [&](const Layout& own, RunArgs& run, auto&& use) {
     with_runner<Articulated<double>>(own, static_cast<char*>(workspace) + used, 2, &run, use);
   };

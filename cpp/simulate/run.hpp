@@ -342,7 +342,7 @@ struct Runner {
   static long memory_size(const Layout& layout) {
     return 2L * layout.law_count + layout.counter_count + static_cast<long>(most_terms) * Solver::memory_count(layout);
   }
-  void exchange_angles(double* at, bool save) {
+  void exchange_memory(double* at, bool save) {
     const auto exchange = [&](double& value) {
       if (save)
         *at = value;
@@ -361,7 +361,7 @@ struct Runner {
     const double before_half = half, before_wound = wound, start = now;
     if (parts.count > 1) {
       solver.save(saved);
-      exchange_angles(saved + Solver::state_size(layout), true);
+      exchange_memory(saved + Solver::state_size(layout), true);
     }
     for (int k = 0; k < parts.count; ++k) {
       if (k > 0) place(step);
@@ -371,7 +371,7 @@ struct Runner {
       if (outcome != Outcome::converged) {
         if (k > 0) {
           solver.restore(saved);
-          exchange_angles(saved + Solver::state_size(layout), false);
+          exchange_memory(saved + Solver::state_size(layout), false);
           half = before_half;
           wound = before_wound;
           now = start;

@@ -6,15 +6,14 @@
 // joints are closed to rounding at every iterate, and the joint wrench is what the subtree needs, summed from leaf to
 // root (solve/articulation.hpp).
 //
-// Links are worked on in stretches, each a line of links on joints of one kind with no branch but at its end: inside
-// one what a link hands to its parent, or a parent to its child, stays in registers, and no link asks what it is.
+// Links are worked on in stretches (solve/stretch.hpp).
 #pragma once
 
 #include "base/quat.hpp"
 #include "physics/body.hpp"
-#include "solve/articulation.hpp"
 #include "solve/loops.hpp"
 #include "solve/newton.hpp"
+#include "solve/stretch.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -34,17 +33,6 @@ struct Link {
 
 // links that are worked on in one go where several passes follow each other
 constexpr int portion = 32;
-
-struct Stretch {
-  JointKind kind;
-  int first, end;  // links
-  int parent;      // of the first one
-  int variable;    // of the first one
-  int slot;        // its first axis, or its swivel
-  int receives;    // where the children of the last link hand over, -1 if it has none
-  int sends;       // where the first link hands over, -1 for the world
-  bool opens;      // it is the first to do so
-};
 
 template <class T>
 struct Articulated {
@@ -80,16 +68,6 @@ struct Articulated {
     for (int i = 0; i < layout.link_count; ++i) count += form_of(layout.link[i].kind) >= swivel_form;
     return count;
   }
-  // links that their children reach through memory, at most: a parent whose child is not its only one or not like it
-  static int receiver_count(const Layout& layout) {
-    int count = 0;
-    for (int i = 0; i < layout.link_count; ++i) {
-      const LinkInfo& info = layout.link[i];
-      count += info.parent >= 0 && (info.parent != i - 1 || info.kind != layout.link[i - 1].kind);
-    }
-    return count;
-  }
-
   // a pass over all stretches: f.template operator()<kind>(stretch)
   template <class F>
   CATENA_INLINE void pass(const Stretch& s, F f) {
@@ -141,35 +119,8 @@ struct Articulated {
       else if (slides(info.kind))
         along(2);
     }
-    find_stretches();
+    stretch_count = find_stretches(layout, link, stretch);
     loop.enter();
-  }
-
-  void find_stretches() {
-    for (int i = 0; i < layout.link_count; ++i) link[i].children = 0, link[i].receiver = -1;
-    for (int i = 0; i < layout.link_count; ++i)
-      if (layout.link[i].parent >= 0) ++link[layout.link[i].parent].children;
-    stretch_count = 0;
-    int swivels = 0, receivers = 0;
-    for (int i = 0; i < layout.link_count; ++i) {
-      const LinkInfo& info = layout.link[i];
-      const int slot = form_of(info.kind) >= swivel_form ? swivels++ : info.first_axis, parent = info.parent;
-      if (parent >= 0 && parent == i - 1 && info.kind == layout.link[parent].kind && link[parent].children == 1) {
-        ++stretch[stretch_count - 1].end;
-        continue;
-      }
-      if (parent >= 0 && link[parent].receiver < 0) link[parent].receiver = receivers++;
-      stretch[stretch_count++] = {
-          info.kind, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver, false};
-    }
-    // the last of several children is the first to hand over
-    for (int k = stretch_count - 1; k >= 0; --k) {
-      Stretch& s = stretch[k];
-      s.receives = link[s.end - 1].receiver;
-      if (s.parent < 0) continue;
-      s.opens = link[s.parent].children > 0;
-      link[s.parent].children = 0;
-    }
   }
 
   // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
@@ -288,7 +239,6 @@ struct Articulated {
     d = {T(0), T(0), T(0)};
     if (run.parent >= 0) w = body[run.parent].w, d = body[run.parent].d;
   }
-  static constexpr int freedoms(JointKind kind) { return 6 - joint_row_count(static_cast<int>(kind)); }
 
   // the step quaternion of a link that has its own among the unknowns, behind so many displacements
   static constexpr int slides_of(JointKind kind) { return kind == JointKind::free ? 3 : 0; }

@@ -13,7 +13,7 @@
 
 #include "base/lane.hpp"
 #include "physics/body.hpp"
-#include "solve/articulation.hpp"
+#include "solve/stretch.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -23,7 +23,7 @@ struct LaneLink {
   T mass;
   T inertia[6];  // xx yy zz xy xz yz
   Vec3<T> gravity;
-  int children;  // see find_stretches
+  int children, receiver;  // see find_stretches
 
   // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement (parent's
   // frame); iterate of the last matrix: the same in the new pose
@@ -53,22 +53,13 @@ CATENA_INLINE Mat3<T> turn_matrix(const Quat<T>& q) {
   return {{-(yy + zz), xy + s.z, xz - s.y}, {xy - s.z, -(xx + zz), yz + s.x}, {xz + s.y, yz - s.x, -(xx + yy)}};
 }
 
-struct LaneStretch {
-  JointKind kind;
-  int first, end;  // links
-  int parent;      // of the first one
-  int variable;    // of the first one
-  bool receives;   // the last link has children in other stretches
-  bool opens;      // the first to hand over to its parent
-};
-
 struct LaneTree {
   using T = Lane;
   const Layout& layout;  // of any member: what differs between them is in the links
   Body<T>* body;
   LaneLink<T>* link;
-  LaneStretch* stretch;
-  Articulation<T>* received;  // (link) from the stretches that hang on it
+  Stretch* stretch;
+  Articulation<T>* received;  // from the stretches that hang on a link
   T *z, *dz, *ahead;          // unknowns, their increment, and the unknowns after it
   int stretch_count;
 
@@ -85,31 +76,9 @@ struct LaneTree {
     return true;
   }
 
-  void find_stretches() {
-    stretch_count = 0;
-    for (int i = 0; i < layout.link_count; ++i) link[i].children = 0;
-    for (int i = 0; i < layout.link_count; ++i)
-      if (layout.link[i].parent >= 0) ++link[layout.link[i].parent].children;
-    for (int i = 0; i < layout.link_count; ++i) {
-      const LinkInfo& info = layout.link[i];
-      const int parent = info.parent;
-      if (parent >= 0 && parent == i - 1 && info.kind == layout.link[parent].kind && link[parent].children == 1)
-        ++stretch[stretch_count - 1].end;
-      else
-        stretch[stretch_count++] = {info.kind, i, i + 1, parent, info.variable, false, false};
-    }
-    for (int k = 0; k < stretch_count; ++k) stretch[k].receives = link[stretch[k].end - 1].children > 0;
-    // the last of several children is the first to hand over
-    for (int k = stretch_count - 1; k >= 0; --k) {
-      if (stretch[k].parent < 0) continue;
-      stretch[k].opens = link[stretch[k].parent].children > 0;
-      link[stretch[k].parent].children = 0;
-    }
-  }
-
   // f.template operator()<kind>(stretch)
   template <class F>
-  static CATENA_INLINE void pass(const LaneStretch& s, F f) {
+  static CATENA_INLINE void pass(const Stretch& s, F f) {
     switch (s.kind) {
       case JointKind::revolute: return f.template operator()<JointKind::revolute>(s);
       case JointKind::prismatic: return f.template operator()<JointKind::prismatic>(s);
@@ -134,7 +103,7 @@ struct LaneTree {
 
   // geometry of the node; positions of carried links are rebuilt from the tree
   void place() {
-    from_root([this]<JointKind kind>(const LaneStretch& s) {
+    from_root([this]<JointKind kind>(const Stretch& s) {
       for (int i = s.first; i < s.end; ++i) place_link<kind>(i);
     });
   }
@@ -167,7 +136,7 @@ struct LaneTree {
     Mat3<T> turn;
     Vec3<T> u;
   };
-  CATENA_INLINE Motion follow(const LaneStretch& s) const {
+  CATENA_INLINE Motion follow(const Stretch& s) const {
     const Quat<T> w = s.parent < 0 ? Quat<T>{T(1), zero()} : body[s.parent].w;
     return {w, turn_matrix(w), s.parent < 0 ? zero() : link[s.parent].u};
   }
@@ -184,7 +153,7 @@ struct LaneTree {
   // where a body would turn too far
   T evaluate(T dt, T kick) {
     T fine = T(1);
-    from_root([&]<JointKind kind>(const LaneStretch& s) {
+    from_root([&]<JointKind kind>(const Stretch& s) {
       Motion m = follow(s);
       const T* q = z + s.variable;
       find_cosine<kind>(s.first, q);
@@ -197,7 +166,6 @@ struct LaneTree {
     });
     return fine;
   }
-  static constexpr int freedoms(JointKind kind) { return 6 - joint_row_count(static_cast<int>(kind)); }
 
   // the parent's motion becomes that of the link
   template <JointKind kind, bool directions>
@@ -259,10 +227,10 @@ struct LaneTree {
   // leaf to root with a new matrix; not positive in lanes where a pivot is not
   T factor() {
     T fine = T(1);
-    from_leaf([&]<JointKind kind>(const LaneStretch& s) {
+    from_leaf([&]<JointKind kind>(const Stretch& s) {
       Articulation<T> m;
-      if (s.receives) {
-        m = received[s.end - 1];
+      if (s.receives >= 0) {
+        m = received[s.receives];
       } else {
         m.A = m.B = m.C = m.E = diagonal(T(0));
         m.f = m.t = zero();
@@ -275,7 +243,7 @@ struct LaneTree {
         if (i == s.first && s.parent < 0) return;
         reduce_and_move<kind>(link[i], m);
       }
-      Articulation<T>& to = received[s.parent];
+      Articulation<T>& to = received[s.sends];
       if (s.opens)
         to = m;
       else
@@ -346,16 +314,16 @@ struct LaneTree {
 
   // leaf to root with the last matrix
   void again() {
-    from_leaf([this]<JointKind kind>(const LaneStretch& s) {
+    from_leaf([this]<JointKind kind>(const Stretch& s) {
       Wrench<T> m = {zero(), zero()};
-      if (s.receives) m = received[s.end - 1];
+      if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
         add_wrench(i, m);
         eliminate_wrench<kind>(link[i], m);
         move(m, link[i].rho);
       }
       if (s.parent < 0) return;
-      Wrench<T>& to = received[s.parent];
+      Wrench<T>& to = received[s.sends];
       to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
     });
   }
@@ -373,7 +341,7 @@ struct LaneTree {
   }
   template <bool on>
   CATENA_INLINE void substitute(Lane::Mask moving, T& square, T& fine) {
-    from_root([&]<JointKind kind>(const LaneStretch& s) {
+    from_root([&]<JointKind kind>(const Stretch& s) {
       const T* q = z + s.variable;
       T *ds = dz + s.variable, *next = ahead + s.variable;
       Vec3<T> dP = zero(), phi = zero();

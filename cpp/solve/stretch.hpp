@@ -1,0 +1,61 @@
+// Stretches: lines of links on joints of one kind with no branch but at their end. Inside one what a link hands to its
+// parent, or a parent to its child, stays in registers, and no link asks what it is.
+#pragma once
+
+#include "solve/articulation.hpp"
+
+namespace catena::CATENA_ISA {
+
+struct Stretch {
+  JointKind kind;
+  int first, end;  // links
+  int parent;      // of the first one
+  int variable;    // of the first one
+  int slot;        // its first axis, or its swivel
+  int receives;    // where the children of the last link hand over, -1 if it has none
+  int sends;       // where the first link hands over, -1 for the world
+  bool opens;      // it is the first to do so
+};
+
+constexpr int freedoms(JointKind kind) { return 6 - joint_row_count(static_cast<int>(kind)); }
+
+// links that their children reach through memory, at most: a parent whose child is not its only one or not like it
+inline int receiver_count(const Layout& layout) {
+  int count = 0;
+  for (int i = 0; i < layout.link_count; ++i) {
+    const LinkInfo& info = layout.link[i];
+    count += info.parent >= 0 && (info.parent != i - 1 || info.kind != layout.link[i - 1].kind);
+  }
+  return count;
+}
+
+// how many there are; a link has room for two numbers, `children` and `receiver`
+template <class Link>
+int find_stretches(const Layout& layout, Link* link, Stretch* stretch) {
+  for (int i = 0; i < layout.link_count; ++i) link[i].children = 0, link[i].receiver = -1;
+  for (int i = 0; i < layout.link_count; ++i)
+    if (layout.link[i].parent >= 0) ++link[layout.link[i].parent].children;
+  int count = 0, swivels = 0, receivers = 0;
+  for (int i = 0; i < layout.link_count; ++i) {
+    const LinkInfo& info = layout.link[i];
+    const int slot = form_of(info.kind) >= swivel_form ? swivels++ : info.first_axis, parent = info.parent;
+    if (parent >= 0 && parent == i - 1 && info.kind == layout.link[parent].kind && link[parent].children == 1) {
+      ++stretch[count - 1].end;
+      continue;
+    }
+    if (parent >= 0 && link[parent].receiver < 0) link[parent].receiver = receivers++;
+    stretch[count++] = {info.kind, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver,
+                        false};
+  }
+  // the last of several children is the first to hand over
+  for (int k = count - 1; k >= 0; --k) {
+    Stretch& s = stretch[k];
+    s.receives = link[s.end - 1].receiver;
+    if (s.parent < 0) continue;
+    s.opens = link[s.parent].children > 0;
+    link[s.parent].children = 0;
+  }
+  return count;
+}
+
+}  // namespace catena::CATENA_ISA
