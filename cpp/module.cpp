@@ -30,11 +30,17 @@ namespace catena {
   namespace isa {             \
   extern const Kernel kernel; \
   }
-#ifdef CATENA_X86
+#ifdef CATENA_X86_V1
 CATENA_DECLARE(v1)
+#endif
+#ifdef CATENA_X86_V3
 CATENA_DECLARE(v3)
+#endif
+#ifdef CATENA_X86_V4
 CATENA_DECLARE(v4)
-#else
+#endif
+#if !defined(CATENA_X86_V1) && !defined(CATENA_X86_V3) && !defined(CATENA_X86_V4)
+#define CATENA_PLAIN
 CATENA_DECLARE(plain)
 #endif
 
@@ -42,19 +48,26 @@ namespace {
 
 // kernels this CPU can run, best last
 std::vector<const Kernel*> usable_kernels() {
-#ifdef CATENA_X86
-  __builtin_cpu_init();
-  std::vector<const Kernel*> list = {&v1::kernel};
-  const bool is_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                     __builtin_cpu_supports("bmi2");
-  const bool is_v4 = is_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                     __builtin_cpu_supports("avx512cd");
-  if (is_v3) list.push_back(&v3::kernel);
-  if (is_v4) list.push_back(&v4::kernel);
-  return list;
-#else
+#ifdef CATENA_PLAIN
   return {&plain::kernel};
+#else
+  __builtin_cpu_init();
+  [[maybe_unused]] const bool is_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  [[maybe_unused]] const bool is_v4 = is_v3 && __builtin_cpu_supports("avx512f") &&
+                                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd");
+  std::vector<const Kernel*> list;
+#ifdef CATENA_X86_V1
+  list.push_back(&v1::kernel);
+#endif
+#ifdef CATENA_X86_V3
+  if (is_v3) list.push_back(&v3::kernel);
+#endif
+#ifdef CATENA_X86_V4
+  if (is_v4) list.push_back(&v4::kernel);
+#endif
+  return list;
 #endif
 }
 

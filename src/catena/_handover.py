@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 def default_kernel() -> str:
     """The best kernel of this machine, or the one the environment variable CATENA_KERNEL names."""
-    return os.environ.get("CATENA_KERNEL") or _core.kernels()[-1]
+    usable = _core.kernels()
+    if not usable:
+        raise RuntimeError("this build of catena has no kernel that this processor can run")
+    return os.environ.get("CATENA_KERNEL") or usable[-1]
 
 
 @dataclass
