@@ -4,6 +4,7 @@
 #include "simulate/assemble.hpp"
 #include "simulate/lanes.hpp"
 #include "simulate/run.hpp"
+#include "simulate/walk.hpp"
 #include "solve/articulated.hpp"
 #include "solve/dense.hpp"
 #include "solve/ldu.hpp"
@@ -38,24 +39,26 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
                       arena.take<JointRows>(layout.loop_count),
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.front_size),
                       arena.take<int>(2 * layout.largest_closing)};
   double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
-  return {layout, body, link, stretch, axis,    swivel, received, loop,  {},        nullptr,
-          1,      0,    -1,   nullptr, nullptr, ahead,  true,     false, {0, 0, 0}, 0};
+  return {layout, body, link, stretch, axis,    swivel, received, loop,  {},        nullptr, 1,
+          0,      -1,   {},   nullptr, nullptr, ahead,  true,     false, {0, 0, 0}, 0};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
   double* term = arena.take<double>(layout.row_count);
   Row* block = arena.take<Row>(layout.block_rows);
   Row* vector = arena.take<Row>(layout.node_count);
-  return {layout, body, memory, term, {}, nullptr, 1, 0, -1, block, vector, nullptr, nullptr};
+  return {layout, body, memory, term, {}, nullptr, 1, 0, -1, {}, block, vector, nullptr, nullptr};
 }
 Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
   const long size = Dense::unknown_count(layout);
   const Ldu sparse = make(layout, arena, body, static_cast<Ldu*>(nullptr));
   double* first = arena.take<double>(size);
-  return {layout, body, sparse, {}, nullptr, 1, 0, -1, first, arena.take<double>(size * size), nullptr, nullptr};
+  return {layout, body, sparse, {}, nullptr, 1, 0, -1, {}, first, arena.take<double>(size * size), nullptr, nullptr};
 }
 
 // carves what one run needs out of the workspace and hands its runner to `use`; with no workspace it only counts
@@ -71,7 +74,7 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double* last_dz = arena.take<double>(count);
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
   Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
-  double* before = arena.take<double>(layout.row_count);
+  double* before = arena.take<double>(layout.recorded_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *counted = arena.take<double>(layout.counter_count);
   double* saved =
@@ -175,7 +178,15 @@ void linearise(const Layout& layout, void* workspace, const LinearisationArgs& a
   for (long k = 0; k < count * count; ++k) args.matrix[k] = dense.matrix[k];
 }
 
-// in a workspace for the LDU solver
+// the articulated solver alone
+Articulated<double> make_walker(const Layout& layout, Arena& arena) {
+  Body<double>* body = arena.take<Body<double>>(layout.link_count);
+  Articulated<double> solver = make(layout, arena, body, static_cast<Articulated<double>*>(nullptr));
+  solver.z = arena.take<double>(Articulated<double>::unknown_count(layout));
+  solver.dz = arena.take<double>(Articulated<double>::unknown_count(layout));
+  return solver;
+}
+
 void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
   Body<double>* body = arena.take<Body<double>>(layout.link_count);
@@ -184,8 +195,36 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   solver.z = arena.take<double>(count);
   solver.dz = arena.take<double>(count);
   for (long k = 0; k < count; ++k) solver.z[k] = 0;
+  if (args.loose_below > 0) solver.loose_below = args.loose_below;
   Assembler{layout, args, solver}.run();
+  if (layout.excess == 0) return;
+  // the solver above knows nothing of rows that disagree
+  Arena again{static_cast<char*>(workspace)};
+  Articulated<double> walker = make_walker(layout, again);
+  Settler{layout, walker}.run(args);
 }
+
+long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
+  Arena arena{static_cast<char*>(workspace)};
+  Articulated<double> solver = make_walker(layout, arena);
+  const long closing = layout.largest_closing;
+  double* weight = arena.take<double>(layout.loop_row_count);
+  double *singular = arena.take<double>(6L * layout.loop_count),
+         *direction = arena.take<double>(36L * layout.loop_count);
+  double *work = arena.take<double>(closing * closing), *kept = arena.take<double>(closing * closing);
+  double *image = arena.take<double>(closing * closing), *square = arena.take<double>(closing);
+  if (!args) return arena.used;
+  for (int l = 0; l < layout.loop_count; ++l) {
+    const ConstraintInfo& c = layout.constraint[layout.loop[l]];
+    for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? args->length[l] : 1;
+  }
+  Probe probe{layout, args->fit, weight, singular, direction, work, kept, image, square};
+  solver.loop.probe = &probe;
+  Explorer{{layout, solver}, probe}.run(*args);
+  return arena.used;
+}
+long explore_size(const Layout& layout) { return explore_in(layout, nullptr, nullptr); }
+void explore(const Layout& layout, void* workspace, ExploreArgs& args) { explore_in(layout, workspace, &args); }
 
 void evaluate_rows(const RowsArgs& args) {
   const ConstraintInfo& joint = *args.joint;
@@ -209,29 +248,75 @@ void evaluate_rows(const RowsArgs& args) {
   }
 }
 
-// in a workspace for the LDU solver
-void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
-  Arena arena{static_cast<char*>(workspace)};
-  Body<double>* body = arena.take<Body<double>>(layout.link_count);
-  for (int i = 0; i < layout.link_count; ++i) {
-    const int k = layout.link[i].body;
-    body[i].x = load3(args.position + 3 * k);
-    body[i].q = load_quat(args.orientation + 4 * k);
-    place_body(body[i], layout.link[i]);
+// gaps of a joint's rows, lengths and angles apart, added to what is there
+void add_gaps(const ConstraintInfo& c, const double* gap, double* out) {
+  for (int k = 0; k < c.row_count; ++k) {
+    double& norm = out[2 * c.joint + (c.lengths >> k & 1u ? 0 : 1)];
+    norm = std::sqrt(norm * norm + gap[k] * gap[k]);
   }
+}
+// of a joint of which less is asked than it has rows
+void add_reduced_gaps(const Layout& layout, const ConstraintInfo& c, const double* whole, double* out, double* misfit) {
+  const ReductionInfo& reduction = layout.reduction[c.reduction];
+  const int count = reduction.whole.row_count;
+  double asked[6], part[6], rest[6];
+  combine_gaps(layout, c, whole, asked);
+  for (int r = 0; r < count; ++r) {
+    part[r] = 0;
+    for (int k = 0; k < c.row_count; ++k)
+      part[r] += asked[k] * reduction.combination[k * count + r] * reduction.weight[r] * reduction.weight[r];
+    rest[r] = whole[r] - part[r];
+  }
+  add_gaps(reduction.whole, part, out);
+  add_gaps(reduction.whole, rest, misfit);
+}
+
+void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
   Clock clock;
   clock.now = args.signals;
-  for (int k = 0; k < 2 * layout.joint_count; ++k) args.out[k] = 0;
-  for (int j = 0; j < layout.constraint_count; ++j) {
-    const ConstraintInfo& c = layout.constraint[j];
-    if (c.law >= 0) continue;
-    JointRows rows;
-    first_angles(layout, c, body, rows);
-    count_terms(c, args.term_start, rows);
-    rows_before(layout, c, body, clock, rows);
-    for (int k = 0; k < c.row_count; ++k) {
-      double& norm = args.out[2 * c.joint + (c.lengths >> k & 1u ? 0 : 1)];
-      norm = std::sqrt(norm * norm + rows.g[k] * rows.g[k]);
+  for (long pose = 0; pose < args.count; ++pose) {
+    Arena arena{static_cast<char*>(workspace)};
+    Articulated<double> solver = make_walker(layout, arena);
+    Walk walk{layout, solver};
+    const double *position = args.position + 3L * layout.link_count * pose,
+                 *orientation = args.orientation + 4L * layout.link_count * pose;
+    double *out = args.out + 2L * layout.joint_count * pose, *misfit = args.misfit + 2L * layout.joint_count * pose;
+    for (int k = 0; k < 2 * layout.joint_count; ++k) out[k] = misfit[k] = 0;
+    // directions that cannot be asked for depend on the pose
+    if (layout.excess > 0) {
+      walk.enter(position, orientation, args.term_start, args.signals, args.signals);
+      walk.direction();
+    }
+    for (int i = 0; i < layout.link_count; ++i) {
+      const int k = layout.link[i].body;
+      solver.body[i].x = load3(position + 3 * k);
+      solver.body[i].q = load_quat(orientation + 4 * k);
+      place_body(solver.body[i], layout.link[i]);
+    }
+    const auto find = [&](const ConstraintInfo& c) {
+      const ConstraintInfo& whole = c.reduction >= 0 ? layout.reduction[c.reduction].whole : c;
+      JointRows rows;
+      first_angles(layout, whole, solver.body, rows);
+      count_terms(whole, args.term_start, rows);
+      rows_before(layout, whole, solver.body, clock, rows);
+      if (c.reduction >= 0)
+        add_reduced_gaps(layout, c, rows.g, out, misfit);
+      else if (c.loop >= 0 && layout.excess > 0)
+        for (int k = 0; k < c.row_count; ++k) solver.loop.gap[c.loop_row + k] = rows.g[k];
+      else
+        add_gaps(c, rows.g, out);
+    };
+    for (int k = 0; k < layout.loop_row_count; ++k) solver.loop.gap[k] = solver.loop.misfit[k] = 0;
+    for (int j = 0; j < layout.constraint_count; ++j)
+      if (layout.constraint[j].law < 0) find(layout.constraint[j]);
+    for (int k = 0; k < layout.idle_count; ++k) find(layout.idle[k]);
+    if (layout.excess == 0) continue;
+    solver.loop.split_gaps();
+    for (int l = 0; l < layout.loop_count; ++l) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[l]];
+      if (c.law >= 0 || c.reduction >= 0) continue;
+      add_gaps(c, solver.loop.gap + c.loop_row, out);
+      add_gaps(c, solver.loop.misfit + c.loop_row, misfit);
     }
   }
 }
@@ -239,7 +324,7 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run,      lane_count,    lane_workspace_size,
-                       run_lanes,       linearise,      assemble, evaluate_rows, find_gaps};
+const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run,          lane_count, lane_workspace_size, run_lanes,
+                       linearise,       assemble,       explore_size, explore,    evaluate_rows,       find_gaps};
 
 }  // namespace catena::CATENA_ISA

@@ -93,7 +93,20 @@ struct AssembleArgs {
   const double* term_start = nullptr;
   double* counted = nullptr;                                 // (counter) joint angles, followed
   const double *signals = nullptr, *signal_rates = nullptr;  // at that instant
+  double loose_below = 0;  // pivots of redundant rows that count as zero, if not the usual ones
   int iterations = 0;
+};
+
+// Which rows of loop closures say nothing new, at up to `poses` poses around the given one (solve/probe.hpp); the
+// layout's masses are those of the search, and all its rows are asked for
+struct ExploreArgs {
+  double fit = 0;
+  int poses = 0;
+  const double *position = nullptr, *orientation = nullptr;  // tree joints closed
+  const double *term_start = nullptr, *signals = nullptr;
+  const double* length = nullptr;                    // (loop) what its lengths are measured by
+  double *singular = nullptr, *direction = nullptr;  // (pose, loop, 6), (pose, loop, 6, 6)
+  int found = 0;                                     // poses
 };
 
 // A joint's rows along a path of poses: gaps (count, rows), wrenches on b at its joint point (count, rows, 6), that
@@ -105,10 +118,12 @@ struct RowsArgs {
   double *gap = nullptr, *wrench = nullptr, *point = nullptr;
 };
 
-// How far every joint and coupling is open at one instant, (joint, 2): metres and radians; velocity rows are no gaps
+// How far every joint and coupling is open, metres and radians: in the rows that are asked for (pose, joint, 2), and
+// what redundant joints disagree by (pose, joint, 2); velocity rows are no gaps
 struct GapArgs {
+  long count = 0;
   const double *position = nullptr, *orientation = nullptr, *term_start = nullptr, *signals = nullptr;
-  double* out = nullptr;
+  double *out = nullptr, *misfit = nullptr;
 };
 
 struct Kernel {
@@ -122,6 +137,8 @@ struct Kernel {
   void (*run_lanes)(const Layout* const* layouts, void* workspace, RunArgs* args, int members);
   void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
   void (*assemble)(const Layout&, void* workspace, AssembleArgs&);
+  long (*explore_size)(const Layout&);  // bytes of its workspace
+  void (*explore)(const Layout&, void* workspace, ExploreArgs&);
   void (*rows)(const RowsArgs&);
   void (*gaps)(const Layout&, void* workspace, const GapArgs&);
 };

@@ -194,6 +194,10 @@ using ControlArrays = std::tuple<Doubles, Doubles, Doubles, Doubles, Doubles>;
 // code, step, time, body, joint, law, size, records
 using Ended = std::tuple<StatusCode, long, double, int, int, int, double, long>;
 
+// fit; of every joint: rows asked for or -1, directions that cannot be, combinations (36), what lengths are measured
+// by; of every coupling whether it is idle
+using AskedArrays = std::tuple<double, ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstInts>;
+
 Ended ended(const Status& s) { return {s.code, s.step, s.time, s.body, s.joint, s.law, s.size, s.records}; }
 
 // what a run and a batch have in common
@@ -239,10 +243,10 @@ class Core {
        const std::vector<std::tuple<nb::object, Doubles, Doubles, Doubles>>& given, const Pairs& measures,
        ConstDoubles laws, ConstInts law_signals, ConstInts coupling_terms, ConstDoubles coefficients,
        ConstDoubles offsets, ConstInts coupling_signals, ConstInts counter_grounds, int signal_count,
-       const std::string& kernel)
+       const AskedArrays& asked, const std::string& kernel)
       : kernel_(find_kernel(kernel)),
         model_(make_spec(mass, inertia, gravity, joints, joint_extras, measures, laws, law_signals, coupling_terms,
-                         coefficients, offsets, coupling_signals, counter_grounds, signal_count)) {
+                         coefficients, offsets, coupling_signals, counter_grounds, signal_count, asked)) {
     for (const auto& [call, poses, gap, gradient] : given) given_.push_back({call, poses, gap, gradient});
     model_.attach({call_given, this});
   }
@@ -334,11 +338,20 @@ class Core {
   }
 
   int assemble(int iteration_limit, Doubles position, Doubles orientation, Doubles velocity, Doubles angular_velocity,
-               ConstDoubles term_start, Doubles counted, ConstDoubles signals, ConstDoubles signal_rates) {
-    AssembleArgs args{
-        iteration_limit,   position.data(), orientation.data(), velocity.data(),     angular_velocity.data(),
-        term_start.data(), counted.data(),  signals.data(),     signal_rates.data(), 0};
-    const Workspace space = workspace(SolverKind::ldu, 2);
+               ConstDoubles term_start, Doubles counted, ConstDoubles signals, ConstDoubles signal_rates,
+               double loose_below) {
+    AssembleArgs args{iteration_limit,
+                      position.data(),
+                      orientation.data(),
+                      velocity.data(),
+                      angular_velocity.data(),
+                      term_start.data(),
+                      counted.data(),
+                      signals.data(),
+                      signal_rates.data(),
+                      loose_below,
+                      0};
+    const Workspace space = either_workspace();
     {
       nb::gil_scoped_release release;
       kernel_->assemble(model_.layout(), space.get(), args);
@@ -347,20 +360,61 @@ class Core {
     return args.iterations;
   }
 
-  // length and angle by which every joint and coupling is open at one instant, (joint, 2)
-  void gaps(ConstDoubles position, ConstDoubles orientation, ConstDoubles term_start, ConstDoubles signals,
-            Doubles out) {
-    const GapArgs args{position.data(), orientation.data(), term_start.data(), signals.data(), out.data()};
-    const Workspace space = workspace(SolverKind::ldu, 2);
+  // length and angle by which every joint and coupling is open at some poses, (pose, joint, 2), and what redundant
+  // joints disagree by
+  void gaps(ConstDoubles position, ConstDoubles orientation, ConstDoubles term_start, ConstDoubles signals, Doubles out,
+            Doubles misfit) {
+    const GapArgs args{static_cast<long>(out.shape(0)),
+                       position.data(),
+                       orientation.data(),
+                       term_start.data(),
+                       signals.data(),
+                       out.data(),
+                       misfit.data()};
+    const Workspace space = either_workspace();
     kernel_->gaps(model_.layout(), space.get(), args);
     errors_.rethrow();
+  }
+
+  // see ExploreArgs; the number of poses
+  int explore(double fit, ConstDoubles position, ConstDoubles orientation, ConstDoubles term_start,
+              ConstDoubles signals, ConstDoubles length, Doubles singular, Doubles direction) {
+    ExploreArgs args{fit,
+                     static_cast<int>(singular.shape(0)),
+                     position.data(),
+                     orientation.data(),
+                     term_start.data(),
+                     signals.data(),
+                     length.data(),
+                     singular.data(),
+                     direction.data(),
+                     0};
+    const Workspace space = make_workspace(kernel_->explore_size(model_.layout()));
+    {
+      nb::gil_scoped_release release;
+      kernel_->explore(model_.layout(), space.get(), args);
+    }
+    errors_.rethrow();
+    return args.found;
+  }
+  // the user's joint, couplings after the joints, of every loop closure; -1 for a law
+  std::vector<int> loop_joints() const {
+    const Layout& layout = model_.layout();
+    std::vector<int> list;
+    for (int l = 0; l < layout.loop_count; ++l) list.push_back(layout.constraint[layout.loop[l]].joint);
+    return list;
   }
 
   // estimated work of one Newton iteration, in multiplications as fast as the articulated solver's own
   double articulated_work() const { return model_.layout().articulated_work; }
   double ldu_work() const { return model_.layout().ldu_work; }
+  // of one increment of `explore`
+  double explore_work() const {
+    const double closing = model_.layout().largest_closing;
+    return articulated_work() + closing * closing * closing;
+  }
   std::string kernel() const { return kernel_->name; }
-  int row_count() const { return model_.layout().row_count; }
+  int row_count() const { return model_.layout().recorded_count; }
   int unknown_count() const { return 6 * model_.layout().link_count + model_.layout().row_count; }
   long workspace_size(SolverKind solver, int order) const {
     return kernel_->workspace_size(model_.layout(), solver, order);
@@ -372,29 +426,23 @@ class Core {
     for (int i = 0; i < layout.link_count; ++i) list.push_back(layout.link[i].body);
     return list;
   }
-  // first multiplier row of every joint, and the end
-  std::vector<int> joint_rows() const {
-    const Layout& layout = model_.layout();
-    std::vector<int> list;
-    int row = 0;
-    for (int j = 0; j < layout.joint_count; ++j) {
-      list.push_back(row);
-      const int c = layout.joint_constraint[j];
-      if (c >= 0) row += layout.constraint[c].row_count;
-    }
-    list.push_back(row);
-    return list;
-  }
 
  private:
   Workspace workspace(SolverKind solver, int order) const { return make_workspace(workspace_size(solver, order)); }
+  // for what needs the one solver and then the other
+  Workspace either_workspace() const {
+    return make_workspace(std::max(workspace_size(SolverKind::ldu, 2), workspace_size(SolverKind::articulated, 2)));
+  }
 
   static Spec make_spec(const ConstDoubles& mass, const ConstDoubles& inertia, const ConstDoubles& gravity,
                         const Pairs& joints, const ConstInts& joint_extras, const Pairs& measures,
                         const ConstDoubles& laws, const ConstInts& law_signals, const ConstInts& coupling_terms,
                         const ConstDoubles& coefficients, const ConstDoubles& offsets,
-                        const ConstInts& coupling_signals, const ConstInts& counter_grounds, int signal_count) {
+                        const ConstInts& coupling_signals, const ConstInts& counter_grounds, int signal_count,
+                        const AskedArrays& asked) {
+    const auto& [fit, rows, excess, combination, length, idle] = asked;
     Spec spec;
+    spec.fit = fit;
     spec.mass = to_vector<double>(mass);
     spec.inertia = to_vector<double>(inertia);
     spec.gravity = to_vector<double>(gravity);
@@ -404,6 +452,10 @@ class Core {
       joint.row_count = joint_extras.data()[3 * j];
       joint.signal = joint_extras.data()[3 * j + 1];
       joint.ground = joint_extras.data()[3 * j + 2];
+      joint.asked.rows = rows.data()[j];
+      joint.asked.excess = excess.data()[j];
+      joint.asked.length = length.data()[j];
+      std::copy_n(combination.data() + 36 * j, 36, joint.asked.combination);
       spec.joint.push_back(joint);
     }
     // measures of laws come first, then those of couplings, then those to be counted
@@ -425,6 +477,7 @@ class Core {
       }
       coupling.offset = offsets.data()[c];
       coupling.signal = coupling_signals.data()[c];
+      coupling.idle = idle.data()[c] != 0;
       spec.coupling.push_back(coupling);
     }
     for (std::size_t k = 0; at < std::get<0>(measures).size(); ++at, ++k) {
@@ -526,10 +579,11 @@ NB_MODULE(_core, m) {
   nb::class_<Core>(m, "Core")
       .def(nb::init<ConstDoubles, ConstDoubles, ConstDoubles, const Pairs&, ConstInts,
                     const std::vector<std::tuple<nb::object, Doubles, Doubles, Doubles>>&, const Pairs&, ConstDoubles,
-                    ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstInts, ConstInts, int, const std::string&>(),
+                    ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstInts, ConstInts, int, const AskedArrays&,
+                    const std::string&>(),
            nb::kw_only(), "mass"_a, "inertia"_a, "gravity"_a, "joints"_a, "joint_extras"_a, "given"_a, "measures"_a,
            "laws"_a, "law_signals"_a, "coupling_terms"_a, "coefficients"_a, "offsets"_a, "coupling_signals"_a,
-           "counter_grounds"_a, "signal_count"_a, "kernel"_a)
+           "counter_grounds"_a, "signal_count"_a, "asked"_a, "kernel"_a)
       .def("run", &Core::run, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "signals"_a, "signal_row"_a,
            "records"_a, "out_counted"_a, "out_multipliers"_a, "control"_a.none(), "control_arrays"_a.none(),
            "poll"_a.none())
@@ -539,14 +593,18 @@ NB_MODULE(_core, m) {
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a, "signals"_a = nb::none())
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
-           "angular_velocity"_a, "term_start"_a, "counted"_a, "signals"_a, "signal_rates"_a)
-      .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "signals"_a, "out"_a)
+           "angular_velocity"_a, "term_start"_a, "counted"_a, "signals"_a, "signal_rates"_a, "loose_below"_a = 0.0)
+      .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "signals"_a, "out"_a,
+           "misfit"_a)
+      .def("explore", &Core::explore, nb::kw_only(), "fit"_a, "position"_a, "orientation"_a, "term_start"_a,
+           "signals"_a, "length"_a, "singular"_a, "direction"_a)
       .def_prop_ro("kernel", &Core::kernel)
       .def_prop_ro("articulated_work", &Core::articulated_work)
       .def_prop_ro("ldu_work", &Core::ldu_work)
+      .def_prop_ro("explore_work", &Core::explore_work)
       .def_prop_ro("row_count", &Core::row_count)
       .def_prop_ro("unknown_count", &Core::unknown_count)
       .def_prop_ro("link_bodies", &Core::link_bodies)
-      .def_prop_ro("joint_rows", &Core::joint_rows)
+      .def_prop_ro("loop_joints", &Core::loop_joints)
       .def("workspace_size", &Core::workspace_size, "solver"_a, "order"_a);
 }

@@ -28,7 +28,7 @@ int padded(int columns) { return (columns + 3) / 4 * 4; }
 ConstraintInfo constraint_of(const Pair& pair) {
   ConstraintInfo c{};
   c.kind = static_cast<JointKind>(pair.kind);
-  c.link = c.joint = c.loop = c.law = c.signal = c.ground = c.hook = -1;
+  c.link = c.joint = c.loop = c.law = c.signal = c.ground = c.hook = c.reduction = -1;
   c.end_count = 2;
   c.end[0] = c.end[1] = -1;
   c.row_count = joint_row_count(pair.kind);
@@ -56,6 +56,10 @@ Model::Model(const Spec& spec) {
   layout_.law_count = static_cast<int>(laws_.size());
   layout_.law = laws_.data();
   layout_.term = terms_.data();
+  layout_.reduction = reductions_.data();
+  layout_.idle_count = static_cast<int>(idle_.size());
+  layout_.idle = idle_.data();
+  layout_.fit = spec.fit;
   layout_.counter_count = static_cast<int>(counters_.size());
   layout_.counter = counters_.data();
   layout_.front = fronts_.data();
@@ -158,6 +162,21 @@ void Model::add_constraint(ConstraintInfo c) {
   constraints_.push_back(c);
 }
 
+void Model::reduce(ConstraintInfo& c, const Asked& asked) {
+  c.excess = asked.excess;
+  if (asked.rows < 0) return;
+  ReductionInfo reduction{c, {}, {}};
+  std::copy_n(asked.combination, asked.rows * c.row_count, reduction.combination);
+  for (int k = 0; k < c.row_count; ++k) reduction.weight[k] = c.lengths >> k & 1u ? asked.length : 1;
+  c.reduction = static_cast<int>(reductions_.size());
+  reductions_.push_back(reduction);
+  c.row_count = asked.rows;
+  // lengths are in parts of the bodies' size already
+  c.lengths = 0;
+  c.special = true;
+  layout_.has_idle_rows |= asked.rows == 0;
+}
+
 void Model::build_constraints(const Spec& spec) {
   const int joint_count = static_cast<int>(spec.joint.size());
   std::vector<int> carried(joint_count, -1);
@@ -179,7 +198,13 @@ void Model::build_constraints(const Spec& spec) {
       c.hook = hook++;
     }
     c.special = c.hook >= 0 || c.ground >= 0 || row_is_velocity(joint.kind, c.row_count - 1);
-    add_constraint(c);
+    c.recorded = layout_.recorded_count;
+    layout_.recorded_count += c.row_count;
+    if (c.link < 0) reduce(c, joint.asked);
+    if (c.row_count > 0)
+      add_constraint(c);
+    else
+      idle_.push_back(c);
   }
   for (int k = 0; k < static_cast<int>(spec.coupling.size()); ++k) {
     const CouplingSpec& coupling = spec.coupling[k];
@@ -201,7 +226,9 @@ void Model::build_constraints(const Spec& spec) {
       c.end[c.end_count++] = measure.end[1];
       c.lengths |= measure.lengths & 1u;
     }
-    add_constraint(c);
+    c.recorded = layout_.recorded_count++;
+    layout_.has_idle_rows |= coupling.idle;
+    if (!coupling.idle) add_constraint(c);
   }
   for (int l = 0; l < static_cast<int>(spec.law.size()); ++l) {
     const LawSpec& given = spec.law[l];
@@ -217,6 +244,7 @@ void Model::build_constraints(const Spec& spec) {
       ConstraintInfo c = law.measure;
       c.law = l;
       c.special = true;
+      c.recorded = layout_.recorded_count++;
       add_constraint(c);
     }
     laws_.push_back(law);
@@ -295,6 +323,7 @@ void Model::build_loops() {
         column[i][l] = front.columns;
         for (int k = 0; k < c.row_count; ++k) column_row_.push_back(c.loop_row + k);
         front.columns += c.row_count;
+        if (list == &closing[i]) front.excess += c.excess;
       }
       if (list == &passing[i]) front.outgoing = front.columns;
     }
@@ -310,6 +339,7 @@ void Model::build_loops() {
     layout_.articulated_work += (i == world ? 0 : 350) + (36 + columns) * front.stride +
                                 shut * (shut * (shut + 7) + 42 + outgoing * (shut + outgoing + 13));
     layout_.largest_closing = std::max(layout_.largest_closing, static_cast<int>(closed));
+    layout_.excess += front.excess;
     front.first_end = static_cast<int>(ends_.size());
     if (i == world) break;
     for (int l : attached[i]) {
@@ -340,6 +370,8 @@ void Model::build_loops() {
     const long rows = front.columns - front.outgoing, width = padded(static_cast<int>(rows));
     if (!front.shares) front.carried = take((13L + front.columns) * front.stride);
     front.kept = take(2 * (front.freedoms + rows) * front.stride + (9 + 2 * rows) * width + 8 * rows);
+    // what cannot be asked for: how many directions, from the left, from the right
+    front.unasked = front.excess > 0 ? take(8 + 2 * rows * width) : 0;
     if (i < 0 || front.outgoing == 0) continue;
     FrontInfo& above = fronts_[parent(i)];
     above.shares = !reached[parent(i)] && front.same_columns && above.columns == front.outgoing;

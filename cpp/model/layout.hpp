@@ -48,6 +48,9 @@ struct ConstraintInfo {
   int link;            // the link that hangs on it, -1 for a loop closure
   int loop, loop_row;  // for a loop closure: which one, and its first row among those of all loop closures
   int row, row_count;
+  int recorded;      // its first row among those recorded, which are all rows of all joints in the user's order
+  int reduction;     // how its rows are combined from those of the joint, -1 if they are the joint's own
+  int excess;        // of a loop closure: directions among its rows that cannot be asked for (solve/loosely.hpp)
   int law;           // -1 for a joint
   unsigned lengths;  // bit k: row k is measured in metres, or else in radians
   bool special;      // its rows are not only those of a joint between two bodies (physics/constraint.hpp)
@@ -58,6 +61,13 @@ struct ConstraintInfo {
   double anchor_a[3], anchor_b[3];
   double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
   double parameter;
+};
+
+// fewer rows than the joint has, each a constant combination of them
+struct ReductionInfo {
+  ConstraintInfo whole;    // the joint with all its rows
+  double combination[36];  // (row, row of the joint), orthonormal where gaps are measured by `weight`
+  double weight[6];        // (row of the joint): m or rad
 };
 
 // a coupling is coefficient x measure, summed
@@ -83,8 +93,10 @@ struct RowHook {
 // that close here, at the lowest common ancestor of their two ends. The front after the last link is the world's.
 struct FrontInfo {
   int columns, outgoing, stride;  // stride: columns rounded up
+  int excess;                     // directions among the closing rows that cannot be asked for
   int freedoms;                   // of the link's joint
-  long carried, kept;             // in the workspace: what goes on to the parent, what serves for the way back
+  long carried, kept, unasked;    // in the workspace: what goes on to the parent, what serves for the way back, and
+                                  // what cannot be asked for
   int first_column;               // in `column_row`, the loop row of every column, and `column_map`, its parent column
   int first_end, end_count;       // loop closures attached to the link
   bool same_columns;              // the parent has the same columns in the same order
@@ -120,8 +132,10 @@ struct LduSlot {
 
 struct Layout {
   int link_count, constraint_count, row_count, variable_count, joint_count;
-  int axis_count;  // freedoms that are eliminated one by one
-  double reach;    // typical distance between a body's centre and its joints (m), 1 if there is none
+  int axis_count;      // freedoms that are eliminated one by one
+  int recorded_count;  // rows of the record of multipliers
+  bool has_idle_rows;  // some of them belong to no constraint
+  double reach;        // typical distance between a body's centre and its joints (m), 1 if there is none
   const LinkInfo* link;
   const ConstraintInfo* constraint;
   const int* joint_constraint;  // (joint) -> constraint or -1
@@ -129,6 +143,10 @@ struct Layout {
   int law_count;
   const LawInfo* law;
   const TermInfo* term;
+  const ReductionInfo* reduction;
+  int idle_count;  // joints of which nothing is asked
+  const ConstraintInfo* idle;
+  double fit;  // what redundant joints may disagree by: rad, or parts of `reach`
   int counter_count;
   const ConstraintInfo* counter;  // joint angles whose turns can be counted
   int signal_count;
@@ -142,6 +160,7 @@ struct Layout {
   int law_row_count;
   long front_size;         // numbers in all fronts
   int largest_closing;     // most rows closed at one link
+  int excess;              // directions among all loop rows that cannot be asked for
   const FrontInfo* front;  // (link + 1)
   const LoopEnd* end;
   const int *column_row, *column_map;
@@ -177,6 +196,7 @@ class Model {
   void build_constraints(const Spec& spec);
   ConstraintInfo placed(const Pair& pair) const;
   void add_constraint(ConstraintInfo c);
+  void reduce(ConstraintInfo& c, const Asked& asked);
   void build_loops();
   void build_ldu();
 
@@ -187,6 +207,8 @@ class Model {
   std::vector<int> body_link_;
   std::vector<LawInfo> laws_;
   std::vector<TermInfo> terms_;
+  std::vector<ReductionInfo> reductions_;
+  std::vector<ConstraintInfo> idle_;
   std::vector<ConstraintInfo> counters_;
   std::vector<FrontInfo> fronts_;
   std::vector<LoopEnd> ends_;

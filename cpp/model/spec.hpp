@@ -123,10 +123,21 @@ struct Pair {
   double parameter;                 // screw: m per rad; distance: m; rolling: radius
 };
 
+// What is asked of a joint that closes a loop, where some of its rows follow from the other joints (redundancy.hpp):
+// `rows` combinations of its rows, constant in their frame; or all rows but `excess` directions that turn with the
+// pose.
+struct Asked {
+  int rows = -1;  // -1: all
+  int excess = 0;
+  double combination[36] = {};  // (asked row, row), orthonormal where lengths are measured by `length`
+  double length = 1;
+};
+
 struct JointSpec : Pair {
   int row_count = 0;  // of a custom joint
-  int signal = -1;    // first of the values that a custom velocity joint's rows take
-  int ground = -1;    // first of seven signals, the pose of the world's side
+  Asked asked;
+  int signal = -1;  // first of the values that a custom velocity joint's rows take
+  int ground = -1;  // first of seven signals, the pose of the world's side
 };
 
 struct LawSpec : Law {
@@ -140,6 +151,7 @@ struct CouplingSpec {
   std::vector<double> coefficient;
   double offset = 0;
   int signal = -1;
+  bool idle = false;  // it follows from the other constraints, and is not asked for
 };
 
 struct Spec {
@@ -151,6 +163,7 @@ struct Spec {
   std::vector<CouplingSpec> coupling;
   std::vector<JointSpec> counter;  // joint angles whose turns may have to be counted
   int signal_count = 0;            // functions of time
+  double fit = 0;                  // what redundant joints may disagree by: rad, or parts of their bodies' size
 };
 
 }  // namespace catena

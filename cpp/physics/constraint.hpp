@@ -135,9 +135,54 @@ inline void coupling_rows(const Layout& layout, const ConstraintInfo& c, PoseOf&
   }
 }
 
+// fewer rows than the joint has: constant combinations of them
+inline void combine_rows(const Layout& layout, const ConstraintInfo& c, const JointRows& whole, JointRows& rows) {
+  const ReductionInfo& reduction = layout.reduction[c.reduction];
+  const int count = reduction.whole.row_count;
+  rows.angle[0] = whole.angle[0];
+  rows.point = whole.point;
+  const Wrench<double> none = {{0, 0, 0}, {0, 0, 0}};
+  for (int k = 0; k < c.row_count; ++k) {
+    double gap = 0;
+    Wrench<double> sum[3] = {none, none, none};
+    const Wrench<double>* from[3] = {whole.w, whole.w + count, whole.at_point};
+    for (int r = 0; r < count; ++r) {
+      const double factor = reduction.combination[k * count + r];
+      gap += factor * whole.g[r];
+      for (int e = 0; e < 3; ++e) {
+        sum[e].f += factor * from[e][r].f;
+        sum[e].t += factor * from[e][r].t;
+      }
+    }
+    rows.put(c, k, gap, sum[0], sum[1], sum[2]);
+  }
+}
+
+// multipliers of a constraint as those of all rows of its joint, times `scale`, to where they are recorded
+CATENA_INLINE void record_multipliers(const Layout& layout, const ConstraintInfo& c, double scale, const double* lambda,
+                                      double* out) {
+  out += c.recorded;
+  if (c.reduction < 0) {
+    for (int k = 0; k < c.row_count; ++k) out[k] = scale * lambda[k];
+    return;
+  }
+  const ReductionInfo& reduction = layout.reduction[c.reduction];
+  const int count = reduction.whole.row_count;
+  for (int r = 0; r < count; ++r) {
+    out[r] = 0;
+    for (int k = 0; k < c.row_count; ++k) out[r] += scale * reduction.combination[k * count + r] * lambda[k];
+  }
+}
+
 // at the node; angles are counted on from those in `rows`
 inline void rows_before(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, const Clock& clock,
                         JointRows& rows) {
+  if (c.reduction >= 0) {
+    JointRows whole;
+    static_cast<RowMemory&>(whole) = rows;
+    rows_before(layout, layout.reduction[c.reduction].whole, body, clock, whole);
+    return combine_rows(layout, c, whole, rows);
+  }
   if (!c.special || c.law >= 0) {
     joint_rows(c, old_pose(body, c.end[0]), old_pose(body, c.end[1]), rows.angle[0], rows);
     return;
@@ -161,6 +206,11 @@ inline void rows_before(const Layout& layout, const ConstraintInfo& c, const Bod
 // at the iterate
 inline void rows_after(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, const Clock& clock,
                        const RowMemory& before, const LawState& state, JointRows& rows) {
+  if (c.reduction >= 0) {
+    JointRows whole;
+    rows_after(layout, layout.reduction[c.reduction].whole, body, clock, before, state, whole);
+    return combine_rows(layout, c, whole, rows);
+  }
   if (!c.special || c.law >= 0) {
     joint_rows(c, new_pose(body, c.end[0]), new_pose(body, c.end[1]), before.angle[0], rows);
     if (c.law >= 0) law_row(layout.law[c.law], before.g[0], clock, state, rows);
@@ -204,12 +254,57 @@ inline void rows_after(const Layout& layout, const ConstraintInfo& c, const Body
   }
 }
 
-// the gaps alone, if the rows that go with them are not needed
-inline void gaps_after(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, const Clock& clock,
-                       const RowMemory& before, const LawState& state, JointRows& rows) {
-  if (c.special) return rows_after(layout, c, body, clock, before, state, rows);
+// of a joint's gaps what is asked for, and how much is not (rad, or parts of the bodies' size)
+CATENA_INLINE double combine_gaps(const Layout& layout, const ConstraintInfo& c, const double* whole, double* asked) {
+  const ReductionInfo& reduction = layout.reduction[c.reduction];
+  const int count = reduction.whole.row_count;
+  double rest[6];
+  for (int r = 0; r < count; ++r) rest[r] = whole[r] / reduction.weight[r];
+  for (int k = 0; k < c.row_count; ++k) {
+    asked[k] = 0;
+    for (int r = 0; r < count; ++r) asked[k] += reduction.combination[k * count + r] * whole[r];
+    for (int r = 0; r < count; ++r) rest[r] -= asked[k] * reduction.combination[k * count + r] * reduction.weight[r];
+  }
+  double square = 0;
+  for (int r = 0; r < count; ++r) square += rest[r] * rest[r];
+  return std::sqrt(square);
+}
+
+// the gaps alone, if the rows that go with them are not needed, and what of them is not asked for
+inline double gaps_after(const Layout& layout, const ConstraintInfo& c, const Body<double>* body, const Clock& clock,
+                         const RowMemory& before, const LawState& state, JointRows& rows) {
+  if (c.reduction >= 0) {
+    JointRows whole;
+    gaps_after(layout, layout.reduction[c.reduction].whole, body, clock, before, state, whole);
+    return combine_gaps(layout, c, whole.g, rows.g);
+  }
+  if (c.special) {
+    rows_after(layout, c, body, clock, before, state, rows);
+    return 0;
+  }
   GapRows gaps{rows.g, {}, {}};
   joint_rows(c, new_pose(body, c.end[0]), new_pose(body, c.end[1]), before.angle[0], gaps);
+  return 0;
+}
+
+// the widest of what joints are not asked for, and whose it is
+struct Misfit {
+  double size = 0;
+  int joint = -1;
+  CATENA_INLINE void note(double open, int whose) {
+    if (open <= size) return;
+    size = open;
+    joint = whose;
+  }
+};
+// of those of which nothing is asked; turns need not be counted, their rows know none
+inline void note_idle(const Layout& layout, const Body<double>* body, const Clock& clock, Misfit& misfit) {
+  for (int k = 0; k < layout.idle_count; ++k) {
+    JointRows rows;
+    RowMemory before;
+    before.angle[0] = 0;
+    misfit.note(gaps_after(layout, layout.idle[k], body, clock, before, {}, rows), layout.idle[k].joint);
+  }
 }
 
 // the angles from which turns are counted on: where the nut of a screw is, or what a measured angle is told

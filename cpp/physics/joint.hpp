@@ -187,10 +187,10 @@ inline double first_angle(const ConstraintInfo& info, const Pose<double>& a, con
 }
 
 // keep the widest gap, angles in rad and lengths in parts of `reach`, and whose it is; NaN is the widest
-CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const JointRows& rows, double reach, double& widest,
+CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const double* gap, double reach, double& widest,
                             int& whose) {
   for (int k = 0; k < info.row_count; ++k) {
-    const double open = std::fabs(rows.g[k]) / (info.lengths >> k & 1u ? reach : 1);
+    const double open = std::fabs(gap[k]) / (info.lengths >> k & 1u ? reach : 1);
     if (open <= widest) continue;
     widest = open;
     whose = index;

@@ -326,6 +326,10 @@ struct Runner {
     for (int l = 0; l < layout.law_count && status.law < 0; ++l)
       if (layout.law[l].constraint >= 0 && outcome == Outcome::singular && refuses(l)) status.law = l;
     if (solver.widest_constraint >= 0) status.joint = layout.constraint[solver.widest_constraint].joint;
+    if (outcome == Outcome::locked && solver.misfit.size > layout.fit) {
+      status.joint = solver.misfit.joint;
+      status.size = solver.misfit.size;
+    }
     // name the body that turns too far, or else the one whose increment is largest; NaN wins
     double worst = -1;
     for (int i = 0; i < layout.link_count; ++i) {
@@ -442,9 +446,10 @@ struct Runner {
   // the reaction is the impulse of the step over the time it stands for
   void write_multipliers(double dt) {
     const double kick = half + 0.5 * dt;
+    for (int k = 0; k < layout.recorded_count && layout.has_idle_rows; ++k) reactions()[k] = 0;
     solver.multipliers(1 / (dt * (kick != 0 ? kick : dt)), reactions());
   }
-  double* reactions() const { return args.out_multipliers + args.status.records * layout.row_count; }
+  double* reactions() const { return args.out_multipliers + args.status.records * layout.recorded_count; }
 
   void record_multipliers(long step, double dt) {
     if (!args.out_multipliers) {
@@ -454,10 +459,10 @@ struct Runner {
     // the first node has no interval before it; its mirror image makes the impulse a full one
     const bool mirrored = step == 0 && !args.paper_start;
     if (mirrored)
-      for (int k = 0; k < layout.row_count; ++k) before[k] = reactions()[k];
+      for (int k = 0; k < layout.recorded_count; ++k) before[k] = reactions()[k];
     write_multipliers(dt);
     if (mirrored && has_before)
-      for (int k = 0; k < layout.row_count; ++k) reactions()[k] = 0.5 * (reactions()[k] + before[k]);
+      for (int k = 0; k < layout.recorded_count; ++k) reactions()[k] = 0.5 * (reactions()[k] + before[k]);
     ++args.status.records;
   }
 
@@ -479,7 +484,7 @@ struct Runner {
     for (int k = 0; k < 10 && outcome != Outcome::converged; ++k) outcome = solve(dt *= 0.5);
     if (outcome != Outcome::converged && half > 0) outcome = solve(dt = -2 * half);
     if (outcome == Outcome::converged) return record_multipliers(step, dt);
-    for (int k = 0; k < layout.row_count; ++k) reactions()[k] = 0;
+    for (int k = 0; k < layout.recorded_count; ++k) reactions()[k] = 0;
     ++args.status.records;
   }
 

@@ -49,6 +49,7 @@ struct Articulated {
   double reach;            // a length that lengths of gaps are measured by
   double widest_gap;       // of the loops, over the reach or in rad
   int widest_constraint;
+  Misfit misfit;  // of loops, what is not asked for
   T* z;           // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz;          // their Newton increment
   T* ahead;       // the unknowns after it
@@ -564,7 +565,7 @@ struct Articulated {
   RowMemory& memory_at(int k) { return loop.old_rows[k]; }
   double law_multiplier(const ConstraintInfo& c) const { return loop_multipliers()[c.loop_row]; }
   LawState law_state(const ConstraintInfo& c) const { return loop.law_state(c, loop_multipliers(), momentum); }
-  void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint); }
+  void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit); }
 
   // the state between steps, to and fro
   static long state_size(const Layout& layout) { return layout.link_count * (body_state_size + 3L); }
@@ -585,7 +586,7 @@ struct Articulated {
   void multipliers(T scale, double* out) {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      for (int r = 0; r < c.row_count; ++r) out[c.row + r] = scale * loop_multipliers()[c.loop_row + r];
+      record_multipliers(layout, c, scale, loop_multipliers() + c.loop_row, out);
     }
     for (int k = stretch_count - 1; k >= 0; --k) {
       const Stretch& s = stretch[k];
@@ -609,7 +610,7 @@ struct Articulated {
     if (info.joint < 0) return;
     const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
     const T sign = info.flipped ? -scale : scale;
-    RowShares shares = {{sign * m.f, sign * m.t}, body[i].x - link[i].c, out + joint.row, {}, {}};
+    RowShares shares = {{sign * m.f, sign * m.t}, body[i].x - link[i].c, out + joint.recorded, {}, {}};
     joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, shares);
   }
 };

@@ -17,6 +17,7 @@ struct Dense {
   double reach;  // a length that lengths of gaps are measured by
   double widest_gap;
   int widest_constraint;
+  Misfit misfit;
   double* first;   // (size) the solution before refinement
   double* matrix;  // (size, size) by rows; also what the linearisation hands out
   double *z, *dz;
@@ -42,6 +43,7 @@ struct Dense {
     sparse.find_gap();
     widest_gap = sparse.widest_gap;
     widest_constraint = sparse.widest_constraint;
+    misfit = sparse.misfit;
   }
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }

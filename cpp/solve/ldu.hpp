@@ -99,7 +99,7 @@ CATENA_INLINE int eliminate(const Row* D, const Row* U, Row* X) {
   return negative ? -1 : 1;
 }
 // the inverse of a block whose rows may be redundant, transposed (solve/loosely.hpp)
-inline void invert_loosely(int size, const Row* D, const double* scale, double* inverse) {
+inline void invert_loosely(int size, const Row* D, const double* scale, double loose_below, double* inverse) {
   const int width = padded(size);
   alignas(64) double m[64], own_scale[8];
   int order[12];
@@ -107,7 +107,7 @@ inline void invert_loosely(int size, const Row* D, const double* scale, double* 
     own_scale[r] = 1 / scale[r];
     for (int c = 0; c < size; ++c) m[r * width + c] = at(D[r], lane_of(c));
   }
-  invert_loosely(m, own_scale, inverse, size, order);
+  invert_loosely(m, own_scale, inverse, size, 0, loose_below, order);
 }
 template <int Size>
 CATENA_INLINE void eliminate_loosely(const double* inverse, const Row* D, const Row* U, Row* X) {
@@ -163,11 +163,13 @@ struct Ldu {
   double reach;            // a length that lengths of gaps are measured by
   double widest_gap;       // over the reach or in rad
   int widest_constraint;
+  Misfit misfit;  // of loops, what is not asked for
   Row* block;
   Row* vector;  // (node) multipliers of the iterate, then the increment with a one in the extra lane
   double* z;    // unknowns: displacement and eta of every link, multipliers times dt^2
   double* dz;
   bool loaded = false;  // there are multipliers other than zero
+  double loose_below = smallest_pivot;
 
   // guesses that break the joints make kappa jump
   static constexpr double caution = 64;
@@ -239,12 +241,14 @@ struct Ldu {
   // the widest of all joints at the iterate
   void find_gap() {
     widest_gap = 0;
+    misfit = {};
+    note_idle(layout, body, clock, misfit);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
       if (c.law >= 0) continue;
       JointRows rows;
-      rows_after(layout, c, body, clock, memory[j], {}, rows);
-      note_gap(c, j, rows, reach, widest_gap, widest_constraint);
+      misfit.note(gaps_after(layout, c, body, clock, memory[j], {}, rows), c.joint);
+      note_gap(c, j, rows.g, reach, widest_gap, widest_constraint);
     }
   }
 
@@ -328,7 +332,7 @@ struct Ldu {
     const bool loosely = !node.is_body && layout.loop_count > 0;
     const double* scale = row_scale + node.unknown - 6 * layout.link_count;
     alignas(64) double inverse[48];
-    if (loosely) invert_loosely(Size, D, scale, inverse);
+    if (loosely) invert_loosely(Size, D, scale, loose_below, inverse);
     int sign = 1;
     for (int j = count > 0 ? count - 1 : 0; j >= 0; --j) {
       Row X[Size];
@@ -415,7 +419,10 @@ struct Ldu {
   }
 
   void multipliers(double scale, double* out) const {
-    for (int k = 0; k < layout.row_count; ++k) out[k] = scale * z[6 * layout.link_count + k];
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j];
+      record_multipliers(layout, c, scale, z + 6 * layout.link_count + c.row, out);
+    }
   }
 };
 

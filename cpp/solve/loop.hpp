@@ -18,6 +18,7 @@
 
 #include "solve/articulation.hpp"
 #include "solve/loosely.hpp"
+#include "solve/probe.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -45,8 +46,10 @@ struct Columns {
 struct Front {
   const FrontInfo& info;
   const int *rows, *map;  // (column) loop row, the parent's column
-  double *carried, *kept;
-  int* order;  // room for a permutation
+  double *carried, *kept, *unasked;
+  int* order;            // room for a permutation
+  const double* weight;  // (loop row) what its gap is measured by
+  Probe* probe;          // set where redundant rows are looked for
 
   // arrays of `stride` columns, the padding always zero; g stands after p, as one more row of it
   double* q(int r) const { return carried + r * info.stride; }
@@ -117,7 +120,28 @@ struct Front {
       // whole blocks, the last of which may reach into the next row
       for (int w = 0; w < width; w += part_size) __builtin_memcpy(m + k * width + w, s(o + k) + o + w, sizeof(Part));
     }
-    invert_loosely(m, own_scale, inverse(0), n, order);
+    if (probe) return probe->invert(m, n, rows + o, inverse(0));
+    const int rank = invert_loosely(m, own_scale, inverse(0), n, info.excess, smallest_pivot, order);
+    if (info.excess == 0) return;
+    double* own_weight = solved_p(1);
+    for (int k = 0; k < n; ++k) own_weight[k] = weight[rows[o + k]];
+    *unasked = n - rank;
+    take_out(m, own_scale, own_weight, inverse(0), n, rank, order, left(0), left(n));
+  }
+  double* left(int k) const { return unasked + 8 + k * closing_stride(); }
+  // of gaps (loop row) at the closing rows, only what can be asked for; what is left over goes to `misfit`
+  void split(double* gap, double* misfit) const {
+    const int n = closing(), o = info.outgoing;
+    for (int k = 0; k < n; ++k) misfit[rows[o + k]] = 0;
+    for (int v = 0; info.excess > 0 && v < static_cast<int>(*unasked); ++v) {
+      double along = 0;
+      for (int k = 0; k < n; ++k) along += left(v)[k] / weight[rows[o + k]] * gap[rows[o + k]];
+      for (int k = 0; k < n; ++k) {
+        const double part = along * left(v)[k] * weight[rows[o + k]];
+        gap[rows[o + k]] -= part;
+        misfit[rows[o + k]] += part;
+      }
+    }
   }
   // what is left for the columns that go on, and only for them
   void close_outgoing() const {

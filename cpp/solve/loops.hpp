@@ -14,8 +14,10 @@ struct Loops {
   const Body<double>* body;
   JointRows *old_rows, *new_rows;  // (loop) at the node and at the iterate
   double *gap, *scale;             // (loop row); one over the root of its compliance
+  double *weight, *misfit;         // (loop row) what its gap is measured by; what of it cannot be asked for
   double* space;                   // of all fronts
   int* order;
+  Probe* probe = nullptr;
 
   const ConstraintInfo& constraint(int k) const { return layout.constraint[layout.loop[k]]; }
   Front front(int i) const {
@@ -25,7 +27,10 @@ struct Loops {
             layout.column_map + info.first_column,
             space + info.carried,
             space + info.kept,
-            order};
+            space + info.unasked,
+            order,
+            weight,
+            probe};
   }
   Front world_front() const { return front(layout.link_count); }
   Front front_above(int i) const { return layout.link[i].parent < 0 ? world_front() : front(layout.link[i].parent); }
@@ -37,7 +42,11 @@ struct Loops {
 
   // a new trajectory begins
   void enter() {
-    for (int k = 0; k < layout.loop_count; ++k) first_angles(layout, constraint(k), body, old_rows[k]);
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = constraint(k);
+      first_angles(layout, c, body, old_rows[k]);
+      for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? layout.reach : 1;
+    }
   }
 
   // at the node
@@ -76,15 +85,34 @@ struct Loops {
     }
   }
 
-  // the widest gap at the iterate, and whose it is
-  void find_gap(const Clock& clock, double reach, double& widest, int& whose) {
+  // the widest gap at the iterate, and whose it is; likewise of what is not asked for
+  void find_gap(const Clock& clock, double reach, double& widest, int& whose, Misfit& unasked) {
     widest = 0;
+    unasked = {};
+    note_idle(layout, body, clock, unasked);
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
       if (c.law >= 0) continue;
-      gaps_after(layout, c, body, clock, old_rows[k], {}, new_rows[k]);
-      note_gap(c, layout.loop[k], new_rows[k], reach, widest, whose);
+      unasked.note(gaps_after(layout, c, body, clock, old_rows[k], {}, new_rows[k]), c.joint);
+      if (layout.excess == 0) note_gap(c, layout.loop[k], new_rows[k].g, reach, widest, whose);
+      for (int r = 0; r < c.row_count && layout.excess > 0; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
+    if (layout.excess == 0) return;
+    for (int r = 0; r < layout.loop_row_count; ++r)
+      if (layout.is_law_row[r]) gap[r] = 0;
+    split_gaps();
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = constraint(k);
+      if (c.law >= 0) continue;
+      note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
+      for (int r = 0; r < c.row_count; ++r)
+        unasked.note(std::fabs(misfit[c.loop_row + r]) / weight[c.loop_row + r], c.joint);
+    }
+  }
+  // `gap` into what can be asked for and `misfit`, along the directions of the last matrix
+  void split_gaps() {
+    for (int i = 0; i <= layout.link_count; ++i)
+      if (layout.front[i].columns > layout.front[i].outgoing) front(i).split(gap, misfit);
   }
 
   //---- from leaf to root ----

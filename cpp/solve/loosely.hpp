@@ -7,6 +7,15 @@
 // rows and columns are multiplied by `scale`, and so are those of the inverse. Only the matrix is touched, never the
 // residual, so the solution of the step is not; multipliers of redundant rows are one choice of many.
 //
+// Rows that follow from each other only nearly, because their numbers are rounded, cannot all be met: of `excess`
+// directions the elimination stops short. What is left open then holds the null vectors: with i an open row, one has 1
+// at i and the factors of row i at the pivot rows; likewise for columns. Made orthonormal in a constant metric, left
+// ones L (new pose, what the gaps cannot do) and right ones R (old pose, what multipliers need not do) are taken out,
+//
+//     m^-1  <-  w^-1 (1 - R R^T) w  m^-1  w (1 - L L^T) w^-1,      w = 1 / `weight`,
+//
+// so that which rows became pivots does not matter, and the motion is as reversible as with exact numbers.
+//
 // Gauss and Jordan's way in place: a pivot's column, of no more use, takes up what the others become of its row. Rows
 // not yet pivots lose l times the pivot row, those that are lose u times it, which has been through f(d) where it is
 // part of the inverse.
@@ -51,7 +60,8 @@ CATENA_INLINE double largest_lane(Part a) {
 
 // Width 0: as many columns as there are
 template <int Width>
-inline void invert_rows(double* m, const double* scale, double* transposed, int size, int* order) {
+inline int invert_rows(double* m, const double* scale, double* transposed, int size, int excess, double loose_below,
+                       int* order) {
   const int width = Width > 0 ? Width : padded(size);
   int *row = order, *column = order + size;
   double *factor = m + size * width, *open = factor + width;
@@ -68,7 +78,7 @@ inline void invert_rows(double* m, const double* scale, double* transposed, int 
     }
   }
   int rank = 0;
-  for (; rank < size; ++rank) {
+  for (; rank < size - excess; ++rank) {
     const double key = largest_lane(largest);
     if (!(key > smallest_remainder)) break;
     const unsigned place = static_cast<unsigned>(__builtin_bit_cast(long long, key)), columns = width;
@@ -78,7 +88,7 @@ inline void invert_rows(double* m, const double* scale, double* transposed, int 
     row[rank] = pivot_row;
     column[rank] = c_best;
     double* p = m + pivot_row * width;
-    const double d = p[c_best], inverse = 1 / d, loose = d / (d * d + smallest_pivot * smallest_pivot);
+    const double d = p[c_best], inverse = 1 / d, loose = d / (d * d + loose_below * loose_below);
     for (int r = 0; r < size; ++r) factor[r] = m[row[r] * width + c_best];
     largest = Part{};
     for (int w = 0; w < width; w += part_size) {
@@ -106,15 +116,75 @@ inline void invert_rows(double* m, const double* scale, double* transposed, int 
   for (int p = 0; p < rank; ++p)
     for (int q = 0; q < rank; ++q)
       transposed[row[q] * width + column[p]] = scale[row[q]] * scale[column[p]] * m[row[p] * width + column[q]];
+  return rank;
+}
+
+CATENA_INLINE double scalar_product(const double* a, const double* b, int size) {
+  double sum = 0;
+  for (int k = 0; k < size; ++k) sum += a[k] * b[k];
+  return sum;
+}
+inline void make_orthonormal(double* v, int count, int size, int width) {
+  for (int k = 0; k < count; ++k) {
+    double* a = v + k * width;
+    // twice is enough
+    for (int pass = 0; pass < 2; ++pass)
+      for (int b = 0; b < k; ++b) {
+        const double along = scalar_product(a, v + b * width, size);
+        for (int c = 0; c < size; ++c) a[c] -= along * v[b * width + c];
+      }
+    const double one = 1 / std::sqrt(scalar_product(a, a, size));
+    for (int c = 0; c < size; ++c) a[c] *= one;
+  }
+}
+
+// null vectors of what an elimination to `rank` has left, L and R; what is known of the inverse becomes the projected
+// one
+inline void take_out(const double* m, const double* scale, const double* weight, double* transposed, int size, int rank,
+                     const int* order, double* left, double* right) {
+  const int width = padded(size), count = size - rank;
+  const int *row = order, *column = order + size;
+  for (int k = 0, c = 0; k < count; ++k, ++c) {
+    // the k-th column that is no pivot's
+    for (bool found = false; !found;) {
+      found = true;
+      for (int p = 0; p < rank; ++p) found &= column[p] != c;
+      if (!found) ++c;
+    }
+    double *l = left + k * width, *r = right + k * width;
+    for (int e = 0; e < width; ++e) l[e] = r[e] = 0;
+    l[row[rank + k]] = r[c] = 1;
+    for (int p = 0; p < rank; ++p) {
+      l[row[p]] = m[row[rank + k] * width + column[p]];
+      r[column[p]] = -m[row[p] * width + c];
+    }
+    for (int e = 0; e < size; ++e) l[e] *= scale[e] * weight[e], r[e] *= scale[e] * weight[e];
+  }
+  make_orthonormal(left, count, size, width);
+  make_orthonormal(right, count, size, width);
+  for (int k = 0; k < count; ++k) {
+    const double *l = left + k * width, *r = right + k * width;
+    for (int i = 0; i < size; ++i) {
+      double sum = 0;
+      for (int j = 0; j < size; ++j) sum += transposed[j * width + i] * l[j] * weight[j];
+      for (int j = 0; j < size; ++j) transposed[j * width + i] -= sum * l[j] / weight[j];
+    }
+    for (int j = 0; j < size; ++j) {
+      double sum = 0;
+      for (int i = 0; i < size; ++i) sum += transposed[j * width + i] * r[i] * weight[i];
+      for (int i = 0; i < size; ++i) transposed[j * width + i] -= sum * r[i] / weight[i];
+    }
+  }
 }
 
 // m has rows of padded(size) numbers, as `scale` has, and room for two more of them; it is destroyed, whatever its
-// padding. `order` has room for 2 size indices.
-inline void invert_loosely(double* m, const double* scale, double* transposed, int size, int* order) {
+// padding. `order` has room for 2 size indices. The number of pivots is returned.
+inline int invert_loosely(double* m, const double* scale, double* transposed, int size, int excess, double loose_below,
+                          int* order) {
   switch (padded(size)) {
-    case 4: return invert_rows<4>(m, scale, transposed, size, order);
-    case 8: return invert_rows<8>(m, scale, transposed, size, order);
-    default: return invert_rows<0>(m, scale, transposed, size, order);
+    case 4: return invert_rows<4>(m, scale, transposed, size, excess, loose_below, order);
+    case 8: return invert_rows<8>(m, scale, transposed, size, excess, loose_below, order);
+    default: return invert_rows<0>(m, scale, transposed, size, excess, loose_below, order);
   }
 }
 

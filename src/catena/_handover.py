@@ -11,10 +11,12 @@ import numpy as np
 
 from . import _core
 from ._rotation import Array, multiply, rotate
+from .couplings import holds
 from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
 from .laws import LAW, Part
 from .measures import Measure, angle_measures
+from .redundancy import Asked, find_asked
 from .signals import Signals
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class Compiled:
     laws: list[Measure]
     terms: list[Measure]
     counters: list[Measure]
+    asked: Asked
+    coupling_count: int
 
     def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
@@ -64,24 +68,39 @@ def start_arrays(compiled: Compiled, states: Sequence[State], counters: list[Mea
 
 
 def build_core(
-    mechanism: Mechanism, *, kernel: str | None = None, frozen: Mapping[str, Array] | None = None
+    mechanism: Mechanism,
+    *,
+    kernel: str | None = None,
+    frozen: Mapping[str, Array] | None = None,
+    asked: Asked | None = None,
+    sizes: Array | None = None,
 ) -> Compiled:
-    """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,), and forces left out."""
+    """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,), and forces left out.
+
+    `asked` says which rows of loops to ask for, by default those that are found around the described pose. With `sizes`
+    (n,) bodies have a turning inertia of one, and the mass that makes a shift by their size as hard as a turn by 1 rad.
+    """
+    if asked is None:
+        asked = find_asked(mechanism, mechanism.state())
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
     signals = Signals()
-    parts = [part for force in mechanism.forces.values() for part in force.parts] if frozen is None else []
+    parts = [] if frozen is not None else [part for force in mechanism.forces.values() for part in force.parts]
     couplings = list(mechanism.couplings.values())
+    # a closing joint of which only some rows are asked keeps them, and its coordinates are held besides
+    held = [joints[k] for k in np.flatnonzero(asked.rows >= 0) if joints[k].names and joints[k].name in (frozen or {})]
+    couplings += [hold for joint in held for hold in holds(joint, (frozen or {})[joint.name])]
+    frozen = {name: value for name, value in (frozen or {}).items() if name not in {joint.name for joint in held}}
     laws = [part.measure for part in parts]
     terms = [term.measure for coupling in couplings for term in coupling.terms]
     counters = [measure for joint in joints for measure in angle_measures(joint)]
     _refuse_moving_ground(mechanism)
     extras = {joint.name: _extras(joint, signals) for joint in joints}
     core = _core.Core(
-        mass=np.array([body.inertia.mass for body in bodies]),
-        inertia=np.reshape([body.inertia.tensor for body in bodies], (-1, 3, 3)),
+        mass=np.array([body.inertia.mass for body in bodies]) if sizes is None else 1 / sizes**2,
+        inertia=np.reshape([np.eye(3) if sizes is not None else body.inertia.tensor for body in bodies], (-1, 3, 3)),
         gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
-        joints=_joint_pairs(joints, rows, frozen or {}),
+        joints=_joint_pairs(joints, rows, frozen),
         joint_extras=np.array(list(extras.values()), dtype=np.int32).reshape(-1, 3),
         given=[_hook(joint) for joint in joints if isinstance(joint, GivenRows)],
         measures=_pairs(
@@ -101,9 +120,10 @@ def build_core(
         ),
         counter_grounds=np.array([extras[measure.joint][2] for measure in counters], dtype=np.int32),
         signal_count=len(signals.values),
+        asked=asked.arrays(len(couplings)),
         kernel=kernel or default_kernel(),
     )
-    return Compiled(core, signals, laws, terms, counters)
+    return Compiled(core, signals, laws, terms, counters, asked, len(couplings))
 
 
 def _refuse_moving_ground(mechanism: Mechanism) -> None:

@@ -112,10 +112,53 @@ def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 
 
 
 def gaps(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
-    """How far a joint is open: metres (step,) and radians (step,) in the directions it constrains."""
+    """How far a joint is open: metres (step,) and radians (step,) in the directions that are asked of it."""
+    asked = asked_gaps(run)
+    if asked is not None and asked[2][list(run.mechanism.joints).index(joint.name)]:
+        column = asked[0][:, list(run.mechanism.joints).index(joint.name)]
+        return column[:, 0], column[:, 1]
+    return row_gaps(run, joint)
+
+
+def row_gaps(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
+    """How far a joint is open in all its rows: metres (step,) and radians (step,)."""
     gap, _, _ = joint_rows(run, joint)
     lengths = row_lengths(joint)
     return np.linalg.norm(gap[:, lengths], axis=1), np.linalg.norm(gap[:, ~lengths], axis=1)
+
+
+def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None:
+    """Gaps (step, joint, 2) in m and rad of what is asked of joints, what redundant ones disagree by, and which are.
+
+    None if no joint of the mechanism is redundant.
+    """
+    from ._handover import build_core
+
+    mechanism = run.mechanism
+    if not mechanism.spanning_tree().loops:
+        return None
+    compiled = build_core(mechanism)
+    if not compiled.asked.unasked.any():
+        return None
+    count = mechanism.joint_count + len(mechanism.couplings)
+    gap, misfit = np.empty((len(run), count, 2)), np.empty((len(run), count, 2))
+    compiled.core.gaps(
+        position=np.ascontiguousarray(run.position),
+        orientation=np.ascontiguousarray(run.orientation),
+        term_start=np.zeros(len(compiled.terms)),
+        # redundant joints do not depend on time
+        signals=np.zeros(len(compiled.signals.values)),
+        out=gap,
+        misfit=misfit,
+    )
+    joints = mechanism.joint_count
+    return gap[:, :joints], misfit[:, :joints], compiled.asked.unasked > 0
+
+
+def misfit(run: Trajectory) -> Array:
+    """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad; zero for the others."""
+    asked = asked_gaps(run)
+    return np.zeros((len(run), run.mechanism.joint_count, 2)) if asked is None else asked[1]
 
 
 def row_lengths(joint: Joint) -> NDArray[np.bool_]:
@@ -325,5 +368,9 @@ def extent(state: State) -> float:
 
 
 def _per_joint(run: Trajectory, which: int) -> Array:
-    columns = [gaps(run, joint)[which] for joint in run.mechanism.joints.values()]
+    asked = asked_gaps(run)
+    columns = [
+        asked[0][:, k, which] if asked is not None and asked[2][k] else row_gaps(run, joint)[which]
+        for k, joint in enumerate(run.mechanism.joints.values())
+    ]
     return np.stack(columns, axis=1) if columns else np.zeros((len(run), 0))

@@ -13,6 +13,7 @@ from ._handover import Compiled, build_core
 from ._rotation import Array, finite
 from .analysis import extent
 from .measures import by_joint
+from .redundancy import find_asked
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 # closed: gaps below this part of the mechanism's size (m), or below this angle (rad)
 CLOSED = 5e-11
+
+# and so many roundings of the largest coordinate, below which no gap can be told
+_ROUNDINGS = 32
 
 # longest step of a driven joint (rad, or parts of the mechanism's size) between two assemblies
 _STRIDE = 0.05
@@ -48,9 +52,10 @@ def assemble(
     # driven joints go to their goal in short strides, so that the others follow on the same branch
     longest = max((float(np.abs(goals[name] - start[name]).max(initial=0.0)) for name in goals), default=0.0)
     count = max(1, ceil(longest / _STRIDE))
+    asked = find_asked(mechanism, state)
     for k in range(1, count + 1):
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
-        compiled = build_core(mechanism, frozen=frozen)
+        compiled = build_core(mechanism, frozen=frozen, asked=asked)
         _close(compiled, state)
         for name in goals:
             # welded joints are not followed on the way
@@ -58,7 +63,7 @@ def assemble(
                 state.turned[name] = frozen[name][list(mechanism.joints[name].angles)]
     if start:
         # velocities are those that the joints themselves allow
-        compiled = build_core(mechanism, frozen={})
+        compiled = build_core(mechanism, frozen={}, asked=asked)
         _close(compiled, state, iterations=0)
         for name in goals:
             if np.abs(state.joint(name).coordinates - goals[name]).max(initial=0.0) > 1e-9:
@@ -70,6 +75,7 @@ def assemble(
     gaps = open_joints(compiled, state)
     if gaps:
         raise AssemblyError(f"the mechanism cannot be assembled: {describe(mechanism, gaps)}", gaps)
+    refuse_misfit(compiled, state)
     return state
 
 
@@ -92,25 +98,57 @@ def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> N
         state.turned |= by_joint(compiled.counters, counted)
 
 
-def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, float]]:
-    """Gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
+def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
+    """Gap (m) and misalignment (rad) of every joint and coupling (joint, 2), and what redundant ones disagree by."""
     mechanism = state.mechanism
-    gaps = np.zeros((mechanism.joint_count + len(mechanism.couplings), 2))
+    count = mechanism.joint_count + compiled.coupling_count
+    gaps, misfit = (np.zeros((1, count, 2)) for _ in range(2))
     compiled.core.gaps(
         position=state.position,
         orientation=state.orientation,
         term_start=compiled.start(compiled.terms, [state])[0],
         signals=compiled.signals.read(state.time),
         out=gaps,
+        misfit=misfit,
     )
+    own = mechanism.joint_count + len(mechanism.couplings)
+    return gaps[0, :own], misfit[0, :own]
+
+
+def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, float]]:
+    """Gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
+    mechanism = state.mechanism
+    gaps, _ = joint_gaps(compiled, state)
     # the centres of mass are a part of the mechanism, and sooner measured than all of it
     spread = np.linalg.norm(np.ptp(state.position, axis=0))
-    if (gaps[:, 0] <= CLOSED * spread).all() and (gaps[:, 1] <= CLOSED).all():
+    rounding = _ROUNDINGS * np.finfo(float).eps * np.abs(state.position).max(initial=0.0)
+    if (gaps[:, 0] <= CLOSED * spread + rounding).all() and (gaps[:, 1] <= CLOSED).all():
         return {}
     # what is no number is not closed
-    wide = ~((gaps / (extent(state), 1.0)).max(axis=1, initial=0.0) <= CLOSED)
+    wide = ~((gaps[:, 0] <= CLOSED * extent(state) + rounding) & (gaps[:, 1] <= CLOSED))
     names = [*mechanism.joints, *mechanism.couplings]
     return {names[k]: (float(gaps[k, 0]), float(gaps[k, 1])) for k in np.flatnonzero(wide)}
+
+
+def refuse_misfit(compiled: Compiled, state: State) -> None:
+    """Raise where redundant joints disagree by more than the mechanism's `fit`."""
+    fit, mechanism = compiled.asked.fit, state.mechanism
+    if not (compiled.asked.unasked.any() or compiled.asked.idle.any()):
+        return
+    _, misfit = joint_gaps(compiled, state)
+    limit = fit * extent(state)
+    wide = np.flatnonzero((misfit[:, 0] > limit) | (misfit[:, 1] > fit))
+    if len(wide) == 0:
+        return
+    names = [*mechanism.joints, *mechanism.couplings]
+    gaps = {names[k]: (float(misfit[k, 0]), float(misfit[k, 1])) for k in wide}
+    worst = max(gaps, key=lambda name: max(gaps[name][0] / limit, gaps[name][1] / fit))
+    label = (mechanism.joints.get(worst) or mechanism.couplings[worst]).label
+    raise AssemblyError(
+        f"{label} contradicts the rest of its loop by {gaps[worst][0]:.3g} m, {gaps[worst][1]:.3g} rad; joints that say "
+        f"the same thing twice may disagree by {fit:g} of the mechanism's size ({limit:.3g} m), or rad (fit=)",
+        gaps,
+    )
 
 
 def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> str:

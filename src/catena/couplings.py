@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from ._rotation import finite
+from ._rotation import Array, finite
 from .measures import Measure, coordinate_measure
 
 if TYPE_CHECKING:
@@ -182,3 +182,13 @@ def _number(value: float, what: str) -> float:
 def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:
     joint, which = coordinate if isinstance(coordinate, tuple) else (coordinate, None)
     return joint if isinstance(joint, str) else str(getattr(joint, "name", joint)), which
+
+
+def holds(joint: Joint, coordinates: Array) -> list[Coupling]:
+    """Couplings that keep the coordinates of a joint at the given values; it must have names for all of them."""
+    result = []
+    for name, value in zip(joint.names, coordinates, strict=True):
+        hold = Coupling([((joint.name, name), 1.0)], offset=float(value))
+        hold.terms = [Term(coordinate_measure(joint, name, hold.label), 1.0)]
+        result.append(hold)
+    return result

@@ -111,13 +111,29 @@ class Mechanism:
 
     gravity = Checked()
 
-    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, fit: float = 3e-3) -> None:
         self.world = World()
         self._bodies: dict[str, Body] = {}
         self._joints: dict[str, Joint] = {}
         self._forces: dict[str, Force] = {}
         self._couplings: dict[str, Coupling] = {}
         self.gravity = gravity
+        self.fit = fit
+
+    @property
+    def fit(self) -> float:
+        """By how much joints that say the same thing twice may disagree: rad, or parts of their bodies' size.
+
+        Rows of loops that are free to move by less than this count as redundant, as those of a plane linkage in space do
+        whose numbers are rounded; 0 takes all numbers at their word.
+        """
+        return self._fit
+
+    @fit.setter
+    def fit(self, value: float) -> None:
+        if not 0 <= value < 0.1:
+            raise ValueError(f"fit must be a small number, at least 0 and below 0.1, got {value!r}")
+        self._fit = float(value)
 
     def _check(self, name: str, value: ArrayLike) -> Array:
         return finite(value, (3,), name)
@@ -347,6 +363,7 @@ class Mechanism:
         result._bodies, result._joints = dict(self._bodies), dict(self._joints)
         result._forces, result._couplings = dict(self._forces), dict(self._couplings)
         result.gravity = self.gravity
+        result._fit = self._fit
         return result
 
     def copy(self) -> Mechanism:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from ._handover import build_core
 from ._rotation import Array, cross, multiply, rotate
 from .analysis import body_rows, extent, still
+from .assembly import joint_gaps
+from .redundancy import find_asked
 
 if TYPE_CHECKING:
     from .couplings import Coupling
@@ -18,9 +20,12 @@ if TYPE_CHECKING:
     from .mechanism import Branch, Mechanism
     from .state import State
 
-# singular values below this part of the largest, or of one, count as zero; a pose that is closed to 1e-11 is only known
-# to the root of that where it is singular
+# singular values below `fit` count as zero, as they do in a run; where it is zero those below this part of the largest,
+# or of one: a pose that is closed to 1e-11 is only known to the root of that where it is singular
 _RANK_TOLERANCE = 1e-7
+
+# values within this factor of `fit` are worth a word
+_NEAR_FIT = 4.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,9 @@ class Report:
     row_count counts all constraint rows, rank the independent ones; redundant_joints take part in some combination of
     rows that says nothing new: the reactions of these joints are not determined by statics alone. work is the
     estimated number of multiplications of one Newton iteration for each solver. driven says whether functions of time
-    move it.
+    move it. misfits are the joints that close loops and are not asked for all their rows, because the others say the
+    same: by how many m and rad their numbers disagree at this pose. largest_zero is the largest singular value that was
+    taken for zero, smallest_kept the smallest that was not.
     """
 
     body_count: int
@@ -52,6 +59,10 @@ class Report:
     work: dict[str, float]
     solver: str
     driven: bool = False
+    misfits: dict[str, tuple[float, float]] = field(default_factory=dict)
+    largest_zero: float = 0.0
+    smallest_kept: float = np.inf
+    fit: float = 0.0
 
     @property
     def redundant_count(self) -> int:
@@ -67,6 +78,24 @@ class Report:
         ]
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
+        if self.misfits:
+            shift, turn = (max(gap[k] for gap in self.misfits.values()) for k in range(2))
+            names = _shorten(tuple(self.misfits))
+            lines.append(
+                f"not asked for what other joints say: {names}; the data agree to {shift:.2g} m, {turn:.2g} rad"
+            )
+            lines.append(
+                f"(largest value taken for zero {self.largest_zero:.2g}, smallest not {self.smallest_kept:.2g}, "
+                f"fit {self.fit:g})"
+            )
+        if self.fit > 0 and self.smallest_kept < _NEAR_FIT * self.fit:
+            lines.append(
+                f"nearly redundant: a value of {self.smallest_kept:.2g} is kept; if it is rounding, raise fit="
+            )
+        if self.fit > 0 and self.largest_zero > self.fit / _NEAR_FIT:
+            lines.append(
+                f"hardly redundant: a value of {self.largest_zero:.2g} is left out; if it is meant, lower fit="
+            )
         for loop in self.loops[:20]:
             lines.append(f"loop closed by {loop.joint!r}: {len(loop.bodies)} bodies, joints {_shorten(loop.joints)}")
         if len(self.loops) > 20:
@@ -134,11 +163,15 @@ def report(mechanism: Mechanism, state: State) -> Report:
     jacobian = jacobian * np.array([1.0 if np.any(twist[3:]) else size for twist in twists])
     if jacobian.size:
         left, values, _ = np.linalg.svd(jacobian)
-        rank = int(np.count_nonzero(values > _RANK_TOLERANCE * max(values[0], 1.0)))
+        rank = int(np.count_nonzero(values > (mechanism.fit or _RANK_TOLERANCE * max(values[0], 1.0))))
     else:
         left, rank = np.eye(len(jacobian)), 0
     row_total = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
-    core = build_core(mechanism).core
+    compiled = build_core(mechanism, asked=find_asked(mechanism, state))
+    core, asked = compiled.core, compiled.asked
+    _, misfit = joint_gaps(compiled, state)
+    names = [*mechanism.joints, *mechanism.couplings]
+    unasked = np.flatnonzero(np.concatenate((asked.unasked, asked.idle)))
     work = {"articulated": core.articulated_work, "ldu": core.ldu_work}
     return Report(
         body_count=mechanism.body_count,
@@ -152,6 +185,10 @@ def report(mechanism: Mechanism, state: State) -> Report:
         solver=choose_solver(work),
         driven=any(c.function is not None for c in mechanism.couplings.values())
         or any(joint.ground is not None for joint in mechanism.joints.values()),
+        misfits={names[k]: (float(misfit[k, 0]), float(misfit[k, 1])) for k in unasked},
+        largest_zero=asked.largest_zero,
+        smallest_kept=asked.smallest_kept,
+        fit=asked.fit,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from . import _core, analysis
 from ._handover import build_core, default_kernel, start_arrays
 from ._rotation import Array
-from .assembly import AssemblyError, describe, open_joints
+from .assembly import AssemblyError, describe, open_joints, refuse_misfit
 from .forces import Forces, load_table, wrenches
 from .measures import by_joint
 from .mechanism import Mechanism
@@ -135,11 +135,17 @@ class Simulator:
         self.max_iterations = whole(max_iterations, "max_iterations")
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
         self.compiled = build_core(mechanism, kernel=kernel)
+        turning = self.compiled.asked.turning
+        if turning and solver in ("ldu", "dense"):
+            raise ValueError(
+                f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the pose "
+                f"({', '.join(map(repr, self.compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
+            )
         self._core = self.compiled.core
         self._described: State | None = None
         self._rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
         self._work = {"articulated": self._core.articulated_work, "ldu": self._core.ldu_work}
-        self.solver = choose_solver(self._work) if solver == "auto" else solver
+        self.solver = ("articulated" if turning else choose_solver(self._work)) if solver == "auto" else solver
 
     def __repr__(self) -> str:
         return f"Simulator({self.mechanism.body_count} bodies, dt={self.dt:g}, solver={self.solver!r})"
@@ -365,6 +371,7 @@ class Simulator:
                     wide,
                 )
             state = self.mechanism.assemble(state)
+        refuse_misfit(self.compiled, state)
         turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
         if turn.max() >= 2:
             name = list(self.mechanism.bodies)[int(turn.argmax())]

@@ -186,6 +186,13 @@ class Trajectory:
         """Angle by which every joint is open (step, joint) in rad."""
         return analysis.misalignment(self)
 
+    def misfit(self) -> Array:
+        """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad.
+
+        Zero for exact numbers, to rounding; of rounded ones as much as they are wrong, depending on the pose alone.
+        """
+        return analysis.misfit(self)
+
     # ---- files
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,215 @@
+"""Redundancy: which rows of the joints that close loops follow from the other joints, and what is asked instead.
+
+A linkage in a plane that is described in space has rows too many: a four-bar of whole hinges twenty, of which seventeen
+say something. With exact numbers the others are met by themselves; with numbers rounded to a few digits they can only
+be met to that, and the mechanism that is meant is the one that does not ask for them. So they are left out: where the
+directions that say nothing stand still in the joint's frame, as rows that are never made; where they turn with the
+pose, by the solver, which is told how many there are. What is left over, the misfit of a joint, depends on the pose
+alone and is as large as the numbers are wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._rotation import Array
+from .joints import FORMS
+
+if TYPE_CHECKING:
+    from ._handover import Compiled
+    from .mechanism import Mechanism
+    from .state import State
+
+# poses at which rows are judged, and multiplications that may be spent on them; a pose takes about so many increments
+_POSES = 5
+_BUDGET = 3e9
+_INCREMENTS = 6
+
+# a direction stands still if it turns by less than its cosine says between poses
+_STILL = 0.999
+
+# values below this are rounding: they are roots of what is computed
+EXACT = 1e-7
+
+_ITERATIONS = 100
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every joint and coupling; arrays in the mechanism's order.
+
+    rows (joint,) is how many combinations of its rows are asked for, -1 for all its rows; combination (joint, 6, 6)
+    are those; excess (joint,) counts directions that turn with the pose and are left to the solver; length (joint,) is
+    what its lengths are measured by (m). idle (coupling,) says which couplings follow from the rest.
+    largest_zero is the largest singular value that was taken for zero, smallest_kept the smallest that was not, at the
+    poses that were looked at. unasked (joint,) is how many of its rows say nothing new.
+    """
+
+    fit: float
+    rows: NDArray[np.int32]
+    excess: NDArray[np.int32]
+    combination: Array
+    length: Array
+    idle: NDArray[np.int32]
+    unasked: NDArray[np.int32]
+    largest_zero: float = 0.0
+    smallest_kept: float = np.inf
+
+    def arrays(self, coupling_count: int) -> Any:
+        """In the core's order, for so many couplings: those beyond the mechanism's own are asked for."""
+        idle = np.zeros(coupling_count, dtype=np.int32)
+        idle[: len(self.idle)] = self.idle
+        return self.fit, self.rows, self.excess, self.combination, self.length, idle
+
+    @property
+    def turning(self) -> bool:
+        """Whether some of the directions that are left out turn with the pose, in data that are not exact."""
+        return bool(self.excess.any()) and self.largest_zero > EXACT
+
+    def turning_joints(self, mechanism: Mechanism) -> list[str]:
+        """Those joints whose left out directions turn with the pose."""
+        return [name for name, excess in zip(mechanism.joints, self.excess, strict=True) if excess]
+
+
+def everything(mechanism: Mechanism, fit: float = 0.0) -> Asked:
+    """All rows of all joints."""
+    joints, couplings = mechanism.joint_count, len(mechanism.couplings)
+    return Asked(
+        fit,
+        np.full(joints, -1, dtype=np.int32),
+        np.zeros(joints, dtype=np.int32),
+        np.zeros((joints, 6, 6)),
+        np.ones(joints),
+        np.zeros(couplings, dtype=np.int32),
+        np.zeros(joints, dtype=np.int32),
+    )
+
+
+def body_sizes(mechanism: Mechanism) -> Array:
+    """Typical distance (n,) of a body's joints from its centre of mass (m), that of all bodies where it has none."""
+    rows = {name: row for row, name in enumerate(mechanism.bodies)}
+    squares, counts = np.zeros(len(rows)), np.zeros(len(rows))
+    for joint in mechanism.joints.values():
+        for body, anchor in ((joint.a, joint.anchor_a), (joint.b, joint.anchor_b)):
+            if not body.is_world:
+                squares[rows[body.name]] += anchor @ anchor
+                counts[rows[body.name]] += 1
+    sizes = np.sqrt(squares / np.maximum(counts, 1))
+    common = float(np.sqrt(np.mean(sizes[sizes > 0] ** 2))) if (sizes > 0).any() else 1.0
+    return np.where(sizes > 1e-6 * common, sizes, common)
+
+
+def find_asked(mechanism: Mechanism, state: State) -> Asked:
+    """Judge the rows around a pose, which is closed first as well as it can be."""
+    from ._handover import build_core
+
+    fit = mechanism.fit
+    whole = everything(mechanism, fit)
+    if fit == 0:
+        return whole
+    sizes = body_sizes(mechanism)
+    compiled = build_core(mechanism, frozen={}, asked=whole, sizes=sizes)
+    owner = np.array(compiled.core.loop_joints, dtype=int)
+    if len(owner) == 0:
+        return whole
+    length = _lengths(mechanism, sizes)
+    poses = min(_POSES, int(_BUDGET / (_INCREMENTS * compiled.core.explore_work)))
+    if poses == 0:
+        return whole
+    found = _explore(compiled, state, poses, np.concatenate((length, np.ones(len(mechanism.couplings))))[owner])
+    if found is None:
+        return whole
+    values, vectors = found
+    null = values <= fit
+    # poses at which least says nothing new are those that are not singular by chance
+    ordinary = null.sum(axis=(1, 2)) == null.sum(axis=(1, 2)).min()
+    values, vectors, null = values[ordinary], vectors[ordinary], null[ordinary]
+    count = null.sum(axis=2).min(axis=0)
+    # of a joint's null directions those that are nearest to zero
+    keep = np.arange(6) < count[:, None]
+    null_part = np.einsum("plik,pljk,lk->plij", vectors, vectors, keep.astype(float))
+    # rows beyond a joint's own come first in the order of eigenvalues
+    beyond = np.isinf(values[0])
+    weights, axes = np.linalg.eigh(null_part.mean(axis=0) - np.eye(6) * beyond[:, None])
+    least = np.take_along_axis(weights, np.maximum(6 - count, 0)[:, None].clip(max=5), axis=1)[:, 0]
+    still = least > _STILL**2
+    result = everything(mechanism, fit)
+    joints = list(mechanism.joints.values())
+    for loop, joint in enumerate(owner):
+        k = int(count[loop])
+        if k == 0:
+            continue
+        if joint >= len(joints):
+            result.idle[joint - len(joints)] = 1
+            continue
+        result.unasked[joint] = k
+        if not still[loop]:
+            result.excess[joint] = k
+            continue
+        lengths = FORMS[joints[joint].code].lengths
+        row_count = len(lengths)
+        weight = np.where(lengths, length[joint], 1.0)
+        kept = axes[loop][:row_count, 6 - row_count : 6 - k]
+        result.rows[joint] = row_count - k
+        result.length[joint] = length[joint]
+        result.combination[joint].reshape(-1)[: (row_count - k) * row_count] = (_orthonormal(kept).T / weight).ravel()
+    used = ~np.isinf(values)
+    return Asked(
+        fit,
+        result.rows,
+        result.excess,
+        result.combination,
+        result.length,
+        result.idle,
+        result.unasked,
+        float(values[null & used].max(initial=0.0)),
+        float(values[~null & used].min(initial=np.inf)),
+    )
+
+
+def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tuple[Array, Array] | None:
+    """Singular values (pose, loop, 6) and directions (pose, loop, 6, 6); None where the loops cannot be closed."""
+    core, guess, fit = compiled.core, state.copy(), compiled.asked.fit
+    signals = compiled.signals.read(state.time).copy()
+    terms = compiled.start(compiled.terms, [state])[0]
+    core.assemble(
+        iteration_limit=_ITERATIONS,
+        term_start=terms,
+        counted=compiled.start(compiled.counters, [state])[0],
+        signals=signals,
+        signal_rates=np.zeros_like(signals),
+        position=guess.position,
+        orientation=guess.orientation,
+        velocity=guess.velocity,
+        angular_velocity=guess.angular_velocity,
+        loose_below=fit**2,
+    )
+    loops = len(length)
+    values, vectors = np.full((poses, loops, 6), np.inf), np.zeros((poses, loops, 6, 6))
+    found = core.explore(
+        fit=fit,
+        position=guess.position,
+        orientation=guess.orientation,
+        term_start=terms,
+        signals=signals,
+        length=length,
+        singular=values,
+        direction=vectors,
+    )
+    return None if found == 0 else (values[:found], vectors[:found])
+
+
+def _orthonormal(columns: Array) -> Array:
+    return np.linalg.qr(columns)[0] if columns.size else columns
+
+
+def _lengths(mechanism: Mechanism, sizes: Array) -> Array:
+    rows = {name: row for row, name in enumerate(mechanism.bodies)}
+    result = np.ones(mechanism.joint_count)
+    for k, joint in enumerate(mechanism.joints.values()):
+        result[k] = np.mean([sizes[rows[body.name]] for body in (joint.a, joint.b) if not body.is_world])
+    return result
