@@ -145,8 +145,8 @@ def refuse_misfit(compiled: Compiled, state: State) -> None:
     worst = max(gaps, key=lambda name: max(gaps[name][0] / limit, gaps[name][1] / fit))
     label = (mechanism.joints.get(worst) or mechanism.couplings[worst]).label
     raise AssemblyError(
-        f"{label} contradicts the rest of its loop by {gaps[worst][0]:.3g} m, {gaps[worst][1]:.3g} rad; joints that say "
-        f"the same thing twice may disagree by {fit:g} of the mechanism's size ({limit:.3g} m), or rad (fit=)",
+        f"{label} contradicts the rest of its loop by {gaps[worst][0]:.3g} m, {gaps[worst][1]:.3g} rad; joints that "
+        f"say the same thing twice may disagree by {fit:g} of the mechanism's size ({limit:.3g} m), or rad (fit=)",
         gaps,
     )
 

@@ -124,8 +124,8 @@ class Mechanism:
     def fit(self) -> float:
         """By how much joints that say the same thing twice may disagree: rad, or parts of their bodies' size.
 
-        Rows of loops that are free to move by less than this count as redundant, as those of a plane linkage in space do
-        whose numbers are rounded; 0 takes all numbers at their word.
+        Rows of loops that are free to move by less than this count as redundant, as those of a plane linkage in space
+        do whose numbers are rounded; 0 takes all numbers at their word.
         """
         return self._fit
 

@@ -138,8 +138,8 @@ class Simulator:
         turning = self.compiled.asked.turning
         if turning and solver in ("ldu", "dense"):
             raise ValueError(
-                f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the pose "
-                f"({', '.join(map(repr, self.compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
+                f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
+                f"pose ({', '.join(map(repr, self.compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
             )
         self._core = self.compiled.core
         self._described: State | None = None
