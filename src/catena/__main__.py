@@ -1,4 +1,4 @@
-"""The command line: `python -m catena demo` simulates a mechanism, `bench` measures, `info` says what runs it."""
+"""The command line: `python -m catena demo` simulates, `bench` measures, `campaign` looks for lies, `info` tells."""
 
 from __future__ import annotations
 
@@ -50,6 +50,15 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--output", type=Path, metavar="FOLDER", help="write a CSV file per table there")
     bench.set_defaults(run=_bench)
 
+    campaign = commands.add_parser("campaign", help="look for lies in random mechanisms, reproducible by seed")
+    campaign.add_argument("--count", type=int, default=3000, metavar="N", help="members (default %(default)s)")
+    campaign.add_argument("--seed", type=int, default=0, metavar="N", help="default %(default)s")
+    campaign.add_argument("--first", type=int, default=0, metavar="K", help="member to begin with")
+    campaign.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default %(default)s)")
+    campaign.add_argument("--out", type=Path, default=Path("catena_campaign"), metavar="FOLDER", help="goes on there")
+    campaign.add_argument("--only", type=int, metavar="K", help="show everything about one member")
+    campaign.set_defaults(run=_campaign)
+
     about = commands.add_parser("info", help="version and instruction sets")
     about.set_defaults(run=_info)
     return parser
@@ -74,6 +83,27 @@ def _bench(args: argparse.Namespace) -> int:
                 writer = csv.DictWriter(file, rows[0])
                 writer.writeheader()
                 writer.writerows(rows)
+    return 0
+
+
+def _campaign(args: argparse.Namespace) -> int:
+    from .campaign import runner
+
+    if args.only is not None:
+        print(runner.portrait(args.seed, args.only))
+        return 0
+    for name in ("count", "jobs"):
+        if getattr(args, name) < 1:
+            raise ValueError(f"--{name} must be at least 1, got {getattr(args, name)}")
+    for name in ("seed", "first"):
+        if getattr(args, name) < 0:
+            raise ValueError(f"--{name} must not be negative, got {getattr(args, name)}")
+    path = args.out / f"seed{args.seed}.jsonl"
+    indices = range(args.first, args.first + args.count)
+    records = runner.run(args.seed, indices, path, jobs=args.jobs, progress=True)
+    words = runner.summary(records)
+    (args.out / f"seed{args.seed}.txt").write_text(words + "\n")
+    print(f"\n{words}\n\nfacts of all members: {path}")
     return 0
 
 

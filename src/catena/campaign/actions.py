@@ -44,9 +44,7 @@ def swing(reach: float, spin: float, phase: float) -> Callable[[float], float]:
     return lambda t: reach * float(np.sin(spin * t + phase) - np.sin(phase))
 
 
-def add_laws(
-    m: Mechanism, rng: np.random.Generator, length: float, pace: float, dt: float, calm: bool
-) -> None:
+def add_laws(m: Mechanism, rng: np.random.Generator, length: float, pace: float, dt: float, calm: bool) -> None:
     """One to three forces, their time constants drawn against the step, for the lighter of the two bodies."""
     for _ in range(rng.integers(1, 4)):
         if rng.random() < 0.35:
@@ -69,9 +67,7 @@ def _on_joint(m: Mechanism, rng: np.random.Generator, length: float, pace: float
     if kind <= 1:
         rest, damping = unit * float(rng.normal(scale=0.3)), inertia * fading * kind * float(rng.integers(2))
         implicit = bool(rng.random() < 0.2)
-        m.add_force(
-            Spring(joint, inertia * rate**2, rest=rest, damping=damping, implicit=implicit, coordinate=name)
-        )
+        m.add_force(Spring(joint, inertia * rate**2, rest=rest, damping=damping, implicit=implicit, coordinate=name))
     elif kind == 2:
         m.add_force(Damper(joint, inertia * fading, coordinate=name))
     elif kind == 3:
@@ -80,7 +76,9 @@ def _on_joint(m: Mechanism, rng: np.random.Generator, length: float, pace: float
     elif kind == 4:
         target, limit = unit * float(rng.normal(scale=0.3)), inertia * unit * rate**2 * 10 ** rng.uniform(-2, 2)
         m.add_force(
-            Servo(joint, gain=inertia * rate**2, rate_gain=inertia * fading, target=target, limit=limit, coordinate=name)
+            Servo(
+                joint, gain=inertia * rate**2, rate_gain=inertia * fading, target=target, limit=limit, coordinate=name
+            )
         )
     elif kind == 5:
         speed = unit * pace / dt
@@ -100,14 +98,18 @@ def _between(m: Mechanism, rng: np.random.Generator, length: float, dt: float, c
         for name in (a, b)
     ]
     # at the end of an arm a body is lighter
-    arms = [0.0 if n == m.world.name else float(np.linalg.norm(p - m.bodies[n].position)) for n, p in zip((a, b), points)]
+    arms = [
+        float(np.linalg.norm(point - m.bodies[name].position))
+        for name, point in zip((a, b), points, strict=True)
+        if name != m.world.name
+    ]
     mass = 1 / (1 / mass + max(arms) ** 2 / turned)
     if rng.random() < 0.6:
         natural = float(np.linalg.norm(points[1] - points[0])) * float(rng.uniform(0.7, 1.3))
         m.add_force(PointSpring(a, b, mass * rate**2, points=points, length=natural, damping=mass * fading))
     else:
         at = points[0]
-        far = max(0.0 if n == m.world.name else float(np.linalg.norm(at - m.bodies[n].position)) for n in (a, b))
+        far = max(float(np.linalg.norm(at - m.bodies[n].position)) for n in (a, b) if n != m.world.name)
         mass = 1 / (1 / mass + far**2 / turned)
         m.add_force(
             Bushing(

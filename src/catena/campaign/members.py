@@ -136,9 +136,7 @@ class _Maker:
         work = self.mechanism.body_count**3 * {1: 1, 2: 1, 4: 5, 6: 9, 8: 17}[self.order]
         steps = max(5, min(self.steps, int(2e5 / work)))
         pace = float(np.linalg.norm(state.angular_velocity, axis=1).max() * self.dt)
-        return Case(
-            seed, index, self.family, self.calm, self.mechanism, state, self.dt, self.order, steps, pace
-        )
+        return Case(seed, index, self.family, self.calm, self.mechanism, state, self.dt, self.order, steps, pace)
 
     # ---- numbers
 
@@ -265,7 +263,9 @@ class _Maker:
             corners = [start, *(start + self._in_plane() for _ in range(count))]
             first = base
             for k in range(count):
-                name = self._body(0.5 * (corners[k] + corners[k + 1]), float(np.linalg.norm(corners[k + 1] - corners[k])))
+                name = self._body(
+                    0.5 * (corners[k] + corners[k + 1]), float(np.linalg.norm(corners[k + 1] - corners[k]))
+                )
                 self._join(first, name, Revolute, corners[k], normal)
                 first = name
             self._join(first, base, Revolute, corners[-1], normal)
@@ -343,5 +343,3 @@ class _Maker:
             state.velocity = state.velocity * (wanted / fastest)
             state.angular_velocity = state.angular_velocity * (wanted / fastest)
         return state
-
-
