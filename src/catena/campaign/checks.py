@@ -154,8 +154,9 @@ def _size(case: Case) -> float:
 def _count_pieces(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
     found.facts["halved"] = {solver: run.halved_count for solver, run in runs.items()}
     found.facts["pieces"] = {solver: int(run.pieces.max(initial=0)) for solver, run in runs.items()}
-    spins = [np.linalg.norm(run.angular_velocity, axis=2).max(initial=0.0) for run in runs.values()]
-    found.facts["spin"] = float(np.nanmax(spins, initial=0.0)) * case.dt
+    # what no solver started has the spin it was to start with
+    spins = [np.linalg.norm(run.angular_velocity, axis=2) for run in runs.values()]
+    found.facts["spin"] = max((float(np.nanmax(spin)) * case.dt for spin in spins if spin.size), default=case.pace)
     for solver, run in runs.items():
         deep = int(np.count_nonzero(run.pieces >= 64))
         if deep >= 3:
@@ -185,7 +186,9 @@ def _gaps(run: Trajectory, size: float, solver: str, found: Findings) -> None:
 
 
 def _rows(run: Trajectory, size: float, solver: str, found: Findings) -> None:
-    """Velocities at all nodes are those that joints and couplings allow."""
+    """Velocities at all nodes are those that joints and couplings allow; there may be none if the run cannot begin."""
+    if len(run) < 2:
+        return
     speed = np.linalg.norm(run.velocity, axis=2).max(initial=0.0)
     fastest = float(speed + size * np.linalg.norm(run.angular_velocity, axis=2).max(initial=0.0))
     limit = _ROWS * fastest + 1e3 * _EPS * (size + float(np.abs(run.position).max(initial=0.0))) / run.dt
@@ -324,10 +327,11 @@ def _compare(ends: dict[str, End], runs: dict[str, Trajectory], size: float, bou
         if len(wide):
             k = int(wide[0])
             name = "after the first step" if k <= 1 else "within five steps" if k <= 5 else "later"
-            text = (
-                f"articulated and {solver}: {apart[k]:.2g} at node {k}, {apart.max():.2g} in all, bound {bound[k]:.2g}"
-            )
-            found.add(f"differs {name}", text)
+            steps = min(k, len(first.pieces), len(run.pieces))
+            alike = bool((first.pieces[:steps] == run.pieces[:steps]).all())
+            how = "in the same pieces" if alike else "one halved a step that the other took whole"
+            text = f"{apart[k]:.2g} at node {k}, {apart.max():.2g} in all, bound {bound[k]:.2g}, {how}"
+            found.add(f"differs {name}", f"articulated and {solver}: {text}")
 
 
 def _going_on(case: Case, solver: str, run: Trajectory, size: float, bound: Array, found: Findings) -> None:
