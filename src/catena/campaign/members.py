@@ -339,7 +339,8 @@ class _Maker:
             return state
         speed = np.linalg.norm(state.velocity, axis=1).max() / self.length
         fastest = max(np.linalg.norm(state.angular_velocity, axis=1).max(), 0.1 * speed)
-        if fastest > 1e-9 * wanted:
+        # what can hardly move is left to stand: its velocities are those of rounding
+        if fastest > 1e-4 * wanted:
             state.velocity = state.velocity * (wanted / fastest)
             state.angular_velocity = state.angular_velocity * (wanted / fastest)
         return state

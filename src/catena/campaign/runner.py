@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import threading
@@ -88,7 +89,8 @@ class _Worker:
             end.close()
         assert self._line is not None
         stage, until = "starting", None
-        self._line.send(index)
+        with contextlib.suppress(BrokenPipeError):
+            self._line.send(index)
         while True:
             # a new process takes its time to import; the member's own begins when it says so
             left = self.limit if until is None else until - time.monotonic()
@@ -97,7 +99,7 @@ class _Worker:
                 return self._lost(index, "did not end", f"in {stage}, after {self.limit:g} s")
             try:
                 said = self._line.recv()
-            except EOFError:
+            except (EOFError, ConnectionResetError):
                 code = self._stop()
                 return self._lost(index, "crashed", f"in {stage}, exit code {code}")
             if isinstance(said, dict):
