@@ -233,7 +233,7 @@ class _Maker:
         m = self.mechanism
         if self.rng.random() < 0.3:
             self._body(self._size() * self._direction())
-        self._grow([m.world.name], self._count(2))
+        self._grow([m.world.name], min(self._count(2), 12 - m.body_count))
         self._close([m.world.name, *m.bodies], int(self.rng.integers(1, 4)))
 
     def _close(self, names: list[str], count: int) -> None:

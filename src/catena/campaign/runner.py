@@ -135,6 +135,10 @@ def run(
     path.parent.mkdir(parents=True, exist_ok=True)
     indices = list(indices)
     done = {item["index"]: item for item in read(path) if item["seed"] == seed}
+    if path.exists() and not path.read_text().endswith("\n"):
+        # a line that was cut off stays one line, and is left out by whoever reads
+        with open(path, "a") as file:
+            file.write("\n")
     waiting = iter([index for index in indices if index not in done])
     lock = threading.Lock()
 
@@ -162,7 +166,7 @@ def run(
 
 
 def read(path: Path) -> list[Record]:
-    """The records of a file, none if there is no such file; a last line that was cut off is left out."""
+    """The records of a file, none if there is no such file; a line that was cut off is left out."""
     if not path.exists():
         return []
     result = []
