@@ -109,7 +109,7 @@ def examine(case: Case, found: Findings, stage: Callable[[str], None] = lambda n
         _energy(case, runs, found)
     stage("shaken")
     bound = _bound(case, runs, size, found)
-    _compare(ends, runs, size, bound, found)
+    _compare(case, ends, runs, size, bound, found)
     for solver, run in runs.items():
         if ends[solver].kind == "ok":
             stage(f"{solver}, going on")
@@ -310,7 +310,9 @@ def shaken(state: State, size: float) -> State:
     return other
 
 
-def _compare(ends: dict[str, End], runs: dict[str, Trajectory], size: float, bound: Array, found: Findings) -> None:
+def _compare(
+    case: Case, ends: dict[str, End], runs: dict[str, Trajectory], size: float, bound: Array, found: Findings
+) -> None:
     first = runs.get("articulated")
     kinds = {solver: end.kind for solver, end in ends.items()}
     stops = [len(end.run) - 1 for end in ends.values() if end.kind == "stopped" and end.run is not None]
@@ -321,6 +323,7 @@ def _compare(ends: dict[str, End], runs: dict[str, Trajectory], size: float, bou
         found.add("one goes on, another stops", words)
     if first is None:
         return
+    nodes = []
     for solver, run in runs.items():
         if solver == "articulated":
             continue
@@ -329,12 +332,28 @@ def _compare(ends: dict[str, End], runs: dict[str, Trajectory], size: float, bou
         found.facts[f"articulated - {solver}"] = [float(apart[min(k, len(apart) - 1)]) for k in (1, 5, len(apart) - 1)]
         if len(wide):
             k = int(wide[0])
+            nodes.append(k)
             name = "after the first step" if k <= 1 else "within five steps" if k <= 5 else "later"
             steps = min(k, len(first.pieces), len(run.pieces))
             alike = bool((first.pieces[:steps] == run.pieces[:steps]).all())
             how = "in the same pieces" if alike else "one halved a step that the other took whole"
             text = f"{apart[k]:.2g} at node {k}, {apart.max():.2g} in all, bound {bound[k]:.2g}, {how}"
             found.add(f"differs {name}", f"articulated and {solver}: {text}")
+    if nodes:
+        found.facts["astray"] = _astray(case, runs, size, min(nodes))
+
+
+def _astray(case: Case, runs: dict[str, Trajectory], size: float, node: int) -> dict[str, float]:
+    """How far each solver is from a run with an eighth of the step, one node before they part and where they do."""
+    fine = simulate(case, "articulated", case.state, node, refine=8)
+    if fine.kind != "ok" or fine.run is None:
+        return {}
+    result: dict[str, float] = {}
+    for solver, run in runs.items():
+        off = distance(fine.run, run, size)
+        if len(off) > node:
+            result |= {f"{solver} before": float(off[node - 1]), solver: float(off[node])}
+    return result
 
 
 def _going_on(case: Case, solver: str, run: Trajectory, size: float, bound: Array, found: Findings) -> None:

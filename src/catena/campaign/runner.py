@@ -204,6 +204,9 @@ def summary(records: list[Record], most: int = 12) -> str:
         for item in found[:most]:
             lines.append(f"  {item['index']}: {item.get('text', 'not built')}; spin {_spin(item):.2g}")
             lines += [f"      {text}" for text in item["classes"][name][:3]]
+            if name.startswith("differs") and item.get("astray"):
+                astray = ", ".join(f"{solver} {value:.1e}" for solver, value in item["astray"].items())
+                lines.append(f"      from a run with an eighth of the step: {astray}")
     return "\n".join(lines)
 
 
