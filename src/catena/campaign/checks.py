@@ -269,8 +269,12 @@ def _energy(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
 
 
 def distance(one: Trajectory, other: Trajectory, size: float) -> Array:
-    """Largest difference of any pose (node,), in parts of the size and rad, over the nodes both have."""
+    """Largest difference of any pose (node,), in parts of the size and rad, over the nodes both have.
+
+    A run that stops records its last piece of a step, at a time of its own.
+    """
     count = min(len(one), len(other))
+    count = int(np.argmin([*(np.abs(one.time[:count] - other.time[:count]) < 1e-6 * one.dt), False]))
     places = np.abs(one.position[:count] - other.position[:count]).max(axis=(1, 2)) / size
     p, q = one.orientation[:count], other.orientation[:count]
     turns = 2 * np.minimum(np.linalg.norm(p - q, axis=2), np.linalg.norm(p + q, axis=2)).max(axis=1)
