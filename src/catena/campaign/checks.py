@@ -194,7 +194,9 @@ def _rows(case: Case, run: Trajectory, size: float, solver: str, found: Findings
         float(np.linalg.norm(of.velocity, axis=-1).max() + size * np.linalg.norm(of.angular_velocity, axis=-1).max())
         for of in (run, case.state)
     )
-    limit = _ROWS * fastest + 1e3 * _EPS * (size + float(np.abs(run.position).max(initial=0.0))) / run.dt
+    # and what opens a joint by less than it may be open in a step is no motion
+    far = size + float(np.abs(run.position).max(initial=0.0))
+    limit = _ROWS * fastest + (_GAP * size + 64 * _EPS * far) / run.dt
     for joint in run.mechanism.joints.values():
         if joint.row_count == 0:
             continue
