@@ -42,7 +42,8 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.front_size),
-                      arena.take<int>(2 * layout.largest_closing)};
+                      arena.take<int>(2 * layout.largest_closing),
+                      arena.take<double>(1)};
   double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
   return {layout, body, link, stretch, axis,    swivel, received, loop,  {},        nullptr, 1,
           0,      -1,   {},   nullptr, nullptr, ahead,  true,     false, {0, 0, 0}, 0};

@@ -9,7 +9,7 @@ namespace catena {
 enum class SolverKind : int { articulated, ldu, dense };
 
 // how a run ended; module.cpp exports the codes by name, simulator.py has the sentences
-enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked };
+enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted };
 
 struct Status {
   StatusCode code = StatusCode::done;

@@ -525,7 +525,8 @@ NB_MODULE(_core, m) {
       .value("diverged", StatusCode::diverged)
       .value("too_far", StatusCode::too_far)
       .value("singular", StatusCode::singular)
-      .value("locked", StatusCode::locked);
+      .value("locked", StatusCode::locked)
+      .value("exhausted", StatusCode::exhausted);
 
   m.def(
       "kernels",

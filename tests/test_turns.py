@@ -250,9 +250,9 @@ def test_turns_in_halved_steps(order: int, every: int) -> None:
     np.testing.assert_allclose(second, -2 * first, rtol=0, atol=1e-6)
     if order > 2:
         return
-    # in a piece of length h the momentum J sin(turn) / h of each is that of the torque in its middle
-    spans = [(k * 0.01 + (j + 0.5) * 0.01 / n, 0.01 / n) for k, n in enumerate(run.pieces) for j in range(n)]
-    assert second[-1] == pytest.approx(2 * sum(np.arcsin(0.5 / 0.005 * t * h) for t, h in spans), abs=1e-6)
+    # the torque's own integral; a piece that turns a rotor by up to 1 rad is off by less than a tenth of that, a lost turn
+    # by all of it
+    assert second[-1] == pytest.approx(0.5 / 0.005 * run.time[-1] ** 2, rel=1e-3)
 
 
 @pytest.mark.parametrize("order", [4, 6, 8])

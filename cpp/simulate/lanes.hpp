@@ -260,6 +260,7 @@ struct LaneRunner {
   // one step of all lanes that are alive; those that cannot take it are tired
   void solve(bool first) {
     const T dt = T(std::fabs(common().dt)), tolerance = T(common().tolerance);
+    tree.least_cosine = T(least_cosine_of(common().rescue_depth));
     guess(first);
     const T floor = T(256 * 2.2e-16) * (T(1) + extent) / dt;
     T last = T(1e300), origin = T(0);

@@ -17,6 +17,9 @@
 
 namespace catena::CATENA_ISA {
 
+// Pieces that a run may take: a step now and then may need many, one after the other may not.
+constexpr long first_budget = 1L << 14, step_budget = 128;
+
 template <class Solver>
 struct Runner {
   const Layout& layout;
@@ -42,6 +45,7 @@ struct Runner {
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
   int iterations = 0;
+  long spent = 0;            // pieces of all steps
   long next_record = 0;      // step whose node is the next to be recorded
   bool recorded = false;     // the node has been
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
@@ -61,6 +65,8 @@ struct Runner {
       floats |= layout.link[i].keeper == i;
     }
     solver.reach = layout.reach;
+    solver.least_cosine = least_cosine_of(args.rescue_depth);
+    newton.picky = args.rescue_depth > 0;
     solver.momentum = law_momentum;
     solver.clock.now = signals(0);
     solver.clock.middle = signals(1);
@@ -248,6 +254,17 @@ struct Runner {
   }
 
   Outcome solve(double dt) {
+    aim(dt);
+    const bool guessed = newton.history->count > 0;
+    const Outcome outcome = newton.solve(dt);
+    if (outcome == Outcome::converged || !guessed || !project(half)) return outcome;
+    const int before = newton.iterations;
+    aim(dt);
+    const Outcome again = newton.solve_afresh(dt, scratch);
+    newton.iterations += before;
+    return again;
+  }
+  void aim(double dt) {
     const double kick = half + 0.5 * dt;
     for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], dt, kick);
     solver.clock.dt = dt;
@@ -255,7 +272,6 @@ struct Runner {
     read_signals(now + dt, 2);
     end_time = now + dt;
     has_end = true;
-    return newton.solve(dt);
   }
 
   // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
@@ -316,10 +332,11 @@ struct Runner {
 
   bool fail(Outcome outcome, long step, double time) {
     Status& status = args.status;
-    status.code = outcome == Outcome::diverged  ? StatusCode::diverged
-                  : outcome == Outcome::too_far ? StatusCode::too_far
-                  : outcome == Outcome::locked  ? StatusCode::locked
-                                                : StatusCode::singular;
+    status.code = outcome == Outcome::diverged    ? StatusCode::diverged
+                  : outcome == Outcome::too_far   ? StatusCode::too_far
+                  : outcome == Outcome::locked    ? StatusCode::locked
+                  : outcome == Outcome::exhausted ? StatusCode::exhausted
+                                                  : StatusCode::singular;
     status.step = step;
     status.time = time;
     status.size = outcome == Outcome::locked ? solver.widest_gap : newton.size;
@@ -396,11 +413,18 @@ struct Runner {
     int pieces = 1;
     iterations = 0;
     now = time;
-    const Outcome outcome = compose(step, args.dt, true);
+    Outcome outcome = compose(step, args.dt, true);
+    if (outcome != Outcome::converged) {
+      // far from where it began a mechanism has coarser numbers
+      const double before = newton.extent;
+      newton.measure_extent();
+      if (newton.extent > 1.5 * before) outcome = compose(step, args.dt, true);
+    }
     if (outcome == Outcome::converged)
       time += args.dt;
     else if (!halve(outcome, step, records, time, pieces))
       return false;
+    spent += pieces;
     args.out_iterations[step] = iterations;
     args.out_pieces[step] = pieces;
     return true;
@@ -418,6 +442,7 @@ struct Runner {
         if (done == 0) args.status.records = records;
         if (piece == 1) return fail(outcome, step, time);
         piece /= 2;
+        if (spent + pieces > first_budget + step * step_budget) return fail(Outcome::exhausted, step, time);
       } else {
         done += piece;
         ++pieces;

@@ -57,6 +57,7 @@ struct Articulated {
   bool prepared;  // for a new matrix at the iterate
   Vec3<T> moved;  // squares of the increments of the poses, summed
   int stretch_count;
+  T least_cosine = T(0);  // of half the turn of a body in the step
 
   // kappa hardly changes from step to step in joint space
   static constexpr double caution = 4;
@@ -226,10 +227,11 @@ struct Articulated {
     Link<T>* const links = link;
     Body<T>* const bodies = body;
     const LinkInfo* const infos = layout.link;
+    const T least = least_cosine;
     for (int i = run.first; i < run.end;) {
       const int first = i, end = run.end - i < portion ? run.end : i + portion;
       for (; i < end; ++i, s += freedoms(kind), x += form_of(kind))
-        fine &= evaluate_link<kind>(links[i], bodies[i], infos[i], x, s, turn_of<kind>(s), w, d);
+        fine &= evaluate_link<kind>(links[i], bodies[i], infos[i], x, s, turn_of<kind>(s), w, d, least);
       prepare<kind>(run, first, end);
     }
     return fine;
@@ -250,7 +252,7 @@ struct Articulated {
   // w and d of the parent become those of the link
   template <JointKind kind>
   static CATENA_INLINE bool evaluate_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis<T>* x, const T* s,
-                                          Vec3<T> eta, Quat<T>& w, Vec3<T>& d) {
+                                          Vec3<T> eta, Quat<T>& w, Vec3<T>& d, T least) {
     if constexpr (kind == JointKind::free) {
       d = {s[0], s[1], s[2]};
       w = unit(eta);
@@ -269,7 +271,7 @@ struct Articulated {
     b.w = w;
     b.d = d;
     // NaN counts as too far
-    return w.w > T(0);
+    return w.w > least;
   }
   static CATENA_INLINE Quat<T> unit(Vec3<T> eta) { return {std::sqrt(T(1) - norm2(eta)), eta}; }
 
@@ -488,6 +490,7 @@ struct Articulated {
     Link<T>* const links = link;
     Body<T>* const bodies = body;
     const LinkInfo* const infos = layout.link;
+    const T least = least_cosine;
     for (int i = run.first; i < run.end; ++i) {
       Link<T>& l = links[i];
       Body<T>& b = bodies[i];
@@ -526,7 +529,7 @@ struct Articulated {
         for (int k = 0; k < (form < swivel_form ? form : slides_of(kind)); ++k) next[k] = s[k] + ds[k];
         const Vec3<T> eta = turn_of<kind>(s) + deta;
         if constexpr (form >= swivel_form) store_whole(next + slides_of(kind), eta);
-        fine &= evaluate_link<kind>(l, b, infos[i], x, next, eta, w, d);
+        fine &= evaluate_link<kind>(l, b, infos[i], x, next, eta, w, d, least);
       }
       x += form;
       s += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);
@@ -557,6 +560,8 @@ struct Articulated {
     }
   }
 
+  // pivot of what closes loops, in the last matrix
+  double smallest() const { return *loop.least_pivot; }
   T* loop_multipliers() const { return z + layout.variable_count; }
   // rows of a constraint that is no branch of the tree, at the node
   JointRows& rows_of(const ConstraintInfo& c) { return loop.old_rows[c.loop]; }

@@ -21,6 +21,7 @@ struct Dense {
   double* first;   // (size) the solution before refinement
   double* matrix;  // (size, size) by rows; also what the linearisation hands out
   double *z, *dz;
+  double least_cosine = 0;
 
   static constexpr double caution = Ldu::caution;
   static constexpr int guess_points = Ldu::guess_points, violent_guess_points = Ldu::violent_guess_points;
@@ -35,6 +36,7 @@ struct Dense {
   void rest() { evaluate(); }
   bool evaluate() {
     sparse.z = z;
+    sparse.least_cosine = least_cosine;
     return sparse.evaluate();
   }
   void find_gap() {
@@ -45,6 +47,7 @@ struct Dense {
     widest_constraint = sparse.widest_constraint;
     misfit = sparse.misfit;
   }
+  double smallest() const { return smallest_pivot; }
   void commit(double dt) { sparse.commit(dt); }
   static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
   RowMemory& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }

@@ -99,7 +99,8 @@ CATENA_INLINE int eliminate(const Row* D, const Row* U, Row* X) {
   return negative ? -1 : 1;
 }
 // the inverse of a block whose rows may be redundant, transposed (solve/loosely.hpp)
-inline void invert_loosely(int size, const Row* D, const double* scale, double loose_below, double* inverse) {
+inline void invert_loosely(int size, const Row* D, const double* scale, double loose_below, double* inverse,
+                           double& least_pivot) {
   const int width = padded(size);
   alignas(64) double m[64], own_scale[8];
   int order[12];
@@ -107,7 +108,7 @@ inline void invert_loosely(int size, const Row* D, const double* scale, double l
     own_scale[r] = 1 / scale[r];
     for (int c = 0; c < size; ++c) m[r * width + c] = at(D[r], lane_of(c));
   }
-  invert_loosely(m, own_scale, inverse, size, 0, loose_below, order);
+  invert_loosely(m, own_scale, inverse, size, 0, loose_below, order, least_pivot);
 }
 template <int Size>
 CATENA_INLINE void eliminate_loosely(const double* inverse, const Row* D, const Row* U, Row* X) {
@@ -170,6 +171,8 @@ struct Ldu {
   double* dz;
   bool loaded = false;  // there are multipliers other than zero
   double loose_below = smallest_pivot;
+  double least_cosine = 0;  // of half the turn of a body in the step
+  double least_pivot = 1;   // of what may be redundant, in the last matrix
 
   // guesses that break the joints make kappa jump
   static constexpr double caution = 64;
@@ -224,7 +227,7 @@ struct Ldu {
       b.d = load3(z + 6 * i);
       b.w.v = load3(z + 6 * i + 3);
       b.w.w = std::sqrt(1.0 - norm2(b.w.v));
-      fine &= b.w.w > 0;
+      fine &= b.w.w > least_cosine;
     }
     const double* lambda = z + 6 * layout.link_count;
     loaded = false;
@@ -332,7 +335,7 @@ struct Ldu {
     const bool loosely = !node.is_body && layout.loop_count > 0;
     const double* scale = row_scale + node.unknown - 6 * layout.link_count;
     alignas(64) double inverse[48];
-    if (loosely) invert_loosely(Size, D, scale, loose_below, inverse);
+    if (loosely) invert_loosely(Size, D, scale, loose_below, inverse, least_pivot);
     int sign = 1;
     for (int j = count > 0 ? count - 1 : 0; j >= 0; --j) {
       Row X[Size];
@@ -351,6 +354,7 @@ struct Ldu {
   // Nodes are assembled when they are first touched: a processor that looks ahead does so while it waits for pivots.
   bool eliminate_all() {
     clear_fill();
+    least_pivot = 1;
     int sign = 1;
     for (int k = 0, arrived = 0; k < layout.node_count && sign != 0; ++k) {
       while (arrived < layout.node[k].arrivals) assemble_node(layout.arrival[arrived++]);
@@ -399,6 +403,8 @@ struct Ldu {
     substitute();
     return true;
   }
+
+  double smallest() const { return least_pivot; }
 
   void commit(double dt) {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);

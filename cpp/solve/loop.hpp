@@ -50,6 +50,7 @@ struct Front {
   int* order;            // room for a permutation
   const double* weight;  // (loop row) what its gap is measured by
   Probe* probe;          // set where redundant rows are looked for
+  double* least_pivot;   // of what closes
 
   // arrays of `stride` columns, the padding always zero; g stands after p, as one more row of it
   double* q(int r) const { return carried + r * info.stride; }
@@ -121,7 +122,7 @@ struct Front {
       for (int w = 0; w < width; w += part_size) __builtin_memcpy(m + k * width + w, s(o + k) + o + w, sizeof(Part));
     }
     if (probe) return probe->invert(m, n, rows + o, inverse(0));
-    const int rank = invert_loosely(m, own_scale, inverse(0), n, info.excess, smallest_pivot, order);
+    const int rank = invert_loosely(m, own_scale, inverse(0), n, info.excess, smallest_pivot, order, *least_pivot);
     if (info.excess == 0) return;
     double* own_weight = solved_p(1);
     for (int k = 0; k < n; ++k) own_weight[k] = weight[rows[o + k]];

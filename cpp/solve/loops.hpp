@@ -17,6 +17,7 @@ struct Loops {
   double *weight, *misfit;         // (loop row) what its gap is measured by; what of it cannot be asked for
   double* space;                   // of all fronts
   int* order;
+  double* least_pivot;  // of what closes, in the last matrix
   Probe* probe = nullptr;
 
   const ConstraintInfo& constraint(int k) const { return layout.constraint[layout.loop[k]]; }
@@ -30,7 +31,8 @@ struct Loops {
             space + info.unasked,
             order,
             weight,
-            probe};
+            probe,
+            least_pivot};
   }
   Front world_front() const { return front(layout.link_count); }
   Front front_above(int i) const { return layout.link[i].parent < 0 ? world_front() : front(layout.link[i].parent); }
@@ -76,6 +78,7 @@ struct Loops {
         rows_after(layout, c, body, clock, old_rows[k], state, new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
+    if (!again) *least_pivot = 1;
     for (int i = 0; i <= layout.link_count; ++i) {
       if (layout.front[i].columns == 0 || layout.front[i].shares) continue;
       if (again)

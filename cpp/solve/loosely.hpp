@@ -25,7 +25,7 @@
 
 namespace catena::CATENA_ISA {
 
-constexpr double smallest_pivot = 1e-9, smallest_remainder = 1e-15;
+constexpr double smallest_pivot = 1e-12, smallest_remainder = 1e-15;
 
 // rows are padded to whole blocks
 constexpr int padded(int columns) { return (columns + block_size - 1) / block_size * block_size; }
@@ -61,7 +61,7 @@ CATENA_INLINE double largest_lane(Part a) {
 // Width 0: as many columns as there are
 template <int Width>
 inline int invert_rows(double* m, const double* scale, double* transposed, int size, int excess, double loose_below,
-                       int* order) {
+                       int* order, double& least_pivot) {
   const int width = Width > 0 ? Width : padded(size);
   int *row = order, *column = order + size;
   double *factor = m + size * width, *open = factor + width;
@@ -88,6 +88,7 @@ inline int invert_rows(double* m, const double* scale, double* transposed, int s
     row[rank] = pivot_row;
     column[rank] = c_best;
     double* p = m + pivot_row * width;
+    least_pivot = std::fmin(least_pivot, std::fabs(p[c_best]));
     const double d = p[c_best], inverse = 1 / d, loose = d / (d * d + loose_below * loose_below);
     for (int r = 0; r < size; ++r) factor[r] = m[row[r] * width + c_best];
     largest = Part{};
@@ -178,13 +179,13 @@ inline void take_out(const double* m, const double* scale, const double* weight,
 }
 
 // m has rows of padded(size) numbers, as `scale` has, and room for two more of them; it is destroyed, whatever its
-// padding. `order` has room for 2 size indices. The number of pivots is returned.
+// padding. `order` has room for 2 size indices. The number of pivots is returned, the smallest is noted.
 inline int invert_loosely(double* m, const double* scale, double* transposed, int size, int excess, double loose_below,
-                          int* order) {
+                          int* order, double& least_pivot) {
   switch (padded(size)) {
-    case 4: return invert_rows<4>(m, scale, transposed, size, excess, loose_below, order);
-    case 8: return invert_rows<8>(m, scale, transposed, size, excess, loose_below, order);
-    default: return invert_rows<0>(m, scale, transposed, size, excess, loose_below, order);
+    case 4: return invert_rows<4>(m, scale, transposed, size, excess, loose_below, order, least_pivot);
+    case 8: return invert_rows<8>(m, scale, transposed, size, excess, loose_below, order, least_pivot);
+    default: return invert_rows<0>(m, scale, transposed, size, excess, loose_below, order, least_pivot);
   }
 }
 

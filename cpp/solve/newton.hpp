@@ -15,6 +15,12 @@
 //
 // Step length: full steps, halved while a body would turn too far or while the increment found at the end of the step
 // is larger than the one that led there.
+//
+// Which root: a step too long for its motion has several, and the guess decides which one is found. The one that is
+// meant goes over into the node's own velocity as the step gets shorter. By Kantorovich's theorem a start whose second
+// increment is at most a quarter of the first has one root and no other near it, so a solution counts where increments
+// fall faster than that from the guess on. Where they do not, or moves had to be shortened, Newton begins again at the
+// node's velocity, which knows nothing of earlier steps, and if that is too far away as well the step is too long.
 #pragma once
 
 #include "physics/body.hpp"
@@ -22,7 +28,13 @@
 
 namespace catena::CATENA_ISA {
 
-enum class Outcome { converged, diverged, too_far, singular, locked };
+enum class Outcome { converged, diverged, too_far, singular, locked, exhausted };
+
+// A body that turns further than this in a step (rad) is not followed by it: the step's momentum is the sine of the
+// turn, beyond a quarter turn other roots begin, and long before them the energy that it keeps is another. Where a step
+// may be halved it is, else all turns that have a solution are taken.
+constexpr double most_turn = 1;
+inline double least_cosine_of(int rescue_depth) { return rescue_depth > 0 ? std::cos(0.5 * most_turn) : 0; }
 
 constexpr int most_points = 12;
 
@@ -49,8 +61,12 @@ struct Newton {
   int iteration_limit;
   double extent;  // typical coordinate (m): sets the rounding floor of the increments
 
+  bool picky = false;  // a step can be halved, so that doubtful roots need not be taken
+
   int iterations = 0;  // of the last solve
-  double size = 0;     // last increment
+  bool doubtful = false;
+  double size = 0;       // last increment
+  double remainder = 0;  // what the last solve left of it, or a little more
 
   // The articulated solver measures an increment and evaluates where it leads while it finds it, and can do so with the
   // matrix of the last one; the others do one after the other.
@@ -59,6 +75,7 @@ struct Newton {
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
   static constexpr double small_miss = 1e-2;
+  static constexpr double one_root = 0.25;  // of the first increment, the second
 
   History* history = nullptr;
   const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
@@ -157,6 +174,8 @@ struct Newton {
   // after a failure: the last solution alone, as it was, and no trust in what was seen of convergence
   void forget() {
     history->kappa = 1e300;
+    history->calm = 0;
+    history->unchecked = check_every;
     for (int k = motions; k < count; ++k) solver.z[k] = 0;
     if (history->count == 0) return;
     for (int k = 0; k < motions; ++k) solver.z[k] = last_solution(k);
@@ -174,13 +193,11 @@ struct Newton {
 
   // from the guess in solver.z to the solution in solver.z
   Outcome iterate(double dt) {
-    // rounding of the poses, and what near-singular loops make of the rounding in their gaps
-    const double amplified = has_loops(solver.layout) ? 4 / std::sqrt(smallest_pivot) : 256;
-    const double floor = amplified * 2.2e-16 * (1 + extent) / std::fabs(dt);
     double alpha = 1, last = 1e300;
     bool again = false;  // with the matrix of the last increment
     bool fresh = false;  // the last move was made with its own
     iterations = 0;
+    doubtful = false;
     if (!solver.evaluate()) return Outcome::too_far;
     while (iterations < iteration_limit) {
       ++iterations;
@@ -189,15 +206,19 @@ struct Newton {
       size = fine ? measure(dt) : 1e300;
       if (!(size < 1e300)) size = 1e300;
       if (iterations == 1) history->miss = size * std::fabs(dt);
+      const double floor = rounding() / std::fabs(dt);
 
       // at the rounding floor increments stop falling: nothing more can be gained; but a shortened move leaves
       // multipliers behind
       if (alpha == 1 && last < floor && size > 0.25 * last && size < 4 * floor)
-        return closed() ? accept(1) : Outcome::locked;
+        return closed(dt) ? accept(1, size) : Outcome::locked;
+
+      if (iterations == 2 && size > one_root * last && last * std::fabs(dt) > small_miss) doubtful = true;
 
       // the move was too long
       if (!(size < last)) {
         if (last == 1e300) return Outcome::singular;
+        doubtful = true;
         swap(solver.dz, last_dz);
         again = false;
         const double done = alpha;
@@ -208,8 +229,8 @@ struct Newton {
 
       double& kappa = history->kappa;
       if (fresh && alpha == 1) {
-        // below the floor the ratio says nothing but that kappa is no larger
-        const double seen = size / (last * last);
+        // below the floor the ratio says nothing but that kappa is no larger than this
+        const double seen = (size > floor ? size : floor) / (last * last);
         kappa = kappa == 1e300 || seen > 0.8 * kappa ? seen : 0.8 * kappa;
       }
       const double left = Solver::caution * (again ? 2 * size / last + last * std::fabs(dt) : kappa * size) * size;
@@ -218,19 +239,21 @@ struct Newton {
       alpha = 1;
       last = size;
       if (!go()) {
+        doubtful = true;
         alpha = 0.5;
         if (!move(alpha, 1)) return Outcome::too_far;
         continue;
       }
       if (size < tolerance) {
         if (iterations == 1) history->calm = size;
-        return closed() ? accept(0) : Outcome::locked;
+        return closed(dt) ? accept(0, size) : Outcome::locked;
       }
-      if (left < tolerance) {
-        if (iterations > 1 && closed()) return accept(0);
+      // large increments prove nothing about the next
+      if (left < tolerance && size * std::fabs(dt) < small_miss) {
+        if (iterations > 1 && closed(dt)) return accept(0, left);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
-        if (iterations == 1 && history->unchecked < check_every && size <= 2 * history->calm && closed())
-          return accept(history->unchecked + 1);
+        if (iterations == 1 && history->unchecked < check_every && size <= 2 * history->calm && closed(dt))
+          return accept(history->unchecked + 1, left);
         if (iterations == 1) history->calm = size;
       }
       again = looks_ahead && fresh && (2 * kappa + std::fabs(dt)) * size * left < tolerance;
@@ -257,32 +280,67 @@ struct Newton {
     return solver.evaluate();
   }
 
-  Outcome accept(int unchecked_now) {
+  Outcome accept(int unchecked_now, double what_is_left) {
     history->unchecked = unchecked_now;
+    remainder = what_is_left;
     return Outcome::converged;
   }
 
-  // Small increments alone do not prove a solution of a loop: a gap may be left that no motion closes.
-  bool closed() {
-    if (!has_loops(solver.layout)) return true;
-    solver.find_gap();
-    if (solver.misfit.size > solver.layout.fit) return false;
-    return solver.widest_gap < 1e-11 * (1 + extent / solver.reach) + 1e-2 * tolerance;
+  // Rounding of the poses (m), and what loops make of it that are nearly singular: a gap in the direction of a pivot
+  // is as wrong as the root of the pivot is small.
+  double rounding() const {
+    constexpr double plain = 256;
+    double amplified = plain;
+    if (has_loops(solver.layout)) {
+      const double pivot = solver.smallest() > smallest_pivot ? solver.smallest() : smallest_pivot;
+      amplified = 4 / std::sqrt(pivot) > plain ? 4 / std::sqrt(pivot) : plain;
+    }
+    return amplified * 2.2e-16 * (1 + extent);
   }
 
-  // guess and iterate; a bad extrapolation is tried again from the last step's motion, and then from rest
-  Outcome solve(double dt) {
-    const bool extrapolates = history->order > 1 && dt == history->dt;
-    guess(dt);
-    Outcome outcome = iterate(dt);
-    if (outcome != Outcome::converged && extrapolates) {
-      forget();
-      outcome = iterate(dt);
+  // Small increments alone do not prove a solution of a loop: a gap may be left that no motion closes. Where joints are
+  // not closed by construction, an increment leaves gaps of the order of its square.
+  bool closed(double dt) {
+    const auto limit = [&] { return 1e-11 * (1 + extent / solver.reach) + 1e-2 * tolerance; };
+    if (!has_loops(solver.layout)) {
+      if (looks_ahead || (size * dt) * (size * dt) < limit()) return true;
     }
-    if (outcome != Outcome::converged && history->count > 0) {
+    solver.find_gap();
+    if (solver.misfit.size > solver.layout.fit) return false;
+    if (solver.widest_gap < limit()) return true;
+    // the mechanism may be far from where it was
+    measure_extent();
+    return solver.widest_gap < limit();
+  }
+
+  // a typical coordinate, at the end of the step
+  void measure_extent() {
+    extent = 0;
+    for (int i = 0; i < solver.layout.link_count; ++i) {
+      const Body<double>& b = solver.body[i];
+      const double far = std::sqrt(norm2(b.x)) + std::sqrt(norm2(b.d));
+      if (far < 1e300) extent += far / solver.layout.link_count;
+    }
+  }
+
+  // guess and iterate
+  Outcome solve(double dt) {
+    guess(dt);
+    return judged(dt, iterate(dt));
+  }
+  // from the velocity of the node
+  Outcome solve_afresh(double dt, const double* node_rates) {
+    for (int k = 0; k < count; ++k) solver.z[k] = k < motions ? dt * node_rates[k] : 0;
+    Outcome outcome = iterate(dt);
+    // where nothing else can be done any root is better than none
+    if (outcome != Outcome::converged && !picky) {
       for (int k = 0; k < count; ++k) solver.z[k] = 0;
       outcome = iterate(dt);
     }
+    return judged(dt, outcome);
+  }
+  Outcome judged(double dt, Outcome outcome) {
+    if (outcome == Outcome::converged && doubtful && picky) outcome = Outcome::diverged;
     if (outcome == Outcome::converged)
       learn(dt);
     else

@@ -46,6 +46,8 @@ _SENTENCES = {
     _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
     _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
     "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
+    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be cut into hundreds of pieces, because of "
+    "body {body!r}: the motion is too fast for dt, or a force too stiff",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
 
@@ -373,10 +375,12 @@ class Simulator:
             state = self.mechanism.assemble(state)
         refuse_misfit(self.compiled, state)
         turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
-        if turn.max() >= 2:
+        limit = 2.0 ** (1 + (_RESCUE_DEPTH if self.rescue else 0))
+        if turn.max() >= limit:
             name = list(self.mechanism.bodies)[int(turn.argmax())]
             raise ValueError(
-                f"body {name!r} turns by |w| dt = {turn.max():.3g} rad in a step; it must be below 2: use a smaller dt"
+                f"body {name!r} turns by |w| dt = {turn.max():.3g} rad in a step; it must be below {limit:g}: "
+                "use a smaller dt"
             )
         return state
 
@@ -406,7 +410,7 @@ class Simulator:
         if law >= 0:
             stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law]
             message = f"{stiff} is too stiff for the backward substeps of order {self.order} at t = {time:.6g} s"
-        message += _ADVICE[self.rescue]
+        message += "" if code == _core.StatusCode.exhausted else _ADVICE[self.rescue]
         return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)
 
 
