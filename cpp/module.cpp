@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/processor.hpp"
 #include "batch.hpp"
 #include "kernel.hpp"
 #include "workspace.hpp"
@@ -51,21 +52,16 @@ std::vector<const Kernel*> usable_kernels() {
 #ifdef CATENA_PLAIN
   return {&plain::kernel};
 #else
-  __builtin_cpu_init();
-  [[maybe_unused]] const bool is_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  [[maybe_unused]] const bool is_v4 = is_v3 && __builtin_cpu_supports("avx512f") &&
-                                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-                                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd");
+  [[maybe_unused]] const int level = x86_level();
   std::vector<const Kernel*> list;
 #ifdef CATENA_X86_V1
   list.push_back(&v1::kernel);
 #endif
 #ifdef CATENA_X86_V3
-  if (is_v3) list.push_back(&v3::kernel);
+  if (level >= 3) list.push_back(&v3::kernel);
 #endif
 #ifdef CATENA_X86_V4
-  if (is_v4) list.push_back(&v4::kernel);
+  if (level >= 4) list.push_back(&v4::kernel);
 #endif
   return list;
 #endif

@@ -27,15 +27,13 @@ struct Quat<double> {
   };
   Quat() = default;
   CATENA_INLINE Quat(Quad p) : q(p) {}
-  CATENA_INLINE Quat(double s, Vec3<double> a) : q(__builtin_shuffle(a.q, Quad{s, s, s, s}, QuadIndex{0, 1, 2, 7})) {}
+  CATENA_INLINE Quat(double s, Vec3<double> a) : q(shuffle<0, 1, 2, 7>(a.q, Quad{s, s, s, s})) {}
 };
-CATENA_INLINE Vec3<double> vector_part(const Quat<double>& q) {
-  return __builtin_shuffle(q.q, Quad{}, QuadIndex{0, 1, 2, 7});
-}
+CATENA_INLINE Vec3<double> vector_part(const Quat<double>& q) { return shuffle<0, 1, 2, 7>(q.q, Quad{}); }
 // four multiples of p: short where p is what has to be waited for
 CATENA_INLINE Quat<double> operator*(const Quat<double>& p, const Quat<double>& q) {
-  const Quad i = __builtin_shuffle(p.q, QuadIndex{3, 2, 1, 0}), j = __builtin_shuffle(p.q, QuadIndex{2, 3, 0, 1});
-  const Quad k = __builtin_shuffle(p.q, QuadIndex{1, 0, 3, 2});
+  const Quad i = shuffle<3, 2, 1, 0>(p.q), j = shuffle<2, 3, 0, 1>(p.q);
+  const Quad k = shuffle<1, 0, 3, 2>(p.q);
   const Quad x = q.x * Quad{1, 1, -1, -1}, y = q.y * Quad{-1, 1, 1, -1}, z = q.z * Quad{1, -1, 1, -1};
   return (q.w * p.q + x * i) + (y * j + z * k);
 }
@@ -69,8 +67,8 @@ CATENA_INLINE Quat<T> renormalised(const Quat<T>& q) {
 }
 #ifdef __AVX__
 CATENA_INLINE Quat<double> renormalised(const Quat<double>& q) {
-  const Quad p = q.q * q.q, pairs = p + __builtin_shuffle(p, QuadIndex{1, 0, 3, 2});
-  return (1.5 - 0.5 * (pairs + __builtin_shuffle(pairs, QuadIndex{2, 3, 0, 1}))) * q.q;
+  const Quad p = q.q * q.q, pairs = p + shuffle<1, 0, 3, 2>(p);
+  return (1.5 - 0.5 * (pairs + shuffle<2, 3, 0, 1>(pairs))) * q.q;
 }
 #endif
 // of a rotation matrix, from whichever of its four squares is the largest

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-#include "base/isa.hpp"
+#include "base/shuffle.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -55,7 +55,6 @@ CATENA_INLINE Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
 
 #ifdef __AVX__
 typedef Block Quad;
-typedef long long QuadIndex __attribute__((vector_size(32)));
 
 template <>
 struct Vec3<double> {
@@ -79,8 +78,7 @@ CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b) {
   return (p[0] + p[1]) + p[2];
 }
 CATENA_INLINE Vec3<double> cross(Vec3<double> a, Vec3<double> b) {
-  const QuadIndex yzx = {1, 2, 0, 3};
-  return __builtin_shuffle(a.q * __builtin_shuffle(b.q, yzx) - __builtin_shuffle(a.q, yzx) * b.q, yzx);
+  return shuffle<1, 2, 0, 3>(a.q * shuffle<1, 2, 0, 3>(b.q) - shuffle<1, 2, 0, 3>(a.q) * b.q);
 }
 #endif
 
@@ -133,10 +131,9 @@ CATENA_INLINE Mat3<double> diagonal(double s) {
   return {s * Quad{1, 0, 0, 0}, s * Quad{0, 1, 0, 0}, s * Quad{0, 0, 1, 0}};
 }
 CATENA_INLINE Mat3<double> diagonal_and_skew(double s, Vec3<double> a) {
-  const Quad p = __builtin_shuffle(a.q, Quad{s, s, s, s}, QuadIndex{0, 1, 2, 7});
-  return {__builtin_shuffle(p, QuadIndex{3, 2, 1, 0}) * Quad{1, 1, -1, 0},
-          __builtin_shuffle(p, QuadIndex{2, 3, 0, 1}) * Quad{-1, 1, 1, 0},
-          __builtin_shuffle(p, QuadIndex{1, 0, 3, 2}) * Quad{1, -1, 1, 0}};
+  const Quad p = shuffle<0, 1, 2, 7>(a.q, Quad{s, s, s, s});
+  return {shuffle<3, 2, 1, 0>(p) * Quad{1, 1, -1, 0}, shuffle<2, 3, 0, 1>(p) * Quad{-1, 1, 1, 0},
+          shuffle<1, 0, 3, 2>(p) * Quad{1, -1, 1, 0}};
 }
 #endif
 template <class T>
@@ -188,9 +185,8 @@ CATENA_INLINE Vec3<T> plus_cross(Vec3<T> a, Vec3<T> r, Vec3<T> b) {
 }
 #ifdef __AVX__
 CATENA_INLINE Vec3<double> plus_cross(Vec3<double> a, Vec3<double> r, Vec3<double> b) {
-  const QuadIndex yzx = {1, 2, 0, 3}, zxy = {2, 0, 1, 3};
-  return (a.q + __builtin_shuffle(r.q, yzx) * __builtin_shuffle(b.q, zxy)) -
-         __builtin_shuffle(r.q, zxy) * __builtin_shuffle(b.q, yzx);
+  return (a.q + shuffle<1, 2, 0, 3>(r.q) * shuffle<2, 0, 1, 3>(b.q)) -
+         shuffle<2, 0, 1, 3>(r.q) * shuffle<1, 2, 0, 3>(b.q);
 }
 #endif
 // n + [r]x m
@@ -229,12 +225,11 @@ CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b, Vec3<double> c, Vec3<do
 // four sums at once: the idle number of a and b is zero
 CATENA_INLINE Vec3<double> dots(Vec3<double> a, const Mat3<double>& m, Vec3<double> f, Vec3<double> b,
                                 const Mat3<double>& n, Vec3<double> t, double& last) {
-  const QuadIndex even = {0, 4, 2, 6}, odd = {1, 5, 3, 7}, low = {0, 1, 4, 5}, high = {2, 3, 6, 7};
   const Quad i = a.q * m.i.q + b.q * n.i.q, j = a.q * m.j.q + b.q * n.j.q;
   const Quad k = a.q * m.k.q + b.q * n.k.q, l = a.q * f.q + b.q * t.q;
-  const Quad ij = __builtin_shuffle(i, j, even) + __builtin_shuffle(i, j, odd);
-  const Quad kl = __builtin_shuffle(k, l, even) + __builtin_shuffle(k, l, odd);
-  const Quad sum = __builtin_shuffle(ij, kl, low) + __builtin_shuffle(ij, kl, high);
+  const Quad ij = shuffle<0, 4, 2, 6>(i, j) + shuffle<1, 5, 3, 7>(i, j);
+  const Quad kl = shuffle<0, 4, 2, 6>(k, l) + shuffle<1, 5, 3, 7>(k, l);
+  const Quad sum = shuffle<0, 1, 4, 5>(ij, kl) + shuffle<2, 3, 6, 7>(ij, kl);
   last = sum[3];
   return sum;
 }

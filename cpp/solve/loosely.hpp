@@ -48,11 +48,11 @@ CATENA_INLINE void note_largest(Part& largest, Part value, PartBits place, PartB
 
 CATENA_INLINE double largest_lane(Part a) {
 #ifdef __AVX__
-  const Part b = __builtin_shufflevector(a, a, 2, 3, 0, 1);
+  const Part b = shuffle<2, 3, 0, 1>(a);
   a = a > b ? a : b;
-  const Part c = __builtin_shufflevector(a, a, 1, 0, 3, 2);
+  const Part c = shuffle<1, 0, 3, 2>(a);
 #else
-  const Part c = __builtin_shufflevector(a, a, 1, 0);
+  const Part c = shuffle<1, 0>(a);
 #endif
   a = a > c ? a : c;
   return a[0];

@@ -47,9 +47,9 @@ CATENA_INLINE Part spread(const Row& r) {
   constexpr int i = Lane % part_size;
   const Part p = r.part[Lane / part_size];
 #ifdef __AVX__
-  return __builtin_shufflevector(p, p, i, i, i, i);
+  return shuffle<i, i, i, i>(p);
 #else
-  return __builtin_shufflevector(p, p, i, i);
+  return shuffle<i, i>(p);
 #endif
 }
 
@@ -58,9 +58,9 @@ CATENA_INLINE Row with_extra(Row r, const Row& of) {
   Part& p = r.part[extra_lane / part_size];
   const Part q = of.part[extra_lane / part_size];
 #ifdef __AVX__
-  p = __builtin_shufflevector(p, q, 0, 1, 2, 7);
+  p = shuffle<0, 1, 2, 7>(p, q);
 #else
-  p = __builtin_shufflevector(p, q, 0, 3);
+  p = shuffle<0, 3>(p, q);
 #endif
   return r;
 }
@@ -104,9 +104,9 @@ CATENA_INLINE Row sums(const Row* r) {
   const auto half = [](const Row* r) __attribute__((always_inline)) {
     const auto fold = [](const Row& r) __attribute__((always_inline)) { return r.part[0] + r.part[1]; };
     const Quad a = fold(r[0]), b = fold(r[1]), c = fold(r[2]), o = {};
-    const Quad ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
-    const Quad co = __builtin_shufflevector(c, o, 0, 4, 2, 6) + __builtin_shufflevector(c, o, 1, 5, 3, 7);
-    return Vec3<double>(__builtin_shufflevector(ab, co, 0, 1, 4, 5) + __builtin_shufflevector(ab, co, 2, 3, 6, 7));
+    const Quad ab = shuffle<0, 4, 2, 6>(a, b) + shuffle<1, 5, 3, 7>(a, b);
+    const Quad co = shuffle<0, 4, 2, 6>(c, o) + shuffle<1, 5, 3, 7>(c, o);
+    return Vec3<double>(shuffle<0, 1, 4, 5>(ab, co) + shuffle<2, 3, 6, 7>(ab, co));
   };
   return make_row(half(r), half(r + 3));
 #else
