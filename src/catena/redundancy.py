@@ -10,7 +10,7 @@ alone and is as large as the numbers are wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +69,11 @@ class Asked:
     def turning(self) -> bool:
         """Whether some of the directions that are left out turn with the pose, in data that are not exact."""
         return bool(self.excess.any()) and self.largest_zero > EXACT
+
+    def still(self) -> Asked:
+        """The same without the joints of which some directions turn: nothing is asked of them."""
+        turning = self.excess > 0
+        return replace(self, rows=np.where(turning, np.int32(0), self.rows), excess=np.zeros_like(self.excess))
 
     def turning_joints(self, mechanism: Mechanism) -> list[str]:
         """Those joints whose left out directions turn with the pose."""
@@ -137,7 +142,7 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
     weights, axes = np.linalg.eigh(null_part.mean(axis=0) - np.eye(6) * beyond[:, None])
     least = np.take_along_axis(weights, np.maximum(6 - count, 0)[:, None].clip(max=5), axis=1)[:, 0]
     still = least > _STILL**2
-    result = everything(mechanism, fit)
+    result = replace(whole, length=length)
     joints = list(mechanism.joints.values())
     for loop, joint in enumerate(owner):
         k = int(count[loop])
@@ -155,20 +160,10 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
         weight = np.where(lengths, length[joint], 1.0)
         kept = axes[loop][:row_count, 6 - row_count : 6 - k]
         result.rows[joint] = row_count - k
-        result.length[joint] = length[joint]
         result.combination[joint].reshape(-1)[: (row_count - k) * row_count] = (_orthonormal(kept).T / weight).ravel()
     used = ~np.isinf(values)
-    return Asked(
-        fit,
-        result.rows,
-        result.excess,
-        result.combination,
-        result.length,
-        result.idle,
-        result.unasked,
-        float(values[null & used].max(initial=0.0)),
-        float(values[~null & used].min(initial=np.inf)),
-    )
+    largest_zero, smallest_kept = values[null & used].max(initial=0.0), values[~null & used].min(initial=np.inf)
+    return replace(result, largest_zero=float(largest_zero), smallest_kept=float(smallest_kept))
 
 
 def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tuple[Array, Array] | None:
@@ -189,7 +184,7 @@ def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tup
         loose_below=fit**2,
     )
     loops = len(length)
-    values, vectors = np.full((poses, loops, 6), np.inf), np.zeros((poses, loops, 6, 6))
+    values, vectors = np.full((poses + 1, loops, 6), np.inf), np.zeros((poses + 1, loops, 6, 6))
     found = core.explore(
         fit=fit,
         position=guess.position,
@@ -200,7 +195,12 @@ def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tup
         singular=values,
         direction=vectors,
     )
-    return None if found == 0 else (values[:found], vectors[:found])
+    if found == 0:
+        return None
+    # the first of them is a little way off: where it says more, the closed ones are stuck at a singular pose
+    null = (values[: found + 1] <= fit).sum(axis=(1, 2))
+    chosen = slice(0, 1) if np.isfinite(values[0]).any() and null[0] < null[1:].min() else slice(1, found + 1)
+    return values[chosen], vectors[chosen]
 
 
 def _orthonormal(columns: Array) -> Array:
