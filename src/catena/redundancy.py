@@ -32,6 +32,10 @@ _INCREMENTS = 6
 # a direction stands still if it turns by less than its cosine says between poses
 _STILL = 0.999
 
+# bodies whose joints are all so near to their centre, in parts of the typical distance, have no size of their own: it may
+# be nothing but rounding
+_SMALL = 1e-2
+
 # values below this are rounding: they are roots of what is computed
 EXACT = 1e-7
 
@@ -105,7 +109,7 @@ def body_sizes(mechanism: Mechanism) -> Array:
                 counts[rows[body.name]] += 1
     sizes = np.sqrt(squares / np.maximum(counts, 1))
     common = float(np.sqrt(np.mean(sizes[sizes > 0] ** 2))) if (sizes > 0).any() else 1.0
-    return np.where(sizes > 1e-6 * common, sizes, common)
+    return np.where(sizes > _SMALL * common, sizes, common)
 
 
 def find_asked(mechanism: Mechanism, state: State) -> Asked:
