@@ -56,7 +56,7 @@ def assemble(
     for k in range(1, count + 1):
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
         if asked.excess.any():
-            # loops whose directions turn are closed by a walk along the other joints, which keeps those as closed as they are
+            # loops whose directions turn are closed by a walk along the other joints, which must be closed before
             velocity = state.velocity.copy(), state.angular_velocity.copy()
             _close(build_core(mechanism, frozen=frozen, asked=asked.still()), state)
             state.velocity, state.angular_velocity = velocity
@@ -152,9 +152,9 @@ def refuse_misfit(compiled: Compiled, state: State) -> None:
     worst = int(part.argmax())
     label = (mechanism.joints.get(names[worst]) or mechanism.couplings[names[worst]]).label
     raise AssemblyError(
-        f"{label} contradicts the rest of its loop by {misfit[worst, 0]:.3g} m, {misfit[worst, 1]:.3g} rad; joints that "
-        f"say the same thing twice may disagree by {fit:g} rad, or parts of their bodies' size ({fit * length[worst]:.3g} m "
-        "here): see fit=",
+        f"{label} contradicts the rest of its loop by {misfit[worst, 0]:.3g} m, {misfit[worst, 1]:.3g} rad; joints "
+        f"that say the same thing twice may disagree by {fit:g} rad, or parts of their bodies' size "
+        f"({fit * length[worst]:.3g} m here): see fit=",
         gaps,
     )
 

@@ -32,8 +32,8 @@ _INCREMENTS = 6
 # a direction stands still if it turns by less than its cosine says between poses
 _STILL = 0.999
 
-# bodies whose joints are all so near to their centre, in parts of the typical distance, have no size of their own: it may
-# be nothing but rounding
+# bodies whose joints are all so near to their centre, in parts of the typical distance, have no size of their own: it
+# may be nothing but rounding
 _SMALL = 1e-2
 
 # values below this are rounding: they are roots of what is computed
