@@ -51,7 +51,7 @@ SCENES: dict[str, tuple[Callable[[], Mechanism], float]] = {
     "segmented_chain": (lambda: scenes.segmented_chain(4), 0.01),
     "segmented_chain by elbows": (lambda: scenes.segmented_chain(4, "elbow"), 0.01),
     "closed_chain": (lambda: scenes.closed_chain(11), 0.01),
-    "minitaur_leg": (lambda: scenes.minitaur_leg((1.2, 1.2), hips=0.04), 0.001),
+    "minitaur_leg": (lambda: scenes.minitaur_leg((1.2, 1.2), hips=0.04), 0.01),
     "minitaur": (kicked_minitaur, 0.002),
     "delta_robot": (scenes.delta_robot, 0.01),
     "stewart_platform": (scenes.stewart_platform, 0.01),
