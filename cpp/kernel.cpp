@@ -190,6 +190,12 @@ Articulated<double> make_walker(const Layout& layout, Arena& arena) {
 
 void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
+  // rows that disagree are no matter for the solver below, which would share them out among all joints
+  if (layout.excess > 0) {
+    Articulated<double> walker = make_walker(layout, arena);
+    Settler{layout, walker}.run(args);
+    return;
+  }
   Body<double>* body = arena.take<Body<double>>(layout.link_count);
   Ldu solver = make(layout, arena, body, static_cast<Ldu*>(nullptr));
   const long count = Ldu::unknown_count(layout);
@@ -198,11 +204,6 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   for (long k = 0; k < count; ++k) solver.z[k] = 0;
   if (args.loose_below > 0) solver.loose_below = args.loose_below;
   Assembler{layout, args, solver}.run();
-  if (layout.excess == 0) return;
-  // the solver above knows nothing of rows that disagree
-  Arena again{static_cast<char*>(workspace)};
-  Articulated<double> walker = make_walker(layout, again);
-  Settler{layout, walker}.run(args);
 }
 
 long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {

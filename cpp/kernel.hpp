@@ -104,9 +104,10 @@ struct ExploreArgs {
   int poses = 0;
   const double *position = nullptr, *orientation = nullptr;  // tree joints closed
   const double *term_start = nullptr, *signals = nullptr;
-  const double* length = nullptr;                    // (loop) what its lengths are measured by
-  double *singular = nullptr, *direction = nullptr;  // (pose, loop, 6), (pose, loop, 6, 6)
-  int found = 0;                                     // poses
+  const double* length = nullptr;  // (loop) what its lengths are measured by
+  double *singular = nullptr,
+         *direction = nullptr;  // (1 + pose, loop, 6), (1 + pose, loop, 6, 6): one a little way off
+  int found = 0;                // poses
 };
 
 // A joint's rows along a path of poses: gaps (count, rows), wrenches on b at its joint point (count, rows, 6), that

@@ -376,7 +376,7 @@ class Core {
   int explore(double fit, ConstDoubles position, ConstDoubles orientation, ConstDoubles term_start,
               ConstDoubles signals, ConstDoubles length, Doubles singular, Doubles direction) {
     ExploreArgs args{fit,
-                     static_cast<int>(singular.shape(0)),
+                     static_cast<int>(singular.shape(0)) - 1,
                      position.data(),
                      orientation.data(),
                      term_start.data(),

@@ -221,11 +221,23 @@ def test_all_fixed_is_locked() -> None:
         (scenes.four_bar(), "articulated"),
         (scenes.closed_chain(101), "articulated"),
         (scenes.segmented_chain(10), "articulated"),
-        (scenes.ladder(20), "ldu"),
+        (scenes.ladder(20), "articulated"),
+        (scenes.ladder(50), "ldu"),
         (scenes.net(6, 6), "ldu"),
         (scenes.n_four_bar(20), "ldu"),
     ],
-    ids=["pendulum", "ball", "tree", "four_bar", "closed_chain", "segmented_chain", "ladder", "net", "n_four_bar"],
+    ids=[
+        "pendulum",
+        "ball",
+        "tree",
+        "four_bar",
+        "closed_chain",
+        "rhombi",
+        "ladder",
+        "long ladder",
+        "net",
+        "n_four_bar",
+    ],
 )
 def test_solver_by_estimated_work(m: Mechanism, solver: str) -> None:
     r = m.report()
@@ -242,20 +254,25 @@ def test_solver_by_estimated_work(m: Mechanism, solver: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "solver"),
+    ("make", "solver", "fit"),
     [
-        (scenes.pendulum, "articulated"),
-        (scenes.pendulum, "ldu"),
-        (scenes.segmented_chain, "articulated"),
-        (scenes.segmented_chain, "ldu"),
-        (scenes.ladder, "ldu"),
-        (scenes.n_four_bar, "ldu"),
+        (scenes.pendulum, "articulated", 3e-3),
+        (scenes.pendulum, "ldu", 3e-3),
+        (scenes.segmented_chain, "articulated", 3e-3),
+        (scenes.segmented_chain, "ldu", 3e-3),
+        # with all rows: in two hundred loops on one body nobody looks for those that are redundant
+        (scenes.ladder, "ldu", 0.0),
+        (scenes.n_four_bar, "ldu", 0.0),
     ],
 )
-def test_work_is_linear(make: Callable[[int], Mechanism], solver: str) -> None:
+def test_work_is_linear(make: Callable[[int], Mechanism], solver: str, fit: float) -> None:
     """Ten times the mechanism, ten times the work: at most a tenth more."""
-    small, large = (Simulator(make(n), 0.01).info()["estimated_work"][solver] for n in (20, 200))
-    assert 9 < large / small < 11
+    work = []
+    for n in (20, 200):
+        m = make(n)
+        m.fit = fit
+        work.append(Simulator(m, 0.01).info()["estimated_work"][solver])
+    assert 9 < work[1] / work[0] < 11
 
 
 def test_work_of_a_net_grows_like_a_grid() -> None:
@@ -274,7 +291,9 @@ def test_print() -> None:
     assert text[1] == "degrees of freedom: 1"
     assert text[2] == "constraint rows: 20, rank 17, redundant 3"
     assert text[3] == "redundant joints: joint1, joint2, joint3, joint4"
-    assert text[4].startswith(f"loop closed by {r.loops[0].joint!r}: 3 bodies, joints ")
+    assert text[4].startswith(f"not asked for what other joints say: {r.loops[0].joint}; the data agree to ")
+    assert text[5].startswith("(largest value taken for zero ")
+    assert text[6].startswith(f"loop closed by {r.loops[0].joint!r}: 3 bodies, joints ")
     assert f"articulated {r.work['articulated']:.3g}" in text[-1]
     assert f"ldu {r.work['ldu']:.3g}" in text[-1]
     assert text[-1].endswith(f"solver: {r.solver}")

@@ -10,7 +10,8 @@
 
 namespace catena::CATENA_ISA {
 
-constexpr double longest_turn = 0.3;  // rad, of one increment
+constexpr double longest_turn = 0.3;   // rad, of one increment
+constexpr int projection_limit = 100;  // increments of velocities
 
 struct Assembler {
   const Layout& layout;
@@ -76,16 +77,33 @@ struct Assembler {
       count_turns();
     }
     solver.clock.frozen = false;
-    if (args.velocity && direction(true))
-      for (int i = 0; i < layout.link_count; ++i) {
-        const int k = layout.link[i].body;
-        store3(args.velocity + 3 * k, solver.body[i].dx);
-        store3(args.angular_velocity + 3 * k, solver.body[i].phi);
-      }
+    if (args.velocity) project();
     for (int i = 0; i < layout.link_count; ++i) {
       const int k = layout.link[i].body;
       store3(args.position + 3 * k, solver.body[i].x);
       store_quat(args.orientation + 4 * k, solver.body[i].q);
+    }
+  }
+
+  // Velocities onto the joints. Where rows nearly say the same, the regularised inverse takes away only a part of what
+  // they forbid: again, as long as that goes on at a pace.
+  void project() {
+    double last = 0;
+    for (int k = 0; k < projection_limit && direction(true); ++k) {
+      double change = 0, speed = 0;
+      for (int i = 0; i < layout.link_count; ++i) {
+        const int body = layout.link[i].body;
+        const auto take = [&](double* velocity, Vec3<double> next, double weight) {
+          const Vec3<double> old = load3(velocity + 3 * body);
+          change += weight * norm2(next - old);
+          speed += weight * norm2(old);
+          store3(velocity + 3 * body, next);
+        };
+        take(args.velocity, solver.body[i].dx, 1);
+        take(args.angular_velocity, solver.body[i].phi, layout.reach * layout.reach);
+      }
+      if (!(change > 1e-28 * speed) || (k > 0 && change > 0.9 * last)) return;
+      last = change;
     }
   }
 

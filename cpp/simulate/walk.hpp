@@ -67,23 +67,33 @@ struct Walk {
   }
   // onto the rows that are asked for, until increments are below `enough`; false if they cannot be closed
   bool close(int limit, double enough) {
+    return close(limit, enough, [] {});
+  }
+  template <class F>
+  bool close(int limit, double enough, F&& after_each) {
     stand_still();
     for (int k = 0; k < limit; ++k) {
       if (!direction()) return false;
       const double far = length();
       if (!go(far > stride ? stride / far : 1)) return false;
+      after_each();
       if (far < enough) return true;
     }
     return false;
   }
 };
 
-// What is asked of loops that disagree a little, met: poses and velocities in place
+// What is asked of loops that disagree a little, met: poses and velocities in place; joints of the tree are closed
 struct Settler : Walk {
   void run(AssembleArgs& args) {
     enter(args.position, args.orientation, args.term_start, args.signals, args.signal_rates);
     // one more halves nothing: the last increment was the square root of rounding
-    close(args.iteration_limit, 1e-8);
+    args.iterations = 0;
+    count_turns(args);
+    close(args.iteration_limit, 1e-8, [&] {
+      ++args.iterations;
+      count_turns(args);
+    });
     for (int i = 0; i < layout.link_count; ++i) {
       const int k = layout.link[i].body;
       store3(args.position + 3 * k, solver.body[i].x);
@@ -97,6 +107,14 @@ struct Settler : Walk {
       const int k = layout.link[i].body;
       store3(args.velocity + 3 * k, solver.body[i].dx);
       store3(args.angular_velocity + 3 * k, solver.body[i].phi);
+    }
+  }
+  // angles of joints are followed on the way
+  void count_turns(AssembleArgs& args) const {
+    for (int k = 0; k < layout.counter_count; ++k) {
+      const ConstraintInfo& m = layout.counter[k];
+      args.counted[k] = angle_near(m, pose_before(m, 0, solver.body, solver.clock),
+                                   pose_before(m, 1, solver.body, solver.clock), args.counted[k]);
     }
   }
 };
@@ -119,26 +137,35 @@ struct Explorer : Walk {
     }
   }
 
+  // the rows judged at this pose, into place k; what is found on the way is of no interest
+  bool judge(const ExploreArgs& args, int k) {
+    const Probe aside = probe;
+    probe.singular = args.singular + 6L * layout.loop_count * k;
+    probe.direction = args.direction + 36L * layout.loop_count * k;
+    const bool fine = direction();
+    probe.singular = aside.singular;
+    probe.direction = aside.direction;
+    return fine;
+  }
+
+  // Place 0 is for a pose a little way off the first closed one, and not closed again. Bars stretched to a line, free
+  // to move only to first order, are always pulled back to where one of their rows says nothing: there the value of
+  // that row grows with the way, that of redundant ones with its square.
   void run(ExploreArgs& args) {
     enter(args.position, args.orientation, args.term_start, args.signals, args.signals);
     args.found = 0;
+    const double little = std::pow(args.fit, 2.0 / 3.0);
     for (int tries = 0; args.found < args.poses && tries < 2 * args.poses; ++tries) {
       if (tries > 0) {
         wander();
         if (!direction()) return;
-        const double far = length();
         // what cannot move has one pose
-        if (far < nearly || !go(stride / far)) return;
+        if (length() < nearly) return;
+        if (tries == 1 && (!go(little / length()) || !judge(args, 0))) return;
+        if (!go(stride / length())) return;
       }
       if (!close(20, 1e-5)) continue;
-      // what is found on the way is of no interest
-      const Probe aside = probe;
-      probe.singular = args.singular + 6L * layout.loop_count * args.found;
-      probe.direction = args.direction + 36L * layout.loop_count * args.found;
-      const bool fine = direction();
-      probe.singular = aside.singular;
-      probe.direction = aside.direction;
-      if (!fine) return;
+      if (!judge(args, 1 + args.found)) return;
       ++args.found;
     }
   }

@@ -55,6 +55,11 @@ def assemble(
     asked = find_asked(mechanism, state)
     for k in range(1, count + 1):
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
+        if asked.excess.any():
+            # loops whose directions turn are closed by a walk along the other joints, which must be closed before
+            velocity = state.velocity.copy(), state.angular_velocity.copy()
+            _close(build_core(mechanism, frozen=frozen, asked=asked.still()), state)
+            state.velocity, state.angular_velocity = velocity
         compiled = build_core(mechanism, frozen=frozen, asked=asked)
         _close(compiled, state)
         for name in goals:
@@ -136,17 +141,20 @@ def refuse_misfit(compiled: Compiled, state: State) -> None:
     if not (compiled.asked.unasked.any() or compiled.asked.idle.any()):
         return
     _, misfit = joint_gaps(compiled, state)
-    limit = fit * extent(state)
-    wide = np.flatnonzero((misfit[:, 0] > limit) | (misfit[:, 1] > fit))
+    # as a run measures it
+    length = np.concatenate((compiled.asked.length, np.ones(len(mechanism.couplings))))
+    part = np.hypot(misfit[:, 0] / length, misfit[:, 1])
+    wide = np.flatnonzero(part > fit)
     if len(wide) == 0:
         return
     names = [*mechanism.joints, *mechanism.couplings]
     gaps = {names[k]: (float(misfit[k, 0]), float(misfit[k, 1])) for k in wide}
-    worst = max(gaps, key=lambda name: max(gaps[name][0] / limit, gaps[name][1] / fit))
-    label = (mechanism.joints.get(worst) or mechanism.couplings[worst]).label
+    worst = int(part.argmax())
+    label = (mechanism.joints.get(names[worst]) or mechanism.couplings[names[worst]]).label
     raise AssemblyError(
-        f"{label} contradicts the rest of its loop by {gaps[worst][0]:.3g} m, {gaps[worst][1]:.3g} rad; joints that "
-        f"say the same thing twice may disagree by {fit:g} of the mechanism's size ({limit:.3g} m), or rad (fit=)",
+        f"{label} contradicts the rest of its loop by {misfit[worst, 0]:.3g} m, {misfit[worst, 1]:.3g} rad; joints "
+        f"that say the same thing twice may disagree by {fit:g} rad, or parts of their bodies' size "
+        f"({fit * length[worst]:.3g} m here): see fit=",
         gaps,
     )
 

@@ -10,7 +10,7 @@ alone and is as large as the numbers are wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,10 @@ _INCREMENTS = 6
 
 # a direction stands still if it turns by less than its cosine says between poses
 _STILL = 0.999
+
+# bodies whose joints are all so near to their centre, in parts of the typical distance, have no size of their own: it
+# may be nothing but rounding
+_SMALL = 1e-2
 
 # values below this are rounding: they are roots of what is computed
 EXACT = 1e-7
@@ -70,6 +74,11 @@ class Asked:
         """Whether some of the directions that are left out turn with the pose, in data that are not exact."""
         return bool(self.excess.any()) and self.largest_zero > EXACT
 
+    def still(self) -> Asked:
+        """The same without the joints of which some directions turn: nothing is asked of them."""
+        turning = self.excess > 0
+        return replace(self, rows=np.where(turning, np.int32(0), self.rows), excess=np.zeros_like(self.excess))
+
     def turning_joints(self, mechanism: Mechanism) -> list[str]:
         """Those joints whose left out directions turn with the pose."""
         return [name for name, excess in zip(mechanism.joints, self.excess, strict=True) if excess]
@@ -100,7 +109,7 @@ def body_sizes(mechanism: Mechanism) -> Array:
                 counts[rows[body.name]] += 1
     sizes = np.sqrt(squares / np.maximum(counts, 1))
     common = float(np.sqrt(np.mean(sizes[sizes > 0] ** 2))) if (sizes > 0).any() else 1.0
-    return np.where(sizes > 1e-6 * common, sizes, common)
+    return np.where(sizes > _SMALL * common, sizes, common)
 
 
 def find_asked(mechanism: Mechanism, state: State) -> Asked:
@@ -137,7 +146,7 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
     weights, axes = np.linalg.eigh(null_part.mean(axis=0) - np.eye(6) * beyond[:, None])
     least = np.take_along_axis(weights, np.maximum(6 - count, 0)[:, None].clip(max=5), axis=1)[:, 0]
     still = least > _STILL**2
-    result = everything(mechanism, fit)
+    result = replace(whole, length=length)
     joints = list(mechanism.joints.values())
     for loop, joint in enumerate(owner):
         k = int(count[loop])
@@ -155,20 +164,10 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
         weight = np.where(lengths, length[joint], 1.0)
         kept = axes[loop][:row_count, 6 - row_count : 6 - k]
         result.rows[joint] = row_count - k
-        result.length[joint] = length[joint]
         result.combination[joint].reshape(-1)[: (row_count - k) * row_count] = (_orthonormal(kept).T / weight).ravel()
     used = ~np.isinf(values)
-    return Asked(
-        fit,
-        result.rows,
-        result.excess,
-        result.combination,
-        result.length,
-        result.idle,
-        result.unasked,
-        float(values[null & used].max(initial=0.0)),
-        float(values[~null & used].min(initial=np.inf)),
-    )
+    largest_zero, smallest_kept = values[null & used].max(initial=0.0), values[~null & used].min(initial=np.inf)
+    return replace(result, largest_zero=float(largest_zero), smallest_kept=float(smallest_kept))
 
 
 def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tuple[Array, Array] | None:
@@ -189,7 +188,7 @@ def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tup
         loose_below=fit**2,
     )
     loops = len(length)
-    values, vectors = np.full((poses, loops, 6), np.inf), np.zeros((poses, loops, 6, 6))
+    values, vectors = np.full((poses + 1, loops, 6), np.inf), np.zeros((poses + 1, loops, 6, 6))
     found = core.explore(
         fit=fit,
         position=guess.position,
@@ -200,7 +199,12 @@ def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tup
         singular=values,
         direction=vectors,
     )
-    return None if found == 0 else (values[:found], vectors[:found])
+    if found == 0:
+        return None
+    # the first of them is a little way off: where it says more, the closed ones are stuck at a singular pose
+    null = (values[: found + 1] <= fit).sum(axis=(1, 2))
+    chosen = slice(0, 1) if np.isfinite(values[0]).any() and null[0] < null[1:].min() else slice(1, found + 1)
+    return values[chosen], vectors[chosen]
 
 
 def _orthonormal(columns: Array) -> Array:

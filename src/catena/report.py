@@ -161,14 +161,16 @@ def report(mechanism: Mechanism, state: State) -> Report:
     jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(twists)))
     # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
     jacobian = jacobian * np.array([1.0 if np.any(twist[3:]) else size for twist in twists])
+    compiled = build_core(mechanism, asked=find_asked(mechanism, state))
+    core, asked = compiled.core, compiled.asked
     if jacobian.size:
         left, values, _ = np.linalg.svd(jacobian)
         rank = int(np.count_nonzero(values > (mechanism.fit or _RANK_TOLERANCE * max(values[0], 1.0))))
+        # what a run does not ask for does not count, though it may be just above `fit` in the units used here
+        rank = min(rank, len(jacobian) - int(asked.unasked.sum() + asked.idle.sum()))
     else:
         left, rank = np.eye(len(jacobian)), 0
     row_total = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
-    compiled = build_core(mechanism, asked=find_asked(mechanism, state))
-    core, asked = compiled.core, compiled.asked
     _, misfit = joint_gaps(compiled, state)
     names = [*mechanism.joints, *mechanism.couplings]
     unasked = np.flatnonzero(np.concatenate((asked.unasked, asked.idle)))
