@@ -266,6 +266,7 @@ class Core {
     if (!control.is_none()) {
       const auto& [position, orientation, velocity, angular_velocity, counted] = *control_arrays;
       args.control = call_control;
+      args.loads.held = model_.layout().link_count;
       args.control_position = position.data();
       args.control_orientation = orientation.data();
       args.control_velocity = velocity.data();

@@ -168,15 +168,35 @@ struct Runner {
     }
     const Loads& loads = args.loads;
     if (loads.count == 0) return;
-    const double* rows = loads.values + (loads.rows == 1 ? 0 : 6L * loads.count * node);
     for (int k = 0; k < loads.count; ++k) {
-      const double* row = loads.signal[k] >= 0 ? signals(0) + loads.signal[k] : rows + 6L * k;
       const int i = layout.body_link[loads.body[k]];
-      Body<double>& b = solver.body[i];
-      Vec3<double> f = load3(row), t = load3(row + 3);
-      if (loads.in_body_frame[k]) f = b.R * f, t = b.R * t;
-      b.f += (1 / layout.link[i].mass) * f;
-      b.tau += t + cross(b.R * load3(loads.point + 3 * k), f);
+      const Wrench<double> w = load_on(i, k, node);
+      solver.body[i].f += (1 / layout.link[i].mass) * w.f;
+      solver.body[i].tau += w.t;
+    }
+  }
+
+  // a load's force and torque on the centre of mass of its link, in the link's pose
+  Wrench<double> load_on(int i, int k, long node) const {
+    const Loads& loads = args.loads;
+    const bool one_row = loads.rows == 1 || k >= loads.count - loads.held;
+    const double* row = loads.signal[k] >= 0 ? signals(0) + loads.signal[k]
+                                             : loads.values + 6L * (k + (one_row ? 0 : loads.count * node));
+    const Mat3<double>& R = solver.body[i].R;
+    Vec3<double> f = load3(row), t = load3(row + 3);
+    if (loads.in_body_frame[k]) f = R * f, t = R * t;
+    return {f, t + cross(R * load3(loads.point + 3 * k), f)};
+  }
+
+  // What is held over a step gives half of its impulse at either end, along the directions there. At a node `forces`
+  // takes what is held now for both intervals: the momentum that arrives makes up for the one before.
+  void make_up(double part) {
+    const Loads& loads = args.loads;
+    for (int k = loads.count - loads.held; k < loads.count; ++k) {
+      const int i = layout.body_link[loads.body[k]];
+      const Wrench<double> w = load_on(i, k, 0);
+      solver.body[i].v += (part / layout.link[i].mass) * w.f;
+      solver.body[i].L += part * w.t;
     }
   }
 
@@ -500,17 +520,21 @@ struct Runner {
   bool node(long step, double time) {
     now = time;
     place(step);
-    if (args.control) {
-      if (!project(arriving())) return fail(Outcome::singular, step, time);
-      for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
-      write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
-      if (!args.control(args.context, step, time)) return interrupt(step, time);
-      forces(step);
-    }
     recorded = step == args.steps || step == next_record;
-    if (!recorded) return true;
-    next_record += args.record_every;
-    return record(time) || fail(Outcome::singular, step, time);
+    if (recorded) next_record += args.record_every;
+    if (recorded ? !record(time) : args.control && !project(arriving())) return fail(Outcome::singular, step, time);
+    return !args.control || control(step, time);
+  }
+
+  // the user sees the node as it is recorded; what the last step held has arrived, what comes back holds from here on
+  bool control(long step, double time) {
+    for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
+    write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
+    make_up(arriving());
+    if (!args.control(args.context, step, time)) return interrupt(step, time);
+    make_up(-arriving());
+    forces(step);
+    return true;
   }
 
   void run() {

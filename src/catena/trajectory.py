@@ -28,6 +28,9 @@ class Trajectory:
     momentum, which the joints allow (to rounding; to 1e-6 where a loop is nearly singular); the integrator's own stage
     velocities live between the nodes.
 
+    control (step, n, 6) is what a control function returned at the nodes: force (N) and torque (N m) on the centres of
+    mass, world frame, held from there to the next node of the run; None if there was none.
+
     iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
     substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps.
     """
@@ -47,6 +50,7 @@ class Trajectory:
         pieces: NDArray[np.int32],
         status: Status,
         near: Mapping[str, Array] | None = None,
+        control: Array | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.dt = dt
@@ -59,6 +63,7 @@ class Trajectory:
         self.iterations = iterations
         self.pieces = pieces
         self.status = status
+        self.control = control
         # angles (step, k) of joints near which their turns are counted, by joint name
         self.near = dict(near or {})
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
@@ -90,6 +95,7 @@ class Trajectory:
                 pieces=self.pieces,
                 status=self.status,
                 near={name: angles[key] for name, angles in self.near.items()},
+                control=None if self.control is None else self.control[key],
             )
         return State(
             self.mechanism,
