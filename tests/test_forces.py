@@ -244,11 +244,12 @@ def test_a_run_under_control_is_a_loop_of_steps(order: Literal[2, 4], sampled: b
         same = [getattr(states[k], name) for k in kept]
         np.testing.assert_allclose(getattr(run, name), same, rtol=0, atol=1e-10, err_msg=name)
     np.testing.assert_allclose(run.control, [held[k] for k in kept], rtol=0, atol=1e-9)
-    assert run.halved_count == 0 and np.linalg.norm(run.velocity[-1]) > 0.5
+    assert run.halved_count == 0
+    assert np.linalg.norm(run.velocity[-1]) > 0.5
 
 
 def test_forces_are_held_through_halved_steps() -> None:
-    """A chain that cracks: its steps are halved, and a constant force from a control is a constant force all the same."""
+    """A chain that cracks: its steps are halved, and a constant force from a control stays a constant force."""
     m = scenes.pendulum(12, "ball", angle=1.5)
     simulator = Simulator(m, 0.05, tolerance=1e-12)
     push = {"link12": Load(force=(0.2, 0.5, 0.1), at=(0, 0, 0.2))}
@@ -281,7 +282,9 @@ def test_a_run_that_fails_within_a_step_keeps_what_was_held() -> None:
     simulator = Simulator(m, 0.05, rescue=False, on_failure="stop")
     load = Load(force=(0.2, 0.5, 0.1), at=(0, 0, 0.2), frame="body")
     run = simulator.run(steps=40, control=lambda t, state: {"link12": load}, record_every=7)
-    assert not run.status.ok and run.control is not None and len(run.control) == len(run) == len(run[1:].time) + 1
+    assert not run.status.ok
+    assert run.control is not None
+    assert len(run.control) == len(run)
     for k, state in enumerate(run):
         np.testing.assert_allclose(run.control[k], wrenches(state, {"link12": load}), rtol=0, atol=1e-12)
 

@@ -403,7 +403,7 @@ class Simulator:
 
 
 class _Control:
-    """Calls the user's control at the nodes of a run, hands its forces to the core and keeps those of recorded nodes."""
+    """Calls the user's control at the nodes of a run, hands its forces to the core and keeps the recorded ones."""
 
     def __init__(
         self,
@@ -441,7 +441,7 @@ class _Control:
         return State(self._mechanism, *self._arrays, time=time, turned=turned)
 
     def recorded(self, run: Trajectory) -> Array:
-        """Forces and torques (step, n, 6) at the recorded nodes; a run that failed within a step ends where they held."""
+        """Forces and torques (step, n, 6) at the recorded nodes, the last of which may lie within a step that failed."""
         kept = self._kept[: len(run)] + [wrenches(run[-1], self._last) for _ in range(len(run) - len(self._kept))]
         return np.reshape(kept, (-1, self._mechanism.body_count, 6))
 
