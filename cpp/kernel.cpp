@@ -234,7 +234,7 @@ void evaluate_rows(const RowsArgs& args) {
   for (long k = 0; k < args.count; ++k) {
     const Pose<double> a = {load3(args.position_a + 3 * k), matrix(load_quat(args.orientation_a + 4 * k))};
     const Pose<double> b = {load3(args.position_b + 3 * k), matrix(load_quat(args.orientation_b + 4 * k))};
-    if (k == 0) r.angle[0] = first_angle(joint, a, b);
+    r.angle[0] = first_angle(joint, a, b);
     if (contact)
       contact_rows(joint, a, b, r);
     else

@@ -526,7 +526,8 @@ NB_MODULE(_core, m) {
       .value("diverged", StatusCode::diverged)
       .value("too_far", StatusCode::too_far)
       .value("singular", StatusCode::singular)
-      .value("locked", StatusCode::locked);
+      .value("locked", StatusCode::locked)
+      .value("flat", StatusCode::flat);
 
   m.def(
       "kernels",

@@ -42,6 +42,8 @@ struct Runner {
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
   int iterations = 0;
+  int flat_joint = -1;       // whose wheel lay flat in the last step that was refused for it
+  double flat_time = 0;      // of the node before that
   long next_record = 0;      // step whose node is the next to be recorded
   bool recorded = false;     // the node has been
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
@@ -275,7 +277,24 @@ struct Runner {
     read_signals(now + dt, 2);
     end_time = now + dt;
     has_end = true;
-    return newton.solve(dt);
+    const Outcome outcome = newton.solve(dt);
+    return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
+  }
+
+  // whether the step lays a wheel flat, or has turned it over
+  bool has_flat_wheel() {
+    const Clock& clock = solver.clock;
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      if (c.kind != JointKind::rolling_disk) continue;
+      if (!falls_flat(c, pose_before(c, 0, solver.body, clock), pose_before(c, 1, solver.body, clock),
+                      pose_after(c, 0, solver.body, clock), pose_after(c, 1, solver.body, clock)))
+        continue;
+      flat_joint = c.joint;
+      flat_time = now;
+      return true;
+    }
+    return false;
   }
 
   // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
@@ -336,9 +355,13 @@ struct Runner {
 
   bool fail(Outcome outcome, long step, double time) {
     Status& status = args.status;
+    // near the flat pose Newton fails as well
+    const bool flat = flat_joint >= 0 && std::fabs(time - flat_time) <= std::fabs(args.dt);
+    if (flat) outcome = Outcome::flat;
     status.code = outcome == Outcome::diverged  ? StatusCode::diverged
                   : outcome == Outcome::too_far ? StatusCode::too_far
                   : outcome == Outcome::locked  ? StatusCode::locked
+                  : outcome == Outcome::flat    ? StatusCode::flat
                                                 : StatusCode::singular;
     status.step = step;
     status.time = time;
@@ -350,6 +373,7 @@ struct Runner {
       status.joint = solver.misfit.joint;
       status.size = solver.misfit.size;
     }
+    if (flat) status.joint = flat_joint;
     // name the body that turns too far, or else the one whose increment is largest; NaN wins
     double worst = -1;
     for (int i = 0; i < layout.link_count; ++i) {

@@ -22,7 +22,7 @@
 
 namespace catena::CATENA_ISA {
 
-enum class Outcome { converged, diverged, too_far, singular, locked };
+enum class Outcome { converged, diverged, too_far, singular, locked, flat };
 
 constexpr int most_points = 12;
 

@@ -46,6 +46,8 @@ _SENTENCES = {
     _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
     _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
     "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
+    _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
+    "where it lies on its plane",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
 
@@ -54,7 +56,8 @@ _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after hal
 class Status:
     """How a run ended; `message` is empty if it went well, else a sentence with the time and a name.
 
-    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one.
+    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one, or
+    the wheel that lies flat.
     """
 
     ok: bool = True
@@ -398,7 +401,8 @@ class Simulator:
         if law >= 0:
             stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law]
             message = f"{stiff} is too stiff for the backward substeps of order {self.order} at t = {time:.6g} s"
-        message += _ADVICE[self.rescue]
+        if code != _core.StatusCode.flat or not self.rescue:
+            message += _ADVICE[self.rescue]
         return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)
 
 
@@ -441,7 +445,7 @@ class _Control:
         return State(self._mechanism, *self._arrays, time=time, turned=turned)
 
     def recorded(self, run: Trajectory) -> Array:
-        """Forces and torques (step, n, 6) at the recorded nodes, the last of which may lie within a step that failed."""
+        """Forces and torques (step, n, 6) at the recorded nodes; the last may lie within a step that failed."""
         kept = self._kept[: len(run)] + [wrenches(run[-1], self._last) for _ in range(len(run) - len(self._kept))]
         return np.reshape(kept, (-1, self._mechanism.body_count, 6))
 

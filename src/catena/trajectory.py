@@ -307,12 +307,12 @@ class JointHistory:
 
     @property
     def gap(self) -> Array:
-        """Distance (step,) in m in the directions the joint constrains."""
+        """Distance (step,) in m in the directions the joint constrains: the size of its rows that are lengths."""
         return analysis.gaps(self._run, self._joint)[0]
 
     @property
     def misalignment(self) -> Array:
-        """Angle (step,) in rad in the directions the joint constrains."""
+        """Angle (step,) in rad in the directions the joint constrains; where it is large, the size of its rows."""
         return analysis.gaps(self._run, self._joint)[1]
 
     @property
