@@ -24,7 +24,7 @@ struct Runner {
   Solver& solver;
   Newton<Solver>& newton;
   const Composition& parts;
-  History* history;  // (part)
+  History* history;  // (part), and those of weigh
   double* saved;     // room for the solver's state, where a step has several parts
   double* zeros;     // unknowns of a body at rest, and room for their increment
   double* scratch;
@@ -46,6 +46,7 @@ struct Runner {
   double flat_time = 0;      // of the node before that
   long next_record = 0;      // step whose node is the next to be recorded
   bool recorded = false;     // the node has been
+  bool weighed = false;      // its reactions are known before the step that leaves it
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
   bool floats = false;       // some tree has no hold on the world
 
@@ -85,24 +86,34 @@ struct Runner {
   void count_from_start() {
     for (int l = 0; l < layout.law_count; ++l) {
       law_angle[l] = args.law_start[l];
-      law_momentum[l] = 0;
       const LawInfo& law = layout.law[l];
       if (law.constraint >= 0) solver.rows_of(layout.constraint[law.constraint]).angle[0] = law_angle[l];
-      if (law.inertia == 0) continue;
-      const JointRows rows = measured(law.measure, law_angle[l]);
-      for (int e = 0; e < 2; ++e) {
-        const int i = law.measure.end[e];
-        if (i < 0) continue;
+      law_momentum[l] = rotor_momentum(l, [&](int i) {
         const int k = layout.link[i].body;
-        law_momentum[l] += law.inertia * (dot(rows.w[e].f, load3(args.velocity + 3 * k)) +
-                                          dot(rows.w[e].t, load3(args.angular_velocity + 3 * k)));
-      }
+        return Wrench<double>{load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)};
+      });
     }
     for (int j = 0; j < layout.constraint_count; ++j)
       if (layout.constraint[j].loop >= 0)
         count_terms(layout.constraint[j], args.term_start, solver.rows_of(layout.constraint[j]));
     for (int k = 0; k < args.counter_count; ++k) counted[k] = args.counter_start[k];
     wound = at_start;
+  }
+
+  // of a law's rotor, if it has one, where links have the given velocities
+  template <class Velocity>
+  double rotor_momentum(int l, Velocity&& velocity) const {
+    const LawInfo& law = layout.law[l];
+    if (law.inertia == 0) return 0;
+    const JointRows rows = measured(law.measure, law_angle[l]);
+    double sum = 0;
+    for (int e = 0; e < 2; ++e) {
+      const int i = law.measure.end[e];
+      if (i < 0) continue;
+      const Wrench<double> v = velocity(i);
+      sum += law.inertia * (dot(rows.w[e].f, v.f) + dot(rows.w[e].t, v.t));
+    }
+    return sum;
   }
 
   JointRows measured(const ConstraintInfo& m, double recent) const {
@@ -479,6 +490,7 @@ struct Runner {
   // the next record: everything but the multipliers, which come with the step that leaves the node
   bool record(double time) {
     if (!project(arriving())) return false;
+    weighed = false;
     const long k = args.status.records;
     const long n = k * layout.link_count;
     args.out_time[k] = time;
@@ -495,8 +507,62 @@ struct Runner {
   }
   double* reactions() const { return args.out_multipliers + args.status.records * layout.recorded_count; }
 
+  // The impulses of a composition's substeps are as far off as those of steps of second order. Where a node's reactions
+  // are to be as good as its pose they are those of short steps from the node, forwards and backwards: their mean is
+  // even in the length h of the step, and what it tends to is found from h = H, H/2, H/3, ... (Richardson). Where a
+  // control has changed what acts on the bodies, `owed` holds what did before the node: half of that counts.
+  void weigh(long step, bool changed) {
+    if (parts.count == 1 || !args.out_multipliers) return;
+    const int links = layout.link_count;
+    const double before_half = half;
+    for (int i = 0; i < links; ++i) {
+      Body<double>& b = solver.body[i];
+      store3(saved + 6L * i, b.v);
+      store3(saved + 6L * i + 3, b.L);
+      b.v = b.dx;
+      b.L = b.J * b.phi;
+      if (!changed) continue;
+      b.f = 0.5 * (b.f + owed[i].f);
+      b.tau = 0.5 * (b.tau + owed[i].t);
+    }
+    double* momentum = saved + 6L * links;
+    for (int l = 0; l < layout.law_count; ++l) {
+      momentum[l] = law_momentum[l];
+      law_momentum[l] = rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].v, solver.body[i].phi}; });
+    }
+    half = 0;
+    weighed = extrapolate();
+    half = before_half;
+    for (int i = 0; i < links; ++i) {
+      solver.body[i].v = load3(saved + 6L * i);
+      solver.body[i].L = load3(saved + 6L * i + 3);
+    }
+    for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
+    if (changed) forces(step);
+  }
+
+  // the limit of short steps from a node at which the bodies' velocities are those of the node; false if one fails
+  bool extrapolate() {
+    const int levels = args.order / 2;
+    const double longest = 0.5 * args.dt;
+    double* const sum = reactions();
+    for (int r = 0; r < layout.row_count; ++r) sum[r] = 0;
+    for (int n = 1; n <= levels; ++n) {
+      double weight = 0.5;
+      for (int m = 1; m <= levels; ++m)
+        if (m != n) weight *= static_cast<double>(n * n) / (n * n - m * m);
+      for (const double h : {longest / n, -longest / n}) {
+        newton.select(history[parts.count + 2 * (n - 1) + (h < 0)]);
+        if (solve(h) != Outcome::converged) return false;
+        solver.multipliers(2 / (h * h), before);
+        for (int r = 0; r < layout.row_count; ++r) sum[r] += weight * before[r];
+      }
+    }
+    return true;
+  }
+
   void record_multipliers(long step, double dt) {
-    if (!args.out_multipliers) {
+    if (!args.out_multipliers || weighed) {
       ++args.status.records;
       return;
     }
@@ -516,12 +582,12 @@ struct Runner {
     newton.select(history[0]);
     // its motion, backwards, is also the best guess for the first step
     has_before = solve(dt) == Outcome::converged;
-    if (has_before && args.out_multipliers) write_multipliers(dt);
+    if (has_before && args.out_multipliers && !weighed) write_multipliers(dt);
   }
 
   // the reaction at the last node needs the step after it; a short one will do, or else the one before it, backwards
   void peek(long step) {
-    if (!args.out_multipliers) return record_multipliers(step, args.dt);
+    if (!args.out_multipliers || weighed) return record_multipliers(step, args.dt);
     double dt = parts.part[0] * args.dt;
     newton.select(history[0]);
     Outcome outcome = solve(dt);
@@ -547,13 +613,16 @@ struct Runner {
     recorded = step == args.steps || step == next_record;
     if (recorded) next_record += args.record_every;
     if (recorded ? !record(time) : args.control && !project(arriving())) return fail(Outcome::singular, step, time);
-    return !args.control || control(step, time);
+    if (args.control && !control(step, time)) return false;
+    if (recorded) weigh(step, args.control && step > 0);
+    return true;
   }
 
   // the user sees the node as it is recorded; what the last step held has arrived, what comes back holds from here on
   bool control(long step, double time) {
     for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
     write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
+    for (int i = 0; i < layout.link_count; ++i) owed[i] = {solver.body[i].f, solver.body[i].tau};
     make_up(arriving());
     if (!args.control(args.context, step, time)) return interrupt(step, time);
     make_up(-arriving());
@@ -584,7 +653,10 @@ struct Runner {
         const Status failure = args.status;
         now = time;
         place(step);
-        if (record(time)) peek(step);
+        if (record(time)) {
+          weigh(step, false);
+          peek(step);
+        }
         const long records = args.status.records;
         args.status = failure;
         args.status.records = records;
