@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import analysis
 from ._rotation import Array, conjugate, cross, multiply, rotate
+from .efforts import ForceHistory
 from .state import State, counted, ground_motion
 
 if TYPE_CHECKING:
@@ -135,6 +136,12 @@ class Trajectory:
             raise ValueError(f"there is no coupling called {name!r} in this trajectory")
         return CouplingHistory(self, self.mechanism.couplings[name])
 
+    def force(self, name: str) -> ForceHistory:
+        """One force of the mechanism over time: what it exerts."""
+        if name not in self.mechanism.forces:
+            raise ValueError(f"there is no force called {name!r} in this trajectory")
+        return ForceHistory(self, self.mechanism.forces[name])
+
     def joint(self, name: str) -> JointHistory:
         """One joint over time."""
         if name not in self.mechanism.joints:
@@ -166,15 +173,22 @@ class Trajectory:
         return analysis.energy(self)
 
     def energy_error(self) -> Array:
-        """Energy minus that of the first node, over the largest that any body's kinetic or potential energy changed.
+        """Energy gained or lost since the first node (step,), in parts of the energy in motion; zero if nothing moves.
 
-        (step,); zero where nothing moves.
+        The energy in motion is the largest kinetic energy, or change of potential energy, of all nodes at which the
+        error is below half of that (of all nodes if there are none), so it does not grow with the error. Where forces
+        drive or brake the mechanism their work counts as error.
         """
-        total = self.energy()
-        scale = max(np.ptp(self.kinetic_energy()), self.kinetic_energy().max(), np.ptp(self.potential_energy()))
-        rounding = np.finfo(float).eps * np.abs(total).max()
-        error: Array = np.abs(total - total[0]) / scale if scale > 1e3 * rounding else np.zeros(len(self))
-        return error
+        kinetic, potential = self.kinetic_energy(), self.potential_energy()
+        total = kinetic + potential
+        error: Array = np.abs(total - total[:1])
+        moving = np.maximum(kinetic, np.abs(potential - potential[:1]))
+        fair = error < 0.5 * moving
+        if not fair.any():
+            fair[:] = True
+        scale = moving[fair].max(initial=0.0)
+        rounding = np.finfo(float).eps * np.abs(total[fair]).max(initial=0.0)
+        return error / scale if scale > 1e3 * rounding else np.zeros(len(self))
 
     def momentum(self) -> Array:
         """Linear momentum (step, 3) in kg m/s."""
