@@ -66,8 +66,7 @@ struct RunArgs {
   double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
 
-  // called at every node with the node's state written to the control arrays; it refills the held
-  // loads; false stops
+  // called at every node with the node's state written to the control arrays; it refills the held loads; false stops
   bool (*control)(void* context, long step, double time) = nullptr;
   double *control_position = nullptr, *control_orientation = nullptr, *control_velocity = nullptr,
          *control_angular_velocity = nullptr;

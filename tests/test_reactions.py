@@ -206,3 +206,14 @@ def test_reactions_under_a_control_that_jumps(order: int) -> None:
     push = [1.0, 3.0, -2.0, 4.0]
     run = Simulator(m, 0.01, order=order).run(steps=3, control=lambda t, s: {"cart": push[round(t / 0.01)] * Y})
     np.testing.assert_allclose(run.joint("rail").force[:, 1], (-1, -2, -0.5, -1), rtol=0, atol=1e-9)
+
+
+def test_reactions_where_no_short_step_goes_backwards() -> None:
+    """A damper too stiff for that: those of the first substep, which rescue has made small, are taken instead."""
+    m = scenes.pendulum(1, "revolute", angle=1.2)
+    m.add_force(Damper("joint1", 50.0))
+    run = Simulator(m, 0.05, order=4).run(1.0)
+    assert run.pieces.min() > 1
+    fine = Simulator(m, 0.0005).run(1.0, record_every=100)
+    # of 10 N; at the first node the damper has not set in yet
+    np.testing.assert_allclose(run.joint("joint1").force[1:], fine.joint("joint1").force[1:], rtol=0, atol=0.01)

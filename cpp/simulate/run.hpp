@@ -1,6 +1,6 @@
 // The loop over time.
 //
-// At a node: geometry, forces, perhaps the user's control, perhaps a record; then the step to the next node. A node's
+// At a node: geometry, forces, perhaps a record, perhaps the user's control; then the step to the next node. A node's
 // velocity is that of the momentum arriving from the left, p = m v1 + half f (half: half of the interval before),
 // projected onto the joints; by the symmetry of the scheme the momentum leaving to the right differs from it only by
 // joint impulses, so going on from the projected one gives the same trajectory. The projection is one Newton increment

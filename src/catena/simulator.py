@@ -222,7 +222,7 @@ class Simulator:
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
         counters = compiled.counters
         counted = np.empty((records, len(counters)))
-        held = _Control(self.mechanism, control, table, counters, steps, record_every) if control else None
+        held = _Control(self.mechanism, control, table, counters, steps, record_every) if control is not None else None
         start: Any = tuple(array[0] for array in start_arrays(compiled, [first], counters))
         code, done, time, body, joint, law, size, complete = self._core.run(
             settings=self.settings(first, steps, record_every),
