@@ -546,7 +546,8 @@ struct Runner {
     const int levels = args.order / 2;
     const double longest = 0.5 * args.dt;
     double* const sum = reactions();
-    for (int r = 0; r < layout.row_count; ++r) sum[r] = 0;
+    // rows that are not asked for have no reactions
+    for (int r = 0; r < layout.recorded_count; ++r) sum[r] = before[r] = 0;
     for (int n = 1; n <= levels; ++n) {
       double weight = 0.5;
       for (int m = 1; m <= levels; ++m)
@@ -555,7 +556,7 @@ struct Runner {
         newton.select(history[parts.count + 2 * (n - 1) + (h < 0)]);
         if (solve(h) != Outcome::converged) return false;
         solver.multipliers(2 / (h * h), before);
-        for (int r = 0; r < layout.row_count; ++r) sum[r] += weight * before[r];
+        for (int r = 0; r < layout.recorded_count; ++r) sum[r] += weight * before[r];
       }
     }
     return true;
