@@ -80,10 +80,11 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double *law_momentum = arena.take<double>(layout.law_count), *counted = arena.take<double>(layout.counter_count);
   double* saved =
       parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + Runner<Solver>::memory_size(layout)) : nullptr;
-  History history[most_parts];
+  History history[most_parts + most_order];
   const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
   const long blocks = (motions + block_size - 1) / block_size;
-  for (int k = 0; k < parts.count; ++k) history[k].differences = arena.take<double>(points * block_size * blocks);
+  const int histories = parts.count > 1 ? parts.count + order : 1;
+  for (int k = 0; k < histories; ++k) history[k].differences = arena.take<double>(points * block_size * blocks);
   if (!args) return arena.used;
   for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
   Newton<Solver> newton{solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0};
@@ -236,7 +237,7 @@ void evaluate_rows(const RowsArgs& args) {
   for (long k = 0; k < args.count; ++k) {
     const Pose<double> a = {load3(args.position_a + 3 * k), matrix(load_quat(args.orientation_a + 4 * k))};
     const Pose<double> b = {load3(args.position_b + 3 * k), matrix(load_quat(args.orientation_b + 4 * k))};
-    if (k == 0) r.angle[0] = first_angle(joint, a, b);
+    r.angle[0] = first_angle(joint, a, b);
     if (contact)
       contact_rows(joint, a, b, r);
     else

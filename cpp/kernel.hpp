@@ -9,28 +9,30 @@ namespace catena {
 enum class SolverKind : int { articulated, ldu, dense };
 
 // how a run ended; module.cpp exports the codes by name, simulator.py has the sentences
-enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted };
+enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat };
 
 struct Status {
   StatusCode code = StatusCode::done;
   long step = 0;     // steps completed
   double time = 0;   // of the node reached
   int body = -1;     // the user's index of the body that moved most, or turned too far
-  int joint = -1;    // the user's index of the joint that is open most, if any is
+  int joint = -1;    // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
   int law = -1;      // the law that is too stiff for a step backwards, if one is
   double size = 0;   // last Newton increment, m/s and rad/s; for a locked mechanism the gap, m or rad
   long records = 0;  // complete ones
 };
 
-// Applied forces and torques, each on one body at a point of it, one row of values for all nodes or one per node.
+// Applied forces and torques, each on one body at a point of it, one row of values for all nodes or one per node. The
+// last `held` of them are those of a control: they change at the user's nodes and hold over the step between two.
 struct Loads {
   int count = 0;
   const int* body = nullptr;           // (load) the user's index
   const double* point = nullptr;       // (load, 3) body frame
   const int* in_body_frame = nullptr;  // (load)
   const int* signal = nullptr;         // (load) where its six values stand among the signals, -1 if in `values`
-  const double* values = nullptr;      // (rows, load, 6) force, torque
+  const double* values = nullptr;      // (rows, load, 6) force, torque; what is held stands in the first row
   long rows = 0;
+  int held = 0;
 };
 
 struct RunArgs {
@@ -64,7 +66,7 @@ struct RunArgs {
   double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
 
-  // called at every node with the node's state written to the control arrays; it refills loads.values; false stops
+  // called at every node with the node's state written to the control arrays; it refills the held loads; false stops
   bool (*control)(void* context, long step, double time) = nullptr;
   double *control_position = nullptr, *control_orientation = nullptr, *control_velocity = nullptr,
          *control_angular_velocity = nullptr;

@@ -262,6 +262,7 @@ class Core {
     if (!control.is_none()) {
       const auto& [position, orientation, velocity, angular_velocity, counted] = *control_arrays;
       args.control = call_control;
+      args.loads.held = model_.layout().link_count;
       args.control_position = position.data();
       args.control_orientation = orientation.data();
       args.control_velocity = velocity.data();
@@ -522,7 +523,8 @@ NB_MODULE(_core, m) {
       .value("too_far", StatusCode::too_far)
       .value("singular", StatusCode::singular)
       .value("locked", StatusCode::locked)
-      .value("exhausted", StatusCode::exhausted);
+      .value("exhausted", StatusCode::exhausted)
+      .value("flat", StatusCode::flat);
 
   m.def(
       "kernels",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
-from catena import Inertia, Load, Mechanism, Simulator, State, Trajectory, scenes
+from catena import Armature, Damper, Inertia, Load, Mechanism, Servo, Simulator, State, Trajectory, scenes
 from catena import _rotation as rot
+from catena.forces import wrenches
 
 X, _, Z = np.eye(3)
 MASS = 2.0
@@ -64,8 +67,7 @@ def test_force_at_a_point_carries_its_torque() -> None:
     run = pushed(Load(force=force, at=point), **tilted)
 
     def same(t: float, state: State) -> Mapping[str, Load]:
-        arm = rot.rotate(state.orientation[0], point)
-        return {"brick": Load(force=force, torque=np.cross(arm, force))}
+        return {"brick": Load(force=force, at=point)}
 
     other = Simulator(brick(**tilted), 0.005).run(1.0, control=same)
 
@@ -152,7 +154,7 @@ def test_control_sees_every_node() -> None:
     for k, (t, state) in enumerate(seen):
         assert t == state.time == run.time[k]
         np.testing.assert_array_equal(state.position, run.position[k])
-        np.testing.assert_allclose(state.velocity, run.velocity[k], rtol=0, atol=1e-14)
+        np.testing.assert_array_equal(state.velocity, run.velocity[k])
 
         # velocities satisfy the joints: the rest of the bodies' motion once the joint rates are taken out
         for name in m.joints:
@@ -179,40 +181,112 @@ def test_control_starts_from_projected_velocities() -> None:
     np.testing.assert_allclose(seen[0].velocity[0], (0, 0.5 * w, 0), rtol=0, atol=1e-13)
 
 
-def test_control_acts_like_the_same_forces_given() -> None:
-    rows = np.random.default_rng(2).normal(size=(41, 3))
-    m = scenes.pendulum(2, "ball")
-    simulator = Simulator(m, 0.01)
-    given = simulator.run(steps=40, force={"link2": rows})
-    control = simulator.run(steps=40, control=lambda t, state: {"link2": rows[round(t / 0.01)]})
-    np.testing.assert_allclose(control.position, given.position, rtol=0, atol=1e-12)
+@pytest.mark.parametrize("given", [False, True], ids=["alone", "beside a force per node"])
+def test_control_forces_are_held(given: bool) -> None:
+    """Half of the impulse of a force acts at either end of its step; what is given per node acts at that node."""
+    dt, u = 0.1, np.array((1.0, 2.0, 4.0, -3.0))
+    samples = np.array((0.5, -1.0, 2.0, 1.0, 3.0)) if given else np.zeros(5)
+    force = {"brick": samples[:, None] * X} if given else None
+    seen: list[State] = []
 
-    # both at once add up, constant or not
-    both = simulator.run(steps=40, force={"link2": rows / 2}, control=lambda t, s: {"link2": rows[round(t / 0.01)] / 2})
-    np.testing.assert_allclose(both.position, given.position, rtol=0, atol=1e-12)
-    half = simulator.run(steps=40, force={"link1": X}, control=lambda t, s: {"link1": X})
-    whole = simulator.run(steps=40, force={"link1": 2 * X})
-    np.testing.assert_allclose(half.position, whole.position, rtol=0, atol=1e-12)
+    def push(t: float, state: State) -> Mapping[str, ArrayLike]:
+        seen.append(state)
+        return {"brick": u[min(len(seen), 4) - 1] * X}
+
+    run = Simulator(brick(), dt).run(steps=4, force=force, control=push)
+    v = np.concatenate(([0.0], np.cumsum(dt * u + 0.5 * dt * (samples[1:] + samples[:-1])))) / MASS
+    x = np.concatenate(([0.0], np.cumsum(dt * v[:-1] + 0.5 * dt**2 * (u + samples[:-1]) / MASS)))
+    np.testing.assert_allclose(run.velocity[:, 0, 0], v, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(run.position[:, 0, 0], x, rtol=0, atol=1e-15)
+    np.testing.assert_array_equal([state.velocity for state in seen], run.velocity)
+    assert run.control is not None
+    np.testing.assert_array_equal(run.control[:, 0], np.outer((*u, u[-1]), (1, 0, 0, 0, 0, 0)))
 
 
-def test_a_spring_as_control_keeps_energy() -> None:
-    """A potential at the nodes is variational: 1000 periods, and the energy still only ripples."""
-    m, stiffness = brick(), 50.0
-    anchor = np.array((0.1, 0.05, 0.0))
+def pushed_machine() -> Mechanism:
+    """A pendulum of three links with a damper, a servo and a rotor, and a brick in flight."""
+    m = scenes.pendulum(3, "revolute", angle=0.7)
+    m.add_force(Damper("joint1", 0.3))
+    m.add_force(Servo("joint2", gain=4.0, rate_gain=0.5, target=0.4))
+    m.add_force(Armature("joint2", 0.05))
+    m.add_body("brick", Inertia(MASS, (0.1, 0.2, 0.25)), position=(1, 0, 0), angular_velocity=(1, 2, 3))
+    return m
 
-    def spring(t: float, state: State) -> Mapping[str, Load]:
-        return {"brick": Load(force=-stiffness * state.body("brick").point(anchor), at=anchor)}
 
-    state = m.state()
-    state.position = [(0.5, 0.0, -0.3)]
-    run = Simulator(m, 0.02).run(steps=20_000, state=state, control=spring)
-    stretch = np.linalg.norm(run.body("brick").point(tuple(anchor)), axis=-1)
-    energy = run.kinetic_energy() + 0.5 * stiffness * stretch**2
-    assert np.ptp(run.kinetic_energy()) > 0.5 * energy[0]
+def feedback(state: State) -> dict[str, ArrayLike | Load]:
+    """In all the forms that there are."""
+    return {
+        "link1": Load(force=(0.3, 0.2, -0.1), at=(0, 0.1, 0.2), frame="body"),
+        "link2": (*(-4.0 * state.body("link2").velocity), 0.1, 0.2, -0.3),
+        "brick": Load(force=-2 * state.body("brick").velocity, torque=(0.2, 0.1, 0.0), at=(0.1, 0, 0.2)),
+    }
 
-    # ripple of order (w dt)^2 with w = sqrt(50/2) = 5 rad/s, and no trend
-    assert np.abs(energy / energy[0] - 1).max() < 0.03
-    assert abs(energy[-2000:].mean() / energy[:2000].mean() - 1) < 2e-3
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("sampled", [False, True], ids=["alone", "beside a force per node"])
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_run_under_control_is_a_loop_of_steps(order: Literal[2, 4], sampled: bool, every: int) -> None:
+    steps = 40
+    rows = np.random.default_rng(0).normal(size=(steps + 1, 3))
+    simulator = Simulator(pushed_machine(), 0.02, order=order)
+    states, held = [simulator.mechanism.state()], []
+    for k in range(steps + 1):
+        held.append(wrenches(states[-1], feedback(states[-1])))
+        if k < steps:
+            beside: dict[str, ArrayLike | Load] = {"link3": rows[k : k + 2]} if sampled else {}
+            states.append(simulator.step(states[-1], force=feedback(states[-1]) | beside))
+
+    given = {"link3": rows} if sampled else None
+    run = simulator.run(steps=steps, force=given, control=lambda t, state: feedback(state), record_every=every)
+    kept = [*range(0, steps, every), steps]
+    for name in ("position", "orientation", "velocity", "angular_velocity"):
+        # what Newton's tolerance leaves, over 40 steps
+        same = [getattr(states[k], name) for k in kept]
+        np.testing.assert_allclose(getattr(run, name), same, rtol=0, atol=1e-10, err_msg=name)
+    np.testing.assert_allclose(run.control, [held[k] for k in kept], rtol=0, atol=1e-9)
+    assert run.halved_count == 0
+    assert np.linalg.norm(run.velocity[-1]) > 0.5
+
+
+def test_forces_are_held_through_halved_steps() -> None:
+    """A chain that cracks: its steps are halved, and a constant force from a control stays a constant force."""
+    m = scenes.pendulum(12, "ball", angle=1.5)
+    simulator = Simulator(m, 0.05, tolerance=1e-12)
+    push = {"link12": Load(force=(0.2, 0.5, 0.1), at=(0, 0, 0.2))}
+    given = simulator.run(steps=40, force=push)
+    control = simulator.run(steps=40, control=lambda t, state: push)
+    assert given.halved_count > 0
+    np.testing.assert_array_equal(given.pieces, control.pieces)
+    np.testing.assert_allclose(control.position[:30], given.position[:30], rtol=0, atol=1e-7)
+
+
+def test_what_a_controller_knows_of_the_model_is_true() -> None:
+    """A held force on a free body is the textbook's zero-order hold: feedback is as stable as the textbook says."""
+    dt = 0.02
+    for stiffness, gain in ((50.0, 0.0), (0.0, 1.5 * MASS / dt), (600.0, 30.0)):
+        state = brick().state()
+        state.position, state.velocity = [(0.5, 0, 0)], [(-1.0, 0, 0)]
+
+        def control(t: float, s: State, k: float = stiffness, c: float = gain) -> Mapping[str, ArrayLike]:
+            return {"brick": -k * s.body("brick").position - c * s.body("brick").velocity}
+
+        run = Simulator(brick(), dt).run(steps=60, state=state, control=control)
+        hold = np.array(((1, dt), (0, 1))) + np.outer((dt**2 / 2, dt), (-stiffness, -gain)) / MASS
+        expected = np.array([np.linalg.matrix_power(hold, k) @ (0.5, -1.0) for k in range(61)])
+        found = np.stack((run.position[:, 0, 0], run.velocity[:, 0, 0]), axis=1)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_a_run_that_fails_within_a_step_keeps_what_was_held() -> None:
+    m = scenes.pendulum(12, "ball", angle=1.5)
+    simulator = Simulator(m, 0.05, rescue=False, on_failure="stop")
+    load = Load(force=(0.2, 0.5, 0.1), at=(0, 0, 0.2), frame="body")
+    run = simulator.run(steps=40, control=lambda t, state: {"link12": load}, record_every=7)
+    assert not run.status.ok
+    assert run.control is not None
+    assert len(run.control) == len(run)
+    for k, state in enumerate(run):
+        np.testing.assert_allclose(run.control[k], wrenches(state, {"link12": load}), rtol=0, atol=1e-12)
 
 
 def test_an_exception_in_a_control_comes_through() -> None:

@@ -5,7 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catena import Ball, Fixed, Load, Mechanism, Prismatic, Revolute, Simulator, box, scenes
+from catena import (
+    Armature,
+    Ball,
+    Damper,
+    Drive,
+    Fixed,
+    Load,
+    Mechanism,
+    Mimic,
+    Prismatic,
+    Revolute,
+    RollingBall,
+    Servo,
+    Simulator,
+    box,
+    cylinder,
+    scenes,
+    sphere,
+)
 
 Y, Z = np.eye(3)[1:]
 
@@ -82,3 +100,120 @@ def test_multipliers_do_not_depend_on_the_solver(solver: str) -> None:
 
     # forces of 50 N, rounding of 1 m over dt^2 times what 200 steps make of it
     np.testing.assert_allclose(runs[1].multipliers, runs[0].multipliers, rtol=0, atol=1e-7)
+
+
+# ---- orders above 2
+
+
+def falling_order(errors: list[float]) -> float:
+    return float(np.log2(errors[0] / errors[1]))
+
+
+@pytest.mark.parametrize(("order", "dt", "floor"), [(4, 0.05, 1e-3), (6, 0.05, 3e-5), (8, 0.1, 4e-7)])
+def test_tension_of_a_pendulum_has_the_order_of_its_motion(order: int, dt: float, floor: float) -> None:
+    """From the energy: m w^2 l/2 + m g cos(angle) along the rod, w^2 by how far it has fallen."""
+    m = scenes.pendulum(1, "revolute", angle=1.2)
+    inertia = m.bodies["link1"].inertia
+    moment = inertia.tensor[0, 0] + inertia.mass / 4
+    cosine = -2 * Simulator(m, 0.0025, order=8).run(2.0).position[:, 0, 2]
+    tension = inertia.mass * 9.81 * (inertia.mass / (2 * moment) * (cosine - np.cos(1.2)) + cosine)
+    errors = []
+    for step in (dt, dt / 2):
+        run = Simulator(m, step, order=order).run(2.0)
+        found = -2 * np.sum(run.joint("joint1").force * run.position[:, 0], axis=1)
+        errors.append(np.abs(found - tension[:: round(step / 0.0025)]).max())
+    assert errors[0] < floor
+    assert falling_order(errors) == pytest.approx(order, abs=0.3)
+
+
+def test_effort_of_a_drive_is_known_at_every_node() -> None:
+    """The motion is prescribed, so nothing but the reaction is in question: four orders better than the second."""
+    worst = {}
+    for order in (2, 4, 6, 8):
+        m = scenes.pendulum(1, "revolute", angle=0.0)
+        m.add_coupling(Drive("joint1", lambda t: 0.5 * np.sin(2 * t), name="drive"))
+        run = Simulator(m, 0.05, order=order).run(2.0, state=m.assemble())
+        inertia = m.bodies["link1"].inertia
+        moment = inertia.tensor[0, 0] + inertia.mass / 4
+        angle = 0.5 * np.sin(2 * run.time)
+        wanted = -4 * moment * angle + inertia.mass * 9.81 / 2 * np.sin(angle)
+        worst[order] = np.abs(run.coupling("drive").effort - wanted).max()
+    assert worst[2] > 1e-4
+    # order 4: h^4 of steps of 25 ms; then rounding over the square of the shortest of them
+    assert worst[4] < 1e-7
+    assert max(worst[6], worst[8]) < 1e-9
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_reactions_in_a_loop_are_of_fourth_order(solver: str) -> None:
+    m = scenes.four_bar()
+    fine = Simulator(m, 0.0025, order=8).run(1.0, record_every=20)
+    errors = []
+    for dt in (0.0125, 0.00625):
+        run = Simulator(m, dt, order=4, solver=solver).run(1.0, record_every=round(0.05 / dt))
+        errors.append(max(np.abs(run.joint(n).force - fine.joint(n).force).max() for n in m.joints))
+    # of 90 N
+    assert errors[0] < 0.02
+    assert falling_order(errors) == pytest.approx(4, abs=0.3)
+
+
+def loaded() -> Mechanism:
+    """A driven rotor, a pendulum with a damper, a servo that follows a function and a rotor, a ball that rolls."""
+    m = scenes.pendulum(3, "revolute", angle=0.7)
+    m.add_force(Damper("joint1", 0.2))
+    m.add_force(Servo("joint2", gain=3.0, rate_gain=0.2, target=lambda t: 0.3 * np.sin(t)))
+    m.add_force(Armature("joint3", 0.05))
+    m.add_coupling(Mimic("joint2", "joint3", factor=0.5, offset=0.0))
+    m.add_body("ball", sphere(0.1, mass=0.5), position=(1, 0, 0.1), velocity=(0.2, 0.5, 0))
+    m.add_joint(RollingBall("world", "ball", radius=0.1, name="roll"))
+    m.add_body("rotor", cylinder(0.05, 0.1, mass=0.2), position=(0, 3, 1))
+    m.add_joint(Revolute("world", "rotor", axis=Z, at=(0, 3.1, 1), name="shaft"))
+    m.add_coupling(Drive("shaft", lambda t: 5 * t - np.sin(5 * t)))
+    return m
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+@pytest.mark.parametrize("order", [4, 6, 8])
+def test_recording_leaves_the_motion_as_it_is(order: int, solver: str) -> None:
+    """To the bit: reactions are found on the side."""
+    m = loaded()
+    simulator = Simulator(m, 0.01, order=order, solver=solver)
+    all_nodes, few = (simulator.run(steps=20, state=m.assemble(), record_every=k) for k in (1, 20))
+    for name in ("position", "orientation", "velocity", "angular_velocity"):
+        np.testing.assert_array_equal(getattr(all_nodes, name)[[0, -1]], getattr(few, name))
+    np.testing.assert_array_equal(all_nodes.iterations, few.iterations)
+
+
+@pytest.mark.parametrize("order", [4, 6])
+def test_reactions_beside_forces_of_all_kinds(order: int) -> None:
+    """Those of small steps of second order, which have no such device."""
+    m = loaded()
+    run = Simulator(m, 0.02, order=order).run(0.2, state=m.assemble())
+    errors = []
+    for dt in (0.002, 0.001):
+        small = Simulator(m, dt, tolerance=1e-12).run(0.2, state=m.assemble(), record_every=round(0.02 / dt))
+        errors.append(np.abs(small.multipliers - run.multipliers).max())
+    assert errors[1] < 1e-3 * np.abs(run.multipliers).max()
+    assert falling_order(errors) == pytest.approx(2, abs=0.1)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_reactions_under_a_control_that_jumps(order: int) -> None:
+    """Where a held force changes, the reaction is the mean of its two sides; at the first node there is one side."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("cart", box((0.1, 0.1, 0.1), mass=2.0))
+    m.add_joint(Prismatic("world", "cart", axis=(1, 0, 0), at=(0, 0, 0), name="rail"))
+    push = [1.0, 3.0, -2.0, 4.0]
+    run = Simulator(m, 0.01, order=order).run(steps=3, control=lambda t, s: {"cart": push[round(t / 0.01)] * Y})
+    np.testing.assert_allclose(run.joint("rail").force[:, 1], (-1, -2, -0.5, -1), rtol=0, atol=1e-9)
+
+
+def test_reactions_where_no_short_step_goes_backwards() -> None:
+    """A damper too stiff for that: those of the first substep, which rescue has made small, are taken instead."""
+    m = scenes.pendulum(1, "revolute", angle=1.2)
+    m.add_force(Damper("joint1", 50.0))
+    run = Simulator(m, 0.05, order=4).run(1.0)
+    assert run.pieces.min() > 1
+    fine = Simulator(m, 0.0005).run(1.0, record_every=100)
+    # of 10 N; at the first node the damper has not set in yet
+    np.testing.assert_allclose(run.joint("joint1").force[1:], fine.joint("joint1").force[1:], rtol=0, atol=0.01)

@@ -194,11 +194,12 @@ def test_gap_and_misalignment_are_measured_apart() -> None:
     arm, shoulder = state.body("arm"), state.joint("shoulder")
     arm.position = arm.position + np.array((0.3, 0.4, 0))
     assert shoulder.gap == pytest.approx(0.5, abs=1e-15)
-    assert shoulder.misalignment == 0.0
+    assert shoulder.misalignment == pytest.approx(0.0, abs=1e-15)
     arm.orientation = rot.from_axis_angle((0, 1, 0), 0.2)
     arm.position = rot.rotate(arm.orientation, np.array((0, 0, -0.5)))
     assert shoulder.gap == pytest.approx(0.0, abs=1e-15)
-    assert shoulder.misalignment == pytest.approx(0.2, abs=1e-15)
+    # its row is the cosine between an axis of one side and one across it on the other
+    assert shoulder.misalignment == pytest.approx(np.sin(0.2), abs=1e-15)
     arm.orientation = rot.from_axis_angle((1, 0, 0), 0.2)
     arm.position = rot.rotate(arm.orientation, np.array((0, 0, -0.5)))
     assert shoulder.misalignment == pytest.approx(0.0, abs=1e-15)

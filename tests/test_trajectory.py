@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import pickle
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from catena import (
     Ball,
+    ConstantVelocity,
+    Custom,
+    Distance,
     Fixed,
     Free,
     Inertia,
+    Joint,
     Mechanism,
+    Motor,
+    PointOnLine,
     Prismatic,
     Revolute,
+    RollingDisk,
+    Screw,
     Simulator,
     Trajectory,
+    Universal,
+    analysis,
     box,
     capsule,
     cylinder,
     scenes,
     sphere,
 )
+from catena import _rotation as rot
 
 ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers", "iterations", "pieces")
 
@@ -121,6 +133,84 @@ def test_joint_histories_are_those_of_the_states(run: Trajectory, name: str) -> 
 
 
 # ---- what a run records
+
+
+HOW: dict[str, Callable[[], Joint]] = {
+    "revolute": lambda: Revolute("a", "b", axis=(0, 1, 0), at=(0, 0, 0)),
+    "prismatic": lambda: Prismatic("a", "b", axis=(0, 1, 0), at=(0, 0, 0)),
+    "screw": lambda: Screw("a", "b", axis=(0, 1, 0), pitch=0.5, at=(0, 0, 0)),
+    "universal": lambda: Universal("a", "b", axes=((1, 0, 0), (0, 1, 0)), at=(0, 0, 0)),
+    "ball": lambda: Ball("a", "b", at=(0, 0, 0)),
+    "distance": lambda: Distance("a", "b", points=((0, 0, 0), (0, 0, 1))),
+    "line": lambda: PointOnLine("a", "b", axis=(0, 1, 0), at=(0, 0, 0)),
+    "velocity": lambda: ConstantVelocity("a", "b", axis=(0, 1, 0), at=(0, 0, 0)),
+    "disk": lambda: RollingDisk("a", "b", radius=1.0, axis=(0, 1, 0)),
+    "custom": lambda: Custom("a", "b", lambda a, b: [b.position[0] - a.position[0] ** 2]),
+}
+
+
+@pytest.mark.parametrize("kind", HOW)
+def test_an_open_joint_is_as_open_in_a_state_as_in_a_run(kind: str) -> None:
+    m = Mechanism()
+    m.add_body("a", box((0.1, 0.2, 0.3), mass=1.0))
+    m.add_body("b", box((0.1, 0.2, 0.3), mass=1.0), position=(0, 0, 1))
+    joint = m.add_joint(HOW[kind]())
+    state = m.state()
+    state.position += np.random.default_rng(0).normal(scale=0.1, size=(2, 3))
+    turn = np.random.default_rng(1).normal(scale=0.2, size=(2, 3))
+    state.orientation = rot.multiply(rot.from_rotation_vector(turn), state.orientation)
+    run, view = analysis.still(state), state.joint(joint.name)
+    assert view.gap == pytest.approx(run.joint(joint.name).gap[0], abs=1e-15)
+    assert view.misalignment == pytest.approx(run.joint(joint.name).misalignment[0], abs=1e-15)
+    assert view.gap + view.misalignment > 1e-3
+
+
+@pytest.mark.parametrize("every", [1, 7, 40])
+def test_a_fast_screw_does_not_seem_open(every: int) -> None:
+    """It turns by up to 30 rad between two records; which turn it is on is told by where it is."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("nut", cylinder(0.1, 0.1, mass=1.0))
+    m.add_joint(Screw("world", "nut", axis=(0, 0, 1), pitch=0.02, at=(0, 0, 0), name="thread"))
+    state = m.state()
+    state.joint("thread").rate = 15.0
+    run = Simulator(m, 0.05).run(10.0, state=state, record_every=every)
+    assert run.joint("thread").coordinates[-1, 0] > 100
+    assert run.drift().max() < 1e-13
+
+
+# ---- energy
+
+
+def test_energy_error_is_in_parts_of_the_energy_in_motion() -> None:
+    """Of a pendulum that falls from rest: the largest kinetic energy, which is what it has fallen."""
+    run = Simulator(scenes.pendulum(1, "revolute", angle=1.0), 0.01).run(3.0)
+    energy = run.energy()
+    expected = np.abs(energy - energy[0]) / run.kinetic_energy().max()
+    # the two differ by the error itself
+    np.testing.assert_allclose(run.energy_error(), expected, rtol=1e-3, atol=0)
+    assert 0 < run.energy_error().max() < 1e-2
+    assert not Simulator(scenes.pendulum(1, "revolute", angle=0.0), 0.01).run(0.1).energy_error().any()
+
+
+def test_energy_that_explodes_is_a_large_error() -> None:
+    """The scale is that of the motion before it went wrong, however far it goes."""
+    run = Simulator(scenes.pendulum(1, "revolute", angle=1.0), 0.01).run(3.0)
+    good = run.energy_error()
+    for factor in (1e3, 1e9, 1e30):
+        broken = run[:]
+        broken.velocity = run.velocity.copy()
+        broken.velocity[200:] *= np.sqrt(factor)
+        gained = (factor - 1) * 0.5 * np.sum(run.velocity[250] ** 2)
+        assert broken.energy_error()[250] == pytest.approx(gained / run.kinetic_energy().max(), rel=0.05)
+        np.testing.assert_allclose(broken.energy_error()[:200], good[:200], rtol=0.05)
+
+
+def test_work_of_a_motor_from_rest_is_all_there_is() -> None:
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("wheel", cylinder(0.1, 0.1, mass=1.0))
+    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="shaft"))
+    m.add_force(Motor("shaft", 0.1))
+    assert Simulator(m, 0.01).run(1.0).energy_error()[-1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("steps", "every"), [(50, 7), (50, 10), (50, 50), (50, 80), (0, 1), (1, 1), (1, 3)])

@@ -16,6 +16,9 @@
 //
 // A ball touches a plane at C = centre - r n, a disk with axis z at C = centre - r u/|u|, u = n - (n.z) z. Both keep
 // their height as a joint does, g = n . (C - p_a), whose gradient is the force n at C because C is the lowest point.
+//
+// A disk that lies flat, u = 0, has no lowest point, and near there C races round the rim: a step that takes it further
+// than its middle can follow has jumped over the flat pose to another motion, with another energy. It is refused.
 #pragma once
 
 #include "physics/joint.hpp"
@@ -70,6 +73,21 @@ CATENA_INLINE Contact contact_of(const ConstraintInfo& info, const Pose<double>&
   if (info.kind != JointKind::knife_edge) c.arm_b -= radius * c.out;
   c.point = b.x + c.arm_b;
   return c;
+}
+
+// Whether a disk comes to lie flat in a step, within three degrees, or may have passed the flat pose: u/|u|, seen from
+// the plane, turns by more than a right angle, or near the flat pose by more than 26 degrees
+constexpr double flat_sine = 0.0524, near_sine = 0.2, near_cosine = 0.9;
+CATENA_INLINE bool falls_flat(const ConstraintInfo& info, const Pose<double>& a0, const Pose<double>& b0,
+                              const Pose<double>& a1, const Pose<double>& b1) {
+  const Contact from = contact_of(info, a0, b0), to = contact_of(info, a1, b1);
+  if (!(to.length > flat_sine)) return true;
+  double cosine = 0;
+  for (int k = 0; k < 3; ++k) {
+    const Vec3<double> e = load3(info.frame_a + 3 * k);
+    cosine += dot(a0.R * e, from.out) * dot(a1.R * e, to.out);
+  }
+  return !(cosine > (from.length < near_sine || to.length < near_sine ? near_cosine : 0));
 }
 
 // directions of the rows: the plane's normal and its two axes, or the one across the blade

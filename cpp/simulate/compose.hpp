@@ -9,7 +9,7 @@
 
 namespace catena::CATENA_ISA {
 
-constexpr int most_parts = 17;
+constexpr int most_parts = 17, most_order = 8;
 
 struct Composition {
   int count;

@@ -1,6 +1,6 @@
 // The loop over time.
 //
-// At a node: geometry, forces, perhaps the user's control, perhaps a record; then the step to the next node. A node's
+// At a node: geometry, forces, perhaps a record, perhaps the user's control; then the step to the next node. A node's
 // velocity is that of the momentum arriving from the left, p = m v1 + half f (half: half of the interval before),
 // projected onto the joints; by the symmetry of the scheme the momentum leaving to the right differs from it only by
 // joint impulses, so going on from the projected one gives the same trajectory. The projection is one Newton increment
@@ -27,7 +27,7 @@ struct Runner {
   Solver& solver;
   Newton<Solver>& newton;
   const Composition& parts;
-  History* history;  // (part)
+  History* history;  // (part), and those of weigh
   double* saved;     // room for the solver's state, where a step has several parts
   double* zeros;     // unknowns of a body at rest, and room for their increment
   double* scratch;
@@ -46,8 +46,11 @@ struct Runner {
   bool has_end = false;
   int iterations = 0;
   long spent = 0;            // pieces of all steps
+  int flat_joint = -1;       // whose wheel lay flat in the last step that was refused for it
+  double flat_time = 0;      // of the node before that
   long next_record = 0;      // step whose node is the next to be recorded
   bool recorded = false;     // the node has been
+  bool weighed = false;      // its reactions are known before the step that leaves it
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
   bool floats = false;       // some tree has no hold on the world
 
@@ -89,24 +92,34 @@ struct Runner {
   void count_from_start() {
     for (int l = 0; l < layout.law_count; ++l) {
       law_angle[l] = args.law_start[l];
-      law_momentum[l] = 0;
       const LawInfo& law = layout.law[l];
       if (law.constraint >= 0) solver.rows_of(layout.constraint[law.constraint]).angle[0] = law_angle[l];
-      if (law.inertia == 0) continue;
-      const JointRows rows = measured(law.measure, law_angle[l]);
-      for (int e = 0; e < 2; ++e) {
-        const int i = law.measure.end[e];
-        if (i < 0) continue;
+      law_momentum[l] = rotor_momentum(l, [&](int i) {
         const int k = layout.link[i].body;
-        law_momentum[l] += law.inertia * (dot(rows.w[e].f, load3(args.velocity + 3 * k)) +
-                                          dot(rows.w[e].t, load3(args.angular_velocity + 3 * k)));
-      }
+        return Wrench<double>{load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)};
+      });
     }
     for (int j = 0; j < layout.constraint_count; ++j)
       if (layout.constraint[j].loop >= 0)
         count_terms(layout.constraint[j], args.term_start, solver.rows_of(layout.constraint[j]));
     for (int k = 0; k < args.counter_count; ++k) counted[k] = args.counter_start[k];
     wound = at_start;
+  }
+
+  // of a law's rotor, if it has one, where links have the given velocities
+  template <class Velocity>
+  double rotor_momentum(int l, Velocity&& velocity) const {
+    const LawInfo& law = layout.law[l];
+    if (law.inertia == 0) return 0;
+    const JointRows rows = measured(law.measure, law_angle[l]);
+    double sum = 0;
+    for (int e = 0; e < 2; ++e) {
+      const int i = law.measure.end[e];
+      if (i < 0) continue;
+      const Wrench<double> v = velocity(i);
+      sum += law.inertia * (dot(rows.w[e].f, v.f) + dot(rows.w[e].t, v.t));
+    }
+    return sum;
   }
 
   JointRows measured(const ConstraintInfo& m, double recent) const {
@@ -174,15 +187,35 @@ struct Runner {
     }
     const Loads& loads = args.loads;
     if (loads.count == 0) return;
-    const double* rows = loads.values + (loads.rows == 1 ? 0 : 6L * loads.count * node);
     for (int k = 0; k < loads.count; ++k) {
-      const double* row = loads.signal[k] >= 0 ? signals(0) + loads.signal[k] : rows + 6L * k;
       const int i = layout.body_link[loads.body[k]];
-      Body<double>& b = solver.body[i];
-      Vec3<double> f = load3(row), t = load3(row + 3);
-      if (loads.in_body_frame[k]) f = b.R * f, t = b.R * t;
-      b.f += (1 / layout.link[i].mass) * f;
-      b.tau += t + cross(b.R * load3(loads.point + 3 * k), f);
+      const Wrench<double> w = load_on(i, k, node);
+      solver.body[i].f += (1 / layout.link[i].mass) * w.f;
+      solver.body[i].tau += w.t;
+    }
+  }
+
+  // a load's force and torque on the centre of mass of its link, in the link's pose
+  Wrench<double> load_on(int i, int k, long node) const {
+    const Loads& loads = args.loads;
+    const bool one_row = loads.rows == 1 || k >= loads.count - loads.held;
+    const double* row = loads.signal[k] >= 0 ? signals(0) + loads.signal[k]
+                                             : loads.values + 6L * (k + (one_row ? 0 : loads.count * node));
+    const Mat3<double>& R = solver.body[i].R;
+    Vec3<double> f = load3(row), t = load3(row + 3);
+    if (loads.in_body_frame[k]) f = R * f, t = R * t;
+    return {f, t + cross(R * load3(loads.point + 3 * k), f)};
+  }
+
+  // What is held over a step gives half of its impulse at either end, along the directions there. At a node `forces`
+  // takes what is held now for both intervals: the momentum that arrives makes up for the one before.
+  void make_up(double part) {
+    const Loads& loads = args.loads;
+    for (int k = loads.count - loads.held; k < loads.count; ++k) {
+      const int i = layout.body_link[loads.body[k]];
+      const Wrench<double> w = load_on(i, k, 0);
+      solver.body[i].v += (part / layout.link[i].mass) * w.f;
+      solver.body[i].L += part * w.t;
     }
   }
 
@@ -256,13 +289,14 @@ struct Runner {
   Outcome solve(double dt) {
     aim(dt);
     const bool guessed = newton.history->count > 0;
-    const Outcome outcome = newton.solve(dt);
-    if (outcome == Outcome::converged || !guessed || !project(half)) return outcome;
-    const int before = newton.iterations;
-    aim(dt);
-    const Outcome again = newton.solve_afresh(dt, scratch);
-    newton.iterations += before;
-    return again;
+    Outcome outcome = newton.solve(dt);
+    if (outcome != Outcome::converged && guessed && project(half)) {
+      const int before = newton.iterations;
+      aim(dt);
+      outcome = newton.solve_afresh(dt, scratch);
+      newton.iterations += before;
+    }
+    return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
   }
   void aim(double dt) {
     const double kick = half + 0.5 * dt;
@@ -272,6 +306,22 @@ struct Runner {
     read_signals(now + dt, 2);
     end_time = now + dt;
     has_end = true;
+  }
+
+  // whether the step lays a wheel flat, or has turned it over
+  bool has_flat_wheel() {
+    const Clock& clock = solver.clock;
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      if (c.kind != JointKind::rolling_disk) continue;
+      if (!falls_flat(c, pose_before(c, 0, solver.body, clock), pose_before(c, 1, solver.body, clock),
+                      pose_after(c, 0, solver.body, clock), pose_after(c, 1, solver.body, clock)))
+        continue;
+      flat_joint = c.joint;
+      flat_time = now;
+      return true;
+    }
+    return false;
   }
 
   // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
@@ -332,10 +382,14 @@ struct Runner {
 
   bool fail(Outcome outcome, long step, double time) {
     Status& status = args.status;
+    // near the flat pose Newton fails as well
+    const bool flat = flat_joint >= 0 && std::fabs(time - flat_time) <= std::fabs(args.dt);
+    if (flat) outcome = Outcome::flat;
     status.code = outcome == Outcome::diverged    ? StatusCode::diverged
                   : outcome == Outcome::too_far   ? StatusCode::too_far
                   : outcome == Outcome::locked    ? StatusCode::locked
                   : outcome == Outcome::exhausted ? StatusCode::exhausted
+                  : outcome == Outcome::flat      ? StatusCode::flat
                                                   : StatusCode::singular;
     status.step = step;
     status.time = time;
@@ -347,6 +401,7 @@ struct Runner {
       status.joint = solver.misfit.joint;
       status.size = solver.misfit.size;
     }
+    if (flat) status.joint = flat_joint;
     // name the body that turns too far, or else the one whose increment is largest; NaN wins
     double worst = -1;
     for (int i = 0; i < layout.link_count; ++i) {
@@ -460,6 +515,7 @@ struct Runner {
   // the next record: everything but the multipliers, which come with the step that leaves the node
   bool record(double time) {
     if (!project(arriving())) return false;
+    weighed = false;
     const long k = args.status.records;
     const long n = k * layout.link_count;
     args.out_time[k] = time;
@@ -476,8 +532,63 @@ struct Runner {
   }
   double* reactions() const { return args.out_multipliers + args.status.records * layout.recorded_count; }
 
+  // The impulses of a composition's substeps are as far off as those of steps of second order. Where a node's reactions
+  // are to be as good as its pose they are those of short steps from the node, forwards and backwards: their mean is
+  // even in the length h of the step, and what it tends to is found from h = H, H/2, H/3, ... (Richardson). Where a
+  // control has changed what acts on the bodies, `owed` holds what did before the node: half of that counts.
+  void weigh(long step, bool changed) {
+    if (parts.count == 1 || !args.out_multipliers) return;
+    const int links = layout.link_count;
+    const double before_half = half;
+    for (int i = 0; i < links; ++i) {
+      Body<double>& b = solver.body[i];
+      store3(saved + 6L * i, b.v);
+      store3(saved + 6L * i + 3, b.L);
+      b.v = b.dx;
+      b.L = b.J * b.phi;
+      if (!changed) continue;
+      b.f = 0.5 * (b.f + owed[i].f);
+      b.tau = 0.5 * (b.tau + owed[i].t);
+    }
+    double* momentum = saved + 6L * links;
+    for (int l = 0; l < layout.law_count; ++l) {
+      momentum[l] = law_momentum[l];
+      law_momentum[l] = rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].v, solver.body[i].phi}; });
+    }
+    half = 0;
+    weighed = extrapolate();
+    half = before_half;
+    for (int i = 0; i < links; ++i) {
+      solver.body[i].v = load3(saved + 6L * i);
+      solver.body[i].L = load3(saved + 6L * i + 3);
+    }
+    for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
+    if (changed) forces(step);
+  }
+
+  // the limit of short steps from a node at which the bodies' velocities are those of the node; false if one fails
+  bool extrapolate() {
+    const int levels = args.order / 2;
+    const double longest = 0.5 * args.dt;
+    double* const sum = reactions();
+    // rows that are not asked for have no reactions
+    for (int r = 0; r < layout.recorded_count; ++r) sum[r] = before[r] = 0;
+    for (int n = 1; n <= levels; ++n) {
+      double weight = 0.5;
+      for (int m = 1; m <= levels; ++m)
+        if (m != n) weight *= static_cast<double>(n * n) / (n * n - m * m);
+      for (const double h : {longest / n, -longest / n}) {
+        newton.select(history[parts.count + 2 * (n - 1) + (h < 0)]);
+        if (solve(h) != Outcome::converged) return false;
+        solver.multipliers(2 / (h * h), before);
+        for (int r = 0; r < layout.recorded_count; ++r) sum[r] += weight * before[r];
+      }
+    }
+    return true;
+  }
+
   void record_multipliers(long step, double dt) {
-    if (!args.out_multipliers) {
+    if (!args.out_multipliers || weighed) {
       ++args.status.records;
       return;
     }
@@ -497,12 +608,12 @@ struct Runner {
     newton.select(history[0]);
     // its motion, backwards, is also the best guess for the first step
     has_before = solve(dt) == Outcome::converged;
-    if (has_before && args.out_multipliers) write_multipliers(dt);
+    if (has_before && args.out_multipliers && !weighed) write_multipliers(dt);
   }
 
   // the reaction at the last node needs the step after it; a short one will do, or else the one before it, backwards
   void peek(long step) {
-    if (!args.out_multipliers) return record_multipliers(step, args.dt);
+    if (!args.out_multipliers || weighed) return record_multipliers(step, args.dt);
     double dt = parts.part[0] * args.dt;
     newton.select(history[0]);
     Outcome outcome = solve(dt);
@@ -525,17 +636,24 @@ struct Runner {
   bool node(long step, double time) {
     now = time;
     place(step);
-    if (args.control) {
-      if (!project(arriving())) return fail(Outcome::singular, step, time);
-      for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
-      write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
-      if (!args.control(args.context, step, time)) return interrupt(step, time);
-      forces(step);
-    }
     recorded = step == args.steps || step == next_record;
-    if (!recorded) return true;
-    next_record += args.record_every;
-    return record(time) || fail(Outcome::singular, step, time);
+    if (recorded) next_record += args.record_every;
+    if (recorded ? !record(time) : args.control && !project(arriving())) return fail(Outcome::singular, step, time);
+    if (args.control && !control(step, time)) return false;
+    if (recorded) weigh(step, args.control && step > 0);
+    return true;
+  }
+
+  // the user sees the node as it is recorded; what the last step held has arrived, what comes back holds from here on
+  bool control(long step, double time) {
+    for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
+    write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
+    for (int i = 0; i < layout.link_count; ++i) owed[i] = {solver.body[i].f, solver.body[i].tau};
+    make_up(arriving());
+    if (!args.control(args.context, step, time)) return interrupt(step, time);
+    make_up(-arriving());
+    forces(step);
+    return true;
   }
 
   void run() {
@@ -561,7 +679,10 @@ struct Runner {
         const Status failure = args.status;
         now = time;
         place(step);
-        if (record(time)) peek(step);
+        if (record(time)) {
+          weigh(step, false);
+          peek(step);
+        }
         const long records = args.status.records;
         args.status = failure;
         args.status.records = records;

@@ -28,7 +28,7 @@
 
 namespace catena::CATENA_ISA {
 
-enum class Outcome { converged, diverged, too_far, singular, locked, exhausted };
+enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat };
 
 // A body that turns further than this in a step (rad) is not followed by it: the step's momentum is the sine of the
 // turn, beyond a quarter turn other roots begin, and long before them the energy that it keeps is another. Where a step

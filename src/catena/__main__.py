@@ -126,7 +126,7 @@ def _summary(simulator: Simulator, run: Trajectory, seconds: float) -> None:
     done = simulator.info()
     print(f"{links} links, {steps} steps of {run.dt:g} s: {run.time[-1] - run.time[0]:g} s of motion")
     error = run.energy_error()
-    print(f"  energy error      {error.mean():.1e}  of the largest kinetic energy, {error.max():.1e} at most")
+    print(f"  energy error      {error.mean():.1e}  of the energy in motion, {error.max():.1e} at most")
     print(f"  joint gap         {run.drift().max(initial=0.0):.1e}  m at most")
     if steps:
         print(f"  Newton iterations {run.iterations.mean():.2f}  per step")

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 class Load:
     """A force (N) and a torque (N m) on one body.
 
-    `force` and `torque` are (3,), or (nodes, 3) with one row per node of the run, or functions of time (s) that return
-    (3,), which orders above 2 also ask between the nodes; `at` is the point of the body frame where the force acts (m,
-    default the centre of mass); `frame` says in which axes both are given.
+    `force` and `torque` are (3,), held over every step; or (nodes, 3), samples at the nodes of the run; or functions of
+    time (s) that return (3,), which orders above 2 also ask between the nodes. `at` is the point of the body frame
+    where the force acts (m, default the centre of mass), `frame` says in which axes both are given: while a force is
+    held, its point moves with the body, and so do its directions with frame="body".
     """
 
     force: ArrayLike | Callable[[float], ArrayLike] = (0.0, 0.0, 0.0)
@@ -33,7 +34,7 @@ class Load:
 
 
 # by body name: a force (3,), force and torque (6,), the same with one row per node, or a Load;
-# or one array for all bodies, (n, 3) or (n, 6), or (nodes, n, 3) or (nodes, n, 6)
+# or one array for all bodies, (n, 3) or (n, 6), or (nodes, n, 3) or (nodes, n, 6); a row per step will do too
 Forces: TypeAlias = Mapping[str, "ArrayLike | Load"] | ArrayLike
 
 
@@ -51,11 +52,22 @@ class LoadTable:
         """In the core's order."""
         return self.body, self.point, self.in_body_frame, self.signal, self.values
 
+    def hold(self, mechanism: Mechanism, forces: Forces | None) -> None:
+        """Fill the last loads, one per body, with what a control returned."""
+        n = mechanism.body_count
+        values, point, in_body_frame = self.values[0, -n:], self.point[-n:], self.in_body_frame[-n:]
+        values[:], point[:], in_body_frame[:] = 0.0, 0.0, False
+        rows = {name: row for row, name in enumerate(mechanism.bodies)}
+        for name, load in _by_body(mechanism, forces):
+            row = rows[name]
+            values[row], point[row] = _rows(name, load, None)[0], _point(name, load)
+            in_body_frame[row] = load.frame == "body"
+
 
 def load_table(
     mechanism: Mechanism, forces: Forces | None, steps: int, signals: Signals, *, control: bool
 ) -> LoadTable:
-    """All loads of a run of `steps` steps; with `control` one more per body, to be filled at every node.
+    """All loads of a run of `steps` steps; with `control` one more per body, see LoadTable.hold.
 
     Loads that are functions of time are added to the signals.
     """
@@ -68,7 +80,7 @@ def load_table(
     row_count = max((len(part) for part in parts), default=1)
     bodies = {name: row for row, name in enumerate(mechanism.bodies)}
     body = [bodies[name] for name, _ in loads]
-    point = [finite(load.at, (3,), f"force on body {name!r}: at") for name, load in loads]
+    point = [_point(name, load) for name, load in loads]
     frame = [load.frame == "body" for _, load in loads]
     extra = mechanism.body_count if control else 0
     values = np.zeros((row_count, len(parts) + extra, 6))
@@ -93,7 +105,7 @@ def wrenches(state: State, forces: Forces | None) -> Array:
         q = state.orientation[rows[name]]
         if load.frame == "body":
             force, torque = rotate(q, force), rotate(q, torque)
-        arm = rotate(q, finite(load.at, (3,), f"force on body {name!r}: at"))
+        arm = rotate(q, _point(name, load))
         total[rows[name], :3] += force
         total[rows[name], 3:] += torque + cross(arm, force)
     return total
@@ -142,6 +154,10 @@ def _signal(name: str, load: Load, signals: Signals) -> int:
         return np.concatenate(parts)
 
     return signals.add(f"load on body {name!r}", six, 6)
+
+
+def _point(name: str, load: Load) -> Array:
+    return finite(load.at, (3,), f"force on body {name!r}: at")
 
 
 def _numbers(value: ArrayLike, what: str) -> Array:

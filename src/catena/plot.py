@@ -37,7 +37,7 @@ def energy(run: Trajectory) -> Figure:
 
 
 def energy_error(run: Trajectory) -> Figure:
-    """Energy minus that of the first node, over the largest kinetic energy of the run."""
+    """Energy gained or lost since the first node, in parts of the energy in motion."""
     figure = _figure(7, 3.5)
     _energy_error(figure.add_subplot(), run)
     return figure
@@ -90,7 +90,7 @@ def _energy_error(axis: Axes, run: Trajectory) -> None:
     axis.plot(run.time, run.energy_error(), color="tab:red", linewidth=0.8)
     axis.ticklabel_format(axis="y", scilimits=(-2, 3), useMathText=True)
     axis.set_ylim(bottom=0)
-    _over_time(axis, run, "energy error / largest\nkinetic energy")
+    _over_time(axis, run, "energy error /\nenergy in motion")
 
 
 def _drift(axis: Axes, run: Trajectory) -> None:

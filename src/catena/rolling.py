@@ -104,7 +104,7 @@ class RollingDisk(_Rolling):
     """A thin disk of the given radius (m) whose rim rolls on a plane of a without slipping.
 
     `axis` is the disk's axis, in b's frame, as is its `centre`. A disk that lies flat has no lowest point: the run ends
-    there.
+    within three degrees of that.
     """
 
     code = "rolling_disk"

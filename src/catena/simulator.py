@@ -14,7 +14,7 @@ from . import _core, analysis
 from ._handover import build_core, default_kernel, start_arrays
 from ._rotation import Array
 from .assembly import AssemblyError, describe, open_joints, refuse_misfit
-from .forces import Forces, load_table, wrenches
+from .forces import Forces, LoadTable, load_table, wrenches
 from .measures import by_joint
 from .mechanism import Mechanism
 from .report import choose_solver
@@ -48,6 +48,8 @@ _SENTENCES = {
     "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
     _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be cut into hundreds of pieces, because of "
     "body {body!r}: the motion is too fast for dt, or a force too stiff",
+    _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
+    "where it lies on its plane",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
 
@@ -56,7 +58,8 @@ _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after hal
 class Status:
     """How a run ended; `message` is empty if it went well, else a sentence with the time and a name.
 
-    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one.
+    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one, or
+    the wheel that lies flat.
     """
 
     ok: bool = True
@@ -168,7 +171,7 @@ class Simulator:
         }
 
     def step(self, state: State | None = None, *, force: Forces | None = None) -> State:
-        """The state one step later; forces as in run."""
+        """The state one step later; a force is held over the step, as those of a control function are in run."""
         return self.run(steps=1, state=state, force=force)[-1]
 
     def run(
@@ -190,10 +193,13 @@ class Simulator:
             Where to start; default the mechanism as described. Velocities that the joints forbid are projected onto
             those they allow, with the mass matrix as metric.
         force
-            Constant or per step: {"body": (fx, fy, fz)}, {"body": (fx, fy, fz, tx, ty, tz)}, {"body": Load(...)}, or
-            one array for all bodies. A force acts at the nodes; given per step, row k acts at node k.
+            {"body": (fx, fy, fz)}, {"body": (fx, fy, fz, tx, ty, tz)}, {"body": Load(...)}, or one array for all
+            bodies: constant, or with one row per node, which are samples: row k acts at node k, for half of the
+            interval on either side.
         control
-            Called as control(t, state) at every node, returns forces in the same forms (of that instant) or None.
+            Called as control(t, state) at every node, with the state that is recorded there; returns forces in the same
+            forms (of that instant) or None. They are held until the next node: half of their impulse acts at either
+            end of the step, as in `step(force=...)`. The result has them as `control`.
         record_every
             Keep every k-th node; the first and the last are always kept.
         progress
@@ -218,6 +224,7 @@ class Simulator:
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
         counters = compiled.counters
         counted = np.empty((records, len(counters)))
+        held = _Control(self.mechanism, control, table, counters, steps, record_every) if control is not None else None
         start: Any = tuple(array[0] for array in start_arrays(compiled, [first], counters))
         code, done, time, body, joint, law, size, complete = self._core.run(
             settings=self.settings(first, steps, record_every),
@@ -228,7 +235,7 @@ class Simulator:
             records=(times, position, orientation, velocity, spin, iterations, pieces),
             out_counted=counted,
             out_multipliers=multipliers,
-            **self._control(control, table.values, counters),
+            **(held.arguments() if held else {"control": None, "control_arrays": None}),
             poll=watcher(progress, steps),
         )
         if progress:
@@ -249,6 +256,8 @@ class Simulator:
             status=status,
             near=by_joint(counters, counted[:complete]),
         )
+        if held:
+            result.control = held.recorded(result)
         if not status.ok and self.on_failure == "raise":
             raise SimulationError(status, result)
         return result
@@ -384,20 +393,6 @@ class Simulator:
             )
         return state
 
-    def _control(self, control: Control | None, values: Array, counters: list[Measure]) -> dict[str, Any]:
-        if control is None:
-            return {"control": None, "control_arrays": None}
-        n = self.mechanism.body_count
-        position, orientation, velocity, spin = (np.empty((n, k)) for k in (3, 4, 3, 3))
-        counted = np.empty(len(counters))
-
-        def call(step: int, time: float) -> None:
-            turned = by_joint(counters, counted)
-            state = State(self.mechanism, position, orientation, velocity, spin, time=time, turned=turned)
-            values[step if len(values) > 1 else 0, -n:] = wrenches(state, control(time, state))
-
-        return {"control": call, "control_arrays": (position, orientation, velocity, spin, counted)}
-
     def status_of(
         self, code: _core.StatusCode, step: int, time: float, body: int, joint: int, law: int, size: float
     ) -> Status:
@@ -410,8 +405,53 @@ class Simulator:
         if law >= 0:
             stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law]
             message = f"{stiff} is too stiff for the backward substeps of order {self.order} at t = {time:.6g} s"
-        message += "" if code == _core.StatusCode.exhausted else _ADVICE[self.rescue]
+        if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not self.rescue):
+            message += _ADVICE[self.rescue]
         return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)
+
+
+class _Control:
+    """Calls the user's control at the nodes of a run, hands its forces to the core and keeps the recorded ones."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        control: Control,
+        table: LoadTable,
+        counters: list[Measure],
+        steps: int,
+        record_every: int,
+    ) -> None:
+        self._mechanism = mechanism
+        self._control = control
+        self._table = table
+        self._counters = counters
+        self._steps, self._record_every = steps, record_every
+        n = mechanism.body_count
+        self._arrays = tuple(np.empty((n, k)) for k in (3, 4, 3, 3))
+        self._counted = np.empty(len(counters))
+        self._kept: list[Array] = []
+        self._last: Forces | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """What the core is to call, and where it is to write the node."""
+        return {"control": self._call, "control_arrays": (*self._arrays, self._counted)}
+
+    def _call(self, step: int, time: float) -> None:
+        self._last = self._control(time, self._state(time))
+        self._table.hold(self._mechanism, self._last)
+        if step % self._record_every == 0 or step == self._steps:
+            # the user may have written into the other one
+            self._kept.append(wrenches(self._state(time), self._last))
+
+    def _state(self, time: float) -> State:
+        turned = by_joint(self._counters, self._counted)
+        return State(self._mechanism, *self._arrays, time=time, turned=turned)
+
+    def recorded(self, run: Trajectory) -> Array:
+        """Forces and torques (step, n, 6) at the recorded nodes; the last may lie within a step that failed."""
+        kept = self._kept[: len(run)] + [wrenches(run[-1], self._last) for _ in range(len(run) - len(self._kept))]
+        return np.reshape(kept, (-1, self._mechanism.body_count, 6))
 
 
 def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:

@@ -20,8 +20,7 @@ from ._rotation import (
     rotation_vector,
     unit_quaternion,
 )
-from .custom import BodyPose, GivenRows
-from .joints import Joint, Pose, mismatch
+from .joints import Joint, Pose
 
 if TYPE_CHECKING:
     from .joints import BodyLike
@@ -32,8 +31,8 @@ class State:
     """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
 
     position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
-    all in the world frame; time in s; multipliers (rows,) of the step that led here, or None. Arrays are
-    copied and checked on assignment.
+    all in the world frame; time in s; multipliers (rows,) are the node's own if a run recorded it, else None. Arrays
+    are copied and checked on assignment.
     """
 
     position = Checked()
@@ -245,20 +244,19 @@ class JointView:
 
     @property
     def gap(self) -> float:
-        """Distance (m) between the joint's two points in the directions it constrains."""
+        """Distance (m) in the directions the joint constrains, as `run.joint(name).gap` has it over time."""
         return self._open()[0]
 
     @property
     def misalignment(self) -> float:
-        """Angle (rad) between the joint's two frames in the directions it constrains."""
+        """Angle (rad) in the directions the joint constrains; where it is large, the size of the joint's rows."""
         return self._open()[1]
 
     def _open(self) -> tuple[float, float]:
-        if isinstance(self._joint, GivenRows):
-            poses = [BodyPose(*self._pose(body)) for body in (self._joint.a, self._joint.b)]
-            return float(np.linalg.norm(self._joint.gap_and_gradient(*poses)[0])), 0.0
-        measured = self._measured()
-        return mismatch(measured, self._joint.nearest(*measured))
+        from .analysis import gaps, still
+
+        length, angle = gaps(still(self._state), self._joint)
+        return float(length[0]), float(angle[0])
 
     # ---- joints with one coordinate
 

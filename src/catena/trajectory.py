@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import analysis
 from ._rotation import Array, conjugate, cross, multiply, rotate
+from .efforts import ForceHistory
 from .state import State, counted, ground_motion
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ class Trajectory:
     angular_velocity (step, n, 3) rad/s in the world frame, multipliers (step, rows). Velocities are those of the node's
     momentum, which the joints allow (to rounding; to 1e-6 where a loop is nearly singular); the integrator's own stage
     velocities live between the nodes.
+
+    control (step, n, 6) is what a control function returned at the nodes: force (N) and torque (N m) on the centres of
+    mass, world frame, held from there to the next node of the run; None if there was none.
 
     iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
     substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps.
@@ -47,6 +51,7 @@ class Trajectory:
         pieces: NDArray[np.int32],
         status: Status,
         near: Mapping[str, Array] | None = None,
+        control: Array | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.dt = dt
@@ -59,6 +64,7 @@ class Trajectory:
         self.iterations = iterations
         self.pieces = pieces
         self.status = status
+        self.control = control
         # angles (step, k) of joints near which their turns are counted, by joint name
         self.near = dict(near or {})
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
@@ -90,6 +96,7 @@ class Trajectory:
                 pieces=self.pieces,
                 status=self.status,
                 near={name: angles[key] for name, angles in self.near.items()},
+                control=None if self.control is None else self.control[key],
             )
         return State(
             self.mechanism,
@@ -129,6 +136,12 @@ class Trajectory:
             raise ValueError(f"there is no coupling called {name!r} in this trajectory")
         return CouplingHistory(self, self.mechanism.couplings[name])
 
+    def force(self, name: str) -> ForceHistory:
+        """One force of the mechanism over time: what it exerts."""
+        if name not in self.mechanism.forces:
+            raise ValueError(f"there is no force called {name!r} in this trajectory")
+        return ForceHistory(self, self.mechanism.forces[name])
+
     def joint(self, name: str) -> JointHistory:
         """One joint over time."""
         if name not in self.mechanism.joints:
@@ -160,15 +173,22 @@ class Trajectory:
         return analysis.energy(self)
 
     def energy_error(self) -> Array:
-        """Energy minus that of the first node, over the largest that any body's kinetic or potential energy changed.
+        """Energy gained or lost since the first node (step,), in parts of the energy in motion; zero if nothing moves.
 
-        (step,); zero where nothing moves.
+        The energy in motion is the largest kinetic energy, or change of potential energy, of all nodes at which the
+        error is below half of that (of all nodes if there are none), so it does not grow with the error. Where forces
+        drive or brake the mechanism their work counts as error.
         """
-        total = self.energy()
-        scale = max(np.ptp(self.kinetic_energy()), self.kinetic_energy().max(), np.ptp(self.potential_energy()))
-        rounding = np.finfo(float).eps * np.abs(total).max()
-        error: Array = np.abs(total - total[0]) / scale if scale > 1e3 * rounding else np.zeros(len(self))
-        return error
+        kinetic, potential = self.kinetic_energy(), self.potential_energy()
+        total = kinetic + potential
+        error: Array = np.abs(total - total[:1])
+        moving = np.maximum(kinetic, np.abs(potential - potential[:1]))
+        fair = error < 0.5 * moving
+        if not fair.any():
+            fair[:] = True
+        scale = moving[fair].max(initial=0.0)
+        rounding = np.finfo(float).eps * np.abs(total[fair]).max(initial=0.0)
+        return error / scale if scale > 1e3 * rounding else np.zeros(len(self))
 
     def momentum(self) -> Array:
         """Linear momentum (step, 3) in kg m/s."""
@@ -301,12 +321,12 @@ class JointHistory:
 
     @property
     def gap(self) -> Array:
-        """Distance (step,) in m in the directions the joint constrains."""
+        """Distance (step,) in m in the directions the joint constrains: the size of its rows that are lengths."""
         return analysis.gaps(self._run, self._joint)[0]
 
     @property
     def misalignment(self) -> Array:
-        """Angle (step,) in rad in the directions the joint constrains."""
+        """Angle (step,) in rad in the directions the joint constrains; where it is large, the size of its rows."""
         return analysis.gaps(self._run, self._joint)[1]
 
     @property
