@@ -146,8 +146,9 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
         position=np.ascontiguousarray(run.position),
         orientation=np.ascontiguousarray(run.orientation),
         term_start=np.zeros(len(compiled.terms)),
+        rows=compiled.rows,
         # redundant joints do not depend on time
-        signals=np.zeros(len(compiled.signals.values)),
+        signals=np.zeros(compiled.signals.count),
         out=gap,
         misfit=misfit,
     )

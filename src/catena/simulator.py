@@ -216,15 +216,17 @@ class Simulator:
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
         counters = compiled.counters
         counted = np.empty((records, len(counters)))
-        start: Any = tuple(array[0] for array in start_arrays(compiled, [first], counters))
+        arrays = (times, position, orientation, velocity, spin, iterations, pieces)
+        recorded: Any = tuple(array[None] for array in arrays)
         code, done, time, body, joint, law, size, complete = self._core.run(
             settings=self.settings(first, steps, record_every),
-            start=start,
+            start=start_arrays(compiled, [first], counters),
             loads=table.arrays(),
+            rows=compiled.rows,
             signals=signals.read,
-            signal_row=signals.values,
-            records=(times, position, orientation, velocity, spin, iterations, pieces),
-            out_counted=counted,
+            signal_count=signals.count,
+            records=recorded,
+            out_counted=counted[None],
             out_multipliers=multipliers,
             **self._control(control, table.values, counters),
             poll=watcher(progress, steps),
