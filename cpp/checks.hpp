@@ -135,7 +135,7 @@ inline void require_settings(const RunArgs& args) {
   require(std::isfinite(args.start_time), "the time to start from must be finite");
   require(args.iteration_limit >= 1, "max_iterations must be at least 1");
   require_between(args.rescue_depth, 0, 30, "halvings of a step");
-  require_between(args.steps, 0, 1L << 40, "steps");
+  require_between(args.steps, 0, 1L << 50, "steps");
   require(args.record_every >= 1, "record_every must be at least 1");
 }
 

@@ -94,7 +94,7 @@ def test_bad_length(pendulum: Mechanism, arguments: dict, message: str) -> None:
 
 
 def test_more_than_memory_holds(pendulum: Mechanism) -> None:
-    with pytest.raises(ValueError, match=r"takes \d+\.\d GiB; raise record_every"):
+    with pytest.raises(ValueError, match=r"takes \d+\.\d GiB, and \d+\.\d GiB are free; raise record_every"):
         Simulator(pendulum, 0.01).run(steps=10**14)
 
 

@@ -20,7 +20,7 @@ _STEP = 3e-4
 # a given Jacobian may differ from differences by this much
 _AGREES = 1e-6
 
-_MOST_ROWS = 6
+MOST_ROWS = 6
 
 
 class BodyPose(NamedTuple):
@@ -55,8 +55,8 @@ class GivenRows(Joint):
         # radius of gyration of the smaller one
         self._size = min(float(np.sqrt(np.trace(inertia.tensor) / (2 * inertia.mass))) for inertia in inertias)
         self._count = self._measure_count(pose_a, pose_b)
-        if not 1 <= self._count <= _MOST_ROWS:
-            raise ValueError(f"{self.label}: its function must return 1 to {_MOST_ROWS} rows, got {self._count}")
+        if not 1 <= self._count <= MOST_ROWS:
+            raise ValueError(f"{self.label}: its function must return 1 to {MOST_ROWS} rows, got {self._count}")
         self.check(pose_a, pose_b)
         return np.zeros(3), np.zeros(3)
 

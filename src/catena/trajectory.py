@@ -14,6 +14,7 @@ from ._rotation import Array, conjugate, cross, multiply, rotate
 from .state import State, counted, ground_motion
 
 if TYPE_CHECKING:
+    from ._provenance import RunInfo
     from .couplings import Coupling
     from .joints import BodyLike, Joint
     from .mechanism import Mechanism
@@ -29,7 +30,8 @@ class Trajectory:
     velocities live between the nodes.
 
     iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
-    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps.
+    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. info says how the run
+    was computed (`RunInfo`), or is None for what no simulator made.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Trajectory:
         pieces: NDArray[np.int32],
         status: Status,
         near: Mapping[str, Array] | None = None,
+        info: RunInfo | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.dt = dt
@@ -59,6 +62,7 @@ class Trajectory:
         self.iterations = iterations
         self.pieces = pieces
         self.status = status
+        self.info = info
         # angles (step, k) of joints near which their turns are counted, by joint name
         self.near = dict(near or {})
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
@@ -90,6 +94,7 @@ class Trajectory:
                 pieces=self.pieces,
                 status=self.status,
                 near={name: angles[key] for name, angles in self.near.items()},
+                info=self.info,
             )
         return State(
             self.mechanism,
