@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from . import _core
-from ._rotation import Array, finite, multiply, rotate
+from ._rotation import Array, multiply, rotate
 from .couplings import holds
 from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
@@ -64,8 +64,7 @@ class Compiled:
                     # a screw's displacement tells its turns
                     row[k] = state.joint(joint.name).coordinates[measure.index]
                 elif joint.name in state.turned:
-                    angles = finite(state.turned[joint.name], (len(joint.angles),), f"{joint.label}: turned")
-                    row[k] = angles[joint.angles.index(measure.index)]
+                    row[k] = state.turned[joint.name][joint.angles.index(measure.index)]
         return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -316,17 +316,17 @@ def run_batch(
     records = -(-steps // record_every) + 1
     threads = min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1)
     shapes = {name: (count, records, len(kept), size) for name, size in _SIZES.items()} | {"time": (count, records)}
+    if not isinstance(out, Mapping):
+        raise ValueError(f"out must be a mapping from names to arrays, got {out!r}")
+    for name in out:
+        if name not in shapes:
+            raise ValueError(f"out: {name!r} is not recorded, only {', '.join(shapes)}")
     room = 8 * sum(int(np.prod(shape)) for name, shape in shapes.items() if name not in out)
     # iterations and pieces of every step, and what threads have on their hands: all bodies of a group of members
     room += 8 * count * steps + 8 * threads * _WIDEST_GROUP * records * len(names) * sum(_SIZES.values())
     room += 8 * count * records * len(compiled.counters)
     what = f"recording {count} members x {records} nodes x {len(kept)} bodies"
     refuse_if_too_large(room, what, "raise record_every or record fewer bodies")
-    if not isinstance(out, Mapping):
-        raise ValueError(f"out must be a mapping from names to arrays, got {out!r}")
-    for name in out:
-        if name not in shapes:
-            raise ValueError(f"out: {name!r} is not recorded, only {', '.join(shapes)}")
     arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
     iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
     counters = compiled.counters
@@ -405,7 +405,7 @@ def _recorded(names: list[str], bodies: Sequence[str] | None) -> list[str]:
     """Names of the bodies to be recorded, checked."""
     if bodies is None:
         return names
-    if isinstance(bodies, str) or not isinstance(bodies, Iterable):
+    if isinstance(bodies, str | bytes) or not isinstance(bodies, Sequence):
         raise ValueError(f"bodies must be names of bodies, got {bodies!r}")
     kept = list(bodies)
     for name in kept:

@@ -147,7 +147,7 @@ def _signal(name: str, load: Load, signals: Signals) -> int:
 def _numbers(value: ArrayLike, what: str) -> Array:
     try:
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be numbers, got {value!r}") from None
 
 

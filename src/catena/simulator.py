@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -13,7 +13,7 @@ import numpy as np
 from . import _core, _provenance, analysis
 from ._handover import build_core, default_kernel, start_arrays
 from ._memory import refuse_if_too_large
-from ._rotation import Array
+from ._rotation import Array, finite
 from .assembly import AssemblyError, describe, open_joints, refuse_misfit
 from .forces import Forces, load_table, wrenches
 from .measures import by_joint
@@ -330,7 +330,7 @@ class Simulator:
             threads=threads,
             record_every=whole(record_every, "record_every"),
             bodies=bodies,
-            out=out or {},
+            out={} if out is None else out,
             progress=progress,
         )
 
@@ -374,9 +374,9 @@ class Simulator:
         return self._described
 
     def _starts(self, states: Sequence[State] | int) -> list[State]:
-        if isinstance(states, State) or not isinstance(states, Iterable):
-            return [self._start(None)] * whole(states, "states", most=2**31 - 1)
-        return [self._checked(state) for state in states]
+        if isinstance(states, Sequence) and not isinstance(states, str | bytes):
+            return [self._checked(state) for state in states]
+        return [self._start(None)] * whole(states, "states", most=2**31 - 1)
 
     def _steps(self, duration: float | None, steps: int | None) -> int:
         if (duration is None) == (steps is None):
@@ -394,6 +394,9 @@ class Simulator:
             raise ValueError(f"the state to start from must be a State, got {state!r}")
         if list(state.mechanism.bodies) != list(self.mechanism.bodies):
             raise ValueError("the state belongs to another mechanism: its bodies have other names")
+        for name, angles in state.turned.items():
+            joint = self.mechanism.joints.get(name)
+            finite(angles, (len(joint.angles) if joint else np.size(angles),), f"turned angles of joint {name!r}")
         # a new state is checked, so writes into the arrays of the old one cannot smuggle in a NaN
         state = State(
             self.mechanism,
