@@ -175,7 +175,7 @@ def _number(value: float, what: str) -> float:
     """The number itself, finite or not: the coupling, which has a name, looks at that."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be a number, got {value!r}") from None
 
 

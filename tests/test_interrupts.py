@@ -1,0 +1,106 @@
+"""Ctrl-C is heard at once, whatever is being computed; threads that cannot be had, and what is left at the exit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from math import pi
+
+import pytest
+
+from catena import Simulator, scenes
+
+# s; what is asked for is a fifth of that, the rest is for a machine that has other work
+PATIENCE = 1.0
+
+LONG = 10**7
+
+
+def rescued() -> object:
+    """Every step is halved many times."""
+    return Simulator(scenes.pendulum(4000, angle=pi / 2), 1.0).run(steps=200, record_every=200)
+
+
+WORK: dict[str, Callable[[], object]] = {
+    "run": lambda: Simulator(scenes.pendulum(1), 0.01).run(steps=LONG, record_every=LONG),
+    "long steps": lambda: Simulator(scenes.pendulum(4000), 0.001).run(steps=LONG, record_every=LONG),
+    "rescued": rescued,
+    "lanes": lambda: Simulator(scenes.pendulum(2), 0.001).run_batch(8, steps=LONG, record_every=LONG, threads=2),
+    "members": lambda: Simulator(scenes.four_bar(), 0.001).run_batch(4, steps=LONG, record_every=LONG, threads=2),
+}
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_an_interrupt_is_heard(work: str) -> None:
+    sent = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(1.0, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        WORK[work]()
+    assert time.monotonic() - sent[0] < PATIENCE
+
+
+def python(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script by itself."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"},
+        timeout=100,
+    )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are Linux's")
+@pytest.mark.parametrize("room", [256, 4], ids=["some threads", "no thread"])
+def test_threads_that_cannot_be_had(room: int) -> None:
+    """A limit of memory leaves no stack for all of 64 threads: fewer do the work; for none there is a sentence."""
+    ended = python(f"""
+        import resource
+        from catena import Simulator, scenes
+        sim = Simulator(scenes.pendulum(2), 0.01)
+        alone = sim.run(steps=5)
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + {room} * 2**20,) * 2)
+        resource.setrlimit(resource.RLIMIT_STACK, (64 * 2**20, resource.RLIM_INFINITY))
+        try:
+            many = sim.run_batch(64, steps=5, threads=64)
+            print("same" if abs(many.position - alone.position).max() < 1e-12 else "different")
+        except RuntimeError as error:
+            print(error)
+    """)
+    assert ended.returncode == 0, ended.stderr
+    assert ("same" if room > 64 else "the system has no thread for the batch") in ended.stdout
+
+
+def test_nothing_is_left_at_the_exit() -> None:
+    """Functions of the main program outlive the core, or the core them: either way in silence."""
+    ended = python("""
+        import catena as ct
+        m = ct.Mechanism()
+        m.add_body("bead", ct.sphere(0.1, mass=1.0), velocity=(0, 0, 1))
+        def wire(a, b):
+            return b.position[:2]
+        m.add_joint(ct.Custom(m.world, "bead", wire))
+        m.add_body("rod", ct.box((1, 1, 1), mass=1.0))
+        m.add_joint(ct.VelocityRows(m.world, "rod", lambda a, b: [[0.0] * 6 + [1.0] + [0.0] * 5], value=lambda t: t))
+        sim = ct.Simulator(m, 0.01)
+        run = sim.run(steps=3)
+        batch = sim.run_batch(2, steps=3)
+        wire.keeps = sim
+    """)
+    assert ended.returncode == 0
+    assert ended.stderr == ""
