@@ -103,7 +103,7 @@ class Calls {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr double between_looks = 4e-3;  // s
+  static constexpr double between_looks = 0.02;  // s
   static constexpr long most_steps = 4096;
 
   bool ask(long done) {

@@ -125,7 +125,7 @@ def test_damaged_documents(scene: str, tmp_path: Path) -> None:
         contents = dict(file)
     document = json.loads(contents["document"].tobytes())
     outcomes = {"read": 0, "refused": 0}
-    for _ in range(150):
+    for _ in range(80):
         changed, done = damaged_document(document, rng)
         text = np.frombuffer(json.dumps(changed).encode(), dtype=np.uint8)
         np.savez(path, **contents | {"document": text})
@@ -143,7 +143,7 @@ def test_damaged_arrays(scene: str, tmp_path: Path) -> None:
     run.save(path)
     with np.load(path) as file:
         contents = dict(file)
-    for _ in range(150):
+    for _ in range(80):
         name = list(contents)[rng.integers(len(contents))]
         changed, done = damaged_array(contents[name], rng)
         rest = {key: value for key, value in contents.items() if key != name}
@@ -156,7 +156,7 @@ def test_damaged_bytes(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     Simulator(plant(), 0.01).run(steps=3).save(path)
     whole = np.frombuffer(path.read_bytes(), dtype=np.uint8)
-    for _ in range(200):
+    for _ in range(120):
         broken = whole.copy()
         broken[rng.integers(len(broken), size=rng.integers(1, 20))] = rng.integers(256)
         path.write_bytes(broken[: rng.integers(len(broken))].tobytes() if rng.random() < 0.2 else broken.tobytes())

@@ -36,9 +36,9 @@ def batch(mechanism: Mechanism) -> Callable[[], object]:
 
 WORK: dict[str, Callable[[], Callable[[], object]]] = {
     "short steps": lambda: run(1, 0.01),
-    "long steps": lambda: run(3000, 0.001),
+    "long steps": lambda: run(1000, 0.001),
     # every step is halved many times
-    "rescued": lambda: run(3000, 1.0, pi / 2),
+    "rescued": lambda: run(1000, 1.0, pi / 2),
     "lanes": lambda: batch(scenes.pendulum(2)),
     "members": lambda: batch(scenes.four_bar()),
 }

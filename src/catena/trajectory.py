@@ -107,9 +107,6 @@ class Trajectory:
             turned={name: angles[key] for name, angles in self.near.items()},
         )
 
-    def _angled(self) -> list[str]:
-        return [name for name, joint in self.mechanism.joints.items() if joint.angles]
-
     def counted(self, name: str) -> Array:
         """Angles (step, k) of a joint, turns counted."""
         joint = self.mechanism.joints[name]
