@@ -287,6 +287,7 @@ def test_members_of_a_batch_are_saved_without_reactions(tmp_path: Path) -> None:
 
 def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     m = zoo()
+    m.fit = 1e-4
     m.add_force(Spring("elbow", 3.0, damping=0.5, rest=0.1, name="spring"))
     m.add_force(Servo("rail", gain=2.0, rate_gain=1.0, target=lambda t: t, limit=4.0, name="servo"))
     path = tmp_path / "zoo.json"
@@ -300,6 +301,7 @@ def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     again = Mechanism.load(path)
     assert_same_mechanism(again, m)
     assert repr(again) == repr(m)
+    assert again.fit == 1e-4
     assert again.forces["spring"].parts[0].law == m.forces["spring"].parts[0].law
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text() == path.read_text()

@@ -122,6 +122,7 @@ def describe(mechanism: Mechanism) -> Document:
         "format": FORMAT,
         "version": version(),
         "gravity": mechanism.gravity.tolist(),
+        "fit": mechanism.fit,
         "bodies": [_describe_body(body) for body in mechanism.bodies.values()],
         "joints": [_describe_joint(joint) for joint in mechanism.joints.values()],
         "forces": [_describe_force(force) for force in mechanism.forces.values()],
@@ -201,7 +202,8 @@ def rebuild(document: Any) -> Mechanism:
     if not isinstance(document, dict) or document.get("mark") != MARK:
         raise ValueError("not a mechanism that catena wrote")
     check_format(document.get("format"), FORMAT)
-    mechanism = Mechanism(gravity=finite(entry(document, "gravity", list, "the mechanism"), (3,), "gravity"))
+    gravity = finite(entry(document, "gravity", list, "the mechanism"), (3,), "gravity")
+    mechanism = Mechanism(gravity=gravity, fit=_number(document, "fit", "the mechanism"))
     for item in _items(document, "bodies"):
         _add_body(mechanism, item)
     for item in _items(document, "joints"):
