@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -39,8 +40,6 @@ class Worker {
       seat.signals.resize(4 * static_cast<std::size_t>(args.run.signal_count));
       layouts_.push_back(&seat.layout);
     }
-    for (int j = 0; j < layout.constraint_count; ++j)
-      if (layout.constraint[j].kind == JointKind::coupling) terms_ += layout.constraint[j].end_count / 2;
   }
 
   // members from `first` on, as many as there are seats
@@ -80,7 +79,7 @@ class Worker {
     run.velocity += 3 * n * member;
     run.angular_velocity += 3 * n * member;
     run.law_start += shared_.law_count * member;
-    run.term_start += terms_ * member;
+    run.term_start += args_.term_count * member;
     run.signals = seat.signals.data();
     run.counter_start += run.counter_count * member;
     run.out_counted += run.counter_count * args_.records * member;
@@ -124,7 +123,6 @@ class Worker {
   std::vector<RunArgs> runs_;
   std::vector<const Layout*> layouts_;
   Workspace space_;
-  long terms_ = 0;
 };
 
 }  // namespace
@@ -149,11 +147,19 @@ void run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args) {
   std::vector<std::unique_ptr<Worker>> workers;
   for (int k = 0; k < args.threads; ++k) workers.push_back(std::make_unique<Worker>(kernel, layout, args, group));
   std::vector<std::thread> threads;
-  for (const auto& worker : workers) threads.emplace_back(work, std::ref(*worker));
+  for (const auto& worker : workers) {
+    try {
+      threads.emplace_back(work, std::ref(*worker));
+    } catch (const std::system_error&) {
+      // no more to be had: those that run do the work, unless there are none
+      if (threads.empty()) throw;
+      break;
+    }
+  }
   {
     std::unique_lock<std::mutex> lock(mutex);
     while (done < args.member_count && !stop) {
-      finished.wait_for(lock, std::chrono::milliseconds(100));
+      finished.wait_for(lock, std::chrono::milliseconds(50));
       lock.unlock();
       if (args.poll && !args.poll(args.run.context, done)) stop = true;
       lock.lock();

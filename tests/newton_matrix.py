@@ -14,7 +14,9 @@ def linearise(simulator: Simulator, state: State, unknowns: np.ndarray) -> tuple
     residual, matrix = np.empty(core.unknown_count), np.empty((core.unknown_count,) * 2)
     node = {name: getattr(state, name) for name in ("position", "orientation", "velocity")}
     node["momentum"] = state.angular_velocity
-    core.linearise(dt=0.1, kick=0.07, **node, unknowns=unknowns, residual=residual, matrix=matrix)
+    core.linearise(
+        dt=0.1, kick=0.07, **node, unknowns=unknowns, residual=residual, matrix=matrix, rows=simulator.compiled.rows
+    )
     return residual, matrix
 
 

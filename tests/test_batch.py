@@ -388,3 +388,76 @@ def test_progress_and_interrupts() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Simulator(m, 0.01).run_batch(64, steps=200_000, record_every=1000, progress=stop)
+
+
+# ---- what members are asked
+
+
+def test_bodies_recorded_in_another_order() -> None:
+    m = tree()
+    sim = Simulator(m, 0.01)
+    names = list(m.bodies)[::-1]
+    usual, turned = sim.run_batch(3, steps=5), sim.run_batch(3, steps=5, bodies=names)
+    assert turned.bodies == tuple(names)
+    np.testing.assert_array_equal(turned.position, usual.position[:, :, ::-1])
+    for name in ("position", "orientation", "velocity", "angular_velocity"):
+        np.testing.assert_array_equal(getattr(turned[1], name), getattr(usual[1], name))
+    np.testing.assert_array_equal(turned.joint("slide").coordinates, usual.joint("slide").coordinates)
+    with pytest.raises(ValueError, match="each can be recorded once"):
+        sim.run_batch(3, steps=5, bodies=["trunk", "hand", "trunk"])
+
+
+def test_members_have_no_reactions() -> None:
+    m = scenes.four_bar()
+    member = Simulator(m, 0.01).run_batch(2, steps=3)[0]
+    with pytest.raises(ValueError, match="reactions were not recorded: members of a batch have none"):
+        _ = member.joint(next(iter(m.joints))).force
+
+
+def carriage() -> Mechanism:
+    """A pendulum on ground that shakes, with a rotor that goes round."""
+    m = scenes.pendulum(2)
+    joint = m.joints["joint1"]
+    joint.ground = lambda t: ((0.1 * np.sin(5 * t), 0.0, 0.0), (np.cos(0.2 * t), 0.0, 0.0, np.sin(0.2 * t)))
+    m.add_body("rotor", box((0.1, 0.1, 0.2), mass=0.2), position=(3, 0, 0), angular_velocity=(0, 0, 30.0))
+    m.add_joint(Revolute(m.world, "rotor", axis=(0, 0, 1), at=(3, 0, 0), name="spindle"))
+    return m
+
+
+@pytest.mark.parametrize("make", [tree, carriage])
+def test_joints_of_all_members(make: Callable[[], Mechanism]) -> None:
+    m = make()
+    states = []
+    for k in range(3):
+        state = m.state()
+        state.velocity[:] += 0.1 * k
+        states.append(m.assemble(state))
+    batch = Simulator(m, 0.02).run_batch(states, steps=40, record_every=3)
+    for name, joint in m.joints.items():
+        found = batch.joint(name)
+        assert found.coordinates.shape == (3, batch.time.shape[1], joint.dof)
+        for k, member in enumerate(batch):
+            np.testing.assert_allclose(found.coordinates[k], member.joint(name).coordinates, rtol=0, atol=1e-13)
+            np.testing.assert_allclose(found.rates[k], member.joint(name).rates, rtol=0, atol=1e-10)
+    if make is carriage:
+        # about four turns, counted
+        assert batch.joint("spindle").coordinates[0, -1, 0] > 6 * pi
+
+
+def test_joints_of_members_that_were_not_recorded() -> None:
+    batch = Simulator(tree(), 0.01).run_batch(2, steps=3, bodies=["trunk", "arm0"])
+    assert batch.joint("hinge").rates.shape == (2, 4, 1)
+    with pytest.raises(ValueError, match="revolute joint 'wrist': its body 'hand' was not recorded"):
+        batch.joint("wrist")
+    with pytest.raises(ValueError, match="there is no joint called 'elbow' in this batch"):
+        batch.joint("elbow")
+
+
+def test_joints_of_failed_members_end_with_them() -> None:
+    m = scenes.pendulum(10, angle=pi / 2)
+    batch = Simulator(m, 0.01, rescue=False, on_failure="stop").run_batch(2, 10.0)
+    count = batch.counts[0]
+    angles = batch.joint("joint3").coordinates[0]
+    assert count < len(angles)
+    np.testing.assert_array_equal(angles[:count], batch[0].joint("joint3").coordinates)
+    assert np.isnan(angles[count:]).all()

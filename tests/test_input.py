@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catena
-from catena import Load, Mechanism, Revolute, Simulator, State, scenes, sphere
+from catena import Load, Mechanism, Revolute, Simulator, State, _memory, scenes, sphere
 
 STEPS = 4
 
@@ -94,8 +94,20 @@ def test_bad_length(pendulum: Mechanism, arguments: dict, message: str) -> None:
 
 
 def test_more_than_memory_holds(pendulum: Mechanism) -> None:
-    with pytest.raises(ValueError, match=r"takes \d+\.\d GiB; raise record_every"):
+    with pytest.raises(ValueError, match=r"takes \d+\.\d GiB, and \d+\.\d GiB are free; raise record_every"):
         Simulator(pendulum, 0.01).run(steps=10**14)
+
+
+def test_more_than_is_free(pendulum: Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same question for a run and for a batch, before anything is taken."""
+    monkeypatch.setattr(_memory, "_free", lambda: 2**27)
+    sim = Simulator(pendulum, 0.01)
+    message = r"takes \d+\.\d GiB, and 0\.1 GiB are free; raise record_every"
+    with pytest.raises(ValueError, match=f"recording 1000002 nodes of .*{message}"):
+        sim.run(steps=10**6)
+    with pytest.raises(ValueError, match=f"recording 1000 members x 1001 nodes x .*{message}"):
+        sim.run_batch(1000, steps=1000)
+    assert sim.run(steps=10**3, record_every=100).status.ok
 
 
 # ---- where from

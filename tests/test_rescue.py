@@ -6,8 +6,9 @@ from math import pi
 
 import numpy as np
 import pytest
+from test_time import crank_rocker
 
-from catena import Inertia, Mechanism, SimulationError, Simulator, Trajectory, scenes
+from catena import Drive, Inertia, Mechanism, SimulationError, Simulator, Trajectory, scenes
 
 # released horizontally the chain whips until a step of 10 ms has no solution
 LENGTHS = (10, 20, 50, 100)
@@ -160,3 +161,24 @@ def test_iteration_limit_is_kept() -> None:
         Simulator(scenes.pendulum(3), 0.01, max_iterations=1, rescue=False).run(1.0)
     run = Simulator(scenes.pendulum(3), 0.01, max_iterations=20).run(1.0)
     assert 1 <= run.iterations.min() <= run.iterations.max() <= 20
+
+
+def test_reactions_after_a_failure_in_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every record is written: memory that was never written to would be NaN here."""
+    m = crank_rocker()
+    start = m.assemble(drive={"rocker": 1.2})
+    m.add_coupling(Drive("rocker", lambda t: 1.2 + 0.5 * t, name="push"))
+    simulator, start = Simulator(m, 0.5, on_failure="stop"), m.assemble(start)
+    empty = np.empty
+
+    def marked(shape: object, **kind: object) -> np.ndarray:
+        array = empty(shape, **kind)  # type: ignore[call-overload]
+        if array.dtype == float:
+            array.fill(np.nan)
+        return array
+
+    monkeypatch.setattr(np, "empty", marked)
+    run = simulator.run(steps=2, state=start)
+    assert run.status.step == 0
+    assert run.time[-1] > 0
+    assert np.isfinite(run.multipliers).all()

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import tracemalloc
 import zipfile
+from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
 from test_trajectory import ARRAYS, zoo
 
-from catena import Mechanism, SimulationError, Simulator, Trajectory, files, scenes, sphere
+import catena
+from catena import (
+    Custom,
+    Mechanism,
+    Revolute,
+    Servo,
+    SimulationError,
+    Simulator,
+    Spring,
+    Trajectory,
+    documents,
+    files,
+    scenes,
+    sphere,
+)
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +151,15 @@ def test_broken_and_foreign_files(run: Trajectory, tmp_path: Path, damage: str) 
         Trajectory.load(path)
 
 
-@pytest.mark.parametrize(
-    "name", ["position", "multipliers", "body_name", "joint_frames", "dt", "shape_kind", "status_ok"]
-)
+def reworded(path: Path, change: Callable[[dict], object]) -> None:
+    """Write the file again with its document changed."""
+    with np.load(path) as file:
+        document = json.loads(file["document"].tobytes())
+    change(document)
+    rewritten(path, document=np.frombuffer(json.dumps(document).encode(), dtype=np.uint8))
+
+
+@pytest.mark.parametrize("name", ["position", "multipliers", "counted", "iterations", "document"])
 def test_incomplete_files(run: Trajectory, tmp_path: Path, name: str) -> None:
     path = tmp_path / "run.npz"
     run.save(path)
@@ -144,9 +169,24 @@ def test_incomplete_files(run: Trajectory, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"position": np.zeros((51, 4, 3))}, {"velocity": np.zeros((7, 5, 3))}, {"joint_kind": np.array(["Magic"] * 5)}],
-    ids=["bodies", "steps", "joints"],
+    ("drop", "message"),
+    [
+        (lambda d: d.pop("dt"), "the document has no dt"),
+        (lambda d: d["status"].pop("ok"), "the status has no ok"),
+        (lambda d: d["mechanism"]["bodies"][0].pop("name"), "a body has no name"),
+        (lambda d: d["mechanism"]["joints"][0].pop("frames"), ".* joint .* has no frames"),
+    ],
+)
+def test_incomplete_documents(run: Trajectory, tmp_path: Path, drop: Callable[[dict], object], message: str) -> None:
+    path = tmp_path / "run.npz"
+    run.save(path)
+    reworded(path, drop)
+    with pytest.raises(ValueError, match=rf"run\.npz: incomplete, {message}"):
+        Trajectory.load(path)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"position": np.zeros((51, 4, 3))}, {"velocity": np.zeros((7, 5, 3))}], ids=["bodies", "steps"]
 )
 def test_inconsistent_files(run: Trajectory, tmp_path: Path, changes: dict) -> None:
     path = tmp_path / "run.npz"
@@ -156,11 +196,21 @@ def test_inconsistent_files(run: Trajectory, tmp_path: Path, changes: dict) -> N
         Trajectory.load(path)
 
 
+def test_unknown_kinds(run: Trajectory, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    run.save(path)
+    reworded(path, lambda d: d["mechanism"]["joints"][0].update(kind="Magic"))
+    with pytest.raises(ValueError, match=r"run\.npz: joint .* there is no kind 'Magic'"):
+        Trajectory.load(path)
+
+
 def test_newer_format(run: Trajectory, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     run.save(path)
     rewritten(path, format=files.FORMAT + 1)
-    with pytest.raises(ValueError, match=r"run\.npz: has format 3, this catena reads format 2"):
+    with pytest.raises(
+        ValueError, match=rf"run\.npz: has format {files.FORMAT + 1}, this catena reads .* {files.FORMAT}"
+    ):
         Trajectory.load(path)
 
 
@@ -170,6 +220,125 @@ def test_files_hold_no_code(run: Trajectory, tmp_path: Path) -> None:
     run.save(path)
     with zipfile.ZipFile(path) as file:
         assert all(b"|O" not in file.read(name)[:128] for name in file.namelist())
-    rewritten(path, body_name=np.array([{"evil": 1}] * 5, dtype=object))
+    rewritten(path, document=np.array([{"evil": 1}] * 5, dtype=object))
     with pytest.raises(ValueError, match=r"run\.npz: "):
         Trajectory.load(path)
+
+
+# ---- what a file says of itself
+
+
+def test_a_run_says_how_it_was_computed(tmp_path: Path) -> None:
+    sim = Simulator(scenes.pendulum(2), 0.02, order=4, solver="ldu", tolerance=1e-11)
+    run = sim.run(steps=3)
+    assert run.info is not None
+    assert (run.info.version, run.info.kernel) == (catena.__version__, sim.info()["kernel"])
+    assert (run.info.solver, run.info.order, run.info.dt, run.info.tolerance) == ("ldu", 4, 0.02, 1e-11)
+    age = datetime.now(timezone.utc) - datetime.fromisoformat(run.info.date)
+    assert -2 < age.total_seconds() < 60
+    run[1:].save(tmp_path / "run.npz")
+    assert Trajectory.load(tmp_path / "run.npz").info == run.info
+    assert sim.run_batch(2, steps=2)[1].info.solver == "ldu"
+
+
+@pytest.mark.parametrize(
+    "name", ["nul\0in it", "\0", "tail\0", "new\nline", "lone \ud800 half", "a" * 10_000, "ü \U0001f600"]
+)
+def test_any_name_survives(name: str, tmp_path: Path) -> None:
+    m = Mechanism()
+    m.add_body(name, sphere(0.1, mass=1.0))
+    m.add_joint(Revolute(m.world, name, axis=(0, 1, 0), at=(0, 0, 0.5), name=f"{name}."))
+    run = Simulator(m, 0.01).run(steps=2)
+    run.save(tmp_path / "run.npz")
+    again = Trajectory.load(tmp_path / "run.npz").mechanism
+    assert list(again.bodies) == [name]
+    assert list(again.joints) == [f"{name}."]
+    m.save(tmp_path / "m.json")
+    assert list(Mechanism.load(tmp_path / "m.json").bodies) == [name]
+
+
+def test_saving_and_loading_take_time_and_room_in_proportion(tmp_path: Path) -> None:
+    """Four times the links: four times the seconds and bytes, with room for noise, not sixteen times."""
+    cost = []
+    for count in (200, 800):
+        run = Simulator(scenes.pendulum(count), 0.01).run(steps=1)
+        run.save(tmp_path / "run.npz")
+        tracemalloc.start()
+        started = process_time()
+        again = Trajectory.load(tmp_path / "run.npz")
+        cost.append((process_time() - started, tracemalloc.get_traced_memory()[1]))
+        tracemalloc.stop()
+        np.testing.assert_array_equal(again.position, run.position)
+    assert cost[1][0] < 8 * cost[0][0]
+    assert cost[1][1] < 6 * cost[0][1]
+
+
+def test_members_of_a_batch_are_saved_without_reactions(tmp_path: Path) -> None:
+    member = Simulator(scenes.pendulum(2), 0.01).run_batch(2, steps=3)[1]
+    member.save(tmp_path / "run.npz")
+    again = Trajectory.load(tmp_path / "run.npz")
+    np.testing.assert_array_equal(again.position, member.position)
+    with pytest.raises(ValueError, match="reactions were not recorded"):
+        _ = again.joint("joint1").force
+
+
+# ---- mechanisms by themselves
+
+
+def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
+    m = zoo()
+    m.fit = 1e-4
+    m.add_force(Spring("elbow", 3.0, damping=0.5, rest=0.1, name="spring"))
+    m.add_force(Servo("rail", gain=2.0, rate_gain=1.0, target=lambda t: t, limit=4.0, name="servo"))
+    path = tmp_path / "zoo.json"
+    m.save(path)
+    document = json.loads(path.read_text())
+    assert (document["mark"], document["format"]) == ("catena mechanism", documents.FORMAT)
+    assert document["version"] == catena.__version__
+    assert [body["name"] for body in document["bodies"]] == list(m.bodies)
+    law = document["forces"][1]["parts"][0]["law"]
+    assert law == {"gain": 2.0, "rate_gain": 1.0, "limit": 4.0, "target": "a function, not saved"}
+    again = Mechanism.load(path)
+    assert_same_mechanism(again, m)
+    assert repr(again) == repr(m)
+    assert again.fit == 1e-4
+    assert again.forces["spring"].parts[0].law == m.forces["spring"].parts[0].law
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == path.read_text()
+    with pytest.raises(ValueError, match="servo 'servo': its function was not saved"):
+        Simulator(again, 0.01).run(steps=1)
+
+
+def test_functions_of_poses_are_said_to_be_missing(tmp_path: Path) -> None:
+    m = Mechanism()
+    m.add_body("bead", sphere(0.1, mass=1.0))
+    m.add_joint(Custom(m.world, "bead", lambda a, b: b.position[:2], name="wire"))
+    m.save(tmp_path / "bead.json")
+    again = Mechanism.load(tmp_path / "bead.json")
+    assert again.joints["wire"].row_count == 2
+    with pytest.raises(ValueError, match="custom joint 'wire': its function was not saved"):
+        Simulator(again, 0.01).run(steps=1)
+
+
+def test_a_kind_of_the_users_own_is_refused(tmp_path: Path) -> None:
+    class Hinge(Revolute):
+        pass
+
+    m = Mechanism()
+    m.add_body("bob", sphere(0.1, mass=1.0))
+    m.add_joint(Hinge(m.world, "bob", axis=(0, 1, 0), at=(0, 0, 1), name="h"))
+    with pytest.raises(ValueError, match="'h' is of a kind of your own, Hinge"):
+        m.save(tmp_path / "m.json")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[1, 2]", b"[" * 100_000, b"\xff\xfe", b'{"mark": "catena mechanism"}'])
+def test_broken_documents(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_bytes(text)
+    with pytest.raises(ValueError, match=r"m\.json: "):
+        Mechanism.load(tmp_path / "m.json")
+    with pytest.raises(FileNotFoundError):
+        Mechanism.load(tmp_path / "none.json")
+    for path in (None, 3, "", "a\0b"):
+        with pytest.raises(ValueError, match="path must be the name of a file"):
+            Mechanism.load(path)  # type: ignore[arg-type]

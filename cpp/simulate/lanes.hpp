@@ -438,6 +438,16 @@ struct LaneRunner {
     });
   }
 
+  // all that are still running stop here
+  void interrupt(long step, double time) {
+    for (int k = 0; k < members; ++k) {
+      if (!holds(alive, k)) continue;
+      args[k].status.code = StatusCode::interrupted;
+      args[k].status.step = step;
+      args[k].status.time = time;
+    }
+  }
+
   void run() {
     enter();
     for (long step = 0;; ++step) {
@@ -452,6 +462,7 @@ struct LaneRunner {
         }
         return;
       }
+      if (common().poll && !common().poll(common().context, step)) return interrupt(step, time);
       solve(step == 0);
       tired |= ~alive;
       commit(step);

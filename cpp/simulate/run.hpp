@@ -506,6 +506,7 @@ struct Runner {
         // as long again as fits
         while (done % (2 * piece) == 0) piece *= 2;
       }
+      if (args.poll && !args.poll(args.context, step)) return interrupt(step, time);
       now = time;
       if (done > 0) place(step);
       outcome = compose(step, args.dt * (static_cast<double>(piece) / static_cast<double>(whole)), done == 0);
@@ -593,7 +594,7 @@ struct Runner {
       return;
     }
     // the first node has no interval before it; its mirror image makes the impulse a full one
-    const bool mirrored = step == 0 && !args.paper_start;
+    const bool mirrored = step == 0 && args.status.records == 0 && !args.paper_start;
     if (mirrored)
       for (int k = 0; k < layout.recorded_count; ++k) before[k] = reactions()[k];
     write_multipliers(dt);

@@ -2,6 +2,7 @@
 
 from . import plot as plot
 from . import scenes as scenes
+from ._provenance import RunInfo as RunInfo
 from .assembly import AssemblyError as AssemblyError
 from .batch import Batch as Batch
 from .batch import BatchError as BatchError
@@ -61,9 +62,8 @@ from .trajectory import Trajectory as Trajectory
 
 
 def __getattr__(name: str) -> str:
-    # importlib.metadata takes a third as long to import as numpy
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import version
+    from ._provenance import version
 
-    return version("catena")
+    return version()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .state import State
 
 
+RowFunction: TypeAlias = Callable[[Array], tuple[Array, Array]]
+
+
 def default_kernel() -> str:
     """The best kernel of this machine, or the one the environment variable CATENA_KERNEL names."""
     usable = _core.kernels()
@@ -34,9 +37,14 @@ def default_kernel() -> str:
 
 @dataclass
 class Compiled:
-    """The core, the functions of time it needs, and what it measures: laws, couplings' terms, counted joint angles."""
+    """The core, the functions it needs, and what it measures: laws, couplings' terms, counted joint angles.
+
+    `rows` are the user's own, one function for every custom joint: poses (14,) of its bodies to gaps (rows,) and
+    gradients (rows, 12).
+    """
 
     core: _core.Core
+    rows: list[RowFunction]
     signals: Signals
     laws: list[Measure]
     terms: list[Measure]
@@ -102,7 +110,6 @@ def build_core(
         gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
         joints=_joint_pairs(joints, rows, frozen),
         joint_extras=np.array(list(extras.values()), dtype=np.int32).reshape(-1, 3),
-        given=[_hook(joint) for joint in joints if isinstance(joint, GivenRows)],
         measures=_pairs(
             [FORMS[m.code].code for m in (*laws, *terms, *counters)],
             [(rows[m.a], rows[m.b]) for m in (*laws, *terms, *counters)],
@@ -119,11 +126,13 @@ def build_core(
             [-1 if c.function is None else signals.add(c.label, c.function) for c in couplings], dtype=np.int32
         ),
         counter_grounds=np.array([extras[measure.joint][2] for measure in counters], dtype=np.int32),
-        signal_count=len(signals.values),
+        signal_count=signals.count,
         asked=asked.arrays(len(couplings)),
         kernel=kernel or default_kernel(),
     )
-    return Compiled(core, signals, laws, terms, counters, asked, len(couplings))
+    # a joint that is welded has no rows of its own
+    given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
+    return Compiled(core, given, signals, laws, terms, counters, asked, len(couplings))
 
 
 def _refuse_moving_ground(mechanism: Mechanism) -> None:
@@ -183,11 +192,8 @@ def _law_signals(part: Part, signals: Signals) -> tuple[int, int]:
     return place("target"), place("force")
 
 
-def _hook(joint: GivenRows) -> tuple[Callable[[], None], Array, Array, Array]:
-    poses, gap, gradient = np.zeros(14), np.zeros(joint.row_count), np.zeros((joint.row_count, 12))
+def _row_function(joint: GivenRows) -> RowFunction:
+    def call(poses: Array) -> tuple[Array, Array]:
+        return joint.gap_and_gradient(BodyPose(poses[:3], poses[3:7]), BodyPose(poses[7:10], poses[10:]))
 
-    def call() -> None:
-        a, b = BodyPose(poses[:3].copy(), poses[3:7].copy()), BodyPose(poses[7:10].copy(), poses[10:].copy())
-        gap[:], gradient[:] = joint.gap_and_gradient(a, b)
-
-    return call, poses, gap, gradient
+    return call

@@ -144,7 +144,7 @@ def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Return a float64 copy of value, or raise a ValueError that begins with what."""
     try:
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
     if array.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, got {array.shape}")

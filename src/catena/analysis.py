@@ -146,8 +146,9 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
         position=np.ascontiguousarray(run.position),
         orientation=np.ascontiguousarray(run.orientation),
         term_start=np.zeros(len(compiled.terms)),
+        rows=compiled.rows,
         # redundant joints do not depend on time
-        signals=np.zeros(len(compiled.signals.values)),
+        signals=np.zeros(compiled.signals.count),
         out=gap,
         misfit=misfit,
     )
@@ -272,6 +273,9 @@ def smallest_multipliers(run: Trajectory) -> Array:
     They differ from the recorded ones only where rows are redundant.
     """
     mechanism = run.mechanism
+    rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+    if run.multipliers.shape[1] != rows:
+        raise ValueError("reactions were not recorded: members of a batch have none, a run of its own has")
     closed = mechanism.spanning_tree().loops or mechanism.couplings
     if not len(run) or not closed or mechanism.report(run[0]).redundant_count == 0:
         return run.multipliers
@@ -283,9 +287,9 @@ def smallest_multipliers(run: Trajectory) -> Array:
         run._smallest = np.empty_like(run.multipliers)
         for k in range(len(run)):
             # rows of redundant joints are dependent to rounding; anything above that is a real direction
-            rows = _jacobian(run[k : k + 1]) / scale[:, None]
-            wanted = (run.multipliers[k] * scale) @ rows
-            run._smallest[k] = np.linalg.lstsq(rows.T, wanted, rcond=1e-9)[0] / scale
+            jacobian = _jacobian(run[k : k + 1]) / scale[:, None]
+            wanted = (run.multipliers[k] * scale) @ jacobian
+            run._smallest[k] = np.linalg.lstsq(jacobian.T, wanted, rcond=1e-9)[0] / scale
     return run._smallest
 
 

@@ -40,6 +40,9 @@ class AssemblyError(ValueError):
         super().__init__(message)
         self.gaps = gaps
 
+    def __reduce__(self) -> tuple[type[AssemblyError], tuple[str, dict[str, tuple[float, float]]]]:
+        return type(self), (str(self), self.gaps)
+
 
 def assemble(
     mechanism: Mechanism, guess: State, fixed: Iterable[str] = (), drive: Mapping[str, ArrayLike] | None = None
@@ -92,6 +95,7 @@ def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> N
         iteration_limit=iterations,
         term_start=compiled.start(compiled.terms, [state])[0],
         counted=counted,
+        rows=compiled.rows,
         signals=compiled.signals.read(state.time),
         signal_rates=rates,
         position=state.position,
@@ -112,6 +116,7 @@ def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
         position=state.position,
         orientation=state.orientation,
         term_start=compiled.start(compiled.terms, [state])[0],
+        rows=compiled.rows,
         signals=compiled.signals.read(state.time),
         out=gaps,
         misfit=misfit,

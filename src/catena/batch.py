@@ -11,15 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._handover import start_arrays
-from ._rotation import Array, finite
+from ._memory import refuse_if_too_large
+from ._rotation import Array, conjugate, cross, finite, multiply, rotate
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW
 from .measures import by_joint
 from .simulator import finish, watcher, whole
+from .state import counted, ground_motion
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from ._provenance import RunInfo
+    from .joints import BodyLike, Joint
     from .mechanism import Mechanism
     from .signals import Signals
     from .simulator import Simulator, Status
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
 
 # members' own numbers of a force, by its name: {"spring": {"stiffness": (members,)}}
 Laws: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
+
+# position, orientation, velocity, angular velocity
+_Side: TypeAlias = tuple[Array, Array, Array, Array]
 
 # recorded of every body, and how many numbers each is
 _SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
@@ -46,7 +53,7 @@ class Batch:
     angular_velocity (member, step, n, 3), world frame. iterations and pieces (member, step of the run).
     status has one entry per member; counts (member,) is how many of its rows are filled: all, unless it failed, and
     what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if all bodies were
-    recorded; it has no reactions.
+    recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they were computed.
     """
 
     mechanism: Mechanism
@@ -63,6 +70,7 @@ class Batch:
     status: list[Status]
     numbers: MemberNumbers
     near: dict[str, Array]  # angles (member, step, k) of joints near which their turns are counted
+    info: RunInfo
 
     def __len__(self) -> int:
         return len(self.status)
@@ -81,25 +89,96 @@ class Batch:
         return [k for k, status in enumerate(self.status) if not status.ok]
 
     def __getitem__(self, member: int) -> Trajectory:
-        if len(self.bodies) < self.mechanism.body_count:
-            raise ValueError(f"only {len(self.bodies)} of {self.mechanism.body_count} bodies were recorded")
-        member = range(len(self))[member]
+        rows = {name: k for k, name in enumerate(self.bodies)}
+        missing = [name for name in self.mechanism.bodies if name not in rows]
+        if missing:
+            raise ValueError(
+                f"only {len(self.bodies)} of {self.mechanism.body_count} bodies were recorded, not {missing[0]!r}"
+            )
+        try:
+            member = range(len(self))[member]
+        except TypeError:
+            raise ValueError(f"a member of a batch is chosen by a whole number, got {member!r}") from None
         count = int(self.counts[member])
         done = self.status[member].step
+        order = [rows[name] for name in self.mechanism.bodies]
+        # a view, if the order is the mechanism's own
+        which = slice(None) if order == list(range(len(order))) else order
+        position, orientation, velocity, spin = (getattr(self, name)[member, :count][:, which] for name in _SIZES)
         return Trajectory(
             self.numbers.mechanism_of(self.mechanism, member),
             self.dt,
             self.time[member, :count],
-            self.position[member, :count],
-            self.orientation[member, :count],
-            self.velocity[member, :count],
-            self.angular_velocity[member, :count],
+            position,
+            orientation,
+            velocity,
+            spin,
             np.zeros((count, 0)),
             iterations=self.iterations[member, :done],
             pieces=self.pieces[member, :done],
             status=self.status[member],
             near={name: angles[member, :count] for name, angles in self.near.items()},
+            info=self.info,
         )
+
+    def joint(self, name: str) -> BatchJoint:
+        """One joint over time in all members; its bodies must have been recorded."""
+        if not isinstance(name, str) or name not in self.mechanism.joints:
+            raise ValueError(f"there is no joint called {name!r} in this batch")
+        joint = self.mechanism.joints[name]
+        for body in (joint.a, joint.b):
+            if not body.is_world and body.name not in self.bodies:
+                raise ValueError(f"{joint.label}: its body {body.name!r} was not recorded")
+        return BatchJoint(self, joint)
+
+
+class BatchJoint:
+    """One joint in all members of a batch."""
+
+    def __init__(self, batch: Batch, joint: Joint) -> None:
+        self._batch = batch
+        self._joint = joint
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (member, step, dof); angles in rad, turns counted, lengths in m."""
+        (xa, qa, _, _), (xb, qb, _, _) = self._sides()
+        found = self._joint.coordinates_of(*self._joint.measure((xa, qa), (xb, qb)))
+        return counted(self._joint, found, self._batch.near.get(self._joint.name))
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (member, step, dof); rad/s and m/s."""
+        joint = self._joint
+        (xa, qa, va, wa), (xb, qb, vb, wb) = self._sides()
+        point = xb + rotate(qb, joint.anchor_b)
+        velocity = vb + cross(wb, point - xb) - va - cross(wa, point - xa)
+        frame = conjugate(multiply(qa, joint.frame_a))
+        return joint.rates_of(rotate(frame, velocity), rotate(frame, wb - wa), self.coordinates)
+
+    def _sides(self) -> tuple[_Side, _Side]:
+        return self._side(self._joint.a), self._side(self._joint.b)
+
+    def _side(self, body: BodyLike) -> _Side:
+        """Position, orientation, velocity and angular velocity of a body or the world, (member, step, ...)."""
+        batch, joint = self._batch, self._joint
+        if not body.is_world:
+            row = batch.bodies.index(body.name)
+            x, q, v, w = (getattr(batch, name)[:, :, row] for name in _SIZES)
+            return x, q, v, w
+        shape = batch.time.shape
+        if joint.ground is None:
+            still = np.zeros((*shape, 3))
+            return still, np.broadcast_to(body.orientation, (*shape, 4)), still, still
+        # all members pass the same instants, unless one failed between two of them
+        instants, place = np.unique(batch.time, return_inverse=True)
+        found = np.full((len(instants), 13), np.nan)
+        for numbers, t in zip(found, instants, strict=True):
+            if np.isfinite(t):
+                x, q = joint.ground_pose(float(t))
+                numbers[:] = np.concatenate((x, q, *ground_motion(joint, float(t), x)))
+        found = found[place].reshape(*shape, 13)
+        return found[..., :3], found[..., 3:7], found[..., 7:10], found[..., 10:]
 
 
 class BatchError(RuntimeError):
@@ -111,6 +190,9 @@ class BatchError(RuntimeError):
         sentences = "; ".join(f"member {k}: {batch.status[k].message}" for k in failed[:3])
         super().__init__(f"{len(failed)} of {len(batch)} members failed: {sentences}{more}")
         self.batch = batch
+
+    def __reduce__(self) -> tuple[type[BatchError], tuple[Batch]]:
+        return type(self), (self.batch,)
 
 
 class MemberNumbers:
@@ -127,6 +209,9 @@ class MemberNumbers:
     ) -> None:
         bodies = list(mechanism.bodies.values())
         rows = {body.name: k for k, body in enumerate(bodies)}
+        for label, mapping in (("masses", masses), ("inertias", inertias), ("laws", laws)):
+            if mapping is not None and not isinstance(mapping, Mapping):
+                raise ValueError(f"{label} must be a mapping from names to numbers, got {mapping!r}")
         self._masses, self._inertias, self._laws = masses or {}, inertias or {}, laws or {}
         for what, given in (("masses", self._masses), ("inertias", self._inertias)):
             for name in given:
@@ -164,6 +249,8 @@ class MemberNumbers:
                 raise ValueError(f"laws: there is no force called {name!r}")
             label = mechanism.forces[name].label
             places = [k for k, (owner, _) in enumerate(parts) if owner == name]
+            if not isinstance(numbers, Mapping):
+                raise ValueError(f"laws: numbers of {label} must be a mapping, got {numbers!r}")
             for key, value in numbers.items():
                 if key not in LAW:
                     raise ValueError(f"laws: {label} has no {key!r}, only {', '.join(LAW)}")
@@ -221,10 +308,7 @@ def run_batch(
     if any(start.time != starts[0].time for start in starts):
         raise ValueError("the states of a batch must have the same time")
     names = list(mechanism.bodies)
-    kept = names if bodies is None else list(bodies)
-    for name in kept:
-        if name not in names:
-            raise ValueError(f"bodies: there is no body called {name!r}")
+    kept = _recorded(names, bodies)
     numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
     signals = compiled.signals.extended()
     table, values, own_loads = _loads(mechanism, force, count, steps, signals)
@@ -232,14 +316,21 @@ def run_batch(
     records = -(-steps // record_every) + 1
     threads = min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1)
     shapes = {name: (count, records, len(kept), size) for name, size in _SIZES.items()} | {"time": (count, records)}
+    if not isinstance(out, Mapping):
+        raise ValueError(f"out must be a mapping from names to arrays, got {out!r}")
+    for name in out:
+        if name not in shapes:
+            raise ValueError(f"out: {name!r} is not recorded, only {', '.join(shapes)}")
     room = 8 * sum(int(np.prod(shape)) for name, shape in shapes.items() if name not in out)
     # iterations and pieces of every step, and what threads have on their hands: all bodies of a group of members
     room += 8 * count * steps + 8 * threads * _WIDEST_GROUP * records * len(names) * sum(_SIZES.values())
-    _refuse_if_too_large(room, f"{count} members x {records} nodes x {len(kept)} bodies")
+    room += 8 * count * records * len(compiled.counters)
+    what = f"recording {count} members x {records} nodes x {len(kept)} bodies"
+    refuse_if_too_large(room, what, "raise record_every or record fewer bodies")
     arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
     iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
     counters = compiled.counters
-    counted = np.full((count, records, len(counters)), np.nan)
+    angles = np.full((count, records, len(counters)), np.nan)
     recorded: Any = (arrays["time"], *(arrays[name] for name in _SIZES), iterations, pieces)
     ended = compiled.core.run_batch(
         settings=simulator.settings(starts[0], steps, record_every),
@@ -247,15 +338,16 @@ def run_batch(
         start=start_arrays(compiled, starts, counters),
         loads=(*table.arrays()[:-1], values),
         own_loads=own_loads,
+        rows=compiled.rows,
         signals=signals.read,
-        signal_row=signals.values,
+        signal_count=signals.count,
         mass=numbers.mass,
         inertia=numbers.inertia,
         gravity=numbers.gravity,
         laws=numbers.law,
         bodies=np.array([names.index(name) for name in kept], dtype=np.int32),
         records=recorded,
-        out_counted=counted,
+        out_counted=angles,
         poll=watcher(progress, count),
     )
     if progress:
@@ -270,7 +362,8 @@ def run_batch(
         counts=np.array([end[7] for end in ended]),
         status=[simulator.status_of(*end[:7]) for end in ended],
         numbers=numbers,
-        near=by_joint(counters, counted),
+        near=by_joint(counters, angles),
+        info=simulator.run_info(),
     )
     for k in batch.failed:
         for array in arrays.values():
@@ -308,17 +401,19 @@ def _loads(
     return first, np.stack([np.broadcast_to(t.values, (rows, *t.values.shape[1:])) for t in tables]), True
 
 
-def _refuse_if_too_large(size: int, what: str) -> None:
-    """Raise with the numbers if the records would not fit into what memory is free."""
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        return
-    if size > free:
-        raise ValueError(
-            f"recording {what} takes {size / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free; "
-            "raise record_every or record fewer bodies"
-        )
+def _recorded(names: list[str], bodies: Sequence[str] | None) -> list[str]:
+    """Names of the bodies to be recorded, checked."""
+    if bodies is None:
+        return names
+    if isinstance(bodies, str | bytes) or not isinstance(bodies, Sequence):
+        raise ValueError(f"bodies must be names of bodies, got {bodies!r}")
+    kept = list(bodies)
+    for name in kept:
+        if not isinstance(name, str) or name not in names:
+            raise ValueError(f"bodies: there is no body called {name!r}")
+    if len(set(kept)) < len(kept):
+        raise ValueError("bodies: each can be recorded once only")
+    return kept
 
 
 def _room(out: Mapping[str, Array], name: str, shape: tuple[int, ...]) -> Array:

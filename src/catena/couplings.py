@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .signals import TimeFunction
 
 # the core has room for this many
-_MOST_TERMS = 6
+MOST_TERMS = 6
 
 # a joint by name, or a pair of that and the coordinate's name
 CoordinateLike: TypeAlias = "Joint | str | tuple[Joint | str, str]"
@@ -60,8 +60,8 @@ class Coupling:
         if function is not None and not callable(function):
             raise ValueError(f"{self.label}: needs a function of time, got {function!r}")
         self.function: Callable[[float], float] | None = function
-        if not 1 <= len(wanted) <= _MOST_TERMS:
-            raise ValueError(f"{self.label}: a coupling has 1 to {_MOST_TERMS} terms, got {len(wanted)}")
+        if not 1 <= len(wanted) <= MOST_TERMS:
+            raise ValueError(f"{self.label}: a coupling has 1 to {MOST_TERMS} terms, got {len(wanted)}")
         for joint, _, factor in wanted:
             if finite(factor, (), f"{self.label}: the coefficient of joint {joint!r}") == 0:
                 raise ValueError(f"{self.label}: the coefficient of joint {joint!r} must not be zero")
@@ -175,7 +175,7 @@ def _number(value: float, what: str) -> float:
     """The number itself, finite or not: the coupling, which has a name, looks at that."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be a number, got {value!r}") from None
 
 

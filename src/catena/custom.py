@@ -20,7 +20,7 @@ _STEP = 3e-4
 # a given Jacobian may differ from differences by this much
 _AGREES = 1e-6
 
-_MOST_ROWS = 6
+MOST_ROWS = 6
 
 
 class BodyPose(NamedTuple):
@@ -55,8 +55,8 @@ class GivenRows(Joint):
         # radius of gyration of the smaller one
         self._size = min(float(np.sqrt(np.trace(inertia.tensor) / (2 * inertia.mass))) for inertia in inertias)
         self._count = self._measure_count(pose_a, pose_b)
-        if not 1 <= self._count <= _MOST_ROWS:
-            raise ValueError(f"{self.label}: its function must return 1 to {_MOST_ROWS} rows, got {self._count}")
+        if not 1 <= self._count <= MOST_ROWS:
+            raise ValueError(f"{self.label}: its function must return 1 to {MOST_ROWS} rows, got {self._count}")
         self.check(pose_a, pose_b)
         return np.zeros(3), np.zeros(3)
 
@@ -99,15 +99,16 @@ class Custom(GivenRows):
     ) -> None:
         super().__init__(a, b, name=name)
         for what, function in (("gap", gap), ("jacobian", jacobian)):
-            if function is not None and not callable(function):
+            if not callable(function) and not (function is None and what == "jacobian"):
                 raise ValueError(f"{self.label}: {what} must be a function of two poses, got {function!r}")
         self._gap, self._jacobian = gap, jacobian
 
     def _measure_count(self, a: BodyPose, b: BodyPose) -> int:
-        return np.size(np.asarray(self._gap(a, b), dtype=float))
+        return np.size(_numbers(self._gap(a, b), f"{self.label}: gap"))
 
     def _rows(self, a: BodyPose, b: BodyPose) -> Array:
-        return finite(np.reshape(np.asarray(self._gap(a, b), dtype=float), -1), (self._count,), f"{self.label}: gap")
+        what = f"{self.label}: gap"
+        return finite(_numbers(self._gap(a, b), what).reshape(-1), (self._count,), what)
 
     def check(self, a: BodyPose, b: BodyPose) -> None:
         """Compare the Jacobian with differences, here and at a turned pose, where mixed-up frames show."""
@@ -181,7 +182,8 @@ class VelocityRows(GivenRows):
     def check(self, a: BodyPose, b: BodyPose) -> None:
         """See that rows and values fit together."""
         self.gap_and_gradient(a, b)
-        finite(np.reshape(np.asarray(self.value(0.0), dtype=float), -1), (self._count,), f"{self.label}: value")
+        what = f"{self.label}: value"
+        finite(_numbers(self.value(0.0), what).reshape(-1), (self._count,), what)
 
     def value(self, time: float) -> ArrayLike:
         """What A v is to be at an instant."""
@@ -194,7 +196,7 @@ class VelocityRows(GivenRows):
         return np.zeros(self._count), finite(self._rows(a, b), (self._count, 12), f"{self.label}: rows")
 
     def _rows(self, a: BodyPose, b: BodyPose) -> Array:
-        rows = np.asarray(self._function(a, b), dtype=float)
+        rows = _numbers(self._function(a, b), f"{self.label}: rows")
         if rows.size % 12 or rows.size == 0:
             raise ValueError(f"{self.label}: its function must return (rows, 12) numbers, got shape {rows.shape}")
         return rows.reshape(-1, 12)
@@ -202,6 +204,13 @@ class VelocityRows(GivenRows):
     def forget(self, lost: Callable[..., ArrayLike]) -> None:
         """See GivenRows."""
         self._function, self._value = lost, None
+
+
+def _numbers(value: ArrayLike, what: str) -> Array:
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{what} must be numbers, got {value!r}") from None
 
 
 def _moved(pose: BodyPose, step: Array) -> BodyPose:

@@ -163,7 +163,7 @@ def _point(name: str, load: Load) -> Array:
 def _numbers(value: ArrayLike, what: str) -> Array:
     try:
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be numbers, got {value!r}") from None
 
 

@@ -95,7 +95,7 @@ class Force:
                 continue
             try:
                 number = float(value)  # type: ignore[arg-type]
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"{self.label}: {what} must be a number, got {value!r}") from None
             if np.isnan(number) or (np.isinf(number) and what != "limit"):
                 raise ValueError(f"{self.label}: {what} must be finite, got {value}")

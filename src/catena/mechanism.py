@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -365,6 +366,21 @@ class Mechanism:
         result.gravity = self.gravity
         result._fit = self._fit
         return result
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as a JSON document; functions of time and of poses cannot be written, and the file says so."""
+        from .documents import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Mechanism:
+        """Read a file written by save; calling a function that could not be written is a ValueError."""
+        from .documents import load
+
+        return load(path)
 
     def copy(self) -> Mechanism:
         """Return an independent copy, bodies and joints included."""

@@ -173,11 +173,12 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
 def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tuple[Array, Array] | None:
     """Singular values (pose, loop, 6) and directions (pose, loop, 6, 6); None where the loops cannot be closed."""
     core, guess, fit = compiled.core, state.copy(), compiled.asked.fit
-    signals = compiled.signals.read(state.time).copy()
+    signals = compiled.signals.read(state.time)
     terms = compiled.start(compiled.terms, [state])[0]
     core.assemble(
         iteration_limit=_ITERATIONS,
         term_start=terms,
+        rows=compiled.rows,
         counted=compiled.start(compiled.counters, [state])[0],
         signals=signals,
         signal_rates=np.zeros_like(signals),
@@ -194,6 +195,7 @@ def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tup
         position=guess.position,
         orientation=guess.orientation,
         term_start=terms,
+        rows=compiled.rows,
         signals=signals,
         length=length,
         singular=values,

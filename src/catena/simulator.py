@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import ceil, inf, nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from . import _core, analysis
+from . import _core, _provenance, analysis
 from ._handover import build_core, default_kernel, start_arrays
-from ._rotation import Array
+from ._memory import refuse_if_too_large
+from ._rotation import Array, finite
 from .assembly import AssemblyError, describe, open_joints, refuse_misfit
 from .forces import Forces, LoadTable, load_table, wrenches
 from .measures import by_joint
@@ -79,6 +80,9 @@ class SimulationError(RuntimeError):
         self.status = status
         self.trajectory = trajectory
 
+    def __reduce__(self) -> tuple[type[SimulationError], tuple[Status, Trajectory]]:
+        return type(self), (self.status, self.trajectory)
+
 
 def info() -> dict[str, Any]:
     """What this installation runs on: version, kernels this machine can run, the one used by default."""
@@ -129,6 +133,8 @@ class Simulator:
         on_failure: Literal["raise", "stop"] = "raise",
         kernel: str | None = None,
     ) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise ValueError(f"a simulator needs a Mechanism, got {mechanism!r}")
         if mechanism.body_count == 0:
             raise ValueError("the mechanism has no bodies")
         self.mechanism = mechanism.snapshot()
@@ -136,21 +142,38 @@ class Simulator:
         self.order, self.start = _order(order, start)
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")
         self.on_failure = _one_of(on_failure, ("raise", "stop"), "on_failure")
-        self.rescue = bool(rescue)
-        self.max_iterations = whole(max_iterations, "max_iterations")
+        self.rescue = _flag(rescue, "rescue")
+        self.max_iterations = whole(max_iterations, "max_iterations", most=2**31 - 1)
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
-        self.compiled = build_core(mechanism, kernel=kernel)
+        if kernel is not None and not isinstance(kernel, str):
+            raise ValueError(f"kernel must be the name of one, got {kernel!r}")
+        self._kernel = kernel
+        self._compile(kernel)
         turning = self.compiled.asked.turning
         if turning and solver in ("ldu", "dense"):
             raise ValueError(
                 f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
                 f"pose ({', '.join(map(repr, self.compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
             )
+        self.solver = ("articulated" if turning else choose_solver(self._work)) if solver == "auto" else solver
+
+    def _compile(self, kernel: str | None) -> None:
+        self.compiled = build_core(self.mechanism, kernel=kernel)
         self._core = self.compiled.core
         self._described: State | None = None
-        self._rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+        joints, couplings = self.mechanism.joints, self.mechanism.couplings
+        self._rows = sum(joint.row_count for joint in joints.values()) + len(couplings)
         self._work = {"articulated": self._core.articulated_work, "ldu": self._core.ldu_work}
-        self.solver = ("articulated" if turning else choose_solver(self._work)) if solver == "auto" else solver
+
+    # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
+
+    def __getstate__(self) -> dict[str, Any]:
+        built = ("compiled", "_core", "_described", "_rows", "_work")
+        return {name: value for name, value in self.__dict__.items() if name not in built}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._compile(self._kernel)
 
     def __repr__(self) -> str:
         return f"Simulator({self.mechanism.body_count} bodies, dt={self.dt:g}, solver={self.solver!r})"
@@ -210,37 +233,35 @@ class Simulator:
         first = self._start(state)
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
-        try:
-            times, multipliers = np.empty(records), np.empty((records, rows))
-            position, orientation, velocity, spin = (np.empty((records, n, size)) for size in (3, 4, 3, 3))
-        except MemoryError:
-            size = 8 * records * (1 + 13 * n + rows) / 2**30
-            raise ValueError(
-                f"recording {records} nodes of {n} bodies takes {size:.1f} GiB; raise record_every"
-            ) from None
+        counters = self.compiled.counters
+        size = 8 * (records * (1 + 13 * n + rows + len(counters)) + steps)
+        refuse_if_too_large(size, f"recording {records} nodes of {n} bodies", "raise record_every")
+        times, multipliers = np.empty(records), np.empty((records, rows))
+        position, orientation, velocity, spin = (np.empty((records, n, width)) for width in (3, 4, 3, 3))
         iterations, pieces = (np.zeros(max(steps, 1), dtype=np.int32) for _ in range(2))
         compiled = self.compiled
         signals = compiled.signals.extended()
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
-        counters = compiled.counters
         counted = np.empty((records, len(counters)))
+        arrays = (times, position, orientation, velocity, spin, iterations, pieces)
+        recorded: Any = tuple(array[None] for array in arrays)
         held = _Control(self.mechanism, control, table, counters, steps, record_every) if control is not None else None
-        start: Any = tuple(array[0] for array in start_arrays(compiled, [first], counters))
-        code, done, time, body, joint, law, size, complete = self._core.run(
+        code, done, time, body, joint, law, gap, complete = self._core.run(
             settings=self.settings(first, steps, record_every),
-            start=start,
+            start=start_arrays(compiled, [first], counters),
             loads=table.arrays(),
+            rows=compiled.rows,
             signals=signals.read,
-            signal_row=signals.values,
-            records=(times, position, orientation, velocity, spin, iterations, pieces),
-            out_counted=counted,
+            signal_count=signals.count,
+            records=recorded,
+            out_counted=counted[None],
             out_multipliers=multipliers,
             **(held.arguments() if held else {"control": None, "control_arrays": None}),
             poll=watcher(progress, steps),
         )
         if progress:
             finish(progress, done, steps)
-        status = self.status_of(code, done, time, body, joint, law, size)
+        status = self.status_of(code, done, time, body, joint, law, gap)
         result = Trajectory(
             self.mechanism,
             self.dt,
@@ -255,6 +276,7 @@ class Simulator:
             pieces=pieces[:done],
             status=status,
             near=by_joint(counters, counted[:complete]),
+            info=self.run_info(),
         )
         if held:
             result.control = held.recorded(result)
@@ -309,7 +331,7 @@ class Simulator:
 
         return run_batch(
             self,
-            [self._start(None)] * whole(states, "states") if isinstance(states, int) else [*map(self._start, states)],
+            self._starts(states),
             self._steps(duration, steps),
             force=force,
             masses=masses,
@@ -319,7 +341,7 @@ class Simulator:
             threads=threads,
             record_every=whole(record_every, "record_every"),
             bodies=bodies,
-            out=out or {},
+            out={} if out is None else out,
             progress=progress,
         )
 
@@ -338,6 +360,21 @@ class Simulator:
             record_every,
         )
 
+    def run_info(self) -> _provenance.RunInfo:
+        """What a run that ends now is to say of itself."""
+        return _provenance.RunInfo(
+            version=_provenance.version(),
+            solver=self.solver,
+            order=self.order,
+            start=self.start,
+            dt=self.dt,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            rescue=self.rescue,
+            kernel=self._core.kernel,
+            date=_provenance.now(),
+        )
+
     # ---- how
 
     def _start(self, state: State | None) -> State:
@@ -347,20 +384,30 @@ class Simulator:
             self._described = self._checked(self.mechanism.state())
         return self._described
 
+    def _starts(self, states: Sequence[State] | int) -> list[State]:
+        if isinstance(states, Sequence) and not isinstance(states, str | bytes):
+            return [self._checked(state) for state in states]
+        return [self._start(None)] * whole(states, "states", most=2**31 - 1)
+
     def _steps(self, duration: float | None, steps: int | None) -> int:
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
             return whole(steps, "steps", least=0)
-        assert duration is not None
-        if not (isfinite(duration) and duration >= 0):
-            raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration}")
-        return ceil(duration / self.dt - 1e-6)
+        number = _number(duration)
+        if not 0 <= number < inf:
+            raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration!r}")
+        return whole(max(0, ceil(min(number / self.dt, 1e15) - 1e-6)), "duration / dt", least=0)
 
     def _checked(self, state: State) -> State:
         """The state to start from: closed, if it nearly was; refused if it is not, or is too fast for dt."""
+        if not isinstance(state, State):
+            raise ValueError(f"the state to start from must be a State, got {state!r}")
         if list(state.mechanism.bodies) != list(self.mechanism.bodies):
             raise ValueError("the state belongs to another mechanism: its bodies have other names")
+        for name, angles in state.turned.items():
+            joint = self.mechanism.joints.get(name)
+            finite(angles, (len(joint.angles) if joint else np.size(angles),), f"turned angles of joint {name!r}")
         # a new state is checked, so writes into the arrays of the old one cannot smuggle in a NaN
         state = State(
             self.mechanism,
@@ -456,11 +503,9 @@ class _Control:
 
 def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:
     """What the core is to call now and then with the number of steps done."""
-    if not progress:
-        return None
     if callable(progress):
         return lambda step: progress(step, steps)
-    return lambda step: _bar(step, steps)
+    return (lambda step: _bar(step, steps)) if _flag(progress, "progress") else None
 
 
 def finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -> None:
@@ -479,7 +524,7 @@ def _bar(step: int, steps: int) -> None:
 
 
 def _order(order: int, start: str | None) -> tuple[int, str]:
-    if order not in _TOLERANCE:
+    if not isinstance(order, int | np.integer) or order not in _TOLERANCE:
         raise ValueError(f"order must be one of 1, 2, 4, 6, 8, got {order!r}")
     if start is None:
         start = "paper" if order == 1 else "symmetric"
@@ -488,23 +533,40 @@ def _order(order: int, start: str | None) -> tuple[int, str]:
         raise ValueError(
             f"order {order} and start={start!r} do not go together: the paper's start makes it first order"
         )
-    return (1 if start == "paper" else order), start
+    return (1 if start == "paper" else int(order)), start
+
+
+def _number(value: Any) -> float:
+    """A number, or NaN for what is none."""
+    try:
+        return nan if isinstance(value, str | bytes) or np.ndim(value) != 0 else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return nan
 
 
 def _positive(value: float, what: str) -> float:
-    if not (isfinite(value) and value > 0):
-        raise ValueError(f"{what} must be a positive number, got {value}")
-    return float(value)
+    number = _number(value)
+    if not 0 < number < inf:
+        raise ValueError(f"{what} must be a positive number, got {value!r}")
+    return number
 
 
-def whole(value: int, what: str, *, least: int = 1) -> int:
+def _flag(value: Any, what: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{what} must be True or False{' or a function' * (what == 'progress')}, got {value!r}")
+    return bool(value)
+
+
+def whole(value: Any, what: str, *, least: int = 1, most: int = 2**50) -> int:
     """Check a count."""
-    if not isfinite(value) or int(value) != value or value < least:
-        raise ValueError(f"{what} must be a whole number, at least {least}, got {value}")
-    return int(value)
+    number = _number(value)
+    if not least <= number <= most or number != int(number):
+        bound = f", at most {most}" * (number > most)
+        raise ValueError(f"{what} must be a whole number, at least {least}{bound}, got {value!r}")
+    return int(number)
 
 
 def _one_of(value: str, allowed: tuple[str, ...], what: str) -> str:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{what} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return value

@@ -15,6 +15,7 @@ from .efforts import ForceHistory
 from .state import State, counted, ground_motion
 
 if TYPE_CHECKING:
+    from ._provenance import RunInfo
     from .couplings import Coupling
     from .joints import BodyLike, Joint
     from .mechanism import Mechanism
@@ -33,7 +34,8 @@ class Trajectory:
     mass, world frame, held from there to the next node of the run; None if there was none.
 
     iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
-    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps.
+    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. info says how the run
+    was computed (`RunInfo`), or is None for what no simulator made.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Trajectory:
         status: Status,
         near: Mapping[str, Array] | None = None,
         control: Array | None = None,
+        info: RunInfo | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.dt = dt
@@ -65,6 +68,7 @@ class Trajectory:
         self.pieces = pieces
         self.status = status
         self.control = control
+        self.info = info
         # angles (step, k) of joints near which their turns are counted, by joint name
         self.near = dict(near or {})
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
@@ -97,6 +101,7 @@ class Trajectory:
                 status=self.status,
                 near={name: angles[key] for name, angles in self.near.items()},
                 control=None if self.control is None else self.control[key],
+                info=self.info,
             )
         return State(
             self.mechanism,
@@ -108,9 +113,6 @@ class Trajectory:
             multipliers=self.multipliers[key],
             turned={name: angles[key] for name, angles in self.near.items()},
         )
-
-    def _angled(self) -> list[str]:
-        return [name for name, joint in self.mechanism.joints.items() if joint.angles]
 
     def counted(self, name: str) -> Array:
         """Angles (step, k) of a joint, turns counted."""

@@ -1,0 +1,142 @@
+// What crosses from Python into the core is checked here, whatever was checked before: shapes, ranges of indices,
+// kinds, counts, finite numbers. What does not fit is a ValueError; nothing behind this door looks again.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <string>
+
+#include "kernel.hpp"
+
+namespace catena {
+
+namespace nb = nanobind;
+
+using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using ConstDoubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Ints = nb::ndarray<int, nb::c_contig, nb::device::cpu>;
+using ConstInts = nb::ndarray<const int, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool fits, const std::string& sentence) {
+  if (!fits) throw nb::value_error(sentence.c_str());
+}
+
+// -1 stands for any length
+template <class Array>
+void require_shape(const Array& array, std::initializer_list<long> shape, const char* what) {
+  bool fits = array.ndim() == shape.size();
+  std::size_t axis = 0;
+  std::string wanted;
+  for (const long length : shape) {
+    fits = fits && (length < 0 || static_cast<long>(array.shape(axis)) == length);
+    wanted += (axis++ ? ", " : "") + (length < 0 ? std::string("any") : std::to_string(length));
+  }
+  require(fits, std::string(what) + ": the core needs shape (" + wanted + ")");
+}
+
+template <class Array>
+void require_size(const Array& array, long size, const char* what) {
+  require(static_cast<long>(array.size()) == size, std::string(what) + ": the core needs " + std::to_string(size) +
+                                                       " numbers, got " + std::to_string(array.size()));
+}
+
+inline void require_finite(const double* numbers, std::size_t count, const char* what) {
+  for (std::size_t k = 0; k < count; ++k)
+    require(std::isfinite(numbers[k]), std::string(what) + ": NaN or infinity at place " + std::to_string(k));
+}
+inline void require_finite(const ConstDoubles& array, const char* what) {
+  require_finite(array.data(), array.size(), what);
+}
+
+inline void require_between(long value, long least, long most, const char* what) {
+  require(value >= least && value <= most, std::string(what) + " must be between " + std::to_string(least) + " and " +
+                                               std::to_string(most) + ", got " + std::to_string(value));
+}
+
+// `width` values of the signals begin at `first`, or none do
+inline void require_signal(int first, int width, int count, const char* what) {
+  require(first == -1 || (first >= 0 && first <= count - width),
+          std::string(what) + ": no place among the " + std::to_string(count) + " values of functions of time");
+}
+
+inline bool is_measure(int kind) {
+  return kind >= static_cast<int>(JointKind::measured_angle) && kind < joint_kind_count;
+}
+inline bool is_joint(int kind) { return kind >= 0 && kind < static_cast<int>(JointKind::coupling); }
+inline bool is_given(int kind) {
+  return kind == static_cast<int>(JointKind::custom) || kind == static_cast<int>(JointKind::custom_velocity);
+}
+
+inline void require_pair(const Pair& pair, int body_count, const char* what) {
+  for (const int body : {pair.body_a, pair.body_b}) require_between(body, -1, body_count - 1, what);
+  require(pair.body_a != pair.body_b, std::string(what) + ": its two bodies are one");
+  require_finite(pair.anchor_a, 3, what);
+  require_finite(pair.anchor_b, 3, what);
+  require_finite(pair.frame_a, 4, what);
+  require_finite(pair.frame_b, 4, what);
+  require_finite(&pair.parameter, 1, what);
+}
+
+inline void require_law(const double* law, const char* what) {
+  for (int k = 0; k < law_size; ++k) require(!std::isnan(law[k]), std::string(what) + ": NaN among its numbers");
+}
+
+inline void require_joint(const JointSpec& joint, int body_count, int signal_count) {
+  require(is_joint(joint.kind), "joints: there is no joint of kind " + std::to_string(joint.kind));
+  require_pair(joint, body_count, "bodies of a joint");
+  require_signal(joint.ground, 7, signal_count, "where the ground of a joint is found");
+  const int rows = is_given(joint.kind) ? joint.row_count : joint_row_count(joint.kind);
+  require(joint.asked.rows <= rows, "no more rows can be asked of a joint than it has");
+  require_between(joint.asked.excess, 0, rows, "directions that are not asked of a joint");
+  if (!is_given(joint.kind)) return;
+  require_between(joint.row_count, 1, 6, "rows of a custom joint");
+  require_signal(joint.signal, joint.row_count, signal_count, "where the values of a custom joint are found");
+}
+
+// A mechanism as it was handed over
+inline void require_spec(const Spec& spec) {
+  const int bodies = static_cast<int>(spec.mass.size());
+  for (const double mass : spec.mass)
+    require(std::isfinite(mass) && mass > 0, "mass: masses must be positive, got " + std::to_string(mass));
+  require_finite(spec.inertia.data(), spec.inertia.size(), "inertia");
+  require_finite(spec.gravity.data(), spec.gravity.size(), "gravity");
+  for (const JointSpec& joint : spec.joint) require_joint(joint, bodies, spec.signal_count);
+  for (const LawSpec& law : spec.law) {
+    require(is_measure(law.measure.kind), "laws: nothing is measured by kind " + std::to_string(law.measure.kind));
+    require_pair(law.measure, bodies, "bodies of a law");
+    require_signal(law.target, 1, spec.signal_count, "where the target of a law is found");
+    require_signal(law.force, 1, spec.signal_count, "where the force of a law is found");
+  }
+  for (const CouplingSpec& coupling : spec.coupling) {
+    require_finite(&coupling.offset, 1, "offset of a coupling");
+    require_finite(coupling.coefficient.data(), coupling.coefficient.size(), "coefficients of a coupling");
+    require_signal(coupling.signal, 1, spec.signal_count, "where the function of a coupling is found");
+    for (const Pair& measure : coupling.measure) {
+      require(is_measure(measure.kind), "couplings: nothing is measured by kind " + std::to_string(measure.kind));
+      require_pair(measure, bodies, "bodies of a coupling");
+    }
+  }
+  for (const JointSpec& counter : spec.counter) {
+    require(counter.kind == static_cast<int>(JointKind::measured_angle), "only angles are counted");
+    require_pair(counter, bodies, "bodies of a counted angle");
+    require_signal(counter.ground, 7, spec.signal_count, "where the ground of a counted angle is found");
+  }
+}
+
+// numbers of a run that are not arrays
+inline void require_settings(const RunArgs& args) {
+  const bool known = args.order == 2 || args.order == 4 || args.order == 6 || args.order == 8;
+  require(known, "order must be 2, 4, 6 or 8, got " + std::to_string(args.order));
+  require(std::isfinite(args.dt) && args.dt > 0, "dt must be positive");
+  require(std::isfinite(args.tolerance) && args.tolerance > 0, "tolerance must be positive");
+  require(std::isfinite(args.start_time), "the time to start from must be finite");
+  require(args.iteration_limit >= 1, "max_iterations must be at least 1");
+  require_between(args.rescue_depth, 0, 30, "halvings of a step");
+  require_between(args.steps, 0, 1L << 50, "steps");
+  require(args.record_every >= 1, "record_every must be at least 1");
+}
+
+}  // namespace catena

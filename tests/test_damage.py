@@ -1,0 +1,353 @@
+"""Damaged files and hostile calls: a result, or a sentence; never an internal error, a crash or nonsense kept quiet."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from damage import ODD_VALUES, damaged_array, damaged_document
+
+from catena import (
+    Custom,
+    Distance,
+    Drive,
+    Gear,
+    Mechanism,
+    Motor,
+    PointSpring,
+    Revolute,
+    Screw,
+    Servo,
+    SimulationError,
+    Simulator,
+    Spring,
+    State,
+    Trajectory,
+    Universal,
+    VelocityRows,
+    box,
+    documents,
+    scenes,
+    sphere,
+)
+
+
+def plant() -> Mechanism:
+    """Joints, forces and couplings of many kinds, functions of time among them."""
+    m = Mechanism()
+    for k in range(4):
+        m.add_body(f"b{k}", box((0.2, 0.3, 0.4), mass=1.0), position=(k, 0, 0), angular_velocity=(0, 0, 0.1))
+    m.add_joint(Revolute(m.world, "b0", axis=(0, 0, 1), at=(0, 0, 0), name="h0"))
+    m.add_joint(Revolute(m.world, "b1", axis=(0, 0, 1), at=(1, 0, 0), name="h1"))
+    m.add_joint(Screw(m.world, "b2", axis=(0, 0, 1), pitch=0.1, at=(2, 0, 0), name="screw"))
+    m.add_joint(Universal("b0", "b3", axes=((1, 0, 0), (0, 1, 0)), at=(3, 0, 0), name="cross"))
+    m.add_joint(Distance("b2", "b3", points=((2, 0, 0.2), (3, 0, 0.2)), name="bar"))
+    m.add_joint(Custom(m.world, "b1", lambda a, b: [b.position[2]], name="own"))
+    m.add_coupling(Gear("h0", "h1", -1.0, name="gear"))
+    m.add_force(Spring("h0", 2.0, damping=0.1, name="spring"))
+    m.add_force(Servo("screw", gain=1.0, rate_gain=0.1, limit=5.0, name="servo"))
+    m.add_force(PointSpring("b1", "b2", 3.0, points=((1, 0, 0.2), (2, 0, 0.2)), name="rope"))
+    m.add_force(Motor("h1", lambda t: 0.1 * t, name="motor"))
+    return m
+
+
+def rods() -> Mechanism:
+    m = scenes.four_bar()
+    m.add_force(Spring(next(iter(m.joints)), 1.0))
+    return m
+
+
+SCENES: dict[str, Callable[[], Mechanism]] = {
+    "chain": lambda: scenes.pendulum(3, joint="revolute"),
+    "loop": rods,
+    "plant": plant,
+}
+
+
+def use(run: Trajectory) -> None:
+    """Everything a run can be asked, and simulating on."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        repr(run)
+        for ask in (run.energy, run.momentum, run.angular_momentum, run.drift, run.misalignment, run.energy_error):
+            spared(ask)
+        for name in run.mechanism.joints:
+            spared(lambda name=name: (run.joint(name).coordinates, run.joint(name).rates, run.joint(name).force))
+        for name in run.mechanism.couplings:
+            spared(lambda name=name: (run.coupling(name).gap, run.coupling(name).effort))
+        spared(lambda: Simulator(run.mechanism, 0.01, max_iterations=10).run(steps=2, state=run[-1]))
+        spared(lambda: Simulator(run.mechanism, 0.01, solver="ldu", max_iterations=10).run(steps=1))
+
+
+def loaded(path: Path, done: str) -> Trajectory | None:
+    """What a damaged file holds, used in every way, or None if it is refused."""
+    try:
+        with np.errstate(all="ignore"):
+            run = Trajectory.load(path)
+    except ValueError as error:
+        sentence(error)
+        if "run.npz: " not in str(error):
+            raise AssertionError(f"{done}: the file is not named") from error
+        return None
+    use(run)
+    return run
+
+
+def spared(ask: Callable[[], object]) -> None:
+    """Ask; a sentence is an answer."""
+    try:
+        ask()
+    except (ValueError, SimulationError) as error:
+        sentence(error)
+
+
+def sentence(error: Exception) -> None:
+    """See that an error speaks to the user: some words, and none of numpy's or Python's own complaints."""
+    text = str(error)
+    assert len(text.split()) >= 3, text
+    for word in ("broadcast", "operand", "ambiguous", "object is not", "has no attribute", "tuple.index", "unhashable"):
+        assert word not in text, text
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_damaged_documents(scene: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    mechanism = SCENES[scene]()
+    run = Simulator(mechanism, 0.01).run(steps=3)
+    path = tmp_path / "run.npz"
+    run.save(path)
+    with np.load(path) as file:
+        contents = dict(file)
+    document = json.loads(contents["document"].tobytes())
+    outcomes = {"read": 0, "refused": 0}
+    for _ in range(80):
+        changed, done = damaged_document(document, rng)
+        text = np.frombuffer(json.dumps(changed).encode(), dtype=np.uint8)
+        np.savez(path, **contents | {"document": text})
+        found = loaded(path, done)
+        outcomes["refused" if found is None else "read"] += 1
+    # the damage is neither harmless nor always fatal
+    assert min(outcomes.values()) > 5
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_damaged_arrays(scene: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    run = Simulator(SCENES[scene](), 0.01).run(steps=3)
+    path = tmp_path / "run.npz"
+    run.save(path)
+    with np.load(path) as file:
+        contents = dict(file)
+    for _ in range(80):
+        name = list(contents)[rng.integers(len(contents))]
+        changed, done = damaged_array(contents[name], rng)
+        rest = {key: value for key, value in contents.items() if key != name}
+        np.savez(path, **rest if changed is None else rest | {name: changed})
+        loaded(path, f"{name}: {done}")
+
+
+def test_damaged_bytes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    path = tmp_path / "run.npz"
+    Simulator(plant(), 0.01).run(steps=3).save(path)
+    whole = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    for _ in range(120):
+        broken = whole.copy()
+        broken[rng.integers(len(broken), size=rng.integers(1, 20))] = rng.integers(256)
+        path.write_bytes(broken[: rng.integers(len(broken))].tobytes() if rng.random() < 0.2 else broken.tobytes())
+        loaded(path, "bytes")
+
+
+# ---- the core's own door: what Python never hands over is refused all the same
+
+
+def handed_over(changes: dict[str, Callable[[Any], Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build the core of the plant with some of the arrays changed."""
+    from catena import _core, _handover
+
+    real = _core.Core
+
+    def core(**arrays: Any) -> Any:
+        return real(**{name: changes.get(name, lambda x: x)(value) for name, value in arrays.items()})
+
+    monkeypatch.setattr(_handover._core, "Core", core)
+    Simulator(plant(), 0.01)
+
+
+def first(value: Any) -> Callable[[np.ndarray], np.ndarray]:
+    def change(array: np.ndarray) -> np.ndarray:
+        result = array.copy()
+        result.reshape(-1)[0] = value
+        return result
+
+    return change
+
+
+def of_pair(k: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[tuple], tuple]:
+    return lambda pairs: tuple(change(array) if j == k else array for j, array in enumerate(pairs))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("mass", first(-1.0)),
+        ("mass", lambda a: a[:-1]),
+        ("inertia", first(np.nan)),
+        ("gravity", lambda a: a[:1]),
+        ("joints", of_pair(0, first(99))),
+        ("joints", of_pair(0, first(-5))),
+        ("joints", of_pair(0, first(21))),
+        ("joints", of_pair(1, first(4))),
+        ("joints", of_pair(1, first(-2))),
+        ("joints", of_pair(2, first(np.inf))),
+        ("joints", of_pair(3, lambda a: a[:-1])),
+        ("joint_extras", lambda a: np.where(a == a[5, 0], 7, a).astype(np.int32)),
+        ("joint_extras", lambda a: np.full_like(a, 10**6)),
+        ("measures", of_pair(0, first(0))),
+        ("measures", of_pair(0, first(10**6))),
+        ("measures", lambda p: tuple(a[:2] for a in p)),
+        ("laws", lambda a: a[:, :-1]),
+        ("laws", first(np.nan)),
+        ("law_signals", first(3)),
+        ("coupling_terms", first(7)),
+        ("coupling_terms", first(0)),
+        ("coupling_terms", first(-1)),
+        ("coupling_terms", first(3)),
+        ("coefficients", lambda a: a[:-1]),
+        ("offsets", lambda a: a[:0]),
+        ("coupling_signals", first(1)),
+        ("counter_grounds", first(0)),
+        ("signal_count", lambda n: -1),
+        ("signal_count", lambda n: n - 1),
+    ],
+)
+def test_the_core_checks_what_it_is_handed(name: str, change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
+        handed_over({name: change}, monkeypatch)
+
+
+# ---- hostile calls
+
+
+def sims() -> tuple[Simulator, State]:
+    sim = Simulator(scenes.pendulum(2), 0.01, on_failure="stop")
+    return sim, sim.mechanism.state()
+
+
+OBJECTS: list[Any] = [
+    *ODD_VALUES,
+    np.array([1.0, np.nan]),
+    np.array("x"),
+    np.zeros((2, 3)),
+    object(),
+    len,
+    lambda *_: None,
+    lambda *_: "x",
+    (1, 2, 3),
+    b"bytes",
+    1j,
+    {1: 2},
+    {"link1": None},
+    {"link1": "x"},
+    {"link1": (1, 2)},
+    {"nobody": (1, 2, 3)},
+    Mechanism,
+]
+
+CALLS: dict[str, Callable[[Any], object]] = {
+    "mechanism": lambda x: Simulator(x, 0.01),
+    **{
+        name: lambda x, name=name: Simulator(scenes.pendulum(2), **{"dt": 0.01} | {name: x})
+        for name in ("dt", "solver", "order", "start", "tolerance", "max_iterations", "rescue", "on_failure", "kernel")
+    },
+    "duration": lambda x: sims()[0].run(x),
+    **{
+        f"run {name}": lambda x, name=name: sims()[0].run(**{"steps": 1} | {name: x})
+        for name in ("steps", "state", "force", "record_every", "progress")
+    },
+    "step state": lambda x: sims()[0].step(x),
+    "step force": lambda x: sims()[0].step(force=x),
+    "states": lambda x: sims()[0].run_batch(x, steps=1),
+    **{
+        f"batch {name}": lambda x, name=name: sims()[0].run_batch(2, **{"steps": 1} | {name: x})
+        for name in (
+            *("steps", "duration", "force", "masses", "inertias", "gravity", "laws", "threads", "record_every"),
+            *("bodies", "out", "progress"),
+        )
+    },
+    "masses of a body": lambda x: sims()[0].run_batch(2, steps=1, masses={"link1": x}),
+    "inertias of a body": lambda x: sims()[0].run_batch(2, steps=1, inertias={"link1": x}),
+    "forces of members": lambda x: sims()[0].run_batch(2, steps=1, force=[x, x]),
+    "arrays of a batch": lambda x: sims()[0].run_batch(2, steps=1, out={"position": x}),
+    "member": lambda x: sims()[0].run_batch(2, steps=1)[x],
+    "joint of a batch": lambda x: sims()[0].run_batch(2, steps=1).joint(x),
+    "turned": lambda x: sims()[0].run(steps=1, state=turned(x)),
+    "load": lambda x: Trajectory.load(x),
+    "load mechanism": lambda x: Mechanism.load(x),
+    "rebuild": lambda x: documents.rebuild(x),
+    **{
+        f"custom {name}": lambda x, name=name: custom(**{"gap": lambda a, b: b.position[:1]} | {name: x})
+        for name in ("gap", "jacobian", "name")
+    },
+    "custom rows": lambda x: custom(gap=lambda a, b: x),
+    "custom jacobian rows": lambda x: custom(gap=lambda a, b: b.position[:1], jacobian=lambda a, b: x),
+    **{
+        f"velocity {name}": lambda x, name=name: velocity(**{"rows": lambda a, b: np.eye(12)[6]} | {name: x})
+        for name in ("rows", "value", "name")
+    },
+    "velocity rows of": lambda x: velocity(rows=lambda a, b: x),
+    "function of time": lambda x: driven(lambda t: x),
+}
+
+
+def turned(x: Any) -> State:
+    state = sims()[1]
+    state.turned["joint1"] = x
+    return state
+
+
+def custom(**given: Any) -> None:
+    m = Mechanism()
+    m.add_body("ball", sphere(0.1, mass=1.0))
+    m.add_joint(Custom(m.world, "ball", **given))
+    Simulator(m, 0.01).run(steps=1)
+
+
+def velocity(**given: Any) -> None:
+    m = Mechanism()
+    m.add_body("ball", sphere(0.1, mass=1.0))
+    m.add_joint(VelocityRows(m.world, "ball", **given))
+    Simulator(m, 0.01).run(steps=1)
+
+
+def driven(function: Any) -> None:
+    m = scenes.pendulum(1)
+    m.add_coupling(Drive(next(iter(m.joints)), function))
+    Simulator(m, 0.01).run(steps=1)
+
+
+# what the user's own function raises when it is called is the user's
+FUNCTIONS = ("run progress", "batch progress", "custom gap", "custom jacobian", "velocity rows", "velocity value")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_hostile_calls(call: str) -> None:
+    for value in OBJECTS:
+        if callable(value) and call in FUNCTIONS:
+            continue
+        with np.errstate(all="ignore"):
+            try:
+                CALLS[call](value)
+            except (FileNotFoundError, IsADirectoryError, SimulationError):
+                pass
+            except IndexError:
+                # a member that is not there
+                if call != "member":
+                    raise
+            except ValueError as error:
+                sentence(error)
