@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._handover import start_arrays
 from ._rotation import Array, finite
+from ._strict import Recorded
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW
 from .measures import by_joint
+from .names import no_such
 from .simulator import finish, watcher, whole
 from .trajectory import Trajectory
 
@@ -39,7 +41,7 @@ _STAGED = ("damping", "friction", "gain", "rate_gain", "implicit", "inertia")
 
 
 @dataclass
-class Batch:
+class Batch(Recorded):
     """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
@@ -131,7 +133,7 @@ class MemberNumbers:
         for what, given in (("masses", self._masses), ("inertias", self._inertias)):
             for name in given:
                 if name not in rows:
-                    raise ValueError(f"{what}: there is no body called {name!r}")
+                    raise no_such("body", name, mechanism, f"{what}: ")
         self.mass: Array | None = None
         self.inertia: Array | None = None
         self.gravity: Array | None = None
@@ -161,7 +163,7 @@ class MemberNumbers:
         table = np.tile([[part.law[key] for key in LAW] for _, part in parts], (count, 1, 1))
         for name, numbers in self._laws.items():
             if name not in mechanism.forces:
-                raise ValueError(f"laws: there is no force called {name!r}")
+                raise no_such("force", name, mechanism, "laws: ")
             label = mechanism.forces[name].label
             places = [k for k, (owner, _) in enumerate(parts) if owner == name]
             for key, value in numbers.items():
@@ -195,7 +197,7 @@ class MemberNumbers:
             parts = [part for force in own.forces.values() for part in force.parts]
             for part, numbers in zip(parts, self.law[member], strict=True):
                 part.law = dict(zip(LAW, map(float, numbers), strict=True))
-        return own
+        return own.snapshot("trajectory")
 
 
 def run_batch(
@@ -224,7 +226,7 @@ def run_batch(
     kept = names if bodies is None else list(bodies)
     for name in kept:
         if name not in names:
-            raise ValueError(f"bodies: there is no body called {name!r}")
+            raise no_such("body", name, mechanism, "bodies: ")
     numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
     signals = compiled.signals.extended()
     table, values, own_loads = _loads(mechanism, force, count, steps, signals)

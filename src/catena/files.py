@@ -97,7 +97,7 @@ def _rebuild(contents: Contents) -> Trajectory:
     arrays = [finite(contents[name], shape, name) for name, shape in zip(ARRAYS, shapes, strict=True)]
     status = {field.name: contents[f"status_{field.name}"].item() for field in fields(Status)}
     return Trajectory(
-        mechanism,
+        mechanism.snapshot("trajectory"),
         float(contents["dt"]),
         *arrays,
         iterations=contents["iterations"].astype(np.int32),

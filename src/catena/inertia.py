@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import pi
+from math import dist, pi
 from typing import Any, Literal
 
 import numpy as np
@@ -30,11 +30,14 @@ class Inertia:
             raise ValueError(f"mass must be positive, got {mass}")
         full = np.shape(tensor) != (3,)
         array = finite(tensor, (3, 3) if full else (3,), "inertia")
-        array = array if full else np.diag(array)
-        if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
-            raise ValueError("inertia must be symmetric")
-        array = 0.5 * (array + array.T)
-        moments = np.linalg.eigvalsh(array)
+        if full:
+            if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
+                raise ValueError("inertia must be symmetric")
+            array = 0.5 * (array + array.T)
+            moments = np.linalg.eigvalsh(array)
+        else:
+            moments = np.sort(array)
+            array = np.diag(array)
         if moments[0] <= 0:
             raise ValueError(f"inertia must be positive definite, but its principal moments are {moments}")
         if physical and moments[0] + moments[1] < moments[2] * (1 - 1e-9):
@@ -122,7 +125,7 @@ def rod(
     The radius is a fortieth of the length unless given; mass in kg or density in kg/m^3.
     """
     p, q = finite(start, (3,), "rod: start"), finite(end, (3,), "rod: end")
-    length = float(np.linalg.norm(q - p))
+    length = dist(p, q)
     if length == 0:
         raise ValueError("rod: start and end must be different points")
     r = length / 40 if radius is None else _positive(radius, "rod: radius")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,7 @@ from ._rotation import (
     z_angle,
     z_to,
 )
+from ._strict import Named
 
 if TYPE_CHECKING:
     from .mechanism import Body, World
@@ -62,13 +63,15 @@ class Form:
 FORMS = {name: Form(code, np.array(lengths, dtype=bool)) for code, (name, lengths) in enumerate(_core.joint_forms())}
 
 
-class Joint:
+class Joint(Named):
     """A joint between bodies a and b, either of which may be the world.
 
     `at` is a world point (m) in the described pose; `anchors` are two points (m) in the frames of a and b;
     give one of them. After `Mechanism.add_joint`: `anchor_a`, `anchor_b` (3,) and `frame_a`, `frame_b` (4,)
-    in the two body frames.
+    in the two body frames. Assigning one of these checks and copies it.
     """
+
+    _kind = "joint"
 
     code: ClassVar[str] = ""
     """Kind of joint in lower case."""
@@ -85,8 +88,10 @@ class Joint:
     needs_place: ClassVar[bool] = True
     """Whether at or anchors must be given."""
 
-    parameter: float = 0.0
-    """What else the kind needs: pitch of a screw (m/rad), length of a rod (m), radius of what rolls (m)."""
+    has_size: ClassVar[bool] = False
+    """Whether the parameter is a size, which must be positive."""
+
+    _parameter: float = 0.0
     _ground: Ground | None = None
 
     anchor_a: Array
@@ -106,8 +111,6 @@ class Joint:
         self._a, self._b = a, b
         self.name = name if name is not None else f"{_name(a)}-{_name(b)}"
         self.named = name is not None
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise ValueError(f"a joint's name must be a non-empty string, got {name!r}")
         if a is b or ((isinstance(a, str) or isinstance(b, str)) and _name(a) == _name(b)):
             raise ValueError(f"{self.label} joins {_name(a)!r} to itself")
         if at is not None and anchors is not None:
@@ -135,7 +138,26 @@ class Joint:
     @property
     def added(self) -> bool:
         """Whether the joint is part of a mechanism."""
-        return hasattr(self, "frame_b")
+        return "frame_b" in self.__dict__
+
+    @property
+    def parameter(self) -> float:
+        """What else the kind needs: pitch of a screw (m/rad), length of a rod (m), radius of what rolls (m)."""
+        return self._parameter
+
+    @parameter.setter
+    def parameter(self, value: float) -> None:
+        number = float(finite(value, (), f"{self.label}: parameter"))
+        if self.has_size and number <= 0:
+            raise ValueError(f"{self.label}: parameter must be positive, got {value}")
+        self._parameter = number
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("anchor_"):
+            value = finite(value, (3,), f"{self.label}: {name}")
+        elif name.startswith("frame_"):
+            value = unit_quaternion(value, (4,), f"{self.label}: {name}")
+        super().__setattr__(name, value)
 
     @property
     def row_count(self) -> int:
@@ -241,8 +263,9 @@ class Joint:
     def resolve(self, a: BodyLike, b: BodyLike) -> None:
         """Fix anchors and frames from the described poses of a and b; called by Mechanism.add_joint."""
         self._a, self._b = a, b
-        self.anchor_a, self.anchor_b = self._resolve_anchors(a, b)
-        self.frame_a, self.frame_b = self._resolve_frames(a, b)
+        anchor_a, anchor_b = self._resolve_anchors(a, b)
+        frame_a, frame_b = self._resolve_frames(a, b)
+        self.__dict__.update(anchor_a=anchor_a, anchor_b=anchor_b, frame_a=frame_a, frame_b=frame_b)
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         if self._anchors is not None:
@@ -275,10 +298,9 @@ class AxisJoint(Joint):
     ) -> None:
         super().__init__(a, b, at=at, anchors=anchors, name=name)
         self._axis = finite(axis, (2, 3) if np.ndim(axis) == 2 else (3,), f"{self.label}: axis")
-        length = np.linalg.norm(self._axis, axis=-1, keepdims=True)
-        if not length.all():
+        if not self._axis.any(axis=-1).all():
             raise ValueError(f"{self.label}: axis must not be zero")
-        self._axis /= length
+        self._axis = normalised(self._axis)
 
     def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         if self._axis.ndim == 1:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._copies import copied
 from ._rotation import IDENTITY, Array, Checked, finite, unit_quaternion
+from ._strict import Strict, belongs
 from .couplings import Coupling
 from .inertia import Inertia, Shape
 from .joints import Joint, Pose, mismatch
 from .laws import Force
+from .names import no_such
 from .state import State
 
 if TYPE_CHECKING:
@@ -32,26 +34,29 @@ _CLOSED = 1e-12
 _REPR_LINES = 60
 
 
-class World:
+def _constant(*numbers: float) -> Array:
+    array = np.array(numbers)
+    array.flags.writeable = False
+    return array
+
+
+class World(Strict):
     """The fixed frame of a mechanism; joints take it in place of a body."""
 
     name = "world"
     is_world = True
-
-    def __init__(self) -> None:
-        self.position: Array = np.zeros(3)
-        self.orientation: Array = np.array(IDENTITY)
+    position: ClassVar[Array] = _constant(0.0, 0.0, 0.0)
+    orientation: ClassVar[Array] = _constant(*IDENTITY)
 
     def __repr__(self) -> str:
         return "World()"
 
 
-class Body:
+class Body(Strict):
     """A rigid body: inertia, and its described pose and velocity; made by Mechanism.add_body.
 
     position (3,) m and velocity (3,) m/s of the centre of mass, orientation (4,) body to world,
-    angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it. has_gravity says
-    whether the mechanism's gravity pulls on it.
+    angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it.
     """
 
     is_world = False
@@ -70,10 +75,10 @@ class Body:
         angular_velocity: ArrayLike,
         has_gravity: bool,
     ) -> None:
-        self.name = name
-        self.has_gravity = bool(has_gravity)
-        self.shape = shape if isinstance(shape, Shape) else None
-        self.inertia = shape.inertia if isinstance(shape, Shape) else shape
+        self._name = name
+        self._shape: Shape | None = None
+        self.has_gravity = has_gravity
+        self.inertia = shape
         self.position = position
         self.orientation = orientation
         self.velocity = velocity
@@ -83,9 +88,68 @@ class Body:
         what = f"body {self.name!r}: {name}"
         return unit_quaternion(value, (4,), what) if name == "orientation" else finite(value, (3,), what)
 
+    @property
+    def name(self) -> str:
+        """What the mechanism calls it."""
+        return self._name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"body {self.name!r}"
+
+    @property
+    def inertia(self) -> Inertia:
+        """Mass and inertia; assign an Inertia, or a shape, which then is the body's shape as well."""
+        return self._inertia
+
+    @inertia.setter
+    def inertia(self, value: Inertia | Shape) -> None:
+        if isinstance(value, Shape):
+            self._shape, self._inertia = value, value.inertia
+        elif isinstance(value, Inertia):
+            self._shape, self._inertia = self._shape and replace(self._shape, inertia=value), value
+        else:
+            raise ValueError(f"{self.label} needs a shape such as box(...), or an Inertia, got {value!r}")
+
+    @property
+    def shape(self) -> Shape | None:
+        """What the body looks like, if it was given a shape; that of an Inertia is not known."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, value: Shape) -> None:
+        if not isinstance(value, Shape):
+            raise ValueError(f"{self.label} needs a shape such as box(...), got {value!r}")
+        self.inertia = value
+
+    @property
+    def mass(self) -> float:
+        """Mass (kg); assigning another scales the inertia with it, as if the density changed."""
+        return self._inertia.mass
+
+    @mass.setter
+    def mass(self, value: float) -> None:
+        mass = float(finite(value, (), f"{self.label}: mass"))
+        if mass <= 0:
+            raise ValueError(f"{self.label}: mass must be positive, got {value}")
+        old = self._inertia
+        self.inertia = Inertia(mass, mass / old.mass * old.tensor, physical=old.physical)
+
+    @property
+    def has_gravity(self) -> bool:
+        """Whether the mechanism's gravity pulls on it."""
+        return self._has_gravity
+
+    @has_gravity.setter
+    def has_gravity(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{self.label}: has_gravity must be True or False, got {value!r}")
+        self._has_gravity = bool(value)
+
     def __repr__(self) -> str:
         kind = "" if self.shape is None else f", {self.shape.kind}"
-        return f"Body({self.name!r}{kind}, mass={self.inertia.mass:g})"
+        return f"Body({self.name!r}{kind}, mass={self.mass:g})"
 
 
 @dataclass(frozen=True)
@@ -106,17 +170,18 @@ class SpanningTree:
     loops: list[Joint] = field(default_factory=list)
 
 
-class Mechanism:
+class Mechanism(Strict):
     """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
 
     gravity = Checked()
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, fit: float = 3e-3) -> None:
-        self.world = World()
+        self._world = World()
         self._bodies: dict[str, Body] = {}
         self._joints: dict[str, Joint] = {}
         self._forces: dict[str, Force] = {}
         self._couplings: dict[str, Coupling] = {}
+        self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
         self.gravity = gravity
         self.fit = fit
 
@@ -137,6 +202,11 @@ class Mechanism:
 
     def _check(self, name: str, value: ArrayLike) -> Array:
         return finite(value, (3,), name)
+
+    @property
+    def world(self) -> World:
+        """The frame that stands still; joints take it in place of a body."""
+        return self._world
 
     @property
     def bodies(self) -> Mapping[str, Body]:
@@ -191,6 +261,7 @@ class Mechanism:
             angular_velocity: world frame (rad/s).
             gravity: whether the mechanism's gravity pulls on it.
         """
+        self._refuse_if_locked()
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"a body's name must be a non-empty string, got {name!r}")
         if name == self.world.name:
@@ -212,12 +283,13 @@ class Mechanism:
         """Add a joint and return it; its place on the two bodies is fixed from their described poses."""
         if not isinstance(joint, Joint):
             raise ValueError(f"add_joint takes a joint such as Revolute(...), got {joint!r}")
+        self._refuse_if_locked()
         if joint.added:
             raise ValueError(f"{joint.label} has already been added to a mechanism")
         a, b = self._find(joint._a, joint), self._find(joint._b, joint)
         if a is b:
             raise ValueError(f"{joint.label} joins {a.name!r} to itself")
-        _name_apart(joint, {*self._joints, *self._couplings}, "joint")
+        self._name_apart(joint, self._joints, self._couplings)
         joint.resolve(a, b)
         self._joints[joint.name] = joint
         return joint
@@ -226,9 +298,10 @@ class Mechanism:
         """Add a spring, damper, motor or the like and return it."""
         if not isinstance(force, Force):
             raise ValueError(f"add_force takes a force such as Spring(...), got {force!r}")
+        self._refuse_if_locked()
         if force.added:
             raise ValueError(f"{force.label} has already been added to a mechanism")
-        _name_apart(force, self._forces, "force")
+        self._name_apart(force, self._forces)
         force.resolve(self)
         self._forces[force.name] = force
         return force
@@ -237,9 +310,10 @@ class Mechanism:
         """Add a gear, rack, differential, mimic or drive and return it."""
         if not isinstance(coupling, Coupling):
             raise ValueError(f"add_coupling takes a coupling such as Gear(...), got {coupling!r}")
+        self._refuse_if_locked()
         if coupling.added:
             raise ValueError(f"{coupling.label} has already been added to a mechanism")
-        _name_apart(coupling, {*self._joints, *self._couplings}, "coupling")
+        self._name_apart(coupling, self._joints, self._couplings)
         coupling.resolve(self)
         self._couplings[coupling.name] = coupling
         return coupling
@@ -249,7 +323,7 @@ class Mechanism:
         if name == self.world.name:
             return self.world
         if name not in self._bodies:
-            raise ValueError(f"{asker}: there is no body called {name!r}")
+            raise no_such("body", name, self, f"{asker}: ")
         return self._bodies[name]
 
     def _find(self, body: BodyOrName, joint: Joint) -> BodyLike:
@@ -260,6 +334,20 @@ class Mechanism:
         if body is not self.world and self._bodies.get(body.name) is not body:
             raise ValueError(f"{joint.label}: {body.name!r} belongs to another mechanism")
         return body
+
+    def _name_apart(self, item: Joint | Force | Coupling, *taken: Mapping[str, object]) -> None:
+        """Refuse a name that is taken, or number one that was not given."""
+        name = item.name
+        if not any(name in names for names in taken):
+            return
+        if item.named:
+            shared = " (joints and couplings share their names)" if len(taken) > 1 else ""
+            raise ValueError(f"there is already a {item._kind} called {name!r}{shared}")
+        k = self._numbered.get(name, 2)
+        while any(f"{name}-{k}" in names for names in taken):
+            k += 1
+        self._numbered[name] = k + 1
+        item.name = f"{name}-{k}"
 
     # ---- looking
 
@@ -356,19 +444,24 @@ class Mechanism:
 
         return report(self, self.assemble() if state is None else state)
 
-    def snapshot(self) -> Mechanism:
-        """Return a mechanism of the same bodies, joints and forces, to which nothing is added when this one grows."""
-        result = Mechanism.__new__(Mechanism)
-        result.world = self.world
-        result._bodies, result._joints = dict(self._bodies), dict(self._joints)
-        result._forces, result._couplings = dict(self._forces), dict(self._couplings)
-        result.gravity = self.gravity
-        result._fit = self._fit
-        return result
+    def snapshot(self, owner: str = "simulator") -> Mechanism:
+        """Return a copy that cannot be changed, because it belongs to a simulator or the like; itself if it is one."""
+        return self if self._owner else copied(self, owner)
 
     def copy(self) -> Mechanism:
-        """Return an independent copy, bodies and joints included."""
-        return copy.deepcopy(self)
+        """Return an independent copy, bodies and joints included, that can be changed."""
+        return copied(self)
+
+    def _refuse_if_locked(self) -> None:
+        if self._owner:
+            raise ValueError(belongs(self._owner))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+        # pickling loses the lock of arrays
+        if self._owner:
+            self.__dict__.update(copied(self, self._owner).__dict__)
 
     def __copy__(self) -> Mechanism:
         return self.copy()
@@ -406,16 +499,6 @@ class Mechanism:
             counts.append(_count(len(self._couplings), "coupling", "couplings"))
             lines += ["couplings:", *(f"  {coupling!r}" for coupling in self._couplings.values())]
         return "\n".join(("Mechanism: " + ", ".join(counts), *lines))
-
-
-def _name_apart(item: Joint | Force | Coupling, others: Container[str], what: str) -> None:
-    """Refuse a name that is taken, or number one that was not given."""
-    if item.name not in others:
-        return
-    if item.named:
-        shared = "" if what == "force" else " (joints and couplings share their names)"
-        raise ValueError(f"there is already a {what} called {item.name!r}{shared}")
-    item.name = next(name for k in range(2, 10**9) if (name := f"{item.name}-{k}") not in others)
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -126,7 +126,7 @@ class Simulator:
     ) -> None:
         if mechanism.body_count == 0:
             raise ValueError("the mechanism has no bodies")
-        self.mechanism = mechanism.snapshot()
+        mechanism = self.mechanism = mechanism.snapshot()
         self.dt = _positive(dt, "dt")
         self.order, self.start = _order(order, start)
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")

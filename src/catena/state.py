@@ -20,15 +20,17 @@ from ._rotation import (
     rotation_vector,
     unit_quaternion,
 )
+from ._strict import Strict
 from .custom import BodyPose, GivenRows
 from .joints import Joint, Pose, mismatch
+from .names import no_such
 
 if TYPE_CHECKING:
     from .joints import BodyLike
     from .mechanism import Mechanism
 
 
-class State:
+class State(Strict):
     """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
 
     position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
@@ -40,6 +42,9 @@ class State:
     orientation = Checked()
     velocity = Checked()
     angular_velocity = Checked()
+
+    # angles of joints near which their turns are counted, by joint name; joints not named here begin in (-pi, pi]
+    turned: dict[str, Array]
 
     def __init__(
         self,
@@ -53,22 +58,42 @@ class State:
         multipliers: ArrayLike | None = None,
         turned: Mapping[str, ArrayLike] | None = None,
     ) -> None:
-        self.mechanism = mechanism
+        self._mechanism = mechanism
         self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
         self.position = position
         self.orientation = orientation
         self.velocity = velocity
         self.angular_velocity = angular_velocity
-        self.time = float(finite(time, (), "state: time"))
-        # angles of joints near which their turns are counted, by joint name; joints not named here begin in (-pi, pi]
+        self.time = time
         self.turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
-        self.multipliers: Array | None = None
-        if multipliers is not None:
-            self.multipliers = finite(multipliers, (np.size(multipliers),), "state: multipliers")
+        self.multipliers = multipliers
 
     def _check(self, name: str, value: ArrayLike) -> Array:
         count, what = len(self._rows), f"state: {name}"
         return unit_quaternion(value, (count, 4), what) if name == "orientation" else finite(value, (count, 3), what)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Whose state this is."""
+        return self._mechanism
+
+    @property
+    def time(self) -> float:
+        """The instant (s)."""
+        return self._time
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self._time = float(finite(value, (), "state: time"))
+
+    @property
+    def multipliers(self) -> Array | None:
+        """Multipliers (rows,) of the step that led here, or None."""
+        return self._multipliers
+
+    @multipliers.setter
+    def multipliers(self, value: ArrayLike | None) -> None:
+        self._multipliers = None if value is None else finite(value, (np.size(value),), "state: multipliers")
 
     @property
     def angular_velocity_body(self) -> Array:
@@ -102,13 +127,13 @@ class State:
     def body(self, name: str) -> BodyView:
         """Return the body of that name in this state; writing to it changes the state."""
         if name not in self._rows:
-            raise ValueError(f"there is no body called {name!r} in this state")
+            raise no_such("body", name, self.mechanism, after=" in this state")
         return BodyView(self, name, self._rows[name])
 
     def joint(self, name: str) -> JointView:
         """Return the joint of that name in this state; writing to it moves one side of the joint."""
         if name not in self.mechanism.joints:
-            raise ValueError(f"there is no joint called {name!r} in this state")
+            raise no_such("joint", name, self.mechanism, after=" in this state")
         return JointView(self, self.mechanism.joints[name])
 
 
@@ -151,7 +176,7 @@ class _Row:
         getattr(view._state, self.name)[view._row] = checked
 
 
-class BodyView:
+class BodyView(Strict):
     """One body of a state: position, velocity, angular_velocity (3,) in the world frame, orientation (4,)."""
 
     position = _Row()
@@ -160,9 +185,19 @@ class BodyView:
     angular_velocity = _Row()
 
     def __init__(self, state: State, name: str, row: int) -> None:
-        self.name = name
+        self._name = name
         self._state = state
         self._row = row
+
+    @property
+    def name(self) -> str:
+        """The body's name."""
+        return self._name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"body {self.name!r}"
 
     @property
     def angular_velocity_body(self) -> Array:
@@ -188,7 +223,7 @@ class BodyView:
         return f"BodyView({self.name!r}, {pose})"
 
 
-class JointView:
+class JointView(Strict):
     """One joint of a state, in joint coordinates.
 
     Setting coordinates or rates moves all bodies on b's side of the joint as one rigid body (a's side where
@@ -199,6 +234,16 @@ class JointView:
     def __init__(self, state: State, joint: Joint) -> None:
         self._state = state
         self._joint = joint
+
+    @property
+    def name(self) -> str:
+        """The joint's name."""
+        return self._joint.name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return self._joint.label
 
     def __repr__(self) -> str:
         motion = f"coordinates={self.coordinates.tolist()}, rates={self.rates.tolist()}"

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import analysis
 from ._rotation import Array, conjugate, cross, multiply, rotate
+from ._strict import Recorded
+from .names import no_such
 from .state import State, counted, ground_motion
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from .simulator import Status
 
 
-class Trajectory:
+class Trajectory(Recorded):
     """The recorded nodes of a run; arrays begin with the axis `step`, bodies are in the mechanism's order.
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
@@ -31,6 +33,19 @@ class Trajectory:
     iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
     substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps.
     """
+
+    mechanism: Mechanism
+    dt: float
+    time: Array
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
+    multipliers: Array
+    iterations: NDArray[np.int32]
+    pieces: NDArray[np.int32]
+    status: Status
+    near: dict[str, Array]
 
     def __init__(
         self,
@@ -116,7 +131,7 @@ class Trajectory:
     def row(self, name: str) -> int:
         """Index of a body on the body axis."""
         if name not in self._rows:
-            raise ValueError(f"there is no body called {name!r} in this trajectory")
+            raise no_such("body", name, self.mechanism, after=" in this trajectory")
         return self._rows[name]
 
     def body(self, name: str) -> BodyHistory:
@@ -126,13 +141,13 @@ class Trajectory:
     def coupling(self, name: str) -> CouplingHistory:
         """One coupling over time."""
         if name not in self.mechanism.couplings:
-            raise ValueError(f"there is no coupling called {name!r} in this trajectory")
+            raise no_such("coupling", name, self.mechanism, after=" in this trajectory")
         return CouplingHistory(self, self.mechanism.couplings[name])
 
     def joint(self, name: str) -> JointHistory:
         """One joint over time."""
         if name not in self.mechanism.joints:
-            raise ValueError(f"there is no joint called {name!r} in this trajectory")
+            raise no_such("joint", name, self.mechanism, after=" in this trajectory")
         return JointHistory(self, self.mechanism.joints[name])
 
     @property
@@ -216,8 +231,13 @@ ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "mu
 COUNTS = ("iterations", "pieces")
 
 
-class BodyHistory:
+class BodyHistory(Recorded):
     """One body over time: position, velocity, angular_velocity (step, 3), orientation (step, 4), world frame."""
+
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
 
     def __init__(self, run: Trajectory, row: int) -> None:
         self.position = run.position[:, row]
@@ -235,7 +255,7 @@ class BodyHistory:
         return self.velocity + cross(self.angular_velocity, arm)
 
 
-class CouplingHistory:
+class CouplingHistory(Recorded):
     """One coupling over time: how far it is off, and how hard it pulls."""
 
     def __init__(self, run: Trajectory, coupling: Coupling) -> None:
@@ -255,7 +275,7 @@ class CouplingHistory:
         return analysis.smallest_multipliers(self._run)[:, row]
 
 
-class JointHistory:
+class JointHistory(Recorded):
     """One joint over time: its coordinates, rates, gap and what it transmits."""
 
     def __init__(self, run: Trajectory, joint: Joint) -> None:
