@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from inspect import get_annotations, getattr_static
+from inspect import get_annotations
 from typing import ClassVar
 
 from .names import did_you_mean
 
 
-def _settable(kind: type) -> frozenset[str]:
+def _declared(kind: type) -> frozenset[str]:
     """Public names that are annotated in a class or those it stems from, or have a descriptor that takes values."""
     found: set[str] = set()
     for part in kind.__mro__:
         declared = get_annotations(part).items()
         found.update(name for name, what in declared if not str(what).removeprefix("typing.").startswith("ClassVar"))
-    for name in dir(kind):
-        descriptor = getattr_static(kind, name)
-        if isinstance(descriptor, property):
-            (found.add if descriptor.fset is not None else found.discard)(name)
-        elif hasattr(type(descriptor), "__set__"):
-            found.add(name)
+    for part in reversed(kind.__mro__):
+        for name, value in vars(part).items():
+            if isinstance(value, property):
+                (found.add if value.fset is not None else found.discard)(name)
+            elif hasattr(type(value), "__set__"):
+                found.add(name)
     return frozenset(name for name in found if name[0] != "_")
 
 
@@ -34,7 +34,7 @@ class Strict:
     _settable: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
-        cls._settable = _settable(cls)
+        cls._settable = _declared(cls)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name[0] != "_":

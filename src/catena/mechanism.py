@@ -21,6 +21,7 @@ from .names import no_such
 from .state import State
 
 if TYPE_CHECKING:
+    from ._joining import AddedNames, Placement
     from .joints import BodyLike, BodyOrName
     from .report import Report
 
@@ -29,9 +30,6 @@ AnyCoupling = TypeVar("AnyCoupling", bound=Coupling)
 
 # a joint closer than this (m, rad) in the described pose counts as closed
 _CLOSED = 1e-12
-
-# longest tree that repr prints in full
-_REPR_LINES = 60
 
 
 def _constant(*numbers: float) -> Array:
@@ -318,6 +316,67 @@ class Mechanism(Strict):
         self._couplings[coupling.name] = coupling
         return coupling
 
+    def add(self, other: Mechanism, prefix: str = "", at: Placement | None = None) -> AddedNames:
+        """Add a copy of all that another mechanism has, and return what it is called here.
+
+        Arguments:
+            prefix: goes in front of every name.
+            at: where the origin of the other's world comes to lie here: a position (3,) m, or that and a quaternion
+                (w, x, y, z) by which the whole is turned. Joints to the other's world hold on to this one's.
+
+        Gravity is this mechanism's.
+        """
+        from ._joining import join
+
+        self._refuse_if_locked()
+        if not isinstance(other, Mechanism):
+            raise ValueError(f"add takes a mechanism, got {other!r}; there are add_body, add_joint, add_force, ...")
+        return join(self, other, prefix, at)
+
+    def remove_body(self, name: str, *, cascade: bool = False) -> Body:
+        """Remove a body and return it; with `cascade` also all joints, forces and couplings that hold on to it."""
+        self._refuse_if_locked()
+        if name not in self._bodies:
+            raise no_such("body", name, self)
+        joints = [joint for joint in self._joints.values() if name in (joint.a.name, joint.b.name)]
+        forces = [f for f in self._forces.values() if any(name in (p.measure.a, p.measure.b) for p in f.parts)]
+        if not cascade:
+            _refuse_to_remove(self._bodies[name].label, [*joints, *forces])
+        for joint in joints:
+            self.remove_joint(joint.name, cascade=True)
+        for force in forces:
+            self._forces.pop(force.name, None)
+        return self._bodies.pop(name)
+
+    def remove_joint(self, name: str, *, cascade: bool = False) -> Joint:
+        """Remove a joint and return it; with `cascade` also all forces and couplings that act on it."""
+        self._refuse_if_locked()
+        if name not in self._joints:
+            raise no_such("joint", name, self)
+        forces = [f for f in self._forces.values() if any(part.measure.joint == name for part in f.parts)]
+        couplings = [c for c in self._couplings.values() if any(term.measure.joint == name for term in c.terms)]
+        if not cascade:
+            _refuse_to_remove(self._joints[name].label, [*forces, *couplings])
+        for force in forces:
+            del self._forces[force.name]
+        for coupling in couplings:
+            del self._couplings[coupling.name]
+        return self._joints.pop(name)
+
+    def remove_force(self, name: str) -> Force:
+        """Remove a force and return it."""
+        self._refuse_if_locked()
+        if name not in self._forces:
+            raise no_such("force", name, self)
+        return self._forces.pop(name)
+
+    def remove_coupling(self, name: str) -> Coupling:
+        """Remove a coupling and return it."""
+        self._refuse_if_locked()
+        if name not in self._couplings:
+            raise no_such("coupling", name, self)
+        return self._couplings.pop(name)
+
     def find(self, name: str, asker: str) -> BodyLike:
         """The body of that name, or the world; `asker` begins the message if there is none."""
         if name == self.world.name:
@@ -467,39 +526,18 @@ class Mechanism(Strict):
         return self.copy()
 
     def __repr__(self) -> str:
-        tree = self.spanning_tree()
-        carried: dict[str, list[Branch]] = {}
-        for branch in tree.branches:
-            carried.setdefault(branch.parent.name, []).append(branch)
+        from ._showing import described
 
-        def lines_under(root: BodyLike) -> list[str]:
-            lines = [root.name]
-            stack = [(1, branch) for branch in reversed(carried.get(root.name, []))]
-            while stack:
-                depth, branch = stack.pop()
-                lines.append(f"{'  ' * depth}{branch.child.name}  ({branch.joint.code} {branch.joint.name!r})")
-                stack.extend((depth + 1, below) for below in reversed(carried.get(branch.child.name, [])))
-            return lines
+        return described(self)
 
-        lines = lines_under(self.world)
-        for root in tree.floating:
-            lines += ["floating:", *("  " + line for line in lines_under(root))]
-        if tree.loops:
-            lines.append("loops closed by:")
-            lines += [f"  {j.a.name} - {j.b.name}  ({j.code} {j.name!r})" for j in tree.loops]
-        if len(lines) > _REPR_LINES:
-            lines[_REPR_LINES:] = [f"... {len(lines) - _REPR_LINES} more lines"]
-        counts = [_count(self.body_count, "body", "bodies"), _count(self.joint_count, "joint", "joints")]
-        if tree.loops:
-            counts.append(_count(len(tree.loops), "loop", "loops"))
-        if self._forces:
-            counts.append(_count(len(self._forces), "force", "forces"))
-            lines += ["forces:", *(f"  {force!r}" for force in self._forces.values())]
-        if self._couplings:
-            counts.append(_count(len(self._couplings), "coupling", "couplings"))
-            lines += ["couplings:", *(f"  {coupling!r}" for coupling in self._couplings.values())]
-        return "\n".join(("Mechanism: " + ", ".join(counts), *lines))
+    def _repr_html_(self) -> str:
+        from ._showing import mechanism_table
+
+        return mechanism_table(self)
 
 
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
+def _refuse_to_remove(label: str, holding: Iterable[Joint | Force | Coupling]) -> None:
+    names = [item.label for item in holding]
+    if names:
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        raise ValueError(f"{label} is held on to by {shown}: remove these first, or give cascade=True")

@@ -124,6 +124,11 @@ class State(Strict):
         count = len(self._rows)
         return f"State(time={self.time:g}, {count} {'body' if count == 1 else 'bodies'})"
 
+    def _repr_html_(self) -> str:
+        from ._showing import state_table
+
+        return state_table(self)
+
     def body(self, name: str) -> BodyView:
         """Return the body of that name in this state; writing to it changes the state."""
         if name not in self._rows:

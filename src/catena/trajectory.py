@@ -90,6 +90,11 @@ class Trajectory(Recorded):
         failed = "" if self.status.ok else f", stopped: {self.status.message}"
         return f"Trajectory({len(self._rows)} bodies, {len(self)} nodes, {span}{halved}{failed})"
 
+    def _repr_html_(self) -> str:
+        from ._showing import trajectory_table
+
+        return trajectory_table(self)
+
     @overload
     def __getitem__(self, key: int) -> State: ...
     @overload
