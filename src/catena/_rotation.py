@@ -7,7 +7,7 @@ axes broadcast: a function of a vector is a function of an array (..., 3), one o
 
 from __future__ import annotations
 
-from math import atan2, isfinite, sqrt
+from math import atan2, isfinite, nan, sqrt
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -64,9 +64,17 @@ def conjugate(q: Array) -> Array:
 def normalised(q: Array) -> Array:
     """Return q scaled to unit length; also for vectors (..., 3)."""
     if q.ndim == 1:
-        return np.array(q / sqrt(sum(part * part for part in q.tolist())))
+        result = q / sqrt(_square(q.tolist()))
+        return result
     result: Array = q / np.sqrt((q * q).sum(axis=-1, keepdims=True))
     return result
+
+
+def _square(parts: list[float]) -> float:
+    total = 0.0
+    for part in parts:
+        total += part * part
+    return total
 
 
 def rotate(q: Array, v: Array) -> Array:
@@ -173,17 +181,26 @@ def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
     if array.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
-    few = array.size <= 4
-    if not (all(map(isfinite, array.ravel().tolist())) if few else np.isfinite(array).all()):
+    # the sum of finite numbers that are not huge is finite, and sooner found out
+    if not isfinite(_square(array.tolist()) if len(shape) == 1 and shape[0] <= 4 else nan) and not (
+        np.isfinite(array).all()
+    ):
         raise ValueError(f"{what} must be finite, but holds NaN or infinity")
     return array
+
+
+def finite_number(value: float, what: str) -> float:
+    """Like finite, for a single number, of which most are plain ones already."""
+    if type(value) is float and isfinite(value):
+        return value
+    return float(finite(value, (), what))
 
 
 def unit_quaternion(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Like finite, for quaternions (..., 4) that are within 1e-6 of unit length; normalised."""
     q = finite(value, shape, what)
     if q.ndim == 1:
-        off = abs(sqrt(sum(part * part for part in q.tolist())) - 1.0)
+        off = abs(sqrt(_square(q.tolist())) - 1.0)
         if off > 1e-6:
             raise ValueError(f"{what} must be a unit quaternion (w, x, y, z), but its length is off by {off:.3g}")
         return normalised(q) if off > 1e-15 else q

@@ -9,7 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._rotation import Array, finite, normalised, z_to
+from ._rotation import Array, finite, finite_number, normalised, z_to
+
+
+_UNIT = np.eye(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,7 @@ class Inertia:
     physical: bool = True
 
     def __init__(self, mass: float, tensor: ArrayLike, *, physical: bool = True) -> None:
-        mass = float(finite(mass, (), "mass"))
+        mass = finite_number(mass, "mass")
         if mass <= 0:
             raise ValueError(f"mass must be positive, got {mass}")
         full = np.shape(tensor) != (3,)
@@ -37,7 +40,7 @@ class Inertia:
             moments = np.linalg.eigvalsh(array)
         else:
             moments = np.sort(array)
-            array = np.diag(array)
+            array = array * _UNIT
         if moments[0] <= 0:
             raise ValueError(f"inertia must be positive definite, but its principal moments are {moments}")
         if physical and moments[0] + moments[1] < moments[2] * (1 - 1e-9):
@@ -134,7 +137,7 @@ def rod(
 
 
 def _positive(value: float, what: str) -> float:
-    length = float(finite(value, (), what))
+    length = finite_number(value, what)
     if length <= 0:
         raise ValueError(f"{what} must be positive, got {length}")
     return length

@@ -63,6 +63,9 @@ class Form:
 FORMS = {name: Form(code, np.array(lengths, dtype=bool)) for code, (name, lengths) in enumerate(_core.joint_forms())}
 
 
+_PLACES = frozenset(("anchor_a", "anchor_b", "frame_a", "frame_b"))
+
+
 class Joint(Named):
     """A joint between bodies a and b, either of which may be the world.
 
@@ -109,7 +112,7 @@ class Joint(Named):
         name: str | None = None,
     ) -> None:
         self._a, self._b = a, b
-        self.name = name if name is not None else f"{_name(a)}-{_name(b)}"
+        self.name = f"{_name(a)}-{_name(b)}" if name is None else name
         self.named = name is not None
         if a is b or ((isinstance(a, str) or isinstance(b, str)) and _name(a) == _name(b)):
             raise ValueError(f"{self.label} joins {_name(a)!r} to itself")
@@ -153,10 +156,9 @@ class Joint(Named):
         self._parameter = number
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("anchor_"):
-            value = finite(value, (3,), f"{self.label}: {name}")
-        elif name.startswith("frame_"):
-            value = unit_quaternion(value, (4,), f"{self.label}: {name}")
+        if name in _PLACES:
+            what = f"{self.label}: {name}"
+            value = finite(value, (3,), what) if name[0] == "a" else unit_quaternion(value, (4,), what)
         super().__setattr__(name, value)
 
     @property
