@@ -7,7 +7,7 @@ axes broadcast: a function of a vector is a function of an array (..., 3), one o
 
 from __future__ import annotations
 
-from math import atan2, isfinite, nan, sqrt
+from math import atan2, isfinite, sqrt
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -63,10 +63,8 @@ def conjugate(q: Array) -> Array:
 
 def normalised(q: Array) -> Array:
     """Return q scaled to unit length; also for vectors (..., 3)."""
-    if q.ndim == 1:
-        result = q / sqrt(_square(q.tolist()))
-        return result
-    result: Array = q / np.sqrt((q * q).sum(axis=-1, keepdims=True))
+    length = sqrt(_square(q.tolist())) if q.ndim == 1 else np.sqrt((q * q).sum(axis=-1, keepdims=True))
+    result: Array = q / length
     return result
 
 
@@ -181,10 +179,9 @@ def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
     if array.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
-    # the sum of finite numbers that are not huge is finite, and sooner found out
-    if not isfinite(_square(array.tolist()) if len(shape) == 1 and shape[0] <= 4 else nan) and not (
-        np.isfinite(array).all()
-    ):
+    # few numbers are sooner looked at one by one
+    few = array.ndim == 1 and array.size <= 4
+    if not (all(map(isfinite, array.tolist())) if few else np.isfinite(array).all()):
         raise ValueError(f"{what} must be finite, but holds NaN or infinity")
     return array
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from ._rotation import Array, finite, finite_number, normalised, z_to
 
-
 _UNIT = np.eye(3)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -213,7 +213,29 @@ class Trajectory(Recorded):
         """
         return analysis.misfit(self)
 
-    # ---- files
+    # ---- files and tables
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a table with one row per node and named columns, in SI units and the world frame.
+
+        time; x, y, z, qw, qx, qy, qz, vx, vy, vz, wx, wy, wz of every body as "body.x"; coordinates and rates of every
+        joint as "joint.angle" and "joint.angle.rate", numbered from 0 where they have no names.
+        """
+        from .tables import write_csv
+
+        write_csv(self, path)
+
+    def to_dataframe(self) -> Any:
+        """The columns of to_csv as a pandas DataFrame whose index is the time (s)."""
+        from .tables import dataframe
+
+        return dataframe(self)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset: arrays over time, body and axis, and the joints' coordinates and rates."""
+        from .tables import dataset
+
+        return dataset(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything, mechanism included, to one npz file; an old file stays whole until the new one is.
