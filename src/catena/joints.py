@@ -41,7 +41,7 @@ from ._rotation import (
 from ._strict import Named
 
 if TYPE_CHECKING:
-    from .mechanism import Body, World
+    from .bodies import Body, World
 
     BodyLike: TypeAlias = Body | World
     BodyOrName: TypeAlias = Body | World | str

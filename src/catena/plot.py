@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .mechanism import Body
+    from .bodies import Body
     from .trajectory import Trajectory
 
 # drawn poses of the mechanism in a picture of its motion
