@@ -7,6 +7,7 @@ axes broadcast: a function of a vector is a function of an array (..., 3), one o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import atan2, isfinite, sqrt
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -68,7 +69,7 @@ def normalised(q: Array) -> Array:
     return result
 
 
-def _square(parts: list[float]) -> float:
+def _square(parts: Iterable[float]) -> float:
     total = 0.0
     for part in parts:
         total += part * part
@@ -158,7 +159,9 @@ def z_to(axis: ArrayLike) -> Array:
     axis = np.asarray(axis, dtype=float)
     if axis.ndim == 1:
         x, y, z = axis.tolist()
-        return normalised(np.array((-y, 1 - z, 0.0, x) if z < 0 else (1 + z, -y, x, 0.0)))
+        parts = (-y, 1 - z, 0.0, x) if z < 0 else (1 + z, -y, x, 0.0)
+        length = sqrt(_square(parts))
+        return np.array([part / length for part in parts])
     x, y, z = axis[..., 0], axis[..., 1], axis[..., 2]
     none = np.zeros_like(x)
 

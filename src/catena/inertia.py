@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._rotation import Array, finite, finite_number, normalised, z_to
+from ._rotation import Array, finite, finite_number, z_to
 
 _UNIT = np.eye(3)
 
@@ -36,9 +36,9 @@ class Inertia:
             if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
                 raise ValueError("inertia must be symmetric")
             array = 0.5 * (array + array.T)
-            moments = np.linalg.eigvalsh(array)
+            moments = np.linalg.eigvalsh(array).tolist()
         else:
-            moments = np.sort(array)
+            moments = sorted(array.tolist())
             array = array * _UNIT
         if moments[0] <= 0:
             raise ValueError(f"inertia must be positive definite, but its principal moments are {moments}")
@@ -90,9 +90,12 @@ def box(size: ArrayLike, *, mass: float | None = None, density: float | None = N
 def cylinder(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Shape:
     """Make a cylinder along body z (metres); mass in kg or density in kg/m^3."""
     r, h = _positive(radius, "cylinder: radius"), _positive(length, "cylinder: length")
-    m = _mass("cylinder", pi * r * r * h, mass, density)
-    across = m * (3 * r * r + h * h) / 12
-    return Shape("cylinder", (r, h), Inertia(m, (across, across, m * r * r / 2)))
+    return Shape("cylinder", (r, h), _of_cylinder(r, h, _mass("cylinder", pi * r * r * h, mass, density)))
+
+
+def _of_cylinder(r: float, h: float, mass: float) -> Inertia:
+    across = mass * (3 * r * r + h * h) / 12
+    return Inertia(mass, (across, across, mass * r * r / 2))
 
 
 def sphere(radius: float, *, mass: float | None = None, density: float | None = None) -> Shape:
@@ -127,12 +130,12 @@ def rod(
     The radius is a fortieth of the length unless given; mass in kg or density in kg/m^3.
     """
     p, q = finite(start, (3,), "rod: start"), finite(end, (3,), "rod: end")
-    length = dist(p, q)
+    length = dist(p.tolist(), q.tolist())
     if length == 0:
         raise ValueError("rod: start and end must be different points")
     r = length / 40 if radius is None else _positive(radius, "rod: radius")
-    solid = cylinder(r, length, mass=_mass("rod", pi * r * r * length, mass, density))
-    return Shape("cylinder", solid.size, solid.inertia, (0.5 * (p + q), z_to(normalised(q - p))))
+    m = _mass("rod", pi * r * r * length, mass, density)
+    return Shape("cylinder", (r, length), _of_cylinder(r, length, m), (0.5 * (p + q), z_to((q - p) / length)))
 
 
 def _positive(value: float, what: str) -> float:

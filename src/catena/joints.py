@@ -111,9 +111,8 @@ class Joint(Named):
         anchors: ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
-        self._a, self._b = a, b
+        self.__dict__.update(_a=a, _b=b, named=name is not None)
         self.name = f"{_name(a)}-{_name(b)}" if name is None else name
-        self.named = name is not None
         if a is b or ((isinstance(a, str) or isinstance(b, str)) and _name(a) == _name(b)):
             raise ValueError(f"{self.label} joins {_name(a)!r} to itself")
         if at is not None and anchors is not None:
@@ -300,7 +299,7 @@ class AxisJoint(Joint):
     ) -> None:
         super().__init__(a, b, at=at, anchors=anchors, name=name)
         self._axis = finite(axis, (2, 3) if np.ndim(axis) == 2 else (3,), f"{self.label}: axis")
-        if not self._axis.any(axis=-1).all():
+        if not all(map(any, np.atleast_2d(self._axis).tolist())):
             raise ValueError(f"{self.label}: axis must not be zero")
         self._axis = normalised(self._axis)
 
