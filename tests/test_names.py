@@ -241,3 +241,63 @@ def test_a_copy_of_what_belongs_to_a_run_can_be_changed(tmp_path):
         assert own.bodies["crank"].mass == 9.0
         assert m.bodies["crank"].mass == before
         assert list(m.bodies) == ["crank", "slider"]
+
+
+# ---- small kindnesses
+
+
+def test_bodies_joints_and_couplings_can_be_asked_for_by_themselves():
+    m = rig()
+    state = m.state()
+    state.joint(m.joints["motor"]).angle = 0.0
+    assert state.body(m.bodies["crank"]).name == "crank"
+    run = ct.Simulator(m, 0.01).run(steps=3)
+    np.testing.assert_array_equal(run.body(m.bodies["slider"]).position, run.body("slider").position)
+    np.testing.assert_array_equal(run.joint(m.joints["rail"]).rates, run.joint("rail").rates)
+    np.testing.assert_array_equal(run.coupling(m.couplings["rack"]).gap, run.coupling("rack").gap)
+    with pytest.raises(ValueError, match=r"there is no body called '\[1\]'"):
+        state.body([1])
+
+
+def test_a_joint_with_one_coordinate_takes_and_gives_a_number():
+    m = ct.scenes.pendulum(2, "revolute")
+    state = m.state()
+    state.joint("joint1").coordinates = 0.3
+    state.joint("joint1").rates = -2
+    assert (state.joint("joint1").angle, state.joint("joint1").rate) == pytest.approx((0.3, -2.0))
+    run = ct.Simulator(m, 0.01).run(steps=3, state=state)
+    hinge = run.joint("joint1")
+    np.testing.assert_array_equal(hinge.angle, hinge.coordinates[:, 0])
+    np.testing.assert_array_equal(hinge.rate, hinge.rates[:, 0])
+    rail = ct.Simulator(rig(), 0.01).run(steps=3).joint("rail")
+    np.testing.assert_array_equal(rail.displacement, rail.coordinates[:, 0])
+    with pytest.raises(AttributeError, match=r"revolute joint 'joint1' has no single displacement; use coordinates"):
+        _ = hinge.displacement
+    ball = ct.Simulator(ct.scenes.pendulum(1, "ball"), 0.01).run(steps=1).joint("joint1")
+    with pytest.raises(AttributeError, match=r"ball joint 'joint1' has no single rate; use rates \(step, 3\)"):
+        _ = ball.rate
+
+
+def test_mistaken_keys_and_values_are_answered_with_sentences():
+    m = rig()
+    for things, name, sentence in (
+        (m.bodies, "crnk", "there is no body called 'crnk'; did you mean 'crank'?"),
+        (m.joints, "moto", "there is no joint called 'moto'; did you mean 'motor'?"),
+        (m.copy().forces, "coli", "there is no force called 'coli'; did you mean 'coil'?"),
+        (m.snapshot().couplings, "rak", "there is no coupling called 'rak'; did you mean 'rack'?"),
+        (pickle.loads(pickle.dumps(m)).bodies, "slide", "there is no body called 'slide'; did you mean 'slider'?"),
+    ):
+        with pytest.raises(KeyError) as failure:
+            things[name]
+        assert failure.value.args == (sentence,)
+    with pytest.raises(TypeError, match=r"indexed by node, as in run\[-1\] or run\[::10\]; try run\.body\('crank'\)"):
+        ct.Simulator(m, 0.01).run(steps=1)["crank"]
+    with pytest.raises(AttributeError, match="its numbers are given when it is made: remove it and add another"):
+        m.forces["coil"].stiffness = 3.0
+    with pytest.raises(ValueError, match="there is already a joint called 'rail'"):
+        m.add_coupling(ct.Drive("motor", abs, name="rail"))
+    with pytest.raises(ValueError, match=r"got Shape\('sphere', size=\(0.1,\), mass=1\)$"):
+        m.add_joint(ct.sphere(0.1, mass=1.0))
+    assert (
+        repr(ct.Inertia(2, (1, 1, 1))) == "Inertia(mass=2, tensor=[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])"
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ._strict import Strict
+from .names import ByName
 
 if TYPE_CHECKING:
     from .couplings import Coupling
@@ -37,8 +37,9 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
     for joint in result._joints.values():
         ends = joint.__dict__
         ends["_a"], ends["_b"] = bodies[joint.a.name], bodies[joint.b.name]
-    result._forces = {name: _force(force, owner) for name, force in mechanism._forces.items()}
-    result._couplings = {name: _coupling(coupling, owner) for name, coupling in mechanism._couplings.items()}
+    result._forces = ByName("force", {name: _force(force, owner) for name, force in mechanism._forces.items()})
+    couplings = {name: _coupling(coupling, owner) for name, coupling in mechanism._couplings.items()}
+    result._couplings = ByName("coupling", couplings)
     result._numbered = dict(mechanism._numbered)
     return result
 
@@ -50,9 +51,9 @@ def _twin(item: Thing, owner: str) -> Thing:
     return twin
 
 
-def _twins(items: Mapping[str, Thing], owner: str, arrays: tuple[str, ...]) -> dict[str, Thing]:
+def _twins(items: ByName[Thing], owner: str, arrays: tuple[str, ...]) -> ByName[Thing]:
     """Twins with arrays of their own: rows of one array for all, which takes a fraction of the time."""
-    twins = {name: _twin(item, owner) for name, item in items.items()}
+    twins = ByName(items.kind, {name: _twin(item, owner) for name, item in items.items()})
     for key in arrays if twins else ():
         block = np.array([item.__dict__[key] for item in items.values()])
         block.flags.writeable = not owner

@@ -33,6 +33,9 @@ class Strict:
     _owner: str = ""
     _settable: ClassVar[frozenset[str]] = frozenset()
 
+    # what can be done instead of setting something else
+    _instead: ClassVar[str] = ""
+
     def __init_subclass__(cls) -> None:
         cls._settable = _declared(cls)
 
@@ -95,4 +98,4 @@ def _refusal(item: Strict, name: str) -> str:
     kind = type(item)
     if hasattr(kind, name):
         return f"{_called(item)}: {name} cannot be set"
-    return f"{_called(item)} has no {name!r} to set{did_you_mean(name, sorted(kind._settable))}"
+    return f"{_called(item)} has no {name!r} to set{did_you_mean(name, sorted(kind._settable)) or kind._instead}"

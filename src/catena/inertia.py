@@ -14,7 +14,7 @@ from ._rotation import Array, finite, finite_number, z_to
 _UNIT = np.eye(3)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Inertia:
     """Mass (kg) and inertia (kg m^2) about the centre of mass in the body frame.
 
@@ -52,6 +52,9 @@ class Inertia:
         object.__setattr__(self, "tensor", array)
         object.__setattr__(self, "physical", physical)
 
+    def __repr__(self) -> str:
+        return f"Inertia(mass={self.mass:g}, tensor={self.tensor.tolist()})"
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
@@ -59,7 +62,7 @@ class Inertia:
         self.tensor.flags.writeable = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shape:
     """A solid of uniform density, centred on the body frame.
 
@@ -71,6 +74,9 @@ class Shape:
     size: tuple[float, ...]
     inertia: Inertia
     pose: tuple[Array, Array] | None = None
+
+    def __repr__(self) -> str:
+        return f"Shape({self.kind!r}, size={self.size}, mass={self.mass:g})"
 
     @property
     def mass(self) -> float:

@@ -67,6 +67,7 @@ class Force(Named):
 
     parts: list[Part]
     _kind = "force"
+    _instead = "; its numbers are given when it is made: remove it and add another"
 
     def __init__(self, name: str | None, default: str) -> None:
         self.name = name if name is not None else default

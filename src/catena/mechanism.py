@@ -18,7 +18,7 @@ from .couplings import Coupling
 from .inertia import Inertia, Shape
 from .joints import Joint, Pose, mismatch
 from .laws import Force
-from .names import no_such
+from .names import ByName, no_such
 from .state import State
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ class Mechanism(Strict):
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, fit: float = 3e-3) -> None:
         self._world = World()
-        self._bodies: dict[str, Body] = {}
-        self._joints: dict[str, Joint] = {}
-        self._forces: dict[str, Force] = {}
-        self._couplings: dict[str, Coupling] = {}
+        self._bodies: ByName[Body] = ByName("body")
+        self._joints: ByName[Joint] = ByName("joint")
+        self._forces: ByName[Force] = ByName("force")
+        self._couplings: ByName[Coupling] = ByName("coupling")
         self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
         self.gravity = gravity
         self.fit = fit
@@ -277,14 +277,15 @@ class Mechanism(Strict):
             raise ValueError(f"{joint.label}: {body.name!r} belongs to another mechanism")
         return body
 
-    def _name_apart(self, item: Joint | Force | Coupling, *taken: Mapping[str, object]) -> None:
+    def _name_apart(self, item: Joint | Force | Coupling, *taken: ByName[Any]) -> None:
         """Refuse a name that is taken, or number one that was not given."""
         name = item.name
-        if not any(name in names for names in taken):
+        holder = next((names.kind for names in taken if name in names), None)
+        if holder is None:
             return
         if item.named:
             shared = " (joints and couplings share their names)" if len(taken) > 1 else ""
-            raise ValueError(f"there is already a {item._kind} called {name!r}{shared}")
+            raise ValueError(f"there is already a {holder} called {name!r}{shared}")
         k = self._numbered.get(name, 2)
         while any(f"{name}-{k}" in names for names in taken):
             k += 1

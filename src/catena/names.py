@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 Kind: TypeAlias = Literal["body", "joint", "force", "coupling"]
+Thing = TypeVar("Thing")
+
+
+class ByName(dict[str, Thing]):
+    """Things of one kind by name; one that is not there is a KeyError with a sentence."""
+
+    def __init__(self, kind: Kind, things: Mapping[str, Thing] | None = None) -> None:
+        super().__init__(things or {})
+        self.kind = kind
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise KeyError(f"there is no {self.kind} called {name!r}{did_you_mean(name, self)}")
+
+
+def name_of(item: object) -> str:
+    """The name of a body, joint or coupling, where it may be given instead of its name."""
+    name = getattr(item, "name", item)
+    return name if isinstance(name, str) else repr(name)
 
 
 def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", after: str = "") -> ValueError:

@@ -23,9 +23,10 @@ from ._rotation import (
 from ._strict import Strict
 from .custom import BodyPose, GivenRows
 from .joints import Joint, Pose, mismatch
-from .names import no_such
+from .names import name_of, no_such
 
 if TYPE_CHECKING:
+    from .bodies import Body
     from .joints import BodyLike
     from .mechanism import Mechanism
 
@@ -129,17 +130,19 @@ class State(Strict):
 
         return state_table(self)
 
-    def body(self, name: str) -> BodyView:
-        """Return the body of that name in this state; writing to it changes the state."""
-        if name not in self._rows:
-            raise no_such("body", name, self.mechanism, after=" in this state")
-        return BodyView(self, name, self._rows[name])
+    def body(self, name: str | Body) -> BodyView:
+        """Return a body, given by name or itself, in this state; writing to it changes the state."""
+        known = name_of(name)
+        if known not in self._rows:
+            raise no_such("body", known, self.mechanism, after=" in this state")
+        return BodyView(self, known, self._rows[known])
 
-    def joint(self, name: str) -> JointView:
-        """Return the joint of that name in this state; writing to it moves one side of the joint."""
-        if name not in self.mechanism.joints:
-            raise no_such("joint", name, self.mechanism, after=" in this state")
-        return JointView(self, self.mechanism.joints[name])
+    def joint(self, name: str | Joint) -> JointView:
+        """Return a joint, given by name or itself, in this state; writing to it moves one side of the joint."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism, after=" in this state")
+        return JointView(self, self.mechanism.joints[known])
 
 
 def counted(joint: Joint, coordinates: Array, recent: Array | None) -> Array:
@@ -263,7 +266,7 @@ class JointView(Strict):
     @coordinates.setter
     def coordinates(self, value: ArrayLike) -> None:
         joint, state = self._joint, self._state
-        wanted = finite(value, (joint.dof,), f"{joint.label}: coordinates")
+        wanted = self._numbers(value, "coordinates")
         rates = self.rates
         rows, b_moves = self._side()
         pose_a, pose_b = self._pose(joint.a), self._pose(joint.b)
@@ -290,8 +293,14 @@ class JointView(Strict):
 
     @rates.setter
     def rates(self, value: ArrayLike) -> None:
-        wanted = finite(value, (self._joint.dof,), f"{self._joint.label}: rates")
-        self._set_rates(wanted, *self._side())
+        self._set_rates(self._numbers(value, "rates"), *self._side())
+
+    def _numbers(self, value: ArrayLike, what: str) -> Array:
+        """Checked (dof,); a single number will do where there is one."""
+        what = f"{self._joint.label}: {what}"
+        if self._joint.dof == 1 and np.ndim(value) == 0:
+            return finite(value, (), what).reshape(1)
+        return finite(value, (self._joint.dof,), what)
 
     @property
     def gap(self) -> float:
@@ -320,7 +329,7 @@ class JointView(Strict):
     @angle.setter
     def angle(self, value: float) -> None:
         self._scalar("angle")
-        self.coordinates = np.reshape(value, -1)
+        self.coordinates = value
 
     @property
     def displacement(self) -> float:
@@ -330,7 +339,7 @@ class JointView(Strict):
     @displacement.setter
     def displacement(self, value: float) -> None:
         self._scalar("displacement")
-        self.coordinates = np.reshape(value, -1)
+        self.coordinates = value
 
     @property
     def rate(self) -> float:
@@ -341,7 +350,7 @@ class JointView(Strict):
     @rate.setter
     def rate(self, value: float) -> None:
         self._require(self._joint.dof == 1, "rate")
-        self.rates = np.reshape(value, -1)
+        self.rates = value
 
     def _scalar(self, name: str) -> float:
         self._require(self._joint.names == (name,), name)

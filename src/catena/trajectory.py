@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from . import analysis
 from ._rotation import Array, conjugate, cross, multiply, rotate
 from ._strict import Recorded
-from .names import no_such
+from .names import name_of, no_such
 from .state import State, counted, ground_motion
 
 if TYPE_CHECKING:
+    from .bodies import Body
     from .couplings import Coupling
     from .joints import BodyLike, Joint
     from .mechanism import Mechanism
@@ -101,6 +102,8 @@ class Trajectory(Recorded):
     def __getitem__(self, key: slice) -> Trajectory: ...
     def __getitem__(self, key: int | slice) -> State | Trajectory:
         """A node as a State, or a part of the trajectory."""
+        if isinstance(key, str):
+            raise TypeError(f"a trajectory is indexed by node, as in run[-1] or run[::10]; try run.body({key!r})")
         if isinstance(key, slice):
             return Trajectory(
                 self.mechanism,
@@ -133,27 +136,30 @@ class Trajectory(Recorded):
     def __iter__(self) -> Iterator[State]:
         return (self[k] for k in range(len(self)))
 
-    def row(self, name: str) -> int:
-        """Index of a body on the body axis."""
-        if name not in self._rows:
-            raise no_such("body", name, self.mechanism, after=" in this trajectory")
-        return self._rows[name]
+    def row(self, name: str | Body) -> int:
+        """Index of a body, given by name or itself, on the body axis."""
+        known = name_of(name)
+        if known not in self._rows:
+            raise no_such("body", known, self.mechanism, after=" in this trajectory")
+        return self._rows[known]
 
-    def body(self, name: str) -> BodyHistory:
-        """One body over time."""
+    def body(self, name: str | Body) -> BodyHistory:
+        """One body, given by name or itself, over time."""
         return BodyHistory(self, self.row(name))
 
-    def coupling(self, name: str) -> CouplingHistory:
-        """One coupling over time."""
-        if name not in self.mechanism.couplings:
-            raise no_such("coupling", name, self.mechanism, after=" in this trajectory")
-        return CouplingHistory(self, self.mechanism.couplings[name])
+    def coupling(self, name: str | Coupling) -> CouplingHistory:
+        """One coupling, given by name or itself, over time."""
+        known = name_of(name)
+        if known not in self.mechanism.couplings:
+            raise no_such("coupling", known, self.mechanism, after=" in this trajectory")
+        return CouplingHistory(self, self.mechanism.couplings[known])
 
-    def joint(self, name: str) -> JointHistory:
-        """One joint over time."""
-        if name not in self.mechanism.joints:
-            raise no_such("joint", name, self.mechanism, after=" in this trajectory")
-        return JointHistory(self, self.mechanism.joints[name])
+    def joint(self, name: str | Joint) -> JointHistory:
+        """One joint, given by name or itself, over time."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism, after=" in this trajectory")
+        return JointHistory(self, self.mechanism.joints[known])
 
     @property
     def angular_velocity_body(self) -> Array:
@@ -324,6 +330,29 @@ class JointHistory(Recorded):
     def rates(self) -> Array:
         """Joint rates (step, dof); rad/s and m/s."""
         return self._rates(self.coordinates)
+
+    @property
+    def angle(self) -> Array:
+        """The only coordinate of a turning joint (step,) in rad, turns counted."""
+        return self._only("angle")
+
+    @property
+    def displacement(self) -> Array:
+        """The only coordinate of a sliding joint (step,) in m."""
+        return self._only("displacement")
+
+    @property
+    def rate(self) -> Array:
+        """The only rate of the joint (step,) in rad/s or m/s."""
+        if self._joint.dof != 1:
+            raise AttributeError(f"{self._joint.label} has no single rate; use rates (step, {self._joint.dof})")
+        return self.rates[:, 0]
+
+    def _only(self, name: str) -> Array:
+        joint = self._joint
+        if joint.names != (name,):
+            raise AttributeError(f"{joint.label} has no single {name}; use coordinates (step, {joint.dof})")
+        return self.coordinates[:, 0]
 
     def _rates(self, coordinates: Array) -> Array:
         joint = self._joint
