@@ -292,6 +292,18 @@ def test_mistaken_keys_and_values_are_answered_with_sentences():
         assert failure.value.args == (sentence,)
     with pytest.raises(TypeError, match=r"indexed by node, as in run\[-1\] or run\[::10\]; try run\.body\('crank'\)"):
         ct.Simulator(m, 0.01).run(steps=1)["crank"]
+    for mistake, sentence in (
+        (lambda: m.assemble(rates=[1.0]), r"rates takes numbers by joint name, such as {'motor': 0.3}, got \[1.0\]"),
+        (lambda: m.assemble(drive=0.3), r"drive takes numbers by joint name, such as {'motor': 0.3}, got 0.3"),
+        (lambda: m.assemble(fixed="motor"), r"fixed takes a list of names, such as \['motor'\], got 'motor'"),
+        (lambda: m.add_force(ct.Spring(3, 1.0)), "there is no joint called '3'"),
+        (lambda: m.add_force(ct.PointSpring(None, "crank", 1.0, anchors=np.eye(3)[:2])), "no body called 'None'"),
+        (lambda: m.add_force(ct.Damper("motor", 1.0, name=3)), "a force's name must be a non-empty string, got 3"),
+        (lambda: ct.Coupling("abc"), "takes pairs of a coordinate and its coefficient, got 'abc'"),
+        (lambda: m.add_coupling(ct.Gear(1, "rail", 2)), "there is no joint called '1'"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            mistake()
     with pytest.raises(AttributeError, match="its numbers are given when it is made: remove it and add another"):
         m.forces["coil"].stiffness = 3.0
     with pytest.raises(ValueError, match="there is already a joint called 'rail'"):

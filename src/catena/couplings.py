@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ._rotation import Array, finite
 from ._strict import Named, Strict
 from .measures import Measure, coordinate_measure
-from .names import no_such
+from .names import name_of, no_such
 
 if TYPE_CHECKING:
     from .joints import Joint
@@ -54,7 +54,10 @@ class Coupling(Named):
         function: TimeFunction | None = None,
         name: str | None = None,
     ) -> None:
-        wanted = [(*_named(coordinate), factor) for coordinate, factor in terms]
+        try:
+            wanted = [(*_named(coordinate), factor) for coordinate, factor in terms]
+        except (TypeError, ValueError):
+            raise ValueError(f"a coupling takes pairs of a coordinate and its coefficient, got {terms!r}") from None
         kind = type(self).__name__.lower()
         self.name = name if name is not None else f"{kind} {'-'.join(joint for joint, _, _ in wanted)}"
         self.named = name is not None
@@ -203,7 +206,7 @@ def _number(value: float, what: str) -> float:
 
 def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:
     joint, which = coordinate if isinstance(coordinate, tuple) else (coordinate, None)
-    return joint if isinstance(joint, str) else str(getattr(joint, "name", joint)), which
+    return name_of(joint), which
 
 
 def holds(joint: Joint, coordinates: Array) -> list[Coupling]:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from ._rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
 from ._strict import Named, Strict
 from .measures import Z_TO_X, Z_TO_Y, Measure, coordinate_measure
-from .names import no_such
+from .names import name_of, no_such
 
 if TYPE_CHECKING:
     from .joints import BodyOrName, Joint
@@ -119,7 +119,7 @@ class JointForce(Force):
     def __init__(
         self, joint: Joint | str, *, coordinate: str | None = None, name: str | None = None, **law: NumberOrFunction
     ) -> None:
-        self._joint = joint if isinstance(joint, str) else joint.name
+        self._joint = name_of(joint)
         self._coordinate = coordinate
         super().__init__(name, f"{type(self).__name__.lower()} on {self._joint}")
         self._numbers = self._law(law)
@@ -247,7 +247,7 @@ class _BetweenBodies(Force):
     """A force between two bodies that no joint need join."""
 
     def __init__(self, a: BodyOrName, b: BodyOrName, name: str | None) -> None:
-        self._a, self._b = (body if isinstance(body, str) else body.name for body in (a, b))
+        self._a, self._b = name_of(a), name_of(b)
         super().__init__(name, f"{type(self).__name__.lower()} {self._a}-{self._b}")
         if self._a == self._b:
             raise ValueError(f"{self.label} joins {self._a!r} to itself")

@@ -383,6 +383,11 @@ class Mechanism(Strict):
         from ._rates import with_rates
         from .assembly import assemble
 
+        for what, given in (("drive", drive), ("rates", rates)):
+            if given is not None and not isinstance(given, Mapping):
+                raise ValueError(f"{what} takes numbers by joint name, such as {{'motor': 0.3}}, got {given!r}")
+        if isinstance(fixed, str):
+            raise ValueError(f"fixed takes a list of names, such as [{fixed!r}], got {fixed!r}")
         state = assemble(self, self.state() if guess is None else guess, fixed, drive)
         return with_rates(state, rates) if rates else state
 
