@@ -14,6 +14,7 @@ from ._rotation import (
     conjugate,
     cross,
     finite,
+    finite_number,
     multiply,
     normalised,
     rotate,
@@ -85,7 +86,7 @@ class State(Strict):
 
     @time.setter
     def time(self, value: float) -> None:
-        self._time = float(finite(value, (), "state: time"))
+        self._time = finite_number(value, "state: time")
 
     @property
     def multipliers(self) -> Array | None:
