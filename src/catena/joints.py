@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import dist, hypot
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -236,10 +237,7 @@ class Joint(Named):
 
     def measure(self, pose_a: Pose, pose_b: Pose) -> Pose:
         """Pose of frame b in frame a, from the world poses of the two bodies."""
-        (xa, qa), (xb, qb) = pose_a, pose_b
-        turn = multiply(qa, self.frame_a)
-        span = xb + rotate(qb, self.anchor_b) - xa - rotate(qa, self.anchor_a)
-        return rotate(conjugate(turn), span), multiply(conjugate(turn), multiply(qb, self.frame_b))
+        return pose_between(pose_a, pose_b, (self.anchor_a, self.frame_a), (self.anchor_b, self.frame_b))
 
     def nearest(self, translation: Array, quaternion: Array) -> Pose:
         """Return the allowed pose of frame b in frame a nearest to the given one."""
@@ -567,10 +565,18 @@ class Free(Joint):
         return super()._resolve_frames(a, b)
 
 
+def pose_between(pose_a: Pose, pose_b: Pose, frame_a: Pose, frame_b: Pose) -> Pose:
+    """Pose of b's frame in a's, from the poses of two bodies and those of the frames on them."""
+    (xa, qa), (xb, qb) = pose_a, pose_b
+    turn = conjugate(multiply(qa, frame_a[1]))
+    span = xb + rotate(qb, frame_b[0]) - xa - rotate(qa, frame_a[0])
+    return rotate(turn, span), multiply(turn, multiply(qb, frame_b[1]))
+
+
 def mismatch(measured: Pose, allowed: Pose) -> tuple[float, float]:
     """Distance (m) and angle (rad) between two poses of a frame."""
     turn = rotation_vector(multiply(conjugate(allowed[1]), measured[1]))
-    return float(np.linalg.norm(measured[0] - allowed[0])), float(np.linalg.norm(turn))
+    return dist(measured[0].tolist(), allowed[0].tolist()), hypot(*turn.tolist())
 
 
 def _name(body: BodyOrName) -> str:
