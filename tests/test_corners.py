@@ -216,10 +216,10 @@ def test_a_coupling_or_force_is_added_once() -> None:
 
 def test_couplings_and_joints_share_their_names() -> None:
     m = shafts(1)
-    with pytest.raises(ValueError, match="already a coupling called 's0'"):
+    with pytest.raises(ValueError, match="already a joint called 's0'"):
         m.add_coupling(ct.Drive("s0", lambda t: t, name="s0"))
     m.add_coupling(ct.Drive("s0", lambda t: t, name="crank"))
-    with pytest.raises(ValueError, match="already a joint called 'crank'"):
+    with pytest.raises(ValueError, match="already a coupling called 'crank'"):
         m.add_joint(ct.Free("world", "w0", name="crank"))
 
 

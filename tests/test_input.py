@@ -129,8 +129,9 @@ def test_smuggled_numbers(pendulum: Mechanism, name: str, value: float) -> None:
 
 def test_smuggled_time(pendulum: Mechanism) -> None:
     state = pendulum.state()
-    state.time = nan
-    refuse(pendulum, state, "state: time must be finite")
+    with pytest.raises(ValueError, match="state: time must be finite"):
+        state.time = nan
+    assert state.time == 0.0
 
 
 def test_smuggled_quaternion(pendulum: Mechanism) -> None:
@@ -194,8 +195,8 @@ def test_bad_state_leaves_the_simulator_usable(pendulum: Mechanism) -> None:
 # ---- forces, given or returned by a control
 
 BAD_FORCES: list[tuple[object, str]] = [
-    ({"nobody": (0, 0, 1)}, "force on body 'nobody': there is no body of that name"),
-    ({"world": (0, 0, 1)}, "force on body 'world': there is no body of that name"),
+    ({"nobody": (0, 0, 1)}, "force: there is no body called 'nobody'"),
+    ({"world": (0, 0, 1)}, "force: there is no body called 'world': 'world' is the world, not a body"),
     ({"link1": (0, 1)}, r"force on body 'link1' must be a force \(3,\) .*got shape \(2,\)"),
     ({"link1": 5.0}, r"force on body 'link1' must be a force \(3,\) .*got shape \(\)"),
     ({"link1": np.zeros((1, 1, 3))}, r"force on body 'link1' must be .*got shape \(1, 1, 3\)"),

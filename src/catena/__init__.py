@@ -6,6 +6,7 @@ from ._provenance import RunInfo as RunInfo
 from .assembly import AssemblyError as AssemblyError
 from .batch import Batch as Batch
 from .batch import BatchError as BatchError
+from .bodies import Body as Body
 from .constraints import ConstantVelocity as ConstantVelocity
 from .constraints import Distance as Distance
 from .constraints import FixedOrientation as FixedOrientation
@@ -47,7 +48,6 @@ from .laws import Motor as Motor
 from .laws import PointSpring as PointSpring
 from .laws import Servo as Servo
 from .laws import Spring as Spring
-from .mechanism import Body as Body
 from .mechanism import Mechanism as Mechanism
 from .report import Report as Report
 from .rolling import KnifeEdge as KnifeEdge

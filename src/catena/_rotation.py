@@ -7,7 +7,9 @@ axes broadcast: a function of a vector is a function of an array (..., 3), one o
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterable
+from math import atan2, isfinite, sqrt
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 Array: TypeAlias = NDArray[np.float64]
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
+_INVERSE = np.array((1.0, -1.0, -1.0, -1.0))
 
 # ---- quaternions
 
@@ -35,6 +38,10 @@ def cross(a: Array, b: Array) -> Array:
     return _joined((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
 
 
+def _cross(a: list[float], b: list[float]) -> list[float]:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
 def multiply(p: Array, q: Array) -> Array:
     """Product p q: first turn by q, then by p."""
     pw, px, py, pz = _components(p)
@@ -51,18 +58,32 @@ def multiply(p: Array, q: Array) -> Array:
 
 def conjugate(q: Array) -> Array:
     """Return the inverse turn."""
-    result: Array = q * np.array((1.0, -1.0, -1.0, -1.0))
+    result: Array = q * _INVERSE
     return result
 
 
 def normalised(q: Array) -> Array:
     """Return q scaled to unit length; also for vectors (..., 3)."""
-    result: Array = q / np.sqrt((q * q).sum(axis=-1, keepdims=True))
+    length = sqrt(_square(q.tolist())) if q.ndim == 1 else np.sqrt((q * q).sum(axis=-1, keepdims=True))
+    result: Array = q / length
     return result
+
+
+def _square(parts: Iterable[float]) -> float:
+    total = 0.0
+    for part in parts:
+        total += part * part
+    return total
 
 
 def rotate(q: Array, v: Array) -> Array:
     """Turn the vector v (..., 3) by q."""
+    if q.ndim == v.ndim == 1:
+        w, *axis = q.tolist()
+        p = v.tolist()
+        once = [2.0 * part for part in _cross(axis, p)]
+        twice = _cross(axis, once)
+        return np.array([p[k] + w * once[k] + twice[k] for k in range(3)])
     u = q[..., 1:]
     t = 2.0 * cross(u, v)
     return v + q[..., :1] * t + cross(u, t)
@@ -104,6 +125,11 @@ def from_rotation_vector(v: ArrayLike) -> Array:
 
 def rotation_vector(q: Array) -> Array:
     """Logarithm: rotation vector (..., 3) of length at most pi."""
+    if q.ndim == 1:
+        w, x, y, z = (-q if q[0] < 0 else q).tolist()
+        length = sqrt(x * x + y * y + z * z)
+        factor = 2.0 * atan2(length, w) / length if length > 1e-200 else 2.0
+        return np.array((x * factor, y * factor, z * factor))
     q = np.where(q[..., :1] < 0, -q, q)
     u = q[..., 1:]
     sine = np.sqrt((u * u).sum(axis=-1, keepdims=True))
@@ -120,6 +146,9 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
 
 def z_angle(q: Array) -> Array:
     """Angle (...) in (-pi, pi] about z, left of q once the smallest turn has put its z axis back on z."""
+    if q.ndim == 1:
+        w, _, _, z = q.tolist()
+        return np.array(2.0 * atan2(-z if w < 0 or (w == 0 and z < 0) else z, abs(w)))
     w, z = q[..., 0], q[..., 3]
     flip = (w < 0) | ((w == 0) & (z < 0))
     return 2.0 * np.arctan2(np.where(flip, -z, z), np.abs(w))
@@ -128,6 +157,11 @@ def z_angle(q: Array) -> Array:
 def z_to(axis: ArrayLike) -> Array:
     """Return a turn of (0, 0, 1) onto the unit vector axis (..., 3)."""
     axis = np.asarray(axis, dtype=float)
+    if axis.ndim == 1:
+        x, y, z = axis.tolist()
+        parts = (-y, 1 - z, 0.0, x) if z < 0 else (1 + z, -y, x, 0.0)
+        length = sqrt(_square(parts))
+        return np.array([part / length for part in parts])
     x, y, z = axis[..., 0], axis[..., 1], axis[..., 2]
     none = np.zeros_like(x)
 
@@ -148,14 +182,28 @@ def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
     if array.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
-    if not np.isfinite(array).all():
+    # few numbers are sooner looked at one by one
+    few = array.ndim == 1 and array.size <= 4
+    if not (all(map(isfinite, array.tolist())) if few else np.isfinite(array).all()):
         raise ValueError(f"{what} must be finite, but holds NaN or infinity")
     return array
+
+
+def finite_number(value: float, what: str) -> float:
+    """Like finite, for a single number, of which most are plain ones already."""
+    if type(value) is float and isfinite(value):
+        return value
+    return float(finite(value, (), what))
 
 
 def unit_quaternion(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Like finite, for quaternions (..., 4) that are within 1e-6 of unit length; normalised."""
     q = finite(value, shape, what)
+    if q.ndim == 1:
+        off = abs(sqrt(_square(q.tolist())) - 1.0)
+        if off > 1e-6:
+            raise ValueError(f"{what} must be a unit quaternion (w, x, y, z), but its length is off by {off:.3g}")
+        return normalised(q) if off > 1e-15 else q
     error = np.abs(np.sqrt((q * q).sum(axis=-1)) - 1.0)
     if q.size and error.max() > 1e-6:
         raise ValueError(f"{what} must be a unit quaternion (w, x, y, z), but its length is off by {error.max():.3g}")
@@ -169,16 +217,17 @@ class _Checking(Protocol):
 
 
 class Checked:
-    """An array attribute: assigned values go through the owner's _check(name, value)."""
+    """An array attribute: assigned values go through the owner's _check(name, value).
+
+    It lies in the owner's dictionary under its own name, where Python finds it without asking here.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, owner: Any, kind: type | None = None) -> Array:
-        if owner is None:
-            raise AttributeError(self.name)
-        array: Array = owner.__dict__["_" + self.name]
-        return array
-
     def __set__(self, owner: _Checking, value: ArrayLike) -> None:
-        owner.__dict__["_" + self.name] = owner._check(self.name, value)
+        owner.__dict__[self.name] = owner._check(self.name, value)
+
+    if TYPE_CHECKING:
+
+        def __get__(self, owner: Any, kind: type | None = None) -> Array: ...

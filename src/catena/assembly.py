@@ -13,6 +13,7 @@ from ._handover import Compiled, build_core
 from ._rotation import Array, finite
 from .analysis import extent
 from .measures import by_joint
+from .names import no_such
 from .redundancy import find_asked
 
 if TYPE_CHECKING:
@@ -181,6 +182,6 @@ def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> s
 
 def _coordinates(mechanism: Mechanism, name: str, value: ArrayLike) -> Array:
     if name not in mechanism.joints:
-        raise ValueError(f"drive: there is no joint called {name!r}")
+        raise no_such("joint", name, mechanism, "drive: ")
     joint = mechanism.joints[name]
     return finite(np.reshape(np.asarray(value, dtype=float), -1), (joint.dof,), f"drive of {joint.label}")

@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, conjugate, cross, finite, multiply, rotate
+from ._strict import Recorded
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW
 from .measures import by_joint
+from .names import no_such
 from .simulator import finish, watcher, whole
 from .state import counted, ground_motion
 from .trajectory import Trajectory
@@ -46,7 +48,7 @@ _STAGED = ("damping", "friction", "gain", "rate_gain", "implicit", "inertia")
 
 
 @dataclass
-class Batch:
+class Batch(Recorded):
     """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
@@ -216,7 +218,7 @@ class MemberNumbers:
         for what, given in (("masses", self._masses), ("inertias", self._inertias)):
             for name in given:
                 if name not in rows:
-                    raise ValueError(f"{what}: there is no body called {name!r}")
+                    raise no_such("body", name, mechanism, f"{what}: ")
         self.mass: Array | None = None
         self.inertia: Array | None = None
         self.gravity: Array | None = None
@@ -246,7 +248,7 @@ class MemberNumbers:
         table = np.tile([[part.law[key] for key in LAW] for _, part in parts], (count, 1, 1))
         for name, numbers in self._laws.items():
             if name not in mechanism.forces:
-                raise ValueError(f"laws: there is no force called {name!r}")
+                raise no_such("force", name, mechanism, "laws: ")
             label = mechanism.forces[name].label
             places = [k for k, (owner, _) in enumerate(parts) if owner == name]
             if not isinstance(numbers, Mapping):
@@ -282,7 +284,7 @@ class MemberNumbers:
             parts = [part for force in own.forces.values() for part in force.parts]
             for part, numbers in zip(parts, self.law[member], strict=True):
                 part.law = dict(zip(LAW, map(float, numbers), strict=True))
-        return own
+        return own.snapshot("trajectory")
 
 
 def run_batch(
@@ -308,7 +310,7 @@ def run_batch(
     if any(start.time != starts[0].time for start in starts):
         raise ValueError("the states of a batch must have the same time")
     names = list(mechanism.bodies)
-    kept = _recorded(names, bodies)
+    kept = _recorded(mechanism, bodies)
     numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
     signals = compiled.signals.extended()
     table, values, own_loads = _loads(mechanism, force, count, steps, signals)
@@ -401,8 +403,9 @@ def _loads(
     return first, np.stack([np.broadcast_to(t.values, (rows, *t.values.shape[1:])) for t in tables]), True
 
 
-def _recorded(names: list[str], bodies: Sequence[str] | None) -> list[str]:
+def _recorded(mechanism: Mechanism, bodies: Sequence[str] | None) -> list[str]:
     """Names of the bodies to be recorded, checked."""
+    names = list(mechanism.bodies)
     if bodies is None:
         return names
     if isinstance(bodies, str | bytes) or not isinstance(bodies, Sequence):
@@ -410,7 +413,7 @@ def _recorded(names: list[str], bodies: Sequence[str] | None) -> list[str]:
     kept = list(bodies)
     for name in kept:
         if not isinstance(name, str) or name not in names:
-            raise ValueError(f"bodies: there is no body called {name!r}")
+            raise no_such("body", name, mechanism, "bodies: ")
     if len(set(kept)) < len(kept):
         raise ValueError("bodies: each can be recorded once only")
     return kept

@@ -5,6 +5,7 @@ They take the form of joints.py, and close loops or tie floating bodies.
 
 from __future__ import annotations
 
+from math import dist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,7 @@ class Distance(Joint):
     """
 
     code = "distance"
+    has_size = True
     dof = 5
     motion = np.zeros((6, 5))
     carries = False
@@ -95,9 +97,10 @@ class Distance(Joint):
         else:
             anchor_a, anchor_b = super()._resolve_anchors(a, b)
         ends = [body.position + rotate(body.orientation, p) for body, p in ((a, anchor_a), (b, anchor_b))]
-        self.parameter = float(np.linalg.norm(ends[1] - ends[0])) if self._length is None else self._length
-        if self.parameter <= 0:
+        length = dist(*ends) if self._length is None else self._length
+        if length <= 0:
             raise ValueError(f"{self.label}: the two points must be apart; a Ball holds them together")
+        self.parameter = length
         return anchor_a, anchor_b
 
     def relative(self, coordinates: Array) -> Pose:

@@ -7,12 +7,14 @@ oppositely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from ._rotation import Array, finite
+from ._strict import Named, Strict
 from .measures import Measure, coordinate_measure
+from .names import name_of, no_such
 
 if TYPE_CHECKING:
     from .joints import Joint
@@ -27,14 +29,14 @@ CoordinateLike: TypeAlias = "Joint | str | tuple[Joint | str, str]"
 
 
 @dataclass
-class Term:
+class Term(Strict):
     """A coefficient and the coordinate it multiplies."""
 
     measure: Measure
     coefficient: float
 
 
-class Coupling:
+class Coupling(Named):
     """Keeps sum(coefficient x coordinate) = offset (+ function(t)); coordinates in rad and m.
 
     `terms` are pairs of a coordinate and its coefficient; a coordinate is a joint, or a pair of a joint and the name of
@@ -42,6 +44,7 @@ class Coupling:
     """
 
     terms: list[Term]
+    _kind = "coupling"
 
     def __init__(
         self,
@@ -51,15 +54,16 @@ class Coupling:
         function: TimeFunction | None = None,
         name: str | None = None,
     ) -> None:
-        wanted = [(*_named(coordinate), factor) for coordinate, factor in terms]
+        try:
+            wanted = [(*_named(coordinate), factor) for coordinate, factor in terms]
+        except (TypeError, ValueError):
+            raise ValueError(f"a coupling takes pairs of a coordinate and its coefficient, got {terms!r}") from None
         kind = type(self).__name__.lower()
         self.name = name if name is not None else f"{kind} {'-'.join(joint for joint, _, _ in wanted)}"
         self.named = name is not None
         self._wanted = wanted
-        self.offset = float(finite(offset, (), f"{self.label}: offset"))
-        if function is not None and not callable(function):
-            raise ValueError(f"{self.label}: needs a function of time, got {function!r}")
-        self.function: Callable[[float], float] | None = function
+        self.offset = offset
+        self.function = function
         if not 1 <= len(wanted) <= MOST_TERMS:
             raise ValueError(f"{self.label}: a coupling has 1 to {MOST_TERMS} terms, got {len(wanted)}")
         for joint, _, factor in wanted:
@@ -74,7 +78,27 @@ class Coupling:
     @property
     def added(self) -> bool:
         """Whether the coupling is part of a mechanism."""
-        return hasattr(self, "terms")
+        return "terms" in self.__dict__
+
+    @property
+    def offset(self) -> float:
+        """What the sum is to be, beside the function of time."""
+        return self._offset
+
+    @offset.setter
+    def offset(self, value: float) -> None:
+        self._offset = float(finite(value, (), f"{self.label}: offset"))
+
+    @property
+    def function(self) -> TimeFunction | None:
+        """The function of time (s) that is added to the offset, if any."""
+        return self._function
+
+    @function.setter
+    def function(self, value: TimeFunction | None) -> None:
+        if value is not None and not callable(value):
+            raise ValueError(f"{self.label}: needs a function of time, got {value!r}")
+        self._function = value
 
     def __repr__(self) -> str:
         if self.added:
@@ -86,12 +110,13 @@ class Coupling:
 
     def resolve(self, mechanism: Mechanism) -> None:
         """Find the coordinates; called by Mechanism.add_coupling."""
-        self.terms = []
+        terms = []
         for name, coordinate, factor in self._wanted:
             if name not in mechanism.joints:
-                raise ValueError(f"{self.label}: there is no joint called {name!r}")
+                raise no_such("joint", name, mechanism, f"{self.label}: ")
             joint = mechanism.joints[name]
-            self.terms.append(Term(coordinate_measure(joint, coordinate, self.label), float(factor)))
+            terms.append(Term(coordinate_measure(joint, coordinate, self.label), float(factor)))
+        self.terms = terms
 
 
 class Gear(Coupling):
@@ -181,7 +206,7 @@ def _number(value: float, what: str) -> float:
 
 def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:
     joint, which = coordinate if isinstance(coordinate, tuple) else (coordinate, None)
-    return joint if isinstance(joint, str) else str(getattr(joint, "name", joint)), which
+    return name_of(joint), which
 
 
 def holds(joint: Joint, coordinates: Array) -> list[Coupling]:

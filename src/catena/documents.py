@@ -24,7 +24,8 @@ from .laws import LAW
 from .measures import Measure
 
 if TYPE_CHECKING:
-    from .mechanism import Body, Mechanism
+    from .bodies import Body
+    from .mechanism import Mechanism
 
 # raised when a document changes its meaning
 FORMAT = 1

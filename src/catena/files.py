@@ -34,6 +34,8 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     """See Trajectory.save."""
     contents = {name: getattr(run, name) for name in (*ARRAYS, *COUNTS)}
     contents["counted"] = _pack_angles(run)
+    if run.control is not None:
+        contents["control"] = run.control
     document = {
         "dt": float(run.dt),
         "status": asdict(run.status),
@@ -103,7 +105,7 @@ def _rebuild(contents: Contents) -> Trajectory:
     status: Status = _record(Status, documents.entry(document, "status", dict, "the document"), "the status")
     info = documents.entry(document, "info", (dict, type(None)), "the document")
     return Trajectory(
-        mechanism,
+        mechanism.snapshot("trajectory"),
         dt,
         *arrays,
         iterations=_counts(contents, "iterations"),
@@ -111,6 +113,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         status=status,
         near=_unpack_angles(mechanism, contents, steps),
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
+        control=_numbers(contents, "control", (steps, n, 6)) if "control" in contents else None,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._rotation import Array, cross, finite, rotate
+from .names import no_such
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -125,7 +126,7 @@ def _by_body(mechanism: Mechanism, forces: Forces | None) -> list[tuple[str, Loa
     loads = []
     for name, value in forces.items():
         if name not in mechanism.bodies:
-            raise ValueError(f"force on body {name!r}: there is no body of that name")
+            raise no_such("body", name, mechanism, "force: ")
         if not isinstance(value, Load):
             array = _numbers(value, f"force on body {name!r}")
             if array.ndim not in (1, 2) or array.shape[-1] not in (3, 6):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import pi
+from math import dist, pi
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._rotation import Array, finite, normalised, z_to
+from ._rotation import Array, finite, finite_number, z_to
+
+_UNIT = np.eye(3)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Inertia:
     """Mass (kg) and inertia (kg m^2) about the centre of mass in the body frame.
 
@@ -25,16 +27,19 @@ class Inertia:
     physical: bool = True
 
     def __init__(self, mass: float, tensor: ArrayLike, *, physical: bool = True) -> None:
-        mass = float(finite(mass, (), "mass"))
+        mass = finite_number(mass, "mass")
         if mass <= 0:
             raise ValueError(f"mass must be positive, got {mass}")
         full = np.shape(tensor) != (3,)
         array = finite(tensor, (3, 3) if full else (3,), "inertia")
-        array = array if full else np.diag(array)
-        if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
-            raise ValueError("inertia must be symmetric")
-        array = 0.5 * (array + array.T)
-        moments = np.linalg.eigvalsh(array)
+        if full:
+            if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
+                raise ValueError("inertia must be symmetric")
+            array = 0.5 * (array + array.T)
+            moments = np.linalg.eigvalsh(array).tolist()
+        else:
+            moments = sorted(array.tolist())
+            array = array * _UNIT
         if moments[0] <= 0:
             raise ValueError(f"inertia must be positive definite, but its principal moments are {moments}")
         if physical and moments[0] + moments[1] < moments[2] * (1 - 1e-9):
@@ -47,6 +52,9 @@ class Inertia:
         object.__setattr__(self, "tensor", array)
         object.__setattr__(self, "physical", physical)
 
+    def __repr__(self) -> str:
+        return f"Inertia(mass={self.mass:g}, tensor={self.tensor.tolist()})"
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
@@ -54,7 +62,7 @@ class Inertia:
         self.tensor.flags.writeable = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shape:
     """A solid of uniform density, centred on the body frame.
 
@@ -66,6 +74,9 @@ class Shape:
     size: tuple[float, ...]
     inertia: Inertia
     pose: tuple[Array, Array] | None = None
+
+    def __repr__(self) -> str:
+        return f"Shape({self.kind!r}, size={self.size}, mass={self.mass:g})"
 
     @property
     def mass(self) -> float:
@@ -85,9 +96,12 @@ def box(size: ArrayLike, *, mass: float | None = None, density: float | None = N
 def cylinder(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Shape:
     """Make a cylinder along body z (metres); mass in kg or density in kg/m^3."""
     r, h = _positive(radius, "cylinder: radius"), _positive(length, "cylinder: length")
-    m = _mass("cylinder", pi * r * r * h, mass, density)
-    across = m * (3 * r * r + h * h) / 12
-    return Shape("cylinder", (r, h), Inertia(m, (across, across, m * r * r / 2)))
+    return Shape("cylinder", (r, h), _of_cylinder(r, h, _mass("cylinder", pi * r * r * h, mass, density)))
+
+
+def _of_cylinder(r: float, h: float, mass: float) -> Inertia:
+    across = mass * (3 * r * r + h * h) / 12
+    return Inertia(mass, (across, across, mass * r * r / 2))
 
 
 def sphere(radius: float, *, mass: float | None = None, density: float | None = None) -> Shape:
@@ -122,16 +136,16 @@ def rod(
     The radius is a fortieth of the length unless given; mass in kg or density in kg/m^3.
     """
     p, q = finite(start, (3,), "rod: start"), finite(end, (3,), "rod: end")
-    length = float(np.linalg.norm(q - p))
+    length = dist(p.tolist(), q.tolist())
     if length == 0:
         raise ValueError("rod: start and end must be different points")
     r = length / 40 if radius is None else _positive(radius, "rod: radius")
-    solid = cylinder(r, length, mass=_mass("rod", pi * r * r * length, mass, density))
-    return Shape("cylinder", solid.size, solid.inertia, (0.5 * (p + q), z_to(normalised(q - p))))
+    m = _mass("rod", pi * r * r * length, mass, density)
+    return Shape("cylinder", (r, length), _of_cylinder(r, length, m), (0.5 * (p + q), z_to((q - p) / length)))
 
 
 def _positive(value: float, what: str) -> float:
-    length = float(finite(value, (), what))
+    length = finite_number(value, what)
     if length <= 0:
         raise ValueError(f"{what} must be positive, got {length}")
     return length

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from math import dist, hypot
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,9 +39,10 @@ from ._rotation import (
     z_angle,
     z_to,
 )
+from ._strict import Named
 
 if TYPE_CHECKING:
-    from .mechanism import Body, World
+    from .bodies import Body, World
 
     BodyLike: TypeAlias = Body | World
     BodyOrName: TypeAlias = Body | World | str
@@ -62,13 +64,18 @@ class Form:
 FORMS = {name: Form(code, np.array(lengths, dtype=bool)) for code, (name, lengths) in enumerate(_core.joint_forms())}
 
 
-class Joint:
+_PLACES = frozenset(("anchor_a", "anchor_b", "frame_a", "frame_b"))
+
+
+class Joint(Named):
     """A joint between bodies a and b, either of which may be the world.
 
     `at` is a world point (m) in the described pose; `anchors` are two points (m) in the frames of a and b;
     give one of them. After `Mechanism.add_joint`: `anchor_a`, `anchor_b` (3,) and `frame_a`, `frame_b` (4,)
-    in the two body frames.
+    in the two body frames. Assigning one of these checks and copies it.
     """
+
+    _kind = "joint"
 
     code: ClassVar[str] = ""
     """Kind of joint in lower case."""
@@ -85,8 +92,10 @@ class Joint:
     needs_place: ClassVar[bool] = True
     """Whether at or anchors must be given."""
 
-    parameter: float = 0.0
-    """What else the kind needs: pitch of a screw (m/rad), length of a rod (m), radius of what rolls (m)."""
+    has_size: ClassVar[bool] = False
+    """Whether the parameter is a size, which must be positive."""
+
+    _parameter: float = 0.0
     _ground: Ground | None = None
 
     anchor_a: Array
@@ -103,11 +112,8 @@ class Joint:
         anchors: ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
-        self._a, self._b = a, b
-        self.name = name if name is not None else f"{_name(a)}-{_name(b)}"
-        self.named = name is not None
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise ValueError(f"a joint's name must be a non-empty string, got {name!r}")
+        self.__dict__.update(_a=a, _b=b, named=name is not None)
+        self.name = f"{_name(a)}-{_name(b)}" if name is None else name
         if a is b or ((isinstance(a, str) or isinstance(b, str)) and _name(a) == _name(b)):
             raise ValueError(f"{self.label} joins {_name(a)!r} to itself")
         if at is not None and anchors is not None:
@@ -135,7 +141,25 @@ class Joint:
     @property
     def added(self) -> bool:
         """Whether the joint is part of a mechanism."""
-        return hasattr(self, "frame_b")
+        return "frame_b" in self.__dict__
+
+    @property
+    def parameter(self) -> float:
+        """What else the kind needs: pitch of a screw (m/rad), length of a rod (m), radius of what rolls (m)."""
+        return self._parameter
+
+    @parameter.setter
+    def parameter(self, value: float) -> None:
+        number = float(finite(value, (), f"{self.label}: parameter"))
+        if self.has_size and number <= 0:
+            raise ValueError(f"{self.label}: parameter must be positive, got {value}")
+        self._parameter = number
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _PLACES:
+            what = f"{self.label}: {name}"
+            value = finite(value, (3,), what) if name[0] == "a" else unit_quaternion(value, (4,), what)
+        super().__setattr__(name, value)
 
     @property
     def row_count(self) -> int:
@@ -213,10 +237,7 @@ class Joint:
 
     def measure(self, pose_a: Pose, pose_b: Pose) -> Pose:
         """Pose of frame b in frame a, from the world poses of the two bodies."""
-        (xa, qa), (xb, qb) = pose_a, pose_b
-        turn = multiply(qa, self.frame_a)
-        span = xb + rotate(qb, self.anchor_b) - xa - rotate(qa, self.anchor_a)
-        return rotate(conjugate(turn), span), multiply(conjugate(turn), multiply(qb, self.frame_b))
+        return pose_between(pose_a, pose_b, (self.anchor_a, self.frame_a), (self.anchor_b, self.frame_b))
 
     def nearest(self, translation: Array, quaternion: Array) -> Pose:
         """Return the allowed pose of frame b in frame a nearest to the given one."""
@@ -241,8 +262,9 @@ class Joint:
     def resolve(self, a: BodyLike, b: BodyLike) -> None:
         """Fix anchors and frames from the described poses of a and b; called by Mechanism.add_joint."""
         self._a, self._b = a, b
-        self.anchor_a, self.anchor_b = self._resolve_anchors(a, b)
-        self.frame_a, self.frame_b = self._resolve_frames(a, b)
+        anchor_a, anchor_b = self._resolve_anchors(a, b)
+        frame_a, frame_b = self._resolve_frames(a, b)
+        self.__dict__.update(anchor_a=anchor_a, anchor_b=anchor_b, frame_a=frame_a, frame_b=frame_b)
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         if self._anchors is not None:
@@ -275,10 +297,9 @@ class AxisJoint(Joint):
     ) -> None:
         super().__init__(a, b, at=at, anchors=anchors, name=name)
         self._axis = finite(axis, (2, 3) if np.ndim(axis) == 2 else (3,), f"{self.label}: axis")
-        length = np.linalg.norm(self._axis, axis=-1, keepdims=True)
-        if not length.all():
+        if not all(map(any, np.atleast_2d(self._axis).tolist())):
             raise ValueError(f"{self.label}: axis must not be zero")
-        self._axis /= length
+        self._axis = normalised(self._axis)
 
     def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         if self._axis.ndim == 1:
@@ -544,10 +565,18 @@ class Free(Joint):
         return super()._resolve_frames(a, b)
 
 
+def pose_between(pose_a: Pose, pose_b: Pose, frame_a: Pose, frame_b: Pose) -> Pose:
+    """Pose of b's frame in a's, from the poses of two bodies and those of the frames on them."""
+    (xa, qa), (xb, qb) = pose_a, pose_b
+    turn = conjugate(multiply(qa, frame_a[1]))
+    span = xb + rotate(qb, frame_b[0]) - xa - rotate(qa, frame_a[0])
+    return rotate(turn, span), multiply(turn, multiply(qb, frame_b[1]))
+
+
 def mismatch(measured: Pose, allowed: Pose) -> tuple[float, float]:
     """Distance (m) and angle (rad) between two poses of a frame."""
     turn = rotation_vector(multiply(conjugate(allowed[1]), measured[1]))
-    return float(np.linalg.norm(measured[0] - allowed[0])), float(np.linalg.norm(turn))
+    return dist(measured[0].tolist(), allowed[0].tolist()), hypot(*turn.tolist())
 
 
 def _name(body: BodyOrName) -> str:

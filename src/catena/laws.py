@@ -10,7 +10,7 @@ halve their steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
+from ._strict import Named, Strict
 from .measures import Z_TO_X, Z_TO_Y, Measure, coordinate_measure
+from .names import name_of, no_such
 
 if TYPE_CHECKING:
     from .joints import BodyOrName, Joint
@@ -48,18 +50,24 @@ _SIGNED = ("rest", "target", "target_rate", "force")
 
 
 @dataclass
-class Part:
+class Part(Strict):
     """One measure and the law along it; `functions` stand in place of the numbers "target" or "force"."""
 
     measure: Measure
-    law: dict[str, float]
-    functions: dict[str, Callable[[float], float]]
+    law: Mapping[str, float]
+    functions: Mapping[str, Callable[[float], float]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # views of dictionaries, which a locked part has, cannot be pickled
+        return self.__dict__ | {"law": dict(self.law), "functions": dict(self.functions)}
 
 
-class Force:
+class Force(Named):
     """A force between two bodies; see the module. `parts` is what it consists of, once added to a mechanism."""
 
     parts: list[Part]
+    _kind = "force"
+    _instead = "; its numbers are given when it is made: remove it and add another"
 
     def __init__(self, name: str | None, default: str) -> None:
         self.name = name if name is not None else default
@@ -73,7 +81,7 @@ class Force:
     @property
     def added(self) -> bool:
         """Whether the force is part of a mechanism."""
-        return hasattr(self, "parts")
+        return "parts" in self.__dict__
 
     def __repr__(self) -> str:
         given: dict[str, Any] = {}
@@ -111,7 +119,7 @@ class JointForce(Force):
     def __init__(
         self, joint: Joint | str, *, coordinate: str | None = None, name: str | None = None, **law: NumberOrFunction
     ) -> None:
-        self._joint = joint if isinstance(joint, str) else joint.name
+        self._joint = name_of(joint)
         self._coordinate = coordinate
         super().__init__(name, f"{type(self).__name__.lower()} on {self._joint}")
         self._numbers = self._law(law)
@@ -119,7 +127,7 @@ class JointForce(Force):
     def resolve(self, mechanism: Mechanism) -> None:
         """Take place and axis from the joint."""
         if self._joint not in mechanism.joints:
-            raise ValueError(f"{self.label}: there is no joint called {self._joint!r}")
+            raise no_such("joint", self._joint, mechanism, f"{self.label}: ")
         joint = mechanism.joints[self._joint]
         self.parts = [Part(coordinate_measure(joint, self._coordinate, self.label), *self._numbers)]
 
@@ -239,7 +247,7 @@ class _BetweenBodies(Force):
     """A force between two bodies that no joint need join."""
 
     def __init__(self, a: BodyOrName, b: BodyOrName, name: str | None) -> None:
-        self._a, self._b = (body if isinstance(body, str) else body.name for body in (a, b))
+        self._a, self._b = name_of(a), name_of(b)
         super().__init__(name, f"{type(self).__name__.lower()} {self._a}-{self._b}")
         if self._a == self._b:
             raise ValueError(f"{self.label} joins {self._a!r} to itself")
@@ -341,10 +349,11 @@ class Bushing(_BetweenBodies):
         bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
         anchors = np.array([rotate(conjugate(body.orientation), self._at - body.position) for body in bodies])
         frames = np.array([multiply(conjugate(body.orientation), self._axes) for body in bodies])
-        self.parts = []
+        parts = []
         for what, axis, numbers in self._laws:
             turned = multiply(frames, (Z_TO_X, Z_TO_Y, np.array(IDENTITY))[axis])
-            self.parts.append(Part(Measure(f"measured_{what}", self._a, self._b, anchors, turned), *numbers))
+            parts.append(Part(Measure(f"measured_{what}", self._a, self._b, anchors, turned), *numbers))
+        self.parts = parts
 
 
 def _three(value: ArrayLike, what: str) -> Array:

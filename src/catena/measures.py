@@ -22,7 +22,7 @@ _ABOUT_X = np.array((sqrt(0.5), sqrt(0.5), 0.0, 0.0))
 _DEFAULT = {"cylindrical": "angle", "planar": "angle"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Measure:
     """Kind, bodies by name, where it sits on them, and which joint coordinate it is, if it is one."""
 

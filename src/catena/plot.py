@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .mechanism import Body
+    from .bodies import Body
     from .trajectory import Trajectory
 
 # drawn poses of the mechanism in a picture of its motion
@@ -72,7 +73,16 @@ def _figure(width: float, height: float) -> Figure:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("pictures need matplotlib, which is not installed: pip install matplotlib") from None
-    return Figure(figsize=(width, height), layout="constrained")
+
+    class Picture(Figure):
+        """A figure that notebooks show by themselves, without pyplot, which would choose a backend and keep it open."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = BytesIO()
+            self.savefig(buffer, format="png")
+            return buffer.getvalue()
+
+    return Picture(figsize=(width, height), layout="constrained")
 
 
 def _energy(axis: Axes, run: Trajectory) -> None:

@@ -104,6 +104,11 @@ class Report:
         lines.append(f"multiplications per iteration: {work}; solver: {self.solver}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from ._showing import report_table
+
+        return report_table(self)
+
 
 def _shorten(names: tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -36,6 +36,7 @@ class _Rolling(Joint):
     Coordinates (5,): place of b's centre in the plane (m), then rotation vector (rad) of frame b in frame a.
     """
 
+    has_size = True
     dof = 5
     motion = np.zeros((6, 5))
     carries = False
@@ -52,9 +53,10 @@ class _Rolling(Joint):
         name: str | None = None,
     ) -> None:
         super().__init__(a, b, at=at, name=name)
-        self.parameter = float(finite(radius, (), f"{self.label}: radius"))
-        if self.parameter <= 0:
+        size = float(finite(radius, (), f"{self.label}: radius"))
+        if size <= 0:
             raise ValueError(f"{self.label}: radius must be positive, got {radius}")
+        self.parameter = size
         self._normal = _direction(normal, f"{self.label}: normal")
         self._centre = finite(centre, (3,), f"{self.label}: centre")
 

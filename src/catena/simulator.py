@@ -47,8 +47,8 @@ _SENTENCES = {
     _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
     _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
     "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
-    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be cut into hundreds of pieces, because of "
-    "body {body!r}: the motion is too fast for dt, or a force too stiff",
+    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be cut into hundreds of pieces, because "
+    "of body {body!r}: the motion is too fast for dt, or a force too stiff",
     _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
     "where it lies on its plane",
 }
@@ -137,7 +137,7 @@ class Simulator:
             raise ValueError(f"a simulator needs a Mechanism, got {mechanism!r}")
         if mechanism.body_count == 0:
             raise ValueError("the mechanism has no bodies")
-        self.mechanism = mechanism.snapshot()
+        mechanism = self.mechanism = mechanism.snapshot()
         self.dt = _positive(dt, "dt")
         self.order, self.start = _order(order, start)
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")
@@ -277,9 +277,8 @@ class Simulator:
             status=status,
             near=by_joint(counters, counted[:complete]),
             info=self.run_info(),
+            control=None if held is None else held.recorded(times, position, orientation, velocity, spin, complete),
         )
-        if held:
-            result.control = held.recorded(result)
         if not status.ok and self.on_failure == "raise":
             raise SimulationError(status, result)
         return result
@@ -495,9 +494,15 @@ class _Control:
         turned = by_joint(self._counters, self._counted)
         return State(self._mechanism, *self._arrays, time=time, turned=turned)
 
-    def recorded(self, run: Trajectory) -> Array:
+    def recorded(
+        self, time: Array, position: Array, orientation: Array, velocity: Array, spin: Array, count: int
+    ) -> Array:
         """Forces and torques (step, n, 6) at the recorded nodes; the last may lie within a step that failed."""
-        kept = self._kept[: len(run)] + [wrenches(run[-1], self._last) for _ in range(len(run) - len(self._kept))]
+        kept = self._kept[:count]
+        if len(kept) < count:
+            k = count - 1
+            last = State(self._mechanism, position[k], orientation[k], velocity[k], spin[k], time=float(time[k]))
+            kept += [wrenches(last, self._last)] * (count - len(kept))
         return np.reshape(kept, (-1, self._mechanism.body_count, 6))
 
 

@@ -14,20 +14,24 @@ from ._rotation import (
     conjugate,
     cross,
     finite,
+    finite_number,
     multiply,
     normalised,
     rotate,
     rotation_vector,
     unit_quaternion,
 )
+from ._strict import Strict
 from .joints import Joint, Pose
+from .names import name_of, no_such
 
 if TYPE_CHECKING:
+    from .bodies import Body
     from .joints import BodyLike
     from .mechanism import Mechanism
 
 
-class State:
+class State(Strict):
     """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
 
     position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
@@ -39,6 +43,9 @@ class State:
     orientation = Checked()
     velocity = Checked()
     angular_velocity = Checked()
+
+    # angles of joints near which their turns are counted, by joint name; joints not named here begin in (-pi, pi]
+    turned: dict[str, Array]
 
     def __init__(
         self,
@@ -52,22 +59,42 @@ class State:
         multipliers: ArrayLike | None = None,
         turned: Mapping[str, ArrayLike] | None = None,
     ) -> None:
-        self.mechanism = mechanism
+        self._mechanism = mechanism
         self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
         self.position = position
         self.orientation = orientation
         self.velocity = velocity
         self.angular_velocity = angular_velocity
-        self.time = float(finite(time, (), "state: time"))
-        # angles of joints near which their turns are counted, by joint name; joints not named here begin in (-pi, pi]
+        self.time = time
         self.turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
-        self.multipliers: Array | None = None
-        if multipliers is not None:
-            self.multipliers = finite(multipliers, (np.size(multipliers),), "state: multipliers")
+        self.multipliers = multipliers
 
     def _check(self, name: str, value: ArrayLike) -> Array:
         count, what = len(self._rows), f"state: {name}"
         return unit_quaternion(value, (count, 4), what) if name == "orientation" else finite(value, (count, 3), what)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Whose state this is."""
+        return self._mechanism
+
+    @property
+    def time(self) -> float:
+        """The instant (s)."""
+        return self._time
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self._time = finite_number(value, "state: time")
+
+    @property
+    def multipliers(self) -> Array | None:
+        """Multipliers (rows,) of the step that led here, or None."""
+        return self._multipliers
+
+    @multipliers.setter
+    def multipliers(self, value: ArrayLike | None) -> None:
+        self._multipliers = None if value is None else finite(value, (np.size(value),), "state: multipliers")
 
     @property
     def angular_velocity_body(self) -> Array:
@@ -98,17 +125,24 @@ class State:
         count = len(self._rows)
         return f"State(time={self.time:g}, {count} {'body' if count == 1 else 'bodies'})"
 
-    def body(self, name: str) -> BodyView:
-        """Return the body of that name in this state; writing to it changes the state."""
-        if name not in self._rows:
-            raise ValueError(f"there is no body called {name!r} in this state")
-        return BodyView(self, name, self._rows[name])
+    def _repr_html_(self) -> str:
+        from ._showing import state_table
 
-    def joint(self, name: str) -> JointView:
-        """Return the joint of that name in this state; writing to it moves one side of the joint."""
-        if name not in self.mechanism.joints:
-            raise ValueError(f"there is no joint called {name!r} in this state")
-        return JointView(self, self.mechanism.joints[name])
+        return state_table(self)
+
+    def body(self, name: str | Body) -> BodyView:
+        """Return a body, given by name or itself, in this state; writing to it changes the state."""
+        known = name_of(name)
+        if known not in self._rows:
+            raise no_such("body", known, self.mechanism, after=" in this state")
+        return BodyView(self, known, self._rows[known])
+
+    def joint(self, name: str | Joint) -> JointView:
+        """Return a joint, given by name or itself, in this state; writing to it moves one side of the joint."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism, after=" in this state")
+        return JointView(self, self.mechanism.joints[known])
 
 
 def counted(joint: Joint, coordinates: Array, recent: Array | None) -> Array:
@@ -150,7 +184,7 @@ class _Row:
         getattr(view._state, self.name)[view._row] = checked
 
 
-class BodyView:
+class BodyView(Strict):
     """One body of a state: position, velocity, angular_velocity (3,) in the world frame, orientation (4,)."""
 
     position = _Row()
@@ -159,9 +193,19 @@ class BodyView:
     angular_velocity = _Row()
 
     def __init__(self, state: State, name: str, row: int) -> None:
-        self.name = name
+        self._name = name
         self._state = state
         self._row = row
+
+    @property
+    def name(self) -> str:
+        """The body's name."""
+        return self._name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"body {self.name!r}"
 
     @property
     def angular_velocity_body(self) -> Array:
@@ -187,7 +231,7 @@ class BodyView:
         return f"BodyView({self.name!r}, {pose})"
 
 
-class JointView:
+class JointView(Strict):
     """One joint of a state, in joint coordinates.
 
     Setting coordinates or rates moves all bodies on b's side of the joint as one rigid body (a's side where
@@ -198,6 +242,16 @@ class JointView:
     def __init__(self, state: State, joint: Joint) -> None:
         self._state = state
         self._joint = joint
+
+    @property
+    def name(self) -> str:
+        """The joint's name."""
+        return self._joint.name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return self._joint.label
 
     def __repr__(self) -> str:
         motion = f"coordinates={self.coordinates.tolist()}, rates={self.rates.tolist()}"
@@ -212,7 +266,7 @@ class JointView:
     @coordinates.setter
     def coordinates(self, value: ArrayLike) -> None:
         joint, state = self._joint, self._state
-        wanted = finite(value, (joint.dof,), f"{joint.label}: coordinates")
+        wanted = self._numbers(value, "coordinates")
         rates = self.rates
         rows, b_moves = self._side()
         pose_a, pose_b = self._pose(joint.a), self._pose(joint.b)
@@ -239,8 +293,14 @@ class JointView:
 
     @rates.setter
     def rates(self, value: ArrayLike) -> None:
-        wanted = finite(value, (self._joint.dof,), f"{self._joint.label}: rates")
-        self._set_rates(wanted, *self._side())
+        self._set_rates(self._numbers(value, "rates"), *self._side())
+
+    def _numbers(self, value: ArrayLike, what: str) -> Array:
+        """Checked (dof,); a single number will do where there is one."""
+        what = f"{self._joint.label}: {what}"
+        if self._joint.dof == 1 and np.ndim(value) == 0:
+            return finite(value, (), what).reshape(1)
+        return finite(value, (self._joint.dof,), what)
 
     @property
     def gap(self) -> float:
@@ -268,7 +328,7 @@ class JointView:
     @angle.setter
     def angle(self, value: float) -> None:
         self._scalar("angle")
-        self.coordinates = np.reshape(value, -1)
+        self.coordinates = value
 
     @property
     def displacement(self) -> float:
@@ -278,7 +338,7 @@ class JointView:
     @displacement.setter
     def displacement(self, value: float) -> None:
         self._scalar("displacement")
-        self.coordinates = np.reshape(value, -1)
+        self.coordinates = value
 
     @property
     def rate(self) -> float:
@@ -289,7 +349,7 @@ class JointView:
     @rate.setter
     def rate(self, value: float) -> None:
         self._require(self._joint.dof == 1, "rate")
-        self.rates = np.reshape(value, -1)
+        self.rates = value
 
     def _scalar(self, name: str) -> float:
         self._require(self._joint.names == (name,), name)

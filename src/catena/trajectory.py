@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import analysis
 from ._rotation import Array, conjugate, cross, multiply, rotate
+from ._strict import Recorded
 from .efforts import ForceHistory
+from .names import name_of, no_such
 from .state import State, counted, ground_motion
 
 if TYPE_CHECKING:
     from ._provenance import RunInfo
+    from .bodies import Body
     from .couplings import Coupling
     from .joints import BodyLike, Joint
+    from .laws import Force
     from .mechanism import Mechanism
     from .simulator import Status
 
 
-class Trajectory:
+class Trajectory(Recorded):
     """The recorded nodes of a run; arrays begin with the axis `step`, bodies are in the mechanism's order.
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
@@ -37,6 +41,21 @@ class Trajectory:
     substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. info says how the run
     was computed (`RunInfo`), or is None for what no simulator made.
     """
+
+    mechanism: Mechanism
+    dt: float
+    time: Array
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
+    multipliers: Array
+    iterations: NDArray[np.int32]
+    pieces: NDArray[np.int32]
+    status: Status
+    near: dict[str, Array]
+    control: Array | None
+    info: RunInfo | None
 
     def __init__(
         self,
@@ -85,12 +104,19 @@ class Trajectory:
         failed = "" if self.status.ok else f", stopped: {self.status.message}"
         return f"Trajectory({len(self._rows)} bodies, {len(self)} nodes, {span}{halved}{failed})"
 
+    def _repr_html_(self) -> str:
+        from ._showing import trajectory_table
+
+        return trajectory_table(self)
+
     @overload
     def __getitem__(self, key: int) -> State: ...
     @overload
     def __getitem__(self, key: slice) -> Trajectory: ...
     def __getitem__(self, key: int | slice) -> State | Trajectory:
         """A node as a State, or a part of the trajectory."""
+        if isinstance(key, str):
+            raise TypeError(f"a trajectory is indexed by node, as in run[-1] or run[::10]; try run.body({key!r})")
         if isinstance(key, slice):
             return Trajectory(
                 self.mechanism,
@@ -122,33 +148,37 @@ class Trajectory:
     def __iter__(self) -> Iterator[State]:
         return (self[k] for k in range(len(self)))
 
-    def row(self, name: str) -> int:
-        """Index of a body on the body axis."""
-        if name not in self._rows:
-            raise ValueError(f"there is no body called {name!r} in this trajectory")
-        return self._rows[name]
+    def row(self, name: str | Body) -> int:
+        """Index of a body, given by name or itself, on the body axis."""
+        known = name_of(name)
+        if known not in self._rows:
+            raise no_such("body", known, self.mechanism, after=" in this trajectory")
+        return self._rows[known]
 
-    def body(self, name: str) -> BodyHistory:
-        """One body over time."""
+    def body(self, name: str | Body) -> BodyHistory:
+        """One body, given by name or itself, over time."""
         return BodyHistory(self, self.row(name))
 
-    def coupling(self, name: str) -> CouplingHistory:
-        """One coupling over time."""
-        if name not in self.mechanism.couplings:
-            raise ValueError(f"there is no coupling called {name!r} in this trajectory")
-        return CouplingHistory(self, self.mechanism.couplings[name])
+    def coupling(self, name: str | Coupling) -> CouplingHistory:
+        """One coupling, given by name or itself, over time."""
+        known = name_of(name)
+        if known not in self.mechanism.couplings:
+            raise no_such("coupling", known, self.mechanism, after=" in this trajectory")
+        return CouplingHistory(self, self.mechanism.couplings[known])
 
-    def force(self, name: str) -> ForceHistory:
-        """One force of the mechanism over time: what it exerts."""
-        if name not in self.mechanism.forces:
-            raise ValueError(f"there is no force called {name!r} in this trajectory")
-        return ForceHistory(self, self.mechanism.forces[name])
+    def force(self, name: str | Force) -> ForceHistory:
+        """One force of the mechanism, given by name or itself, over time: what it exerts."""
+        known = name_of(name)
+        if known not in self.mechanism.forces:
+            raise no_such("force", known, self.mechanism, after=" in this trajectory")
+        return ForceHistory(self, self.mechanism.forces[known])
 
-    def joint(self, name: str) -> JointHistory:
-        """One joint over time."""
-        if name not in self.mechanism.joints:
-            raise ValueError(f"there is no joint called {name!r} in this trajectory")
-        return JointHistory(self, self.mechanism.joints[name])
+    def joint(self, name: str | Joint) -> JointHistory:
+        """One joint, given by name or itself, over time."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism, after=" in this trajectory")
+        return JointHistory(self, self.mechanism.joints[known])
 
     @property
     def angular_velocity_body(self) -> Array:
@@ -215,7 +245,29 @@ class Trajectory:
         """
         return analysis.misfit(self)
 
-    # ---- files
+    # ---- files and tables
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a table with one row per node and named columns, in SI units and the world frame.
+
+        time; x, y, z, qw, qx, qy, qz, vx, vy, vz, wx, wy, wz of every body as "body.x"; coordinates and rates of every
+        joint as "joint.angle" and "joint.angle.rate", numbered from 0 where they have no names.
+        """
+        from .tables import write_csv
+
+        write_csv(self, path)
+
+    def to_dataframe(self) -> Any:
+        """The columns of to_csv as a pandas DataFrame whose index is the time (s)."""
+        from .tables import dataframe
+
+        return dataframe(self)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset: arrays over time, body and axis, and the joints' coordinates and rates."""
+        from .tables import dataset
+
+        return dataset(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything, mechanism included, to one npz file; an old file stays whole until the new one is.
@@ -238,8 +290,13 @@ ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "mu
 COUNTS = ("iterations", "pieces")
 
 
-class BodyHistory:
+class BodyHistory(Recorded):
     """One body over time: position, velocity, angular_velocity (step, 3), orientation (step, 4), world frame."""
+
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
 
     def __init__(self, run: Trajectory, row: int) -> None:
         self.position = run.position[:, row]
@@ -257,7 +314,7 @@ class BodyHistory:
         return self.velocity + cross(self.angular_velocity, arm)
 
 
-class CouplingHistory:
+class CouplingHistory(Recorded):
     """One coupling over time: how far it is off, and how hard it pulls."""
 
     def __init__(self, run: Trajectory, coupling: Coupling) -> None:
@@ -277,7 +334,7 @@ class CouplingHistory:
         return analysis.smallest_multipliers(self._run)[:, row]
 
 
-class JointHistory:
+class JointHistory(Recorded):
     """One joint over time: its coordinates, rates, gap and what it transmits."""
 
     def __init__(self, run: Trajectory, joint: Joint) -> None:
@@ -299,6 +356,29 @@ class JointHistory:
     def rates(self) -> Array:
         """Joint rates (step, dof); rad/s and m/s."""
         return self._rates(self.coordinates)
+
+    @property
+    def angle(self) -> Array:
+        """The only coordinate of a turning joint (step,) in rad, turns counted."""
+        return self._only("angle")
+
+    @property
+    def displacement(self) -> Array:
+        """The only coordinate of a sliding joint (step,) in m."""
+        return self._only("displacement")
+
+    @property
+    def rate(self) -> Array:
+        """The only rate of the joint (step,) in rad/s or m/s."""
+        if self._joint.dof != 1:
+            raise AttributeError(f"{self._joint.label} has no single rate; use rates (step, {self._joint.dof})")
+        return self.rates[:, 0]
+
+    def _only(self, name: str) -> Array:
+        joint = self._joint
+        if joint.names != (name,):
+            raise AttributeError(f"{joint.label} has no single {name}; use coordinates (step, {joint.dof})")
+        return self.coordinates[:, 0]
 
     def _rates(self, coordinates: Array) -> Array:
         joint = self._joint

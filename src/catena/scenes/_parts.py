@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._rotation import Array, normalised, to_matrix, z_to
+from ..bodies import Body, World
 from ..inertia import Inertia, box
 from ..joints import Ball, Joint, Revolute
-from ..mechanism import Body, Mechanism, World
+from ..mechanism import Mechanism
 
 JointKind = Literal["revolute", "ball"]
 X = (1.0, 0.0, 0.0)

@@ -17,9 +17,10 @@ from .._rotation import (
     normalised,
     rotate,
 )
+from ..bodies import Body, World
 from ..inertia import Shape, box, rod
 from ..joints import Ball
-from ..mechanism import Body, Mechanism, World
+from ..mechanism import Mechanism
 from ._parts import JointKind, X, at_least
 from ._parts import joint as make_joint
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._rotation import Array, z_to
+from ..bodies import Body, World
 from ..inertia import box, cylinder
 from ..joints import Fixed, Revolute
-from ..mechanism import Body, Mechanism, World
+from ..mechanism import Mechanism
 from ._parts import Pin, X, at_least, meet, pin, plane_bar, plane_truss, swing
 
 

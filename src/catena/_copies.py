@@ -1,0 +1,88 @@
+"""Copies of a mechanism that share nothing with it: linear in its size, without a general deep copy."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ._strict import Strict
+from .names import ByName
+
+if TYPE_CHECKING:
+    from .couplings import Coupling
+    from .joints import BodyLike
+    from .laws import Force
+    from .measures import Measure
+    from .mechanism import Mechanism
+
+Thing = TypeVar("Thing", bound=Strict)
+
+_BODY_ARRAYS = ("position", "orientation", "velocity", "angular_velocity")
+_JOINT_ARRAYS = ("anchor_a", "anchor_b", "frame_a", "frame_b")
+
+
+def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
+    """An independent mechanism; with an owner, one in which nothing can be assigned.
+
+    Functions, inertias and shapes, and the world, which nothing can change, are shared.
+    """
+    result = _twin(mechanism, owner)
+    gravity = result.__dict__["gravity"] = mechanism.gravity.copy()
+    gravity.flags.writeable = not owner
+    result._bodies = _twins(mechanism._bodies, owner, _BODY_ARRAYS)
+    result._joints = _twins(mechanism._joints, owner, _JOINT_ARRAYS)
+    bodies: dict[str, BodyLike] = {mechanism.world.name: mechanism.world, **result._bodies}
+    for joint in result._joints.values():
+        ends = joint.__dict__
+        ends["_a"], ends["_b"] = bodies[joint.a.name], bodies[joint.b.name]
+    result._forces = ByName("force", {name: _force(force, owner) for name, force in mechanism._forces.items()})
+    couplings = {name: _coupling(coupling, owner) for name, coupling in mechanism._couplings.items()}
+    result._couplings = ByName("coupling", couplings)
+    result._numbered = dict(mechanism._numbered)
+    return result
+
+
+def _twin(item: Thing, owner: str) -> Thing:
+    """Another one with the same values."""
+    twin: Thing = object.__new__(type(item))
+    twin.__dict__.update(item.__dict__, _owner=owner)
+    return twin
+
+
+def _twins(items: ByName[Thing], owner: str, arrays: tuple[str, ...]) -> ByName[Thing]:
+    """Twins with arrays of their own: rows of one array for all, which takes a fraction of the time."""
+    twins = ByName(items.kind, {name: _twin(item, owner) for name, item in items.items()})
+    for key in arrays if twins else ():
+        block = np.array([item.__dict__[key] for item in items.values()])
+        block.flags.writeable = not owner
+        for twin, row in zip(twins.values(), block, strict=True):
+            twin.__dict__[key] = row
+    return twins
+
+
+def _force(force: Force, owner: str) -> Force:
+    twin = _twin(force, owner)
+    twin.__dict__["parts"] = [_twin(part, owner) for part in force.parts]
+    for part in twin.parts:
+        law, functions = dict(part.law), dict(part.functions)
+        own: dict[str, Any] = {"measure": _measure(part.measure, owner), "law": law, "functions": functions}
+        if owner:
+            own |= {"law": MappingProxyType(law), "functions": MappingProxyType(functions)}
+        part.__dict__.update(own)
+    return twin
+
+
+def _coupling(coupling: Coupling, owner: str) -> Coupling:
+    twin = _twin(coupling, owner)
+    twin.__dict__["terms"] = [_twin(term, owner) for term in coupling.terms]
+    for term in twin.terms:
+        term.__dict__["measure"] = _measure(term.measure, owner)
+    return twin
+
+
+def _measure(measure: Measure, owner: str) -> Measure:
+    anchors, frames = measure.anchors.copy(), measure.frames.copy()
+    anchors.flags.writeable = frames.flags.writeable = not owner
+    return type(measure)(measure.code, measure.a, measure.b, anchors, frames, measure.joint, measure.index)

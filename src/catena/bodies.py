@@ -1,0 +1,131 @@
+"""Bodies as the user describes them, and the world."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._rotation import IDENTITY, Array, Checked, finite, finite_number, unit_quaternion
+from ._strict import Strict
+from .inertia import Inertia, Shape
+
+
+def _constant(*numbers: float) -> Array:
+    array = np.array(numbers)
+    array.flags.writeable = False
+    return array
+
+
+class World(Strict):
+    """The fixed frame of a mechanism; joints take it in place of a body."""
+
+    name = "world"
+    is_world = True
+    position: ClassVar[Array] = _constant(0.0, 0.0, 0.0)
+    orientation: ClassVar[Array] = _constant(*IDENTITY)
+
+    def __repr__(self) -> str:
+        return "World()"
+
+
+class Body(Strict):
+    """A rigid body: inertia, and its described pose and velocity; made by Mechanism.add_body.
+
+    position (3,) m and velocity (3,) m/s of the centre of mass, orientation (4,) body to world,
+    angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it.
+    """
+
+    is_world = False
+    position = Checked()
+    orientation = Checked()
+    velocity = Checked()
+    angular_velocity = Checked()
+
+    def __init__(
+        self,
+        name: str,
+        shape: Shape | Inertia,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        velocity: ArrayLike,
+        angular_velocity: ArrayLike,
+        has_gravity: bool,
+    ) -> None:
+        self._name = name
+        self._shape: Shape | None = None
+        self.has_gravity = has_gravity
+        self.inertia = shape
+        self.position = position
+        self.orientation = orientation
+        self.velocity = velocity
+        self.angular_velocity = angular_velocity
+
+    def _check(self, name: str, value: ArrayLike) -> Array:
+        what = f"body {self.name!r}: {name}"
+        return unit_quaternion(value, (4,), what) if name == "orientation" else finite(value, (3,), what)
+
+    @property
+    def name(self) -> str:
+        """What the mechanism calls it."""
+        return self._name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"body {self.name!r}"
+
+    @property
+    def inertia(self) -> Inertia:
+        """Mass and inertia; assign an Inertia, or a shape, which then is the body's shape as well."""
+        return self._inertia
+
+    @inertia.setter
+    def inertia(self, value: Inertia | Shape) -> None:
+        if isinstance(value, Shape):
+            self._shape, self._inertia = value, value.inertia
+        elif isinstance(value, Inertia):
+            self._shape, self._inertia = self._shape and replace(self._shape, inertia=value), value
+        else:
+            raise ValueError(f"{self.label} needs a shape such as box(...), or an Inertia, got {value!r}")
+
+    @property
+    def shape(self) -> Shape | None:
+        """What the body looks like, if it was given a shape; that of an Inertia is not known."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, value: Shape) -> None:
+        if not isinstance(value, Shape):
+            raise ValueError(f"{self.label} needs a shape such as box(...), got {value!r}")
+        self.inertia = value
+
+    @property
+    def mass(self) -> float:
+        """Mass (kg); assigning another scales the inertia with it, as if the density changed."""
+        return self._inertia.mass
+
+    @mass.setter
+    def mass(self, value: float) -> None:
+        mass = finite_number(value, f"{self.label}: mass")
+        if mass <= 0:
+            raise ValueError(f"{self.label}: mass must be positive, got {value}")
+        old = self._inertia
+        self.inertia = Inertia(mass, mass / old.mass * old.tensor, physical=old.physical)
+
+    @property
+    def has_gravity(self) -> bool:
+        """Whether the mechanism's gravity pulls on it."""
+        return self._has_gravity
+
+    @has_gravity.setter
+    def has_gravity(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{self.label}: has_gravity must be True or False, got {value!r}")
+        self._has_gravity = bool(value)
+
+    def __repr__(self) -> str:
+        kind = "" if self.shape is None else f", {self.shape.kind}"
+        return f"Body({self.name!r}{kind}, mass={self.mass:g})"
