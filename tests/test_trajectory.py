@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 from collections.abc import Callable
@@ -197,8 +198,7 @@ def test_energy_that_explodes_is_a_large_error() -> None:
     run = Simulator(scenes.pendulum(1, "revolute", angle=1.0), 0.01).run(3.0)
     good = run.energy_error()
     for factor in (1e3, 1e9, 1e30):
-        broken = run[:]
-        broken.velocity = run.velocity.copy()
+        broken = copy.deepcopy(run)
         broken.velocity[200:] *= np.sqrt(factor)
         gained = (factor - 1) * 0.5 * np.sum(run.velocity[250] ** 2)
         assert broken.energy_error()[250] == pytest.approx(gained / run.kinetic_energy().max(), rel=0.05)

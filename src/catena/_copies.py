@@ -41,6 +41,7 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
     couplings = {name: _coupling(coupling, owner) for name, coupling in mechanism._couplings.items()}
     result._couplings = ByName("coupling", couplings)
     result._numbered = dict(mechanism._numbered)
+    result._asked = None
     return result
 
 

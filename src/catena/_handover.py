@@ -16,7 +16,7 @@ from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
 from .laws import LAW, Part
 from .measures import Measure, angle_measures
-from .redundancy import Asked, find_asked
+from .redundancy import Asked, described_asked
 from .signals import Signals
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def build_core(
     (n,) bodies have a turning inertia of one, and the mass that makes a shift by their size as hard as a turn by 1 rad.
     """
     if asked is None:
-        asked = find_asked(mechanism, mechanism.state())
+        asked = described_asked(mechanism)
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
     signals = Signals()

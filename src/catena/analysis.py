@@ -112,15 +112,6 @@ def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 
 
 
 def gaps(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
-    """How far a joint is open: metres (step,) and radians (step,) in the directions that are asked of it."""
-    asked = asked_gaps(run)
-    if asked is not None and asked[2][list(run.mechanism.joints).index(joint.name)]:
-        column = asked[0][:, list(run.mechanism.joints).index(joint.name)]
-        return column[:, 0], column[:, 1]
-    return row_gaps(run, joint)
-
-
-def row_gaps(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
     """How far a joint is open in all its rows: metres (step,) and radians (step,)."""
     gap, _, _ = joint_rows(run, joint)
     lengths = row_lengths(joint)
@@ -276,10 +267,11 @@ def smallest_multipliers(run: Trajectory) -> Array:
     rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
     if run.multipliers.shape[1] != rows:
         raise ValueError("reactions were not recorded: members of a batch have none, a run of its own has")
-    closed = mechanism.spanning_tree().loops or mechanism.couplings
-    if not len(run) or not closed or mechanism.report(run[0]).redundant_count == 0:
-        return run.multipliers
     if run._smallest is None:
+        closed = mechanism.spanning_tree().loops or mechanism.couplings
+        if not len(run) or not closed or mechanism.report(run[0]).redundant_count == 0:
+            run._smallest = run.multipliers
+            return run._smallest
         size = extent(run[0])
         lengths = [row_lengths(joint) for joint in mechanism.joints.values()]
         lengths.append(np.array([not c.terms[0].measure.is_angle for c in mechanism.couplings.values()], dtype=bool))
@@ -374,7 +366,7 @@ def extent(state: State) -> float:
 def _per_joint(run: Trajectory, which: int) -> Array:
     asked = asked_gaps(run)
     columns = [
-        asked[0][:, k, which] if asked is not None and asked[2][k] else row_gaps(run, joint)[which]
+        asked[0][:, k, which] if asked is not None and asked[2][k] else gaps(run, joint)[which]
         for k, joint in enumerate(run.mechanism.joints.values())
     ]
     return np.stack(columns, axis=1) if columns else np.zeros((len(run), 0))

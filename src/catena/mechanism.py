@@ -23,6 +23,7 @@ from .names import ByName, no_such
 from .state import State
 
 if TYPE_CHECKING:
+    from .redundancy import Asked
     from ._joining import AddedNames, Placement
     from .joints import BodyLike, BodyOrName
     from .report import Report
@@ -56,6 +57,9 @@ class Mechanism(Strict):
     """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
 
     gravity = Checked()
+
+    # which rows of loops to ask for (redundancy.py), kept where nothing can change any more
+    _asked: Asked | None = None
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, fit: float = 3e-3) -> None:
         self._world = World()

@@ -112,6 +112,18 @@ def body_sizes(mechanism: Mechanism) -> Array:
     return np.where(sizes > _SMALL * common, sizes, common)
 
 
+def described_asked(mechanism: Mechanism) -> Asked:
+    """What is asked around the described pose; found once for a mechanism that cannot change."""
+    if mechanism._asked is not None:
+        return mechanism._asked
+    if not mechanism.spanning_tree().loops and not mechanism.couplings:
+        return everything(mechanism, mechanism.fit)
+    asked = find_asked(mechanism, mechanism.state())
+    if mechanism._owner:
+        mechanism._asked = asked
+    return asked
+
+
 def find_asked(mechanism: Mechanism, state: State) -> Asked:
     """Judge the rows around a pose, which is closed first as well as it can be."""
     from ._handover import build_core
