@@ -34,6 +34,8 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     """See Trajectory.save."""
     contents = {name: getattr(run, name) for name in (*ARRAYS, *COUNTS)}
     contents["counted"] = _pack_angles(run)
+    if run.control is not None:
+        contents["control"] = run.control
     document = {
         "dt": float(run.dt),
         "status": asdict(run.status),
@@ -110,6 +112,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         pieces=_counts(contents, "pieces"),
         status=status,
         near=_unpack_angles(mechanism, contents, steps),
+        control=_numbers(contents, "control", (steps, n, 6)) if "control" in contents else None,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
     )
 
