@@ -261,7 +261,8 @@ class Core {
       require_shape(orientation, {n, 4}, "the state of a control");
       require_shape(counted, {args.counter_count}, "angles of a control");
       args.control = Calls::call_control;
-      args.loads.held = model_.layout().link_count;
+      require(args.loads.count >= n, "a control needs a load on every body");
+      args.loads.held = static_cast<int>(n);
       args.control_position = position.data();
       args.control_orientation = orientation.data();
       args.control_velocity = velocity.data();
@@ -439,6 +440,7 @@ class Core {
     require_size(signals, model_.layout().signal_count, "functions of time");
     require_shape(length, {loops}, "lengths of loops");
     require_shape(singular, {-1, loops, 6}, "singular values");
+    require(singular.shape(0) >= 2, "singular values: there is no room for a pose");
     const long poses = static_cast<long>(singular.shape(0));
     require_shape(direction, {poses, loops, 6, 6}, "directions");
     ExploreArgs args{fit,

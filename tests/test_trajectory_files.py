@@ -282,6 +282,22 @@ def test_members_of_a_batch_are_saved_without_reactions(tmp_path: Path) -> None:
         _ = again.joint("joint1").force
 
 
+def test_what_a_control_did_is_saved(tmp_path: Path) -> None:
+    sim = Simulator(scenes.pendulum(2), 0.01)
+    run = sim.run(steps=5, control=lambda t, state: {"link1": (0.0, 0.0, 1.0 + t)})
+    run.save(tmp_path / "run.npz")
+    again = Trajectory.load(tmp_path / "run.npz")
+    assert again.control is not None
+    assert run.control is not None
+    np.testing.assert_array_equal(again.control, run.control)
+    assert run.control[-1].any()
+    sim.run(steps=5).save(tmp_path / "free.npz")
+    assert Trajectory.load(tmp_path / "free.npz").control is None
+    rewritten(tmp_path / "run.npz", control=np.zeros((6, 2, 5)))
+    with pytest.raises(ValueError, match=r"run\.npz: control must have shape \(6, 2, 6\)"):
+        Trajectory.load(tmp_path / "run.npz")
+
+
 # ---- mechanisms by themselves
 
 
