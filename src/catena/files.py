@@ -114,7 +114,6 @@ def _rebuild(contents: Contents) -> Trajectory:
         near=_unpack_angles(mechanism, contents, steps),
         control=_numbers(contents, "control", (steps, n, 6)) if "control" in contents else None,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
-        control=_numbers(contents, "control", (steps, n, 6)) if "control" in contents else None,
     )
 
 

@@ -23,9 +23,9 @@ from .names import ByName, no_such
 from .state import State
 
 if TYPE_CHECKING:
-    from .redundancy import Asked
     from ._joining import AddedNames, Placement
     from .joints import BodyLike, BodyOrName
+    from .redundancy import Asked
     from .report import Report
 
 AnyForce = TypeVar("AnyForce", bound=Force)
