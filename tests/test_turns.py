@@ -250,7 +250,7 @@ def test_turns_in_halved_steps(order: int, every: int) -> None:
     np.testing.assert_allclose(second, -2 * first, rtol=0, atol=1e-6)
     if order > 2:
         return
-    # a piece whose momentum is the sine of its turn turns a little more than the torque's integral, at most 1 rad for sin 1
+    # a piece whose momentum is the sine of its turn turns more than the torque's integral, at most 1 rad for sin 1
     wanted = 0.5 / 0.005 * run.time[-1] ** 2
     assert wanted < second[-1] < wanted / np.sin(1)
 
