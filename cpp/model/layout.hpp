@@ -189,7 +189,6 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
   const Layout& layout() const { return layout_; }
-  void attach(const RowHook& hook) { layout_.hook = hook; }
 
  private:
   void build_tree(const Spec& spec);

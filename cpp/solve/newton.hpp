@@ -65,8 +65,7 @@ struct Newton {
 
   int iterations = 0;  // of the last solve
   bool doubtful = false;
-  double size = 0;       // last increment
-  double remainder = 0;  // what the last solve left of it, or a little more
+  double size = 0;  // last increment
 
   // The articulated solver measures an increment and evaluates where it leads while it finds it, and can do so with the
   // matrix of the last one; the others do one after the other.
@@ -211,7 +210,7 @@ struct Newton {
       // at the rounding floor increments stop falling: nothing more can be gained; but a shortened move leaves
       // multipliers behind
       if (alpha == 1 && last < floor && size > 0.25 * last && size < 4 * floor)
-        return closed(dt) ? accept(1, size) : Outcome::locked;
+        return closed(dt) ? accept(1) : Outcome::locked;
 
       if (iterations == 2 && size > one_root * last && last * std::fabs(dt) > small_miss) doubtful = true;
 
@@ -246,14 +245,14 @@ struct Newton {
       }
       if (size < tolerance) {
         if (iterations == 1) history->calm = size;
-        return closed(dt) ? accept(0, size) : Outcome::locked;
+        return closed(dt) ? accept(0) : Outcome::locked;
       }
       // large increments prove nothing about the next
       if (left < tolerance && size * std::fabs(dt) < small_miss) {
-        if (iterations > 1 && closed(dt)) return accept(0, left);
+        if (iterations > 1 && closed(dt)) return accept(0);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
         if (iterations == 1 && history->unchecked < check_every && size <= 2 * history->calm && closed(dt))
-          return accept(history->unchecked + 1, left);
+          return accept(history->unchecked + 1);
         if (iterations == 1) history->calm = size;
       }
       again = looks_ahead && fresh && (2 * kappa + std::fabs(dt)) * size * left < tolerance;
@@ -280,9 +279,8 @@ struct Newton {
     return solver.evaluate();
   }
 
-  Outcome accept(int unchecked_now, double what_is_left) {
+  Outcome accept(int unchecked_now) {
     history->unchecked = unchecked_now;
-    remainder = what_is_left;
     return Outcome::converged;
   }
 
