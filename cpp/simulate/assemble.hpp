@@ -11,6 +11,8 @@
 namespace catena::CATENA_ISA {
 
 constexpr double longest_turn = 0.3;   // rad, of one increment
+constexpr double worth_it = 1e-3;      // of the gap, what an increment takes away at least: rows that contradict each
+                                       // other leave one that no motion closes, only noise
 constexpr int projection_limit = 100;  // increments of velocities
 
 struct Assembler {
@@ -67,7 +69,7 @@ struct Assembler {
       bool better = false;
       for (int cut = 0; cut < 12 && !better; ++cut, length *= 0.5) {
         move(length);
-        better = gap() < last;
+        better = gap() < (1 - worth_it * length) * last;
       }
       if (!better) {
         move(0);
