@@ -65,6 +65,9 @@ struct RunArgs {
          *out_angular_velocity = nullptr;
   double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
+  double* out_remainder = nullptr;                       // (step): what Newton's method may have left, m/s and rad/s
+  // (step and one for scratch, iteration limit): increments of the slowest solve of the step; null if not wanted
+  double* out_increments = nullptr;
 
   // called at every node with the node's state written to the control arrays; it refills the held loads; false stops
   bool (*control)(void* context, long step, double time) = nullptr;

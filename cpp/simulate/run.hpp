@@ -44,7 +44,9 @@ struct Runner {
   double now = 0;        // time of the node
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
-  int iterations = 0;
+  // of the step, over all its solves
+  int iterations = 0, longest = 0;
+  double remainder = 0;
   long spent = 0;            // pieces of all steps
   int flat_joint = -1;       // whose wheel lay flat in the last step that was refused for it
   double flat_time = 0;      // of the node before that
@@ -296,6 +298,7 @@ struct Runner {
       outcome = newton.solve_afresh(dt, scratch);
       newton.iterations += before;
     }
+    remainder = std::fmax(remainder, newton.remainder);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
   }
   void aim(double dt) {
@@ -444,6 +447,7 @@ struct Runner {
       newton.select(history[k]);
       const Outcome outcome = solve(parts.part[k] * dt);
       iterations += newton.iterations;
+      if (newton.trace) keep_trace(step);
       if (outcome != Outcome::converged) {
         if (k > 0) {
           solver.restore(saved);
@@ -462,18 +466,31 @@ struct Runner {
     return Outcome::converged;
   }
 
+  // the increments of the slowest solve of the step
+  void keep_trace(long step) {
+    if (newton.traced <= longest) return;
+    longest = newton.traced;
+    double* row = args.out_increments + args.iteration_limit * step;
+    for (int k = 0; k < longest; ++k) row[k] = newton.trace[k];
+  }
+
   // one step of the user's dt, in pieces if need be; `time` follows
   bool advance(long step, double& time) {
     const long records = args.status.records;
     int pieces = 1;
-    iterations = 0;
+    iterations = longest = 0;
+    remainder = 0;
+    newton.trace = args.out_increments ? args.out_increments + args.iteration_limit * args.steps : nullptr;
     now = time;
     Outcome outcome = compose(step, args.dt, true);
     if (outcome != Outcome::converged) {
       // far from where it began a mechanism has coarser numbers
       const double before = newton.extent;
       newton.measure_extent();
-      if (newton.extent > 1.5 * before) outcome = compose(step, args.dt, true);
+      if (newton.extent > 1.5 * before) {
+        args.status.records = records;
+        outcome = compose(step, args.dt, true);
+      }
     }
     if (outcome == Outcome::converged)
       time += args.dt;
@@ -482,6 +499,8 @@ struct Runner {
     spent += pieces;
     args.out_iterations[step] = iterations;
     args.out_pieces[step] = pieces;
+    args.out_remainder[step] = remainder;
+    newton.trace = nullptr;
     return true;
   }
 
