@@ -9,16 +9,17 @@ namespace catena {
 enum class SolverKind : int { articulated, ldu, dense };
 
 // how a run ended; module.cpp exports the codes by name, simulator.py has the sentences
-enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat };
+enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff };
 
 struct Status {
   StatusCode code = StatusCode::done;
-  long step = 0;     // steps completed
-  double time = 0;   // of the node reached
-  int body = -1;     // the user's index of the body that moved most, or turned too far
-  int joint = -1;    // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
-  int law = -1;      // the law that is too stiff for a step backwards, if one is
-  double size = 0;   // last Newton increment, m/s and rad/s; for a locked mechanism the gap, m or rad
+  long step = 0;    // steps completed
+  double time = 0;  // of the node reached
+  int body = -1;    // the user's index of the body that moved most, or turned too far
+  int joint = -1;   // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
+  int law = -1;     // the law that is too stiff, for a step backwards or at all, if one is
+  double size =
+      0;  // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law
   long records = 0;  // complete ones
 };
 

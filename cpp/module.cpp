@@ -238,7 +238,8 @@ class Core {
   // arrays as of a batch of one member
   Ended run(const Settings& settings, const Start& start, const LoadArrays& loads, const std::vector<nb::object>& rows,
             nb::object signals, int signal_count, const Records& records, Doubles out_counted, Doubles out_multipliers,
-            std::optional<Doubles> out_increments, nb::object control, const std::optional<ControlArrays>& control_arrays, nb::object poll) {
+            std::optional<Doubles> out_increments, nb::object control,
+            const std::optional<ControlArrays>& control_arrays, nb::object poll) {
     const long n = model_.layout().link_count;
     RunArgs args = common_args(model_.layout(), settings, start, loads, signal_count, records, out_counted, 1, false, n,
                                term_count_);
@@ -633,7 +634,8 @@ NB_MODULE(_core, m) {
       .value("singular", StatusCode::singular)
       .value("locked", StatusCode::locked)
       .value("exhausted", StatusCode::exhausted)
-      .value("flat", StatusCode::flat);
+      .value("flat", StatusCode::flat)
+      .value("stiff", StatusCode::stiff);
 
   m.def(
       "kernels",

@@ -56,7 +56,8 @@ struct LaneRunner {
   double* counted;  // (lane, counter)
   LaneMemory memory = {};
   T half = T(0), extent = T(0), iterations = T(0), remainder = T(0);
-  T wound = T(at_start);        // no counted angle has turned further since it was counted
+  T wound = T(at_start);  // no counted angle has turned further since it was counted
+  long next_stiff_check = 0;
   Mask alive = {}, tired = {};  // still running; could not take this step
 
   const RunArgs& common() const { return args[0]; }
@@ -441,6 +442,28 @@ struct LaneRunner {
     });
   }
 
+  // members whose springs cannot be followed end here
+  void refuse_stiff(long step, double time) {
+    if (layout.law_count == 0 || step < next_stiff_check) return;
+    next_stiff_check = common().steps + 1;
+    for (int k = 0; k < members; ++k) {
+      if (!holds(alive, k)) continue;
+      RunArgs own = args[k];
+      with_single(*layouts[k], own, [&](Single& one) {
+        one.enter();
+        give(k, one);
+        one.now = time;
+        one.place(step);
+        const bool fine = one.follows_springs(step, time);
+        next_stiff_check = std::min(next_stiff_check, one.next_stiff_check);
+        if (fine) return;
+        own.status.records = args[k].status.records;
+        args[k].status = own.status;
+        alive[k] = 0;
+      });
+    }
+  }
+
   // all that are still running stop here
   void interrupt(long step, double time) {
     for (int k = 0; k < members; ++k) {
@@ -456,6 +479,7 @@ struct LaneRunner {
     for (long step = 0;; ++step) {
       double time = common().start_time + static_cast<double>(step) * common().dt;
       place(step);
+      refuse_stiff(step, time);
       if (step == common().steps || step % common().record_every == 0) record(time);
       if (step == common().steps || !any(alive)) {
         for (int k = 0; k < members; ++k) {

@@ -51,6 +51,8 @@ _SENTENCES = {
     "because of body {body!r}: the motion is too fast for dt, or a force too stiff",
     _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
     "where it lies on its plane",
+    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with w dt = {size:.3g}, "
+    "and would explode; give it implicit=True, or take a smaller dt",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
 
@@ -456,9 +458,11 @@ class Simulator:
             return Status(time=time, step=step)
         moved = list(self.mechanism.bodies)[body]
         opened = [*self.mechanism.joints, *self.mechanism.couplings][joint] if joint >= 0 else ""
-        message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size)
+        stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law] if law >= 0 else ""
+        message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size, law=stiff, dt=self.dt)
+        if code == _core.StatusCode.stiff:
+            return Status(ok=False, reason=code.name, message=message, time=time, step=step)
         if law >= 0:
-            stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law]
             message = f"{stiff} is too stiff for the backward substeps of order {self.order} at t = {time:.6g} s"
         if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not self.rescue):
             message += _ADVICE[self.rescue]

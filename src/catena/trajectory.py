@@ -112,7 +112,7 @@ class Trajectory(Recorded):
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {self.halved_count} steps halved" if self.halved_count else ""
-        floor = f", Newton's method at rounding ({self.remainder.max():.0e} m/s) in {self.floor_count} steps"
+        floor = f", Newton's method at rounding ({self.remainder.max(initial=0.0):.0e} m/s) in {self.floor_count} steps"
         halved += floor * (self.floor_count > 0)
         failed = "" if self.status.ok else f", stopped: {self.status.message}"
         return f"Trajectory({len(self._rows)} bodies, {len(self)} nodes, {span}{halved}{failed})"
