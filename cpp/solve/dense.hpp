@@ -21,7 +21,7 @@ struct Dense {
   double* first;   // (size) the solution before refinement
   double* matrix;  // (size, size) by rows; also what the linearisation hands out
   double *z, *dz;
-  double least_cosine = 0;
+  bool positive = true;  // so was the last determinant
 
   static constexpr double caution = Ldu::caution;
   static constexpr int guess_points = Ldu::guess_points, violent_guess_points = Ldu::violent_guess_points;
@@ -36,7 +36,6 @@ struct Dense {
   void rest() { evaluate(); }
   bool evaluate() {
     sparse.z = z;
-    sparse.least_cosine = least_cosine;
     return sparse.evaluate();
   }
   void find_gap() {
@@ -107,8 +106,8 @@ struct Dense {
         for (long c = p + 1; c < size; ++c) row[c] -= factor * pivot_row[c];
       }
     }
-    // a lost sign is another root of the step equations
-    return fine && (sign > 0 || layout.loop_count > 0);
+    positive = fine && (sign > 0 || layout.loop_count > 0);
+    return positive || (fine && !clock.resting);
   }
 
   void solve() {
