@@ -192,8 +192,9 @@ Articulated<double> make_walker(const Layout& layout, Arena& arena) {
 
 void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
-  // rows that disagree are no matter for the solver below, which would share them out among all joints
-  if (layout.excess > 0) {
+  // rows that disagree are no matter for the solver below, which would share them out among all joints; nor is it for
+  // mechanisms that it has no program for
+  if (layout.excess > 0 || !layout.node) {
     Articulated<double> walker = make_walker(layout, arena);
     Settler{layout, walker}.run(args);
     return;

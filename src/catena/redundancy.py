@@ -39,6 +39,9 @@ _SMALL = 1e-2
 # values below this are rounding: they are roots of what is computed
 EXACT = 1e-7
 
+# gaps below this, over the size or in rad, are closed
+_CLOSED = 1e-10
+
 _ITERATIONS = 100
 
 
@@ -141,7 +144,7 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
     poses = min(_POSES, int(_BUDGET / (_INCREMENTS * compiled.core.explore_work)))
     if poses == 0:
         return whole
-    found = _explore(compiled, state, poses, np.concatenate((length, np.ones(len(mechanism.couplings))))[owner])
+    found = _explore(compiled, state, poses, owner, np.concatenate((length, np.ones(len(mechanism.couplings)))))
     if found is None:
         return whole
     values, vectors = found
@@ -182,25 +185,31 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
     return replace(result, largest_zero=float(largest_zero), smallest_kept=float(smallest_kept))
 
 
-def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tuple[Array, Array] | None:
+def _explore(compiled: Compiled, state: State, poses: int, owner: NDArray[np.int_], size: Array) -> tuple[Array, Array] | None:
     """Singular values (pose, loop, 6) and directions (pose, loop, 6, 6); None where the loops cannot be closed."""
+    from .assembly import joint_gaps
+
     core, guess, fit = compiled.core, state.copy(), compiled.asked.fit
     signals = compiled.signals.read(state.time)
     terms = compiled.start(compiled.terms, [state])[0]
-    core.assemble(
-        iteration_limit=_ITERATIONS,
-        term_start=terms,
-        rows=compiled.rows,
-        counted=compiled.start(compiled.counters, [state])[0],
-        signals=signals,
-        signal_rates=np.zeros_like(signals),
-        position=guess.position,
-        orientation=guess.orientation,
-        velocity=guess.velocity,
-        angular_velocity=guess.angular_velocity,
-        loose_below=fit**2,
-    )
-    loops = len(length)
+    # a pose that is closed needs no assembly; where that would take too long, the walk below has to do
+    gaps, _ = joint_gaps(compiled, state)
+    closed = (np.hypot(gaps[:, 0] / size, gaps[:, 1]) <= _CLOSED).all()
+    if not closed and _ITERATIONS * core.ldu_work <= _BUDGET:
+        core.assemble(
+            iteration_limit=_ITERATIONS,
+            term_start=terms,
+            rows=compiled.rows,
+            counted=compiled.start(compiled.counters, [state])[0],
+            signals=signals,
+            signal_rates=np.zeros_like(signals),
+            position=guess.position,
+            orientation=guess.orientation,
+            velocity=guess.velocity,
+            angular_velocity=guess.angular_velocity,
+            loose_below=fit**2,
+        )
+    loops = len(owner)
     values, vectors = np.full((poses + 1, loops, 6), np.inf), np.zeros((poses + 1, loops, 6, 6))
     found = core.explore(
         fit=fit,
@@ -209,7 +218,7 @@ def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tup
         term_start=terms,
         rows=compiled.rows,
         signals=signals,
-        length=length,
+        length=size[owner],
         singular=values,
         direction=vectors,
     )
