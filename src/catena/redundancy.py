@@ -185,7 +185,9 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
     return replace(result, largest_zero=float(largest_zero), smallest_kept=float(smallest_kept))
 
 
-def _explore(compiled: Compiled, state: State, poses: int, owner: NDArray[np.int_], size: Array) -> tuple[Array, Array] | None:
+def _explore(
+    compiled: Compiled, state: State, poses: int, owner: NDArray[np.int_], size: Array
+) -> tuple[Array, Array] | None:
     """Singular values (pose, loop, 6) and directions (pose, loop, 6, 6); None where the loops cannot be closed."""
     from .assembly import joint_gaps
 
