@@ -400,9 +400,12 @@ class Mechanism(Strict):
 
     def report(self, state: State | None = None) -> Report:
         """Counts, degrees of freedom, rank, redundant joints, loops and estimated work, at the assembled pose."""
+        from .redundancy import described_asked, find_asked
         from .report import report
 
-        return report(self, self.assemble() if state is None else state)
+        if state is None:
+            return report(self, self.assemble(), described_asked(self))
+        return report(self, state, find_asked(self, state))
 
     def snapshot(self, owner: str = "simulator") -> Mechanism:
         """Return a copy that cannot be changed, because it belongs to a simulator or the like; itself if it is one."""
