@@ -336,7 +336,7 @@ void Model::build_loops() {
   column_map_.assign(column_row_.size(), -1);
   for (int i = 0; i <= link_count; ++i) {
     FrontInfo& front = fronts_[i];
-    const long closed = front.columns - front.outgoing;
+    const Offset closed = front.columns - front.outgoing;
     const double columns = front.columns, outgoing = front.outgoing, shut = static_cast<double>(closed);
     const double inversion = shut * shut * std::min(shut, static_cast<double>(below[i]));
     layout_.articulated_work += (i == world ? 0 : 350) + (36 + columns) * front.stride + inversion +
@@ -362,17 +362,17 @@ void Model::build_loops() {
       }
   }
   // room for every front, in the order of elimination: children before their parents, the last of them first
-  long size = 0;
-  const auto take = [&](long count) {
-    const long first = size;
+  Offset size = 0;
+  const auto take = [&](Offset count) {
+    const Offset first = size;
     size += (count + 7) / 8 * 8;
     return first;
   };
   std::vector<char> reached(link_count + 1, 0);
   for (int i = link_count - 1; i >= -1; --i) {
     FrontInfo& front = fronts_[i < 0 ? world : i];
-    const long rows = front.columns - front.outgoing, width = padded(static_cast<int>(rows));
-    if (!front.shares) front.carried = take((13L + front.columns) * front.stride);
+    const Offset rows = front.columns - front.outgoing, width = padded(static_cast<int>(rows));
+    if (!front.shares) front.carried = take((Offset{13} + front.columns) * front.stride);
     front.kept = take(2 * (front.freedoms + rows) * front.stride + (9 + 2 * rows) * width + 8 * rows);
     // what cannot be asked for: how many directions, from the left, from the right
     front.unasked = front.excess > 0 ? take(8 + 2 * rows * width) : 0;

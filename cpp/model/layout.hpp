@@ -96,7 +96,7 @@ struct FrontInfo {
   int columns, outgoing, stride;  // stride: columns rounded up
   int excess;                     // directions among the closing rows that cannot be asked for
   int freedoms;                   // of the link's joint
-  long carried, kept, unasked;    // in the workspace: what goes on to the parent, what serves for the way back, and
+  Offset carried, kept, unasked;  // in the workspace: what goes on to the parent, what serves for the way back, and
                                   // what cannot be asked for
   int first_column;               // in `column_row`, the loop row of every column, and `column_map`, its parent column
   int first_end, end_count;       // loop closures attached to the link
@@ -159,7 +159,7 @@ struct Layout {
   const int* loop;                 // (loop) -> constraint
   const char* is_law_row;          // (loop row)
   int law_row_count;
-  long front_size;           // numbers in all fronts
+  Offset front_size;         // numbers in all fronts
   int largest_closing;       // most rows closed at one link
   double largest_inversion;  // most multiplications that inverting those of one link takes
   int excess;                // directions among all loop rows that cannot be asked for
