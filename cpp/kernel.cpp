@@ -197,8 +197,9 @@ Articulated<double> make_walker(const Layout& layout, Arena& arena) {
 
 void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
-  // rows that disagree are no matter for the solver below, which would share them out among all joints
-  if (layout.excess > 0) {
+  // rows that disagree are no matter for the solver below, which would share them out among all joints; nor is it for
+  // mechanisms that it has no program for
+  if (layout.excess > 0 || !layout.node) {
     Articulated<double> walker = make_walker(layout, arena);
     Settler{layout, walker}.run(args);
     return;
@@ -223,12 +224,13 @@ long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
   double *work = arena.take<double>(closing * closing), *kept = arena.take<double>(closing * closing);
   double *image = arena.take<double>(closing * closing), *square = arena.take<double>(closing);
   double* signals = arena.take<double>(layout.signal_count);
+  int* end = arena.take<int>(closing);
   if (!args) return arena.used;
   for (int l = 0; l < layout.loop_count; ++l) {
     const ConstraintInfo& c = layout.constraint[layout.loop[l]];
     for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? args->length[l] : 1;
   }
-  Probe probe{layout, args->fit, weight, singular, direction, work, kept, image, square};
+  Probe probe{layout, args->fit, weight, singular, direction, work, kept, image, square, end};
   solver.loop.probe = &probe;
   Explorer{{layout, solver}, probe, signals}.run(*args);
   return arena.used;

@@ -572,7 +572,7 @@ struct Articulated {
   void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit); }
 
   // the state between steps, to and fro
-  static long state_size(const Layout& layout) { return layout.link_count * (body_state_size + 3L); }
+  static Offset state_size(const Layout& layout) { return layout.link_count * (body_state_size + Offset{3}); }
   void save(double* to) const {
     for (int i = 0; i < layout.link_count; ++i, to += body_state_size + 3) {
       save_body(body[i], to);

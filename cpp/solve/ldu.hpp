@@ -416,7 +416,7 @@ struct Ldu {
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
 
   // the state between steps, to and fro; turns are counted on from wherever they are
-  static long state_size(const Layout& layout) { return layout.link_count * static_cast<long>(body_state_size); }
+  static Offset state_size(const Layout& layout) { return layout.link_count * Offset{body_state_size}; }
   void save(double* to) const {
     for (int i = 0; i < layout.link_count; ++i) save_body(body[i], to + i * body_state_size);
   }
