@@ -304,8 +304,8 @@ struct LaneRunner {
       if (age == 1) {
         // below the floor the ratio says nothing but that kappa is no larger than this
         const T seen = choose(size > floor, size, floor) / (last * last), calmer = T(0.8) * m.kappa;
-        const Mask larger = (m.kappa.v == T(1e300).v) | (seen > calmer);
-        m.kappa = choose(well, choose(larger, seen, calmer), m.kappa);
+        const Mask larger = (m.kappa.v == T(1e300).v) | (seen > calmer), says = (size > floor) | (seen < m.kappa);
+        m.kappa = choose(well & says, choose(larger, seen, calmer), m.kappa);
       }
       // by what the next increment is smaller: Newton's own, or with an earlier matrix and its directions, which are
       // off by as much as the increment that belongs to them has moved the bodies

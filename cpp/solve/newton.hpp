@@ -221,7 +221,7 @@ struct Newton {
       if (fresh && alpha == 1) {
         // below the floor the ratio says nothing but that kappa is no larger than this
         const double seen = (size > floor ? size : floor) / (last * last);
-        kappa = kappa == 1e300 || seen > 0.8 * kappa ? seen : 0.8 * kappa;
+        if (size > floor || seen < kappa) kappa = kappa == 1e300 || seen > 0.8 * kappa ? seen : 0.8 * kappa;
       }
       const double left = Solver::caution * (again ? 2 * size / last + last * std::fabs(dt) : kappa * size) * size;
       fresh = !again;

@@ -83,22 +83,25 @@ class Trajectory(Recorded):
         control: Array | None = None,
         info: RunInfo | None = None,
     ) -> None:
-        self.mechanism = mechanism
-        self.dt = dt
-        self.time = time
-        self.position = position
-        self.orientation = orientation
-        self.velocity = velocity
-        self.angular_velocity = angular_velocity
-        self.multipliers = multipliers
-        self.iterations = iterations
-        self.pieces = pieces
-        self.remainder = remainder
-        # (step, iteration) zero where there were fewer, if the run kept them
-        self.increments = increments
-        self.status = status
-        self.control = control
-        self.info = info
+        # one by one each of them would be asked whether it may be set, which a single step would feel
+        vars(self).update(
+            mechanism=mechanism,
+            dt=dt,
+            time=time,
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            multipliers=multipliers,
+            iterations=iterations,
+            pieces=pieces,
+            remainder=remainder,
+            # (step, iteration) zero where there were fewer, if the run kept them
+            increments=increments,
+            status=status,
+            control=control,
+            info=info,
+        )
         # angles (step, k) of joints near which their turns are counted, by joint name
         self.near = dict(near or {})
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
