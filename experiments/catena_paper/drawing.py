@@ -1,0 +1,69 @@
+"""One look for all pictures; the only file here that needs matplotlib."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from catena._rotation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# ours are blue and green, rivals warm, the published curves grey and dashed
+OURS, OURS_TOO, OURS_THREE = "#0b6fb8", "#2a9d5c", "#6a4fb3"
+RIVAL, RIVAL_TOO, RIVAL_THREE, RIVAL_FOUR = "#d1495b", "#e08e1b", "#a35c2c", "#c54fa0"
+PAPER = "#888888"
+
+
+def page(panels: int = 1, *, height: float = 3.6) -> tuple[Figure, list[Axes]]:
+    """A figure with panels side by side, two in a row at most."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ValueError("the report draws with matplotlib, which is not installed: pip install matplotlib") from None
+    rows = (panels + 1) // 2
+    figure = Figure(figsize=(5.2 * min(panels, 2) + 1.2 * (panels == 1), height * rows), layout="constrained")
+    axes = [figure.add_subplot(rows, min(panels, 2), k + 1) for k in range(panels)]
+    for axis in axes:
+        axis.grid(True, color="#e6e6e6", linewidth=0.7)
+        axis.set_axisbelow(True)
+        for side in ("top", "right"):
+            axis.spines[side].set_visible(False)
+    return figure, axes
+
+
+def name_axes(axis: Axes, x: str, y: str, title: str = "") -> None:
+    """Labels with units, and a title."""
+    axis.set_xlabel(x)
+    axis.set_ylabel(y)
+    if title:
+        axis.set_title(title, fontsize=10, loc="left")
+
+
+def ours(axis: Axes, x: Array, y: Array, label: str, *, colour: str = OURS, **options: Any) -> None:
+    """A curve that was measured here, with its points."""
+    axis.plot(x, y, **{"color": colour, "marker": "o", "markersize": 3, "linewidth": 1.6, "label": label, **options})
+
+
+def paper(axis: Axes, x: Array, y: Array, label: str, **options: Any) -> None:
+    """A published curve."""
+    axis.plot(x, y, **{"color": PAPER, "linestyle": "--", "linewidth": 1.3, "label": label, **options})
+
+
+def legend(axis: Axes, **options: Any) -> None:
+    """A small legend that lets the curves through."""
+    axis.legend(**{"fontsize": 7.5, "framealpha": 0.8, "edgecolor": "#dddddd", **options})
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a small PNG: lines need few colours."""
+    # it comes with matplotlib
+    from PIL import Image
+
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    picture = Image.open(buffer).convert("RGB").quantize(64)
+    picture.save(path, format="PNG", optimize=True)
