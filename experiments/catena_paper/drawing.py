@@ -19,14 +19,16 @@ PAPER = "#888888"
 
 
 def page(panels: int = 1, *, height: float = 3.6) -> tuple[Figure, list[Axes]]:
-    """A figure with panels side by side, two in a row at most."""
+    """A figure with panels side by side, in rows of two, or of three if there are three."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ValueError("the report draws with matplotlib, which is not installed: pip install matplotlib") from None
-    rows = (panels + 1) // 2
-    figure = Figure(figsize=(5.2 * min(panels, 2) + 1.2 * (panels == 1), height * rows), layout="constrained")
-    axes = [figure.add_subplot(rows, min(panels, 2), k + 1) for k in range(panels)]
+    columns = 3 if panels == 3 else min(panels, 2)
+    rows = -(-panels // columns)
+    width = {1: 6.4, 2: 10.4, 3: 12.6}[columns]
+    figure = Figure(figsize=(width, height * rows), layout="constrained")
+    axes = [figure.add_subplot(rows, columns, k + 1) for k in range(panels)]
     for axis in axes:
         axis.grid(True, color="#e6e6e6", linewidth=0.7)
         axis.set_axisbelow(True)
@@ -53,6 +55,12 @@ def paper(axis: Axes, x: Array, y: Array, label: str, **options: Any) -> None:
     axis.plot(x, y, **{"color": PAPER, "linestyle": "--", "linewidth": 1.3, "label": label, **options})
 
 
+def ticks(axis: Axes, x: Array) -> None:
+    """Name exactly these places of a logarithmic x axis."""
+    axis.set_xticks(x, labels=[f"{value:.3g}" for value in x])
+    axis.set_xticks([], minor=True)
+
+
 def legend(axis: Axes, **options: Any) -> None:
     """A small legend that lets the curves through."""
     axis.legend(**{"fontsize": 7.5, "framealpha": 0.8, "edgecolor": "#dddddd", **options})
@@ -65,5 +73,5 @@ def save(figure: Figure, path: Path) -> None:
 
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
-    picture = Image.open(buffer).convert("RGB").quantize(64)
+    picture = Image.open(buffer).convert("RGB").quantize(256)
     picture.save(path, format="PNG", optimize=True)

@@ -68,7 +68,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
     axis.set_yscale("log")
     axis.set_ylim(1e-18, 1e3)
     drawing.name_axes(axis, "iteration", "size of the increment (m/s, rad/s)")
-    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.set_xticks(np.arange(0, 1 + max(values(rows, "iteration"))))
     drawing.legend(axis, ncols=2)
     return figure
 
