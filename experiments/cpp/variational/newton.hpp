@@ -1,0 +1,182 @@
+// One step after the other: guess, directions, when to stop, what is told.
+//
+// Directions: "newton" factorises the exact derivative at every iterate, "frozen" only at the guess of a step,
+// "impulse" takes the joint-space inertia of the node for it (the quasi-Newton method of Lee et al.).
+// Stop: "residual" when the 2-norm of f (N m s) is below the tolerance, unscaled as its authors have it; "increment"
+// when the velocity change that an increment makes in all bodies, sqrt(sum |dx|^2 + |phi|^2) / dt, is: catena's.
+// A step that is not there after the limit of iterations has failed, and says so.
+//
+// The guess sums backward differences of the last solutions, as many as would have guessed the last one best: what
+// catena gives itself its rivals get too.
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace catena_paper {
+
+enum class Direction { newton, frozen, impulse };
+enum class Measure { residual, increment };
+
+struct Settings {
+  double dt, tolerance;
+  int steps, every, iteration_limit, most_differences;
+  Direction direction;
+  Measure measure;
+  bool go_on;  // after a step that did not converge
+};
+
+struct Result {
+  std::vector<double> angles, rates, residuals;  // nodes x n, nodes x n, steps
+  std::vector<int> iterations;                   // steps
+  int steps = 0, failures = 0, first_failure = -1;
+  double seconds = 0;
+};
+
+class Guess {
+ public:
+  Guess(int count, int most) : count_(count), most_(std::max(1, most)), differences_(count * (most_ + 1)), fresh_(count) {}
+
+  void next(double* z) const {
+    std::copy_n(differences_.data(), count_, z);
+    for (int k = 1; k < order_; ++k) {
+      const double* d = differences_.data() + k * count_;
+      for (int i = 0; i < count_; ++i) z[i] += d[i];
+    }
+  }
+
+  bool empty() const { return known_ == 0; }
+
+  void learn(const double* z) {
+    fresh_.assign(z, z + count_);
+    double best = 1e300;
+    // the k-th difference is the error of a guess that sums the k before it
+    for (int k = 0; k <= std::min(known_, most_); ++k) {
+      double* d = differences_.data() + k * count_;
+      double size = 0;
+      for (int i = 0; i < count_; ++i) {
+        const double now = fresh_[i];
+        size += now * now;
+        fresh_[i] = now - d[i];
+        d[i] = now;
+      }
+      if (k > 0 && size < best) {
+        best = size;
+        order_ = k;
+      }
+    }
+    known_ = std::min(known_ + 1, most_);
+  }
+
+ private:
+  int count_, most_, known_ = 0, order_ = 1;
+  std::vector<double> differences_, fresh_;
+};
+
+inline double cpu_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+}
+
+template <class Integrator>
+class Stepper {
+ public:
+  Stepper(Integrator& integrator, int n, const Settings& settings)
+      : integrator_(integrator),
+        settings_(settings),
+        count_(n * Integrator::stages),
+        z_(count_),
+        f_(count_),
+        dz_(count_),
+        guess_(count_, settings.most_differences) {}
+
+  // false if the step did not converge
+  bool step(const double* rates) {
+    if (guess_.empty())
+      integrator_.first_guess(rates, z_.data());
+    else
+      guess_.next(z_.data());
+    const bool impulse = settings_.direction == Direction::impulse;
+    if (impulse) integrator_.factor_mass();
+    const double tolerance = settings_.tolerance;
+    iterations = 0;
+    bool small = false;
+    for (;;) {
+      const double square = integrator_.residual(z_.data(), f_.data());
+      residual = std::sqrt(square);
+      if (settings_.measure == Measure::residual ? residual <= tolerance : small) return true;
+      if (iterations == settings_.iteration_limit || !std::isfinite(square)) return false;
+      double size;
+      if (impulse) {
+        size = integrator_.solve_mass(f_.data(), dz_.data());
+      } else {
+        if (settings_.direction == Direction::newton || iterations == 0) integrator_.factor();
+        size = integrator_.solve(f_.data(), dz_.data());
+      }
+      small = std::sqrt(size) <= tolerance * settings_.dt;
+      for (int i = 0; i < count_; ++i) z_[i] += dz_[i];
+      ++iterations;
+    }
+  }
+
+  void accept() {
+    guess_.learn(z_.data());
+    integrator_.advance(z_.data());
+  }
+
+  const double* solution() const { return z_.data(); }
+  bool finite() const { return std::isfinite(residual); }
+
+  int iterations = 0;
+  double residual = 0;
+
+ private:
+  Integrator& integrator_;
+  Settings settings_;
+  int count_;
+  std::vector<double> z_, f_, dz_;
+  Guess guess_;
+};
+
+// all memory is there before the clock starts
+template <class Integrator>
+Result run(Integrator& integrator, int n, const double* angles, const double* rates, const Settings& settings) {
+  Result result;
+  const int nodes = settings.steps / settings.every + 1;
+  result.angles.resize(std::size_t(nodes) * n);
+  result.rates.resize(std::size_t(nodes) * n);
+  result.residuals.resize(settings.steps);
+  result.iterations.resize(settings.steps);
+  std::vector<double> at(angles, angles + n);
+  std::copy_n(angles, n, result.angles.begin());
+  std::copy_n(rates, n, result.rates.begin());
+  Stepper<Integrator> stepper(integrator, n, settings);
+
+  const double begin = cpu_seconds();
+  for (int k = 0; k < settings.steps; ++k) {
+    const bool converged = stepper.step(rates);
+    result.iterations[k] = stepper.iterations;
+    result.residuals[k] = stepper.residual;
+    if (!converged) {
+      if (result.failures++ == 0) result.first_failure = k;
+      if (!settings.go_on || !stepper.finite()) break;
+    }
+    stepper.accept();
+    const double* last = stepper.solution() + n * (Integrator::stages - 1);
+    for (int i = 0; i < n; ++i) at[i] += last[i];
+    result.steps = k + 1;
+    if ((k + 1) % settings.every == 0) {
+      const std::size_t row = std::size_t((k + 1) / settings.every) * n;
+      std::copy_n(at.data(), n, result.angles.begin() + row);
+      integrator.node_rates(result.rates.data() + row);
+    }
+  }
+  result.seconds = cpu_seconds() - begin;
+  return result;
+}
+
+}  // namespace catena_paper
