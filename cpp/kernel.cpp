@@ -186,6 +186,10 @@ Articulated<double> make_walker(const Layout& layout, Arena& arena) {
   Articulated<double> solver = make(layout, arena, body, static_cast<Articulated<double>*>(nullptr));
   solver.z = arena.take<double>(Articulated<double>::unknown_count(layout));
   solver.dz = arena.take<double>(Articulated<double>::unknown_count(layout));
+  // rotors of laws stand still in a walk
+  double* momentum = arena.take<double>(layout.law_count);
+  for (int l = 0; momentum && l < layout.law_count; ++l) momentum[l] = 0;
+  solver.momentum = momentum;
   return solver;
 }
 

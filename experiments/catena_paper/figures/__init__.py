@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ..figure import Figure
-from . import convergence, later, rolling, step_time
+from . import convergence, later, rolling, step_time, tolerance
 
-FIGURES: dict[str, Figure] = {module.FIGURE.letter: module.FIGURE for module in (step_time, convergence, rolling, later)}
+FIGURES: dict[str, Figure] = {module.FIGURE.letter: module.FIGURE for module in (step_time, convergence, tolerance, rolling, later)}

@@ -24,14 +24,14 @@ COLOURS = {
     "catena, ldu": drawing.OURS_TOO,
     "second order, quasi-Newton": drawing.RIVAL,
     "second order, exact Newton": drawing.RIVAL_TOO,
-    "third order, frozen Newton": drawing.RIVAL_THREE,
+    "third order, quasi-Newton": drawing.RIVAL_THREE,
     "third order, exact Newton": drawing.RIVAL_FOUR,
     "fourth order, exact Newton": "#7a7a2a",
 }
-QUASI = ("second order, quasi-Newton", "third order, frozen Newton")
+QUASI = ("second order, quasi-Newton", "third order, quasi-Newton")
 EXACT = tuple(name for name in COLOURS if name not in OURS and name not in QUASI)
 # the published rivals and ours of the same order
-PRINTED = {"second order": "second order, quasi-Newton", "third order": "third order, frozen Newton"}
+PRINTED = {"second order": "second order, quasi-Newton", "third order": "third order, quasi-Newton"}
 
 
 def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
