@@ -91,6 +91,7 @@ class Worker {
     run.out_angular_velocity = seat.spin.data();
     run.out_iterations += std::max(run.steps, 1L) * member;
     run.out_pieces += std::max(run.steps, 1L) * member;
+    run.out_remainder += std::max(run.steps, 1L) * member;
     return run;
   }
 

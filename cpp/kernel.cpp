@@ -77,7 +77,8 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
   double* before = arena.take<double>(layout.recorded_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
-  double *law_momentum = arena.take<double>(layout.law_count), *counted = arena.take<double>(layout.counter_count);
+  double *law_momentum = arena.take<double>(layout.law_count), *law_mode = arena.take<double>(2L * layout.law_count);
+  double* counted = arena.take<double>(layout.counter_count);
   double* saved =
       parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + Runner<Solver>::memory_size(layout)) : nullptr;
   History history[most_parts + most_order];
@@ -89,8 +90,8 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
   Newton<Solver> newton{solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0};
   newton.select(history[0]);
-  Runner<Solver> runner{layout,  *args, solver, newton, parts,     history,   saved,        zeros,
-                        scratch, owed,  before, false,  law_angle, law_force, law_momentum, counted};
+  Runner<Solver> runner{layout, *args,  solver, newton,    parts,     history,      saved,    zeros,  scratch,
+                        owed,   before, false,  law_angle, law_force, law_momentum, law_mode, counted};
   use(runner);
   return arena.used;
 }

@@ -9,16 +9,17 @@ namespace catena {
 enum class SolverKind : int { articulated, ldu, dense };
 
 // how a run ended; module.cpp exports the codes by name, simulator.py has the sentences
-enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat };
+enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff };
 
 struct Status {
   StatusCode code = StatusCode::done;
-  long step = 0;     // steps completed
-  double time = 0;   // of the node reached
-  int body = -1;     // the user's index of the body that moved most, or turned too far
-  int joint = -1;    // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
-  int law = -1;      // the law that is too stiff for a step backwards, if one is
-  double size = 0;   // last Newton increment, m/s and rad/s; for a locked mechanism the gap, m or rad
+  long step = 0;    // steps completed
+  double time = 0;  // of the node reached
+  int body = -1;    // the user's index of the body that moved most, or turned too far
+  int joint = -1;   // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
+  int law = -1;     // the law that is too stiff, for a step backwards or at all, if one is
+  double size =
+      0;  // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law
   long records = 0;  // complete ones
 };
 
@@ -65,6 +66,9 @@ struct RunArgs {
          *out_angular_velocity = nullptr;
   double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
+  double* out_remainder = nullptr;                       // (step): what Newton's method may have left, m/s and rad/s
+  // (step and one for scratch, iteration limit): increments of the slowest solve of the step; null if not wanted
+  double* out_increments = nullptr;
 
   // called at every node with the node's state written to the control arrays; it refills the held loads; false stops
   bool (*control)(void* context, long step, double time) = nullptr;

@@ -118,8 +118,8 @@ using Start =
     std::tuple<ConstDoubles, ConstDoubles, ConstDoubles, ConstDoubles, ConstDoubles, ConstDoubles, ConstDoubles>;
 // body, point, in body frame, signal, values
 using LoadArrays = std::tuple<ConstInts, ConstDoubles, ConstInts, ConstInts, ConstDoubles>;
-// time, position, orientation, velocity, angular velocity; iterations, pieces
-using Records = std::tuple<Doubles, Doubles, Doubles, Doubles, Doubles, Ints, Ints>;
+// time, position, orientation, velocity, angular velocity; iterations, pieces, remainder
+using Records = std::tuple<Doubles, Doubles, Doubles, Doubles, Doubles, Ints, Ints, Doubles>;
 // position, orientation, velocity, angular velocity, counted angles
 using ControlArrays = std::tuple<Doubles, Doubles, Doubles, Doubles, Doubles>;
 // code, step, time, body, joint, law, size, records
@@ -196,7 +196,7 @@ RunArgs common_args(const Layout& layout, const Settings& settings, const Start&
                 values.data(),
                 static_cast<long>(values.shape(values.ndim() - 3))};
 
-  const auto& [time, x, q, v, w, iterations, pieces] = records;
+  const auto& [time, x, q, v, w, iterations, pieces, remainder] = records;
   require_shape(time, {members, -1}, "records of time");
   const long room = static_cast<long>(time.shape(1));
   require(room >= (args.steps + args.record_every - 1) / args.record_every + 1, "there is too little room for records");
@@ -205,6 +205,7 @@ RunArgs common_args(const Layout& layout, const Settings& settings, const Start&
   require_shape(out_counted, {members, room, counters}, "records of angles");
   for (const auto* array : {&iterations, &pieces})
     require_shape(*array, {members, std::max(args.steps, 1L)}, "counts of steps");
+  require_shape(remainder, {members, std::max(args.steps, 1L)}, "what Newton leaves");
   args.out_time = time.data();
   args.out_position = x.data();
   args.out_orientation = q.data();
@@ -212,6 +213,7 @@ RunArgs common_args(const Layout& layout, const Settings& settings, const Start&
   args.out_angular_velocity = w.data();
   args.out_iterations = iterations.data();
   args.out_pieces = pieces.data();
+  args.out_remainder = remainder.data();
   args.out_counted = out_counted.data();
   return args;
 }
@@ -236,7 +238,8 @@ class Core {
   // arrays as of a batch of one member
   Ended run(const Settings& settings, const Start& start, const LoadArrays& loads, const std::vector<nb::object>& rows,
             nb::object signals, int signal_count, const Records& records, Doubles out_counted, Doubles out_multipliers,
-            nb::object control, const std::optional<ControlArrays>& control_arrays, nb::object poll) {
+            std::optional<Doubles> out_increments, nb::object control,
+            const std::optional<ControlArrays>& control_arrays, nb::object poll) {
     const long n = model_.layout().link_count;
     RunArgs args = common_args(model_.layout(), settings, start, loads, signal_count, records, out_counted, 1, false, n,
                                term_count_);
@@ -244,6 +247,10 @@ class Core {
     std::vector<double> signal_values(4 * static_cast<std::size_t>(signal_count));
     args.signals = signal_values.data();
     args.out_multipliers = out_multipliers.data();
+    if (out_increments) {
+      require_shape(*out_increments, {args.steps + 1, args.iteration_limit}, "increments");
+      args.out_increments = out_increments->data();
+    }
 
     Calls calls;
     const Layout layout = attached(calls, rows);
@@ -627,7 +634,8 @@ NB_MODULE(_core, m) {
       .value("singular", StatusCode::singular)
       .value("locked", StatusCode::locked)
       .value("exhausted", StatusCode::exhausted)
-      .value("flat", StatusCode::flat);
+      .value("flat", StatusCode::flat)
+      .value("stiff", StatusCode::stiff);
 
   m.def(
       "kernels",
@@ -691,8 +699,8 @@ NB_MODULE(_core, m) {
            "law_signals"_a, "coupling_terms"_a, "coefficients"_a, "offsets"_a, "coupling_signals"_a,
            "counter_grounds"_a, "signal_count"_a, "asked"_a, "kernel"_a)
       .def("run", &Core::run, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
-           "signal_count"_a, "records"_a, "out_counted"_a, "out_multipliers"_a, "control"_a.none(),
-           "control_arrays"_a.none(), "poll"_a.none())
+           "signal_count"_a, "records"_a, "out_counted"_a, "out_multipliers"_a, "out_increments"_a.none(),
+           "control"_a.none(), "control_arrays"_a.none(), "poll"_a.none())
       .def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "own_loads"_a,
            "rows"_a, "signals"_a, "signal_count"_a, "mass"_a.none(), "inertia"_a.none(), "gravity"_a.none(),
            "laws"_a.none(), "bodies"_a, "records"_a, "out_counted"_a, "poll"_a.none())

@@ -119,10 +119,8 @@ def test_implicit_springs_bear_a_longer_step() -> None:
 
     # 100 times the error of 1 ms
     assert governor_errors(run, "iftomm")["height"] < 5e-3
-    loose = Simulator(governor("iftomm", implicit=False), 0.01, on_failure="stop").run(10.0)
-    height = loose.body("slider").position[:, 2]
-    assert loose.halved_count > 0
-    assert height.max() > 1.0
+    with pytest.raises(SimulationError, match=r"is too stiff for dt = 0.01 s at t = 0 s: it swings with w dt = 4"):
+        Simulator(governor("iftomm", implicit=False), 0.01).run(10.0)
 
 
 @pytest.mark.parametrize("solver", ["ldu", "dense"])

@@ -55,8 +55,9 @@ struct LaneRunner {
   double* angle;    // (lane, law)
   double* counted;  // (lane, counter)
   LaneMemory memory = {};
-  T half = T(0), extent = T(0), iterations = T(0);
-  T wound = T(at_start);        // no counted angle has turned further since it was counted
+  T half = T(0), extent = T(0), iterations = T(0), remainder = T(0);
+  T wound = T(at_start);  // no counted angle has turned further since it was counted
+  long next_stiff_check = 0;
   Mask alive = {}, tired = {};  // still running; could not take this step
 
   const RunArgs& common() const { return args[0]; }
@@ -267,7 +268,7 @@ struct LaneRunner {
     LaneMemory& m = memory;
     Mask active = alive, waiting = {};
     tired = Mask{};
-    iterations = T(0);
+    iterations = remainder = T(0);
     for (int pass = 0; any(active) && pass < common().iteration_limit; ++pass) {
       // most increments take the matrix of an earlier one: a rule that no lane's neighbours can change
       const int age = pass % matrix_life;
@@ -302,7 +303,8 @@ struct LaneRunner {
       // a lane in trouble is left to the solver that has a line search and a rescue
       const Mask well = moved & (size < last) & (room > T(0));
       if (age == 1) {
-        const T seen = size / (last * last), calmer = T(0.8) * m.kappa;
+        // below the floor the ratio says nothing but that kappa is no larger than this
+        const T seen = choose(size > floor, size, floor) / (last * last), calmer = T(0.8) * m.kappa;
         const Mask larger = (m.kappa.v == T(1e300).v) | (seen > calmer);
         m.kappa = choose(well, choose(larger, seen, calmer), m.kappa);
       }
@@ -321,6 +323,7 @@ struct LaneRunner {
         solved = below | trusted;
       }
       m.unchecked = choose(settled, T(1), choose(solved, unchecked, m.unchecked));
+      remainder = choose(settled, size, choose(solved, least(size, T(caution) * rate * size), remainder));
       last = choose(well, size, last);
       tired |= moved & ~well;
       active &= ~(solved | settled | tired);
@@ -355,6 +358,7 @@ struct LaneRunner {
       if (holds(tired, k)) continue;
       args[k].out_iterations[step] = static_cast<int>(iterations[k]);
       args[k].out_pieces[step] = 1;
+      args[k].out_remainder[step] = remainder[k];
     }
   }
 
@@ -438,6 +442,28 @@ struct LaneRunner {
     });
   }
 
+  // members whose springs cannot be followed end here
+  void refuse_stiff(long step, double time) {
+    if (layout.law_count == 0 || step < next_stiff_check) return;
+    next_stiff_check = common().steps + 1;
+    for (int k = 0; k < members; ++k) {
+      if (!holds(alive, k)) continue;
+      RunArgs own = args[k];
+      with_single(*layouts[k], own, [&](Single& one) {
+        one.enter();
+        give(k, one);
+        one.now = time;
+        one.place(step);
+        const bool fine = one.follows_springs(step, time);
+        next_stiff_check = std::min(next_stiff_check, one.next_stiff_check);
+        if (fine) return;
+        own.status.records = args[k].status.records;
+        args[k].status = own.status;
+        alive[k] = 0;
+      });
+    }
+  }
+
   // all that are still running stop here
   void interrupt(long step, double time) {
     for (int k = 0; k < members; ++k) {
@@ -453,6 +479,7 @@ struct LaneRunner {
     for (long step = 0;; ++step) {
       double time = common().start_time + static_cast<double>(step) * common().dt;
       place(step);
+      refuse_stiff(step, time);
       if (step == common().steps || step % common().record_every == 0) record(time);
       if (step == common().steps || !any(alive)) {
         for (int k = 0; k < members; ++k) {

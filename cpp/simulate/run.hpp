@@ -13,6 +13,7 @@
 
 #include "kernel.hpp"
 #include "simulate/compose.hpp"
+#include "simulate/stiff.hpp"
 #include "solve/newton.hpp"
 
 namespace catena::CATENA_ISA {
@@ -37,6 +38,7 @@ struct Runner {
   double* law_angle;     // (law) angles, turns counted
   double* law_force;     // (law) on the interval before the node
   double* law_momentum;  // (law) of its rotor there
+  double* law_mode;      // (law, 2) see StiffModes, and room for momenta
   double* counted;       // (counter) angles, turns counted
   double wound = 0;      // no two bodies have turned further against each other since then
   bool leaving = false;  // a step has been taken, its end not yet seen
@@ -44,8 +46,12 @@ struct Runner {
   double now = 0;        // time of the node
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
-  int iterations = 0;
-  long spent = 0;            // pieces of all steps
+  // of the step, over all its solves
+  int iterations = 0, longest = 0;
+  double remainder = 0;
+  long spent = 0;  // pieces of all steps
+  long next_stiff_check = 0;
+  bool has_mode = false;     // law_mode is known
   int flat_joint = -1;       // whose wheel lay flat in the last step that was refused for it
   double flat_time = 0;      // of the node before that
   long next_record = 0;      // step whose node is the next to be recorded
@@ -261,18 +267,52 @@ struct Runner {
   // node velocities into body.dx and body.phi
   bool project(double arriving) {
     read_signal_rates();
-    solver.clock.resting = true;
-    solver.clock.dt = 1;
-    for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
+    return at_rest([&] {
+      for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
+      solver.rest();
+      return solver.direction();
+    });
+  }
+  // what is solved for bodies that stand still
+  template <class F>
+  auto at_rest(F&& solve) {
     double *z = solver.z, *dz = solver.dz;
     solver.z = zeros;
     solver.dz = scratch;
-    solver.rest();
-    const bool fine = solver.direction();
+    solver.clock.resting = true;
+    solver.clock.dt = 1;
+    const auto result = solve();
     solver.clock.resting = false;
     solver.z = z;
     solver.dz = dz;
-    return fine;
+    return result;
+  }
+
+  // whether the springs of the mechanism can be followed by steps of this length; a failure if not
+  bool follows_springs(long step, double time) {
+    if (layout.law_count == 0 || step < next_stiff_check) return true;
+    StiffModes<Solver> modes{layout, solver, law_mode};
+    const double square = args.dt * args.dt, bound = modes.bound(law_angle) * square;
+    next_stiff_check = step + modes.pause(bound);
+    if (bound <= modes.harmless) return true;
+    // rotors and functions of time stand still
+    double* momentum = law_mode + layout.law_count;
+    for (int l = 0; l < layout.law_count; ++l) std::swap(momentum[l] = 0, law_momentum[l]);
+    solver.clock.frozen = true;
+    const double largest = at_rest([&] { return modes.largest(law_angle, has_mode); });
+    has_mode = largest > 0;
+    solver.clock.frozen = false;
+    for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
+    if (!grows(parts, largest * square)) return true;
+    args.status.code = StatusCode::stiff;
+    args.status.step = step;
+    args.status.time = time;
+    args.status.size = std::sqrt(largest) * std::fabs(args.dt);
+    args.status.body = 0;
+    args.status.law = 0;
+    for (int l = 0; l < layout.law_count; ++l)
+      if (std::fabs(law_mode[l]) > std::fabs(law_mode[args.status.law])) args.status.law = l;
+    return false;
   }
 
   void write(double* position, double* orientation, double* velocity, double* angular_velocity) const {
@@ -296,6 +336,7 @@ struct Runner {
       outcome = newton.solve_afresh(dt, scratch);
       newton.iterations += before;
     }
+    remainder = std::fmax(remainder, newton.remainder);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
   }
   void aim(double dt) {
@@ -444,6 +485,7 @@ struct Runner {
       newton.select(history[k]);
       const Outcome outcome = solve(parts.part[k] * dt);
       iterations += newton.iterations;
+      if (newton.trace) keep_trace(step);
       if (outcome != Outcome::converged) {
         if (k > 0) {
           solver.restore(saved);
@@ -462,18 +504,31 @@ struct Runner {
     return Outcome::converged;
   }
 
+  // the increments of the slowest solve of the step
+  void keep_trace(long step) {
+    if (newton.traced <= longest) return;
+    longest = newton.traced;
+    double* row = args.out_increments + args.iteration_limit * step;
+    for (int k = 0; k < longest; ++k) row[k] = newton.trace[k];
+  }
+
   // one step of the user's dt, in pieces if need be; `time` follows
   bool advance(long step, double& time) {
     const long records = args.status.records;
     int pieces = 1;
-    iterations = 0;
+    iterations = longest = 0;
+    remainder = 0;
+    newton.trace = args.out_increments ? args.out_increments + args.iteration_limit * args.steps : nullptr;
     now = time;
     Outcome outcome = compose(step, args.dt, true);
     if (outcome != Outcome::converged) {
       // far from where it began a mechanism has coarser numbers
       const double before = newton.extent;
       newton.measure_extent();
-      if (newton.extent > 1.5 * before) outcome = compose(step, args.dt, true);
+      if (newton.extent > 1.5 * before) {
+        args.status.records = records;
+        outcome = compose(step, args.dt, true);
+      }
     }
     if (outcome == Outcome::converged)
       time += args.dt;
@@ -482,6 +537,8 @@ struct Runner {
     spent += pieces;
     args.out_iterations[step] = iterations;
     args.out_pieces[step] = pieces;
+    args.out_remainder[step] = remainder;
+    newton.trace = nullptr;
     return true;
   }
 
@@ -637,6 +694,7 @@ struct Runner {
   bool node(long step, double time) {
     now = time;
     place(step);
+    if (!follows_springs(step, time)) return false;
     recorded = step == args.steps || step == next_record;
     if (recorded) next_record += args.record_every;
     if (recorded ? !record(time) : args.control && !project(arriving())) return fail(Outcome::singular, step, time);

@@ -63,7 +63,10 @@ struct Newton {
 
   bool picky = false;  // a step can be halved, so that doubtful roots need not be taken
 
-  int iterations = 0;  // of the last solve
+  int iterations = 0;       // of the last solve
+  double remainder = 0;     // that it may have left: what one more increment would be
+  double* trace = nullptr;  // (iteration limit) increments of the last start, if they are wanted
+  int traced = 0;           // how many
   bool doubtful = false;
   double size = 0;  // last increment
 
@@ -204,13 +207,14 @@ struct Newton {
       const bool fine = look(again);
       size = fine ? measure(dt) : 1e300;
       if (!(size < 1e300)) size = 1e300;
+      if (trace) trace[(traced = iterations) - 1] = size;
       if (iterations == 1) history->miss = size * std::fabs(dt);
       const double floor = rounding() / std::fabs(dt);
 
       // at the rounding floor increments stop falling: nothing more can be gained; but a shortened move leaves
       // multipliers behind
       if (alpha == 1 && last < floor && size > 0.25 * last && size < 4 * floor)
-        return closed(dt) ? accept(1) : Outcome::locked;
+        return closed(dt) ? accept(1, size) : Outcome::locked;
 
       if (iterations == 2 && size > one_root * last && last * std::fabs(dt) > small_miss) doubtful = true;
 
@@ -245,14 +249,14 @@ struct Newton {
       }
       if (size < tolerance) {
         if (iterations == 1) history->calm = size;
-        return closed(dt) ? accept(0) : Outcome::locked;
+        return closed(dt) ? accept(0, left) : Outcome::locked;
       }
       // large increments prove nothing about the next
       if (left < tolerance && size * std::fabs(dt) < small_miss) {
-        if (iterations > 1 && closed(dt)) return accept(0);
+        if (iterations > 1 && closed(dt)) return accept(0, left);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
         if (iterations == 1 && history->unchecked < check_every && size <= 2 * history->calm && closed(dt))
-          return accept(history->unchecked + 1);
+          return accept(history->unchecked + 1, left);
         if (iterations == 1) history->calm = size;
       }
       again = looks_ahead && fresh && (2 * kappa + std::fabs(dt)) * size * left < tolerance;
@@ -279,8 +283,9 @@ struct Newton {
     return solver.evaluate();
   }
 
-  Outcome accept(int unchecked_now) {
+  Outcome accept(int unchecked_now, double left) {
     history->unchecked = unchecked_now;
+    remainder = left < size ? left : size;
     return Outcome::converged;
   }
 

@@ -13,6 +13,7 @@ from .constraints import FixedOrientation as FixedOrientation
 from .constraints import ParallelAxes as ParallelAxes
 from .constraints import PointOnLine as PointOnLine
 from .constraints import PointOnPlane as PointOnPlane
+from .convergence import Convergence as Convergence
 from .couplings import Coupling as Coupling
 from .couplings import Differential as Differential
 from .couplings import Drive as Drive

@@ -344,6 +344,7 @@ def still(state: State) -> Trajectory:
         rows,
         iterations=none,
         pieces=none,
+        remainder=np.zeros(0),
         status=Status(),
         near={name: angles[None] for name, angles in state.turned.items()},
     )

@@ -52,7 +52,7 @@ class Batch(Recorded):
     """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
-    angular_velocity (member, step, n, 3), world frame. iterations and pieces (member, step of the run).
+    angular_velocity (member, step, n, 3), world frame. iterations, pieces and remainder (member, step of the run).
     status has one entry per member; counts (member,) is how many of its rows are filled: all, unless it failed, and
     what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if all bodies were
     recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they were computed.
@@ -68,6 +68,7 @@ class Batch(Recorded):
     angular_velocity: Array
     iterations: NDArray[np.int32]
     pieces: NDArray[np.int32]
+    remainder: Array
     counts: NDArray[np.int64]
     status: list[Status]
     numbers: MemberNumbers
@@ -118,6 +119,7 @@ class Batch(Recorded):
             np.zeros((count, 0)),
             iterations=self.iterations[member, :done],
             pieces=self.pieces[member, :done],
+            remainder=self.remainder[member, :done],
             status=self.status[member],
             near={name: angles[member, :count] for name, angles in self.near.items()},
             info=self.info,
@@ -324,16 +326,17 @@ def run_batch(
         if name not in shapes:
             raise ValueError(f"out: {name!r} is not recorded, only {', '.join(shapes)}")
     room = 8 * sum(int(np.prod(shape)) for name, shape in shapes.items() if name not in out)
-    # iterations and pieces of every step, and what threads have on their hands: all bodies of a group of members
-    room += 8 * count * steps + 8 * threads * _WIDEST_GROUP * records * len(names) * sum(_SIZES.values())
+    # counts of every step, and what threads have on their hands: all bodies of a group of members
+    room += 16 * count * steps + 8 * threads * _WIDEST_GROUP * records * len(names) * sum(_SIZES.values())
     room += 8 * count * records * len(compiled.counters)
     what = f"recording {count} members x {records} nodes x {len(kept)} bodies"
     refuse_if_too_large(room, what, "raise record_every or record fewer bodies")
     arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
     iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
+    remainder = np.zeros((count, max(steps, 1)))
     counters = compiled.counters
     angles = np.full((count, records, len(counters)), np.nan)
-    recorded: Any = (arrays["time"], *(arrays[name] for name in _SIZES), iterations, pieces)
+    recorded: Any = (arrays["time"], *(arrays[name] for name in _SIZES), iterations, pieces, remainder)
     ended = compiled.core.run_batch(
         settings=simulator.settings(starts[0], steps, record_every),
         threads=threads,
@@ -361,6 +364,7 @@ def run_batch(
         **arrays,
         iterations=iterations,
         pieces=pieces,
+        remainder=remainder,
         counts=np.array([end[7] for end in ended]),
         status=[simulator.status_of(*end[:7]) for end in ended],
         numbers=numbers,

@@ -110,6 +110,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         *arrays,
         iterations=_counts(contents, "iterations"),
         pieces=_counts(contents, "pieces"),
+        remainder=_numbers(contents, "remainder", (len(_counts(contents, "pieces")),)),
         status=status,
         near=_unpack_angles(mechanism, contents, steps),
         control=_numbers(contents, "control", (steps, n, 6)) if "control" in contents else None,

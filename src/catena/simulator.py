@@ -51,6 +51,8 @@ _SENTENCES = {
     "because of body {body!r}: the motion is too fast for dt, or a force too stiff",
     _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
     "where it lies on its plane",
+    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with w dt = {size:.3g}, "
+    "and would explode; give it implicit=True, or take a smaller dt",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
 
@@ -206,6 +208,7 @@ class Simulator:
         force: Forces | None = None,
         control: Control | None = None,
         record_every: int = 1,
+        increments: bool = False,
         progress: bool | Callable[[int, int], None] = False,
     ) -> Trajectory:
         """Simulate for a duration (s, rounded up to whole steps) or a number of steps.
@@ -225,6 +228,8 @@ class Simulator:
             end of the step, as in `step(force=...)`. The result has them as `control`.
         record_every
             Keep every k-th node; the first and the last are always kept.
+        increments
+            Keep the increments of Newton's method, for `run.convergence(step)`.
         progress
             True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
         """
@@ -234,16 +239,19 @@ class Simulator:
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
         counters = self.compiled.counters
-        size = 8 * (records * (1 + 13 * n + rows + len(counters)) + steps)
+        traced = (steps + 1) * self.max_iterations if _flag(increments, "increments") else 0
+        size = 8 * (records * (1 + 13 * n + rows + len(counters)) + 2 * steps + traced)
         refuse_if_too_large(size, f"recording {records} nodes of {n} bodies", "raise record_every")
         times, multipliers = np.empty(records), np.empty((records, rows))
         position, orientation, velocity, spin = (np.empty((records, n, width)) for width in (3, 4, 3, 3))
         iterations, pieces = (np.zeros(max(steps, 1), dtype=np.int32) for _ in range(2))
+        remainder = np.zeros(max(steps, 1))
+        trace = np.zeros((steps + 1, self.max_iterations)) if increments else None
         compiled = self.compiled
         signals = compiled.signals.extended()
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
         counted = np.empty((records, len(counters)))
-        arrays = (times, position, orientation, velocity, spin, iterations, pieces)
+        arrays = (times, position, orientation, velocity, spin, iterations, pieces, remainder)
         recorded: Any = tuple(array[None] for array in arrays)
         held = _Control(self.mechanism, control, table, counters, steps, record_every) if control is not None else None
         code, done, time, body, joint, law, gap, complete = self._core.run(
@@ -256,6 +264,7 @@ class Simulator:
             records=recorded,
             out_counted=counted[None],
             out_multipliers=multipliers,
+            out_increments=trace,
             **(held.arguments() if held else {"control": None, "control_arrays": None}),
             poll=watcher(progress, steps),
         )
@@ -274,6 +283,8 @@ class Simulator:
             multipliers[:complete, : self._rows],
             iterations=iterations[:done],
             pieces=pieces[:done],
+            remainder=remainder[:done],
+            increments=None if trace is None else trace[:done],
             status=status,
             near=by_joint(counters, counted[:complete]),
             info=self.run_info(),
@@ -447,9 +458,11 @@ class Simulator:
             return Status(time=time, step=step)
         moved = list(self.mechanism.bodies)[body]
         opened = [*self.mechanism.joints, *self.mechanism.couplings][joint] if joint >= 0 else ""
-        message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size)
+        stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law] if law >= 0 else ""
+        message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size, law=stiff, dt=self.dt)
+        if code == _core.StatusCode.stiff:
+            return Status(ok=False, reason=code.name, message=message, time=time, step=step)
         if law >= 0:
-            stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law]
             message = f"{stiff} is too stiff for the backward substeps of order {self.order} at t = {time:.6g} s"
         if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not self.rescue):
             message += _ADVICE[self.rescue]

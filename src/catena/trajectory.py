@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import analysis
 from ._rotation import Array, conjugate, cross, multiply, rotate
 from ._strict import Recorded
+from .convergence import Convergence
 from .efforts import ForceHistory
 from .names import name_of, no_such
 from .state import State, counted, ground_motion
@@ -38,8 +39,11 @@ class Trajectory(Recorded):
     mass, world frame, held from there to the next node of the run; None if there was none.
 
     iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
-    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. info says how the run
-    was computed (`RunInfo`), or is None for what no simulator made.
+    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. remainder is what
+    Newton's method may have left of each step, the 2-norm over all bodies in m/s and rad/s: below the tolerance, or
+    where numbers are too coarse for that (far from the origin, loops that are nearly singular) what rounding allows;
+    floor_count counts the latter steps. info says how the run was computed (`RunInfo`), or is None for what no
+    simulator made.
     """
 
     mechanism: Mechanism
@@ -52,6 +56,8 @@ class Trajectory(Recorded):
     multipliers: Array
     iterations: NDArray[np.int32]
     pieces: NDArray[np.int32]
+    remainder: Array
+    increments: Array | None
     status: Status
     near: dict[str, Array]
     control: Array | None
@@ -70,6 +76,8 @@ class Trajectory(Recorded):
         *,
         iterations: NDArray[np.int32],
         pieces: NDArray[np.int32],
+        remainder: Array,
+        increments: Array | None = None,
         status: Status,
         near: Mapping[str, Array] | None = None,
         control: Array | None = None,
@@ -85,6 +93,9 @@ class Trajectory(Recorded):
         self.multipliers = multipliers
         self.iterations = iterations
         self.pieces = pieces
+        self.remainder = remainder
+        # (step, iteration) zero where there were fewer, if the run kept them
+        self.increments = increments
         self.status = status
         self.control = control
         self.info = info
@@ -101,6 +112,8 @@ class Trajectory(Recorded):
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {self.halved_count} steps halved" if self.halved_count else ""
+        floor = f", Newton's method at rounding ({self.remainder.max(initial=0.0):.0e} m/s) in {self.floor_count} steps"
+        halved += floor * (self.floor_count > 0)
         failed = "" if self.status.ok else f", stopped: {self.status.message}"
         return f"Trajectory({len(self._rows)} bodies, {len(self)} nodes, {span}{halved}{failed})"
 
@@ -124,6 +137,8 @@ class Trajectory(Recorded):
                 *(getattr(self, name)[key] for name in ARRAYS),
                 iterations=self.iterations,
                 pieces=self.pieces,
+                remainder=self.remainder,
+                increments=self.increments,
                 status=self.status,
                 near={name: angles[key] for name, angles in self.near.items()},
                 control=None if self.control is None else self.control[key],
@@ -189,6 +204,18 @@ class Trajectory(Recorded):
     def halved_count(self) -> int:
         """Steps that could not be taken whole and were halved (`rescue`)."""
         return int(np.count_nonzero(self.pieces > 1))
+
+    @property
+    def floor_count(self) -> int:
+        """Steps in which rounding kept Newton's method above its tolerance; `remainder` says by how much."""
+        return 0 if self.info is None else int(np.count_nonzero(self.remainder > self.info.tolerance))
+
+    def convergence(self, step: int) -> Convergence:
+        """How Newton's method got to the end of a step, of a run that kept its increments: run(..., increments=True)."""
+        if self.increments is None or self.info is None:
+            raise ValueError("this run did not keep its increments; give run(..., increments=True)")
+        row = self.increments[step]
+        return Convergence(row[row > 0], self.info.tolerance, float(self.remainder[step]))
 
     # ---- laws
 
@@ -287,7 +314,7 @@ class Trajectory(Recorded):
 
 
 ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
-COUNTS = ("iterations", "pieces")
+COUNTS = ("iterations", "pieces", "remainder")
 
 
 class BodyHistory(Recorded):
