@@ -15,11 +15,11 @@ Contestant: TypeAlias = Callable[[int], Any]
 
 
 def race(contestants: Mapping[str, Contestant], steps: int, *, rounds: int, seconds: float) -> dict[str, float]:
-    """CPU seconds of `steps` steps of each: the best of `rounds`, or of as many as `seconds` allow, but at least two."""
+    """CPU seconds of `steps` steps of each: the best of `rounds`, or of as many as `seconds` allow, of three at least."""
     best = {name: [float("inf"), float("inf")] for name in contestants}
     end = time.perf_counter() + seconds
     done = 0
-    while done < min(2, rounds) or (done < rounds and time.perf_counter() < end):
+    while done < 3 or (done < rounds and time.perf_counter() < end):
         for name, run in contestants.items():
             for k, count in enumerate((0, steps)):
                 start = time.thread_time()

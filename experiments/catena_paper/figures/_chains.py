@@ -34,7 +34,7 @@ def measure(
             mechanism = build(n, kind)
             steps = sizes["steps"]
             simulators = {name: simulator(mechanism, solver=solver) for name, solver in OURS.items()}
-            others = {name: rivals.explicit(mechanism, name, dt=STEP) for name in CONTESTANTS if name not in OURS}
+            others = {name: rivals.Continuous(mechanism, name, dt=STEP) for name in CONTESTANTS if name not in OURS}
             contestants: dict[str, Contestant] = {
                 name: (lambda count, sim=sim: sim.run(steps=count, record_every=max(1, count)))
                 for name, sim in simulators.items()
