@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,8 @@ RIVAL, RIVAL_TOO, RIVAL_THREE, RIVAL_FOUR = "#d1495b", "#e08e1b", "#a35c2c", "#c
 PAPER = "#888888"
 
 
-def page(panels: int = 1, *, height: float = 3.6) -> tuple[Figure, list[Axes]]:
-    """A figure with panels side by side, in rows of two, or of three if there are three."""
+def page(panels: int = 1, *, height: float = 3.6, ratios: Sequence[float] | None = None) -> tuple[Figure, list[Axes]]:
+    """A figure with panels side by side, in rows of two, or of three if there are three; `ratios` of heights."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -28,7 +29,8 @@ def page(panels: int = 1, *, height: float = 3.6) -> tuple[Figure, list[Axes]]:
     rows = -(-panels // columns)
     width = {1: 6.4, 2: 10.4, 3: 12.6}[columns]
     figure = Figure(figsize=(width, height * rows), layout="constrained")
-    axes = [figure.add_subplot(rows, columns, k + 1) for k in range(panels)]
+    grid = figure.add_gridspec(rows, columns, height_ratios=ratios)
+    axes = [figure.add_subplot(grid[k // columns, k % columns]) for k in range(panels)]
     for axis in axes:
         axis.grid(True, color="#e6e6e6", linewidth=0.7)
         axis.set_axisbelow(True)
@@ -64,6 +66,12 @@ def ticks(axis: Axes, x: Array) -> None:
 def legend(axis: Axes, **options: Any) -> None:
     """A small legend that lets the curves through."""
     axis.legend(**{"fontsize": 7.5, "framealpha": 0.8, "edgecolor": "#dddddd", **options})
+
+
+def legend_below(figure: Figure, axis: Axes, columns: int) -> None:
+    """One legend for panels that show the same curves, below them."""
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
 
 
 def save(figure: Figure, path: Path) -> None:

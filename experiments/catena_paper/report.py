@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import catena
+
 from . import drawing, machine, published
 from .figure import Figure, Finding, Level, Row, Rows
 from .figures import FIGURES
@@ -56,7 +58,7 @@ def write(
     _replace(output / "report.md", _markdown(sections, level))
     _replace(output / "report.html", _html(sections, level, output))
     if not silent:
-        for section in sections:
+        for section in (section for section in sections if section["figure"] in chosen):
             for word, sentence in section["findings"]:
                 print(f"({section['figure'].letter}) {word}: {sentence}")
         print(f"{output / 'report.html'}, {output / 'report.md'}")
@@ -105,7 +107,13 @@ def _settings(figure: Figure, level: Level) -> dict[str, Any]:
     """What rows depend on, as JSON gives it back."""
     sizes = dict(figure.sizes[level])
     kernel, contestants = machine.kernel(), list(figure.contestants)
-    settings = {"level": level, "kernel": kernel, "contestants": contestants, "sizes": sizes}
+    settings: dict[str, Any] = {
+        "level": level,
+        "version": catena.__version__,
+        "kernel": kernel,
+        "contestants": contestants,
+    }
+    settings["sizes"] = sizes
     return dict(json.loads(json.dumps(settings)))
 
 
@@ -167,8 +175,9 @@ def _introduction(sections: Sequence[Mapping[str, Any]], level: Level) -> list[s
     return [
         f"Every experiment of {PAPER}, run again by `python -m catena paper{' --quick' * (level == 'quick')}`, "
         "with the integrators that it was compared with, and some that it was not.",
-        "Seconds here are CPU seconds of one thread of this machine, the best of several rounds in which all contestants "
-        "take turns; published ones are from a laptop of 2020. Shapes can be compared, and ratios taken in one run.",
+        "Seconds here are CPU seconds of one thread of this machine, the best of several rounds in which all "
+        "contestants take turns; published ones are from a laptop of 2020. Shapes can be compared, and ratios taken in "
+        "one run.",
         f"Measured on {' and '.join(machines)}." if machines else "Nothing is measured yet.",
     ]
 
@@ -204,7 +213,7 @@ def _markdown_table(rows: Rows) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return "–" if value != value else f"{value:.3g}"
+        return "-" if value != value else f"{value:.3g}"
     return str(value)
 
 
@@ -240,7 +249,8 @@ def _html(sections: Sequence[Mapping[str, Any]], level: Level, output: Path) -> 
     body = "\n".join(parts)
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     title = "<title>catena: the paper, figure by figure</title>"
-    return f'<!doctype html>\n<html lang="en"><head>{head}{title}<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
+    whole = f'<html lang="en"><head>{head}{title}<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>'
+    return f"<!doctype html>\n{whole}\n"
 
 
 def _inline(text: str) -> str:

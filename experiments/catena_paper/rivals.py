@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 
 import catena as ct
-
 from catena.simulator import Status
 
 from . import continuous as continuous_rivals

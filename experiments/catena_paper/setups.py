@@ -8,6 +8,7 @@ from typing import Any, Literal
 import catena as ct
 
 from .machine import kernel
+from .timing import Contestant
 
 STEP = 0.01  # s
 STEPS = 1000
@@ -34,3 +35,12 @@ def simulator(mechanism: ct.Mechanism, **options: Any) -> ct.Simulator:
     """A simulator of 10 ms and 1e-10 on the instruction set of the rivals, which stops where it cannot go on."""
     chosen = {"dt": STEP, "tolerance": TOLERANCE, "on_failure": "stop", "kernel": kernel(), **options}
     return ct.Simulator(mechanism, **chosen)
+
+
+def stepping(sim: ct.Simulator) -> Contestant:
+    """What is timed of ours: a run that keeps its last node only."""
+
+    def run(steps: int) -> ct.Trajectory:
+        return sim.run(steps=steps, record_every=max(1, steps))
+
+    return run

@@ -15,7 +15,7 @@ Contestant: TypeAlias = Callable[[int], Any]
 
 
 def race(contestants: Mapping[str, Contestant], steps: int, *, rounds: int, seconds: float) -> dict[str, float]:
-    """CPU seconds of `steps` steps of each: the best of `rounds`, or of as many as `seconds` allow, of three at least."""
+    """CPU seconds of `steps` steps of each: the best of `rounds` or of as many as `seconds` allow, three at least."""
     best = {name: [float("inf"), float("inf")] for name in contestants}
     end = time.perf_counter() + seconds
     done = 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..figure import Figure
-from . import closed, convergence, drift, energy, later, pendulums, rolling, segmented, step_time, tolerance
+from . import closed, convergence, drift, energy, later, minitaur, pendulums, rolling, segmented, step_time, tolerance
 
-_MODULES = (energy, drift, step_time, convergence, pendulums, closed, segmented, tolerance, rolling, later)
+_MODULES = (energy, drift, step_time, convergence, pendulums, closed, segmented, tolerance, minitaur, rolling, later)
 
 FIGURES: dict[str, Figure] = {module.FIGURE.letter: module.FIGURE for module in _MODULES}

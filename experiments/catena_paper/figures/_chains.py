@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import catena as ct
 
 from .. import drawing, rivals
-from ..figure import Curves, Finding, Row, Rows, Sizes, curve, line, pick, values
+from ..figure import Curves, Finding, Row, Rows, Sizes, Word, curve, line, pick, values
 from ..progress import Progress
-from ..setups import STEP, simulator
+from ..setups import STEP, Kind, simulator, stepping
 from ..timing import Contestant, race
 
-KINDS = ("revolute", "ball")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+KINDS: tuple[Kind, ...] = ("revolute", "ball")
 OURS = {"catena": "auto", "catena, ldu": "ldu"}
 COLOURS = {"catena": drawing.OURS, "catena, ldu": drawing.OURS_TOO} | {
     name: colour
@@ -26,7 +30,7 @@ CONTESTANTS = tuple(COLOURS)
 
 
 def measure(
-    sizes: Sizes, progress: Progress, build: Callable[[int, str], ct.Mechanism], kinds: Sequence[str] = KINDS
+    sizes: Sizes, progress: Progress, build: Callable[[int, Kind], ct.Mechanism], kinds: Sequence[Kind] = KINDS
 ) -> Iterator[Row]:
     """Seconds of the steps of every contestant, by joint and length, and what became of the mechanism."""
     for kind in kinds:
@@ -35,10 +39,7 @@ def measure(
             steps = sizes["steps"]
             simulators = {name: simulator(mechanism, solver=solver) for name, solver in OURS.items()}
             others = {name: rivals.Continuous(mechanism, name, dt=STEP) for name in CONTESTANTS if name not in OURS}
-            contestants: dict[str, Contestant] = {
-                name: (lambda count, sim=sim: sim.run(steps=count, record_every=max(1, count)))
-                for name, sim in simulators.items()
-            }
+            contestants: dict[str, Contestant] = {name: stepping(sim) for name, sim in simulators.items()}
             contestants |= {name: rival.run for name, rival in others.items()}
             times = race(contestants, steps, rounds=sizes["rounds"], seconds=sizes["seconds"])
             for name, sim in simulators.items():
@@ -68,7 +69,7 @@ def measure(
             progress.step(n)
 
 
-def weight(sizes: Sizes, kinds: Sequence[str] = KINDS) -> int:
+def weight(sizes: Sizes, kinds: Sequence[Kind] = KINDS) -> int:
     """Links of all mechanisms."""
     return len(kinds) * int(sum(sizes["links"]))
 
@@ -80,7 +81,7 @@ def per_1000(rows: Rows, name: str, kind: str) -> tuple[np.ndarray, np.ndarray]:
     return n, 1000 * seconds / steps[: len(seconds)]
 
 
-def plot(rows: Rows, published: Curves) -> drawing.Figure:
+def plot(rows: Rows, published: Curves) -> Picture:
     """A panel for each joint: ours and the rivals in colour, print in grey."""
     figure, axes = drawing.page(2)
     for axis, kind in zip(axes, KINDS, strict=True):
@@ -120,12 +121,30 @@ def _shown(lengths: Sequence[int]) -> list[int]:
 
 
 def linear(rows: Rows, published: Curves) -> Finding:
-    """Whether our time is a straight line in the length."""
-    fits = {kind: line(*per_1000(rows, "catena", kind)) for kind in values(rows, "joint")}
-    told = " and ".join(f"{1e6 * fit.slope:.0f} ns a link and step, R² = {fit.r2:.4f} ({kind})" for kind, fit in fits.items())
-    if min(fit.r2 for fit in fits.values()) > 0.99:
+    """Whether our time is a straight line in the length, and if not, whether the number of iterations is why."""
+    steps, iterations, counts = {}, {}, []
+    for kind in values(rows, "joint"):
+        n, seconds = per_1000(rows, "catena", kind)
+        _, per_step = curve(rows, "links", "iterations_per_step", contestant="catena", joint=kind)
+        steps[kind], iterations[kind] = line(n, seconds), line(n, seconds / per_step)
+        counts += per_step.tolist()
+    print_r2 = min(line(*published[f"maximal {kind}"]).r2 for kind in steps)
+    told = " and ".join(
+        f"{1e6 * fit.slope:.0f} ns a link and step, R² = {fit.r2:.4f} ({kind})" for kind, fit in steps.items()
+    )
+    told += f", {print_r2:.3f} or more in print"
+    each = " and ".join(f"{fit.r2:.4f} ({kind})" for kind, fit in iterations.items())
+    if min(fit.r2 for fit in steps.values()) > 0.99:
         return Finding("reproduced", f"time grows in proportion to the links: {told}.")
-    return Finding("not reproduced", f"time is no straight line in the number of links: {told}.")
+    if min(fit.r2 for fit in iterations.values()) > 0.99:
+        return Finding(
+            "reproduced",
+            f"the time of an iteration grows in proportion to the links, R² = {each}; that of a step less so, for "
+            f"longer chains take more iterations, {min(counts):.1f} to {max(counts):.1f}: {told}.",
+        )
+    return Finding(
+        "not reproduced", f"time is no straight line in the number of links: {told}; of an iteration {each}."
+    )
 
 
 def against_print(rows: Rows, published: Curves) -> Finding:
@@ -142,8 +161,8 @@ def against_print(rows: Rows, published: Curves) -> Finding:
             f"{most:.0f} links on {kind} joints take {1e3 * same:.3g} ms with the published algorithm (`ldu`) and "
             f"{1e3 * fast:.3g} ms with `articulated`, {1e3 * theirs:.0f} ms in print"
         )
-    word = "better" if min(factors) > 1.5 else "different"
-    return Finding(word, f"{'; '.join(told)}: a younger machine and compiled code explain a good part of it.")  # type: ignore[arg-type]
+    word: Word = "better" if min(factors) > 1.5 else "different"
+    return Finding(word, f"{'; '.join(told)}: a younger machine and compiled code explain a good part of it.")
 
 
 def against_rivals(rows: Rows, published: Curves) -> list[Finding]:
@@ -170,12 +189,12 @@ def against_rivals(rows: Rows, published: Curves) -> list[Finding]:
         print_max, print_min = (published[f"{c} {kind}"][1][-1] for c in ("maximal", "minimal"))
         there = print_min / print_max
         better = faster and there < 1
-        word = "better" if better else ("reproduced" if faster == (there > 1) else "different")
+        word: Word = "better" if better else ("reproduced" if faster == (there > 1) else "different")
         result.append(
             Finding(
-                word,  # type: ignore[arg-type]
-                f"{most:.0f} links, {kind} joints, one run: {'; '.join(told)} (in print minimal coordinates took {there:.2g} "
-                f"times the maximal ones). Largest energy error ours {float(own['energy_error']):.1g}, "
+                word,
+                f"{most:.0f} links, {kind} joints, one run: {'; '.join(told)} (in print minimal coordinates took "
+                f"{there:.2g} times the maximal ones). Largest energy error ours {float(own['energy_error']):.1g}, "
                 + ", ".join(f"{name} {drift:.1g}" for name, drift in drifts.items())
                 + " of the energy in motion.",
             )

@@ -70,7 +70,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
     drawing.name_axes(gaps, "time (s)", "widest gap of a joint (m)", "drift")
     drawing.name_axes(energies, "time (s)", "energy gained (J)", "energy of the same runs")
     energies.set_yscale("symlog", linthresh=1e-3)
-    drawing.legend(gaps)
+    drawing.legend(gaps, loc="center", bbox_to_anchor=(0.5, 0.33))
     return figure
 
 
@@ -104,17 +104,18 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         ),
         Finding(
             "reproduced" if grown else "not reproduced",
-            f"minimal coordinates with the loop at acceleration level {'drift' if grown else 'do not drift'}: the loop is open "
-            f"by {plain[0]:.1g} m in the first window and {plain[-1]:.1g} m in the last, and passes 1 cm at {wide}. The "
-            "paper prints this plot without numbers, so that sizes cannot be compared.",
+            f"minimal coordinates with the loop at acceleration level {'drift' if grown else 'do not drift'}: the loop "
+            f"is open by {plain[0]:.1g} m in the first window and {plain[-1]:.1g} m in the last, and passes 1 cm at "
+            f"{wide}. The paper prints this plot without numbers, so that sizes cannot be compared.",
         ),
     ]
     held, baraff, both = (gap[name] for name in ("minimal, Baumgarte", "Baraff", "Baraff, Baumgarte"))
     result.append(
         Finding(
             "new",
-            f"Baumgarte's stabilisation holds the gap at {held.max():.1g} m, {held.max() / ours:.0e} times ours. Baraff's "
-            f"multipliers, where every joint can open, end at {baraff[-1]:.1g} m, and stabilised at {both[-1]:.1g} m.",
+            f"Baumgarte's stabilisation holds the gap at {held.max():.1g} m, {held.max() / ours:.0e} times ours. "
+            f"Baraff's multipliers, where every joint can open, end at {baraff[-1]:.1g} m, and stabilised at "
+            f"{both[-1]:.1g} m.",
         )
     )
     return result
@@ -123,10 +124,10 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
 FIGURE = Figure(
     letter="b",
     title="Drift of a four-bar",
-    setup="A four-bar of links of 1, √½ and 1 m (1 kg per m, 0.1 x 0.1 m thick) between (0, 0, 0) and (0, 1, 0), at rest at "
-    "absolute angles 2.8429, 1.6335 and π, gravity 9.81 m/s², steps of 10 ms. Rivals, all with RK4: minimal coordinates whose "
-    "loop holds at acceleration level, as in the paper, and with Baumgarte's stabilisation (20 per s, 100 per s²); "
-    "Baraff's multipliers in maximal coordinates, without and with it.",
+    setup="A four-bar of links of 1, √½ and 1 m (1 kg per m, 0.1 x 0.1 m thick) between (0, 0, 0) and (0, 1, 0), at "
+    "rest at absolute angles 2.8429, 1.6335 and π, gravity 9.81 m/s², steps of 10 ms. Rivals, all with RK4: minimal "
+    "coordinates whose loop holds at acceleration level, as in the paper, and with Baumgarte's stabilisation (20 per "
+    "s, 100 per s²); Baraff's multipliers in maximal coordinates, without and with it.",
     sizes={
         "full": {"seconds": 600.0, "window": 5.0},
         "quick": {"seconds": 200.0, "window": 2.0},
@@ -137,7 +138,7 @@ FIGURE = Figure(
     plot=plot,
     table=table,
     findings=findings,
-    caption="Gaps below 1e-17 m are drawn there. The paper's source has no numbers for this plot, so no published curve is "
-    "drawn.",
+    caption="Gaps below 1e-17 m are drawn there. The paper's source has no numbers for this plot, so no published "
+    "curve is drawn.",
     contestants=tuple(COLOURS),
 )

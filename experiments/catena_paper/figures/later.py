@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from .. import drawing
 from ..elimination import stacked_work
 from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, column, curve, line, pick, power, values
 from ..progress import Progress
-from ..setups import simulator
+from ..setups import simulator, stepping
 from ..timing import race
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _orders(sizes: Sizes, progress: Progress) -> Iterator[Row]:
             steps = round(duration / dt)
             run = sim.run(steps=steps, record_every=steps)
             taken = race(
-                {"": lambda count, sim=sim: sim.run(steps=count, record_every=max(1, count))},
+                {"": stepping(sim)},
                 steps,
                 rounds=sizes["rounds"],
                 seconds=1.0,
@@ -67,7 +68,7 @@ def _orders(sizes: Sizes, progress: Progress) -> Iterator[Row]:
 
 def _batches(sizes: Sizes, progress: Progress) -> Iterator[Row]:
     """By the clock on the wall: threads have no CPU time in common."""
-    links, steps, members = 10, sizes["batch_steps"], sizes["members"]
+    links, steps, members = 10, int(sizes["batch_steps"]), int(sizes["members"])
     mechanism = ct.scenes.pendulum(links)
     sim = simulator(mechanism)
     states = starts(mechanism, members)
@@ -83,9 +84,9 @@ def _batches(sizes: Sizes, progress: Progress) -> Iterator[Row]:
         return members
 
     cores = os.cpu_count() or 1
-    ways = {"one by one": one_by_one, "batch, 1 thread": lambda: together(1)}
+    ways: dict[str, Callable[[], int]] = {"one by one": one_by_one, "batch, 1 thread": partial(together, 1)}
     if cores > 1:
-        ways[f"batch, {cores} threads"] = lambda: together(cores)
+        ways[f"batch, {cores} threads"] = partial(together, cores)
     best = dict.fromkeys(ways, 0.0)
     for _ in range(max(2, sizes["rounds"])):
         for name, run in ways.items():
@@ -154,8 +155,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result = [
         Finding(
             "new" if good else "not reproduced",
-            f"composition {'gives' if good else 'does not give'} the orders it promises, which the paper left open: errors "
-            f"fall with the step to the power {told}, down to {best:.0e} m.",
+            f"composition {'gives' if good else 'does not give'} the orders it promises, which the paper left open: "
+            f"errors fall with the step to the power {told}, down to {best:.0e} m.",
         )
     ]
     some = pick(rows, kind="fill")
@@ -168,8 +169,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         Finding(
             "better" if fit.r2 > 0.99 and stacked[-1] > spread[-1] else "different",
             f"with loops eliminated where they close a factorisation takes {fit.slope:.0f} multiplications a link "
-            f"(R² = {fit.r2:.4f}), while the paper's last node that holds all loops lets them grow with the links to the "
-            f"power {growth:.1f}: {stacked[-1] / spread[-1]:.3g} times as many at {links[-1]:.0f} links.",
+            f"(R² = {fit.r2:.4f}), while the paper's last node that holds all loops lets them grow with the links to "
+            f"the power {growth:.1f}: {stacked[-1] / spread[-1]:.3g} times as many at {links[-1]:.0f} links.",
         )
     )
     rates = {row["way"]: float(row["link_steps_per_s"]) for row in pick(rows, kind="batch")}
@@ -177,8 +178,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "new" if rates[most] > 1.2 * alone else "different",
-            f"the paper hopes to run in parallel: {most} makes {1e-6 * rates[most]:.0f} million links and steps per second, "
-            f"{rates[most] / alone:.2g} times what chains one by one make.",
+            f"the paper hopes to run in parallel: {most} makes {1e-6 * rates[most]:.0f} million links and steps per "
+            f"second, {rates[most] / alone:.2g} times what chains one by one make.",
         )
     )
     return result
@@ -187,10 +188,11 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
 FIGURE = Figure(
     letter="k",
     title="What was left for later",
-    setup="Orders 4, 6 and 8 by composition, on the double pendulum of (a): the error of positions at the end against order 8 "
-    "at a quarter of the shortest step. Multiplications of one factorisation of segmented chains: loops eliminated where they "
-    "close (`ldu`), and all loop constraints stacked into one dense last node as the paper does it, counted in the same "
-    "way. Many chains of 10 hinges from different starts, one by one and as a batch, by the clock on the wall.",
+    setup="Orders 4, 6 and 8 by composition, on the double pendulum of (a): the error of positions at the end against "
+    "order 8 at a quarter of the shortest step. Multiplications of one factorisation of segmented chains: loops "
+    "eliminated where they close (`ldu`), and all loop constraints stacked into one dense last node as the paper does "
+    "it, counted in the same way. Many chains of 10 hinges from different starts, one by one and as a batch, by the "
+    "clock on the wall.",
     sizes={
         "full": {
             "duration": 2.0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import asinh, atan, cosh, pi, sinh, sqrt
+from math import asinh, atan, cosh, sinh, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,7 +125,7 @@ def _slip(run: ct.Trajectory) -> float:
 
 
 def _squared_rate(time: Array, lean: Array) -> float:
-    """k of lean'' = -k lean while the lean is small, by least squares over second differences."""
+    """K of lean'' = -k lean while the lean is small, by least squares over second differences."""
     dt = time[1] - time[0]
     small = np.flatnonzero(np.abs(lean) > 0.05)
     end = int(small[0]) if len(small) else len(lean)
@@ -198,9 +198,10 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "new" if met else "not reproduced",
-            f"the sleigh's heading {'meets' if met else 'misses'} its closed form: the error falls with the step to the "
-            f"power {told}, down to {best:.1g} rad. Pushed backwards, it has turned by {last['turned_rad']:.2f} rad at the end and "
-            f"moves at {last['end_speed_m_per_s']:+.2f} m/s along its blade, which slips sideways by {slip:.0e} m/s at most.",
+            f"the sleigh's heading {'meets' if met else 'misses'} its closed form: the error falls with the step to "
+            f"the power {told}, down to {best:.1g} rad. Pushed backwards, it has turned by {last['turned_rad']:.2f} "
+            f"rad at the end and moves at {last['end_speed_m_per_s']:+.2f} m/s along its blade, which slips sideways "
+            f"by {slip:.0e} m/s at most.",
         )
     )
     disks = pick(rows, kind="disk")
@@ -222,10 +223,10 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
 FIGURE = Figure(
     letter="j",
     title="Nonholonomic: a sleigh and a disk",
-    setup="The paper claims constraints on velocities and shows none. Chaplygin's sleigh: 1 kg, 0.5 kg m², its centre of mass "
-    "0.3 m ahead of a blade that cannot slip sideways, pushed backwards at 1 m/s while turning at 2 rad/s; its heading has "
-    "a closed form. And a thin upright disk of 0.3 m that rolls without slipping: below the spin (g/3r)^½ it falls over, "
-    "above it wobbles with the square of the frequency (12 spin² - 4 g/r)/5.",
+    setup="The paper claims constraints on velocities and shows none. Chaplygin's sleigh: 1 kg, 0.5 kg m², its centre "
+    "of mass 0.3 m ahead of a blade that cannot slip sideways, pushed backwards at 1 m/s while turning at 2 rad/s; its "
+    "heading has a closed form. And a thin upright disk of 0.3 m that rolls without slipping: below the spin (g/3r)^½ "
+    "it falls over, above it wobbles with the square of the frequency (12 spin² - 4 g/r)/5.",
     sizes={
         "full": {
             "dt": [0.02, 0.01, 0.005, 0.0025, 0.00125],

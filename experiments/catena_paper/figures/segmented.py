@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import catena as ct
 
 from .. import drawing, rivals
-from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, column, curve, line, pick, values
+from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, Word, column, curve, line, pick, values
 from ..progress import Progress
-from ..setups import STEP, simulator
+from ..setups import STEP, simulator, stepping
 from ..timing import race
 
 if TYPE_CHECKING:
@@ -35,10 +35,7 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
             mechanism = ct.scenes.segmented_chain(k, attach)  # type: ignore[arg-type]
             sims = {name: simulator(mechanism, solver=solver) for name, solver in OURS.items()}
             times = race(
-                {
-                    name: (lambda count, sim=sim: sim.run(steps=count, record_every=max(1, count)))
-                    for name, sim in sims.items()
-                },
+                {name: stepping(sim) for name, sim in sims.items()},
                 steps,
                 rounds=sizes["rounds"],
                 seconds=sizes["seconds"],
@@ -102,7 +99,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
             n, size, error = (column(some, key) for key in ("links", "gap_m", "energy_error"))
             if some and name != "catena, ldu":
                 label = name if name in OURS else f"{name}, {1e3 * dt:g} ms"
-                look = {"colour": colour, "marker": marker, "markersize": 4}
+                look: dict[str, Any] = {"colour": colour, "marker": marker, "markersize": 4}
                 drawing.ours(gap, n, np.clip(size, 1e-17, 1e3), label, **look)
                 drawing.ours(energy, n, np.clip(error, 1e-17, 1e3), label, **look)
     gap.axhline(WIDE, color="#444444", linewidth=0.8, linestyle=(0, (1, 2)))
@@ -160,9 +157,9 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         Finding(
             "reproduced" if useful and linear else "not reproduced",
             f"ours takes every chain {'to' if useful else 'but not always to'} the end with no gap above "
-            f"{column(own, 'gap_m').max():.0e} m and an energy error of {column(own, 'energy_error').max():.1g} or less; the "
-            f"time of a step {'grows' if linear else 'does not grow'} in proportion to the links: {told}; at {longest:.0f} "
-            f"links it is {ratio:.0f} times less than in print, where it grew faster than the links "
+            f"{column(own, 'gap_m').max():.0e} m and an energy error of {column(own, 'energy_error').max():.1g} or "
+            f"less; the time of a step {'grows' if linear else 'does not grow'} in proportion to the links: {told}; at "
+            f"{longest:.0f} links it is {ratio:.0f} times less than in print, where it grew faster than the links "
             f"(R² = {line(x, y).r2:.3f}).",
         )
     )
@@ -171,32 +168,33 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         if not some:
             result.append(Finding("not measured", f"{name}: no chain of two or more rhombi was tried."))
             continue
-        told, saved = [], False
+        good_at, saved = [], False
         steps = sorted({float(row["dt"]) for row in some}, reverse=True)
         for dt in steps:
             tried = [row for row in some if row["dt"] == dt]
             good = sum(int(row["of_use"]) for row in tried)
-            told.append(f"{good} of {len(tried)} chains at {1e3 * dt:g} ms")
+            good_at.append(f"{good} of {len(tried)} chains at {1e3 * dt:g} ms")
             saved = saved or (good == len(tried) and dt <= STEP)
         if not saved:
-            word, what = "reproduced", "cannot reliably simulate two or more rhombi, and smaller steps do not cure it"
+            word: Word = "reproduced"
+            what = "cannot reliably simulate two or more rhombi, and smaller steps do not cure it"
         elif all(row["of_use"] for row in some if row["dt"] == steps[0]):
-            word, what = "different", "simulates two or more rhombi where the paper's could not"
+            word, what = "different", "simulates two or more rhombi, which the paper's could not"
         else:
             word, what = "different", "fails as published at long steps but is cured by short ones"
-        result.append(Finding(word, f"{name} {what}: of use in {', '.join(told)}."))  # type: ignore[arg-type]
+        result.append(Finding(word, f"{name} {what}: of use in {', '.join(good_at)}."))
     return result
 
 
 FIGURE = Figure(
     letter="g",
     title="Segmented chains",
-    setup="Chains of rhombi, each of four boxes of 0.1 x 0.1 x 1 m and 1 kg, all joints whole hinges, released at rest: in the "
-    "paper's pose with each rhombus on the lowest corner of the one above (half-angle π/8, leaning by π/4, the last by π/4 "
-    "more), and hung on a side corner, where no loop follows another. 1000 steps of 10 ms. Rivals: minimal coordinates "
-    "with loops at acceleration level, without and with Baumgarte's stabilisation, over the same 10 s with steps of 10 ms "
-    "and less. A run counts as of use if it ends, no joint opens by 1 cm and the energy stays within a tenth of that in "
-    "motion.",
+    setup="Chains of rhombi, each of four boxes of 0.1 x 0.1 x 1 m and 1 kg, all joints whole hinges, released at "
+    "rest: in the paper's pose with each rhombus on the lowest corner of the one above (half-angle π/8, leaning by "
+    "π/4, the last by π/4 more), and hung on a side corner, where no loop follows another. 1000 steps of 10 ms. "
+    "Rivals: minimal coordinates with loops at acceleration level, without and with Baumgarte's stabilisation, over "
+    "the same 10 s with steps of 10 ms and less. A run counts as of use if it ends, no joint opens by 1 cm and the "
+    "energy stays within a tenth of that in motion.",
     sizes={
         "full": {
             "rhombi": list(range(1, 11)),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import drawing
-from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, curve, line, power, values
+from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, Word, curve, line, power, values
 from ..progress import Progress
-from ..setups import pendulum, simulator
+from ..setups import pendulum, simulator, stepping
 from ..timing import race
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
         # one step of the dense solver costs as much as thousands of the others
         parts: dict[int, list[str]] = {}
         for solver in simulators:
-            parts.setdefault(sizes["dense_steps"] if solver == "dense" and n > 10 else sizes["steps"], []).append(
-                solver
-            )
+            slow = solver == "dense" and n > 10
+            parts.setdefault(sizes["dense_steps" if slow else "steps"], []).append(solver)
         for steps, names in parts.items():
-            runs = {
-                name: (lambda count, sim=simulators[name]: sim.run(steps=count, record_every=max(1, count)))
-                for name in names
-            }
-            times = race(runs, steps, rounds=sizes["rounds"], seconds=sizes["seconds"])
+            times = race(
+                {name: stepping(simulators[name]) for name in names},
+                steps,
+                rounds=sizes["rounds"],
+                seconds=sizes["seconds"],
+            )
             for name in names:
                 run = simulators[name].run(steps=steps, record_every=steps)
                 iterations = float(run.iterations.mean())
@@ -135,13 +135,13 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     ratio = f"{us[ten][0] / sparse[0]:.3g}" if ten.any() and len(sparse) else "?"
     top = n.max()
     _, last = curve(rows, "links", "us_per_iteration", solver="ldu", links=int(top))
-    word = "reproduced" if exponent > 2 and len(last) and us[-1] > 2 * last[0] else "different"
+    word: Word = "reproduced" if exponent > 2 and len(last) and us[-1] > 2 * last[0] else "different"
     result.append(
         Finding(
-            word,  # type: ignore[arg-type]
-            f"the dense solver grows with the links to the power {exponent:.1f}; at 10 links it takes {ratio} times the "
-            f"sparse one (`ldu`), {theirs:.3g} times in the paper, whose dense curve is a random 9n x 9n inversion and "
-            f"whose sparse one a whole step; at {top:.0f} links {us[-1] / last[0]:.3g} times.",
+            word,
+            f"the dense solver grows with the links to the power {exponent:.1f}; at 10 links it takes {ratio} times "
+            f"the sparse one (`ldu`), {theirs:.3g} times in the paper, whose dense curve is a random 9n x 9n inversion "
+            f"and whose sparse one a whole step; at {top:.0f} links {us[-1] / last[0]:.3g} times.",
         )
     )
     x, y = published["sparse"]
@@ -151,8 +151,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "better" if min(factors) > 1.5 else "different",
-            f"the published algorithm (`ldu`) takes {min(factors):.2g} to {max(factors):.2g} times less time a step here "
-            "than in print, on a younger machine and compiled from C++.",
+            f"the published algorithm (`ldu`) takes {min(factors):.2g} to {max(factors):.2g} times less time a step "
+            "here than in print, on a younger machine and compiled from C++.",
         )
     )
     return result
@@ -161,8 +161,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
 FIGURE = Figure(
     letter="c",
     title="Time of one step, sparse against dense",
-    setup="Pendulums of hinges, all links at 45 degrees and at rest, with the published inertia; steps of 10 ms (1 ms for "
-    "more than 100 links) solved to 1e-10. `ldu` is the published algorithm, `articulated` eliminates the joints "
+    setup="Pendulums of hinges, all links at 45 degrees and at rest, with the published inertia; steps of 10 ms (1 ms "
+    "for more than 100 links) solved to 1e-10. `ldu` is the published algorithm, `articulated` eliminates the joints "
     "first, `dense` is the published dense factorisation. What the paper calls a Newton step is a whole time step; the "
     "time of an iteration proper is that of a step over its number of iterations.",
     sizes={

@@ -10,9 +10,9 @@ import numpy as np
 from catena._rotation import Array
 
 from .. import drawing, rivals
-from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, column, curve, line, pick, values
+from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, Word, column, curve, line, pick, values
 from ..progress import Progress
-from ..setups import STEP, pendulum, simulator
+from ..setups import STEP, pendulum, simulator, stepping
 from ..timing import Contestant, race
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
             facts |= {name: rival.facts(steps) for name, rival in others.items()}
             # only who gets to the end has a time
             contestants: dict[str, Contestant] = {
-                name: (lambda count, sim=sim: sim.run(steps=count, record_every=max(1, count)))
-                for name, sim in sims.items()
-                if not facts[name]["failures"]
+                name: stepping(sim) for name, sim in sims.items() if not facts[name]["failures"]
             }
             contestants |= {name: rival.run for name, rival in others.items() if not facts[name]["failures"]}
             times = race(contestants, steps, rounds=sizes["rounds"], seconds=sizes["seconds"])
@@ -128,7 +126,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
         axis.set_xscale("log")
         axis.set_yscale("log")
         drawing.name_axes(axis, "links", "1000 steps (ms)", f"tolerance {_short(tolerance)}")
-    drawing.legend(axes[0], fontsize=6.5)
+    drawing.legend_below(figure, axes[0], 5)
     return figure
 
 
@@ -179,15 +177,15 @@ def _ours(rows: Rows) -> Finding:
         worst = failed[0]
         return Finding(
             "not reproduced",
-            f"{worst['contestant']} fails at {worst['links']} links and a tolerance of {float(worst['tolerance']):.0e}; "
-            f"{len(failed)} of the runs with {span} end early.",
+            f"{worst['contestant']} fails at {worst['links']} links and a tolerance of "
+            f"{float(worst['tolerance']):.0e}; {len(failed)} of the runs with {span} end early.",
         )
     floor = f"down to {min(reached):.0e}, where rounding decides" if reached else "but for none below that"
     fits = [line(*_milliseconds(rows, "catena", tolerance)) for tolerance in _tolerances(rows)]
     return Finding(
         "reproduced",
-        f"ours finds every step of {span} at all tolerances of the paper, and of {max(lengths)} links {floor}; the time is "
-        f"linear in the links (R² of {min(fit.r2 for fit in fits):.4f} or more).",
+        f"ours finds every step of {span} at all tolerances of the paper, and of {max(lengths)} links {floor}; the "
+        f"time is linear in the links (R² of {min(fit.r2 for fit in fits):.4f} or more).",
     )
 
 
@@ -204,8 +202,8 @@ def _quasi(rows: Rows, published: Curves) -> list[Finding]:
             told.append(f"{_short(tolerance)}: {here} ({there} in print)")
             alike.append((first is not None) == (theirs is not None))
         failing = any(_first_failure(rows, name, tolerance) for tolerance in _tolerances(rows))
-        word = "reproduced" if all(alike) else ("different" if failing else "not reproduced")
-        result.append(Finding(word, f"{name}: {'; '.join(told)}."))  # type: ignore[arg-type]
+        word: Word = "reproduced" if all(alike) else ("different" if failing else "not reproduced")
+        result.append(Finding(word, f"{name}: {'; '.join(told)}."))
     return result
 
 
@@ -213,16 +211,19 @@ def _exact(rows: Rows) -> Finding:
     failing = [name for name in EXACT if any(row["failures"] for row in pick(rows, contestant=name))]
     tight, most = min(_tolerances(rows)), max(values(rows, "links"))
     counts = {
-        name: float(pick(rows, contestant=name, tolerance=tight, links=most)[0]["iterations_per_step"]) for name in EXACT
+        name: float(pick(rows, contestant=name, tolerance=tight, links=most)[0]["iterations_per_step"])
+        for name in EXACT
     }
     told = ", ".join(f"{count:.1f} ({name})" for name, count in counts.items())
     if failing:
-        return Finding("reproduced", f"even with an exact Newton's method {' and '.join(failing)} fail at some lengths.")
+        return Finding(
+            "reproduced", f"even with an exact Newton's method {' and '.join(failing)} fail at some lengths."
+        )
     return Finding(
         "different",
-        "minimal coordinates do not fail by themselves: with an exact Newton's method in linear time they find every step "
-        f"at every tolerance, with {told} iterations a step at {most} links and {_short(tight)}. What failed in the paper "
-        "was the fixed matrix and the unscaled tolerance.",
+        "minimal coordinates do not fail by themselves: with an exact Newton's method in linear time they find every "
+        f"step at every tolerance, with {told} iterations a step at {most} links and {_short(tight)}. What failed in "
+        "the paper was the fixed matrix and the unscaled tolerance.",
     )
 
 
@@ -255,20 +256,20 @@ def _fastest(rows: Rows, published: Curves) -> Finding:
     where = f"A rival is faster at {', '.join(map(str, lost))} links." if lost else "No rival is faster at any length."
     return Finding(
         "better" if all(wins) else "different",
-        f"the fastest rival that finds all steps takes, in parts of our time at {most} links, {'; '.join(told)}. {where} "
-        "Maximal coordinates win where loops and velocities are constrained as well, which these rivals do not do; on open "
-        "chains it is the work of an iteration that decides, not the coordinates.",
+        f"the fastest rival that finds all steps takes, in parts of our time at {most} links, {'; '.join(told)}. "
+        f"{where} Maximal coordinates win where loops and velocities are constrained as well, which these rivals do "
+        "not do; on open chains it is the work of an iteration that decides, not the coordinates.",
     )
 
 
 FIGURE = Figure(
     letter="h",
     title="Tolerances, against variational rivals",
-    setup="The pendulums of (e) on hinges, 1000 steps of 10 ms, solved to 1e-6, 1e-8 and 1e-10, no step halved. Rivals in "
-    "minimal coordinates: the second-order integrator of Lee et al. 2016 with its recursive impulse quasi-Newton method, "
-    "and with an exact Newton's method, both in linear time; Galerkin integrators of order 3 and 4 after Fan et al. 2018. "
-    "Quasi-Newton methods stop by their authors' unscaled residual, exact ones by the size of the increment, as ours. A "
-    "run fails where a step is not found in 100 iterations.",
+    setup="The pendulums of (e) on hinges, 1000 steps of 10 ms, solved to 1e-6, 1e-8 and 1e-10, no step halved. Rivals "
+    "in minimal coordinates: the second-order integrator of Lee et al. 2016 with its recursive impulse quasi-Newton "
+    "method, and with an exact Newton's method, both in linear time; Galerkin integrators of order 3 and 4 after Fan "
+    "et al. 2018. Quasi-Newton methods stop by their authors' unscaled residual, exact ones by the size of the "
+    "increment, as ours. A run fails where a step is not found in 100 iterations.",
     sizes={
         "full": {
             "links": [*range(1, 11), *range(20, 101, 10)],
@@ -284,7 +285,7 @@ FIGURE = Figure(
             "rounds": 3,
             "seconds": 1.0,
         },
-        "tiny": {"links": [1, 2, 5], "tolerances": [1e-6, 1e-8, 1e-10], "steps": 20, "rounds": 1, "seconds": 0.0},
+        "tiny": {"links": [1, 2, 5], "tolerances": [1e-6, 1e-8, 1e-10], "steps": 200, "rounds": 1, "seconds": 0.0},
     },
     measure=measure,
     weight=weight,
