@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import catena as ct
+from catena._rotation import Array
 
 from .. import drawing, rivals
-from ..figure import Curves, Finding, Row, Rows, Sizes, Word, curve, line, pick, values
+from ..figure import Curves, Finding, Row, Rows, Sizes, Word, column, curve, line, pick, values
 from ..progress import Progress
 from ..setups import STEP, Kind, simulator, stepping
 from ..timing import Contestant, race
@@ -74,11 +75,12 @@ def weight(sizes: Sizes, kinds: Sequence[Kind] = KINDS) -> int:
     return len(kinds) * int(sum(sizes["links"]))
 
 
-def per_1000(rows: Rows, name: str, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Links, and seconds of 1000 steps."""
-    n, seconds = curve(rows, "links", "seconds", contestant=name, joint=kind)
-    _, steps = curve(rows, "links", "steps", contestant=name, joint=kind)
-    return n, 1000 * seconds / steps[: len(seconds)]
+def per_1000(rows: Rows, name: str, kind: str) -> tuple[Array, Array]:
+    """Links, and seconds of 1000 steps, where all of them were made."""
+    some = pick(rows, contestant=name, joint=kind)
+    n, seconds = column(some, "links"), 1000 * column(some, "seconds") / column(some, "steps")
+    there = np.isfinite(seconds)
+    return n[there], seconds[there]
 
 
 def plot(rows: Rows, published: Curves) -> Picture:

@@ -212,7 +212,7 @@ FIGURE = Figure(
         },
         "tiny": {
             "duration": 0.8,
-            "dt": [0.04, 0.02],
+            "dt": [0.02, 0.01],
             "rhombi": [1, 2, 5],
             "members": 16,
             "batch_steps": 20,
