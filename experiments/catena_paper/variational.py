@@ -69,6 +69,7 @@ def run(
     iteration_limit: int = 100,
     every: int = 1,
     on_failure: Literal["stop", "go on"] = "stop",
+    unknown: Literal["increment", "angle"] = "increment",
     differences: int = 12,
 ) -> Run:
     """Simulate a tree of revolute joints without loops.
@@ -98,6 +99,9 @@ def run(
     on_failure
         "stop" where a step does not converge, or "go on" with what it has, as the authors' code does; it is counted
         either way, and numbers that are not finite end the run.
+    unknown
+        What is solved for: the increment of every angle since the last node, or as the authors have it the angle at the
+        next one, whose rounding alone moves the residual by 1e-16 rad times the inertia behind a joint over dt.
     differences
         Backward differences that the guess of a step may use; 1 repeats the last motion.
     """
@@ -117,6 +121,8 @@ def run(
         raise ValueError(f"tolerance is {tolerance}, and must be positive")
     if on_failure not in ("stop", "go on"):
         raise ValueError(f"on_failure is {on_failure!r}, neither 'stop' nor 'go on'")
+    if unknown not in ("increment", "angle"):
+        raise ValueError(f"unknown is {unknown!r}, neither 'increment' nor 'angle'")
     q, v = (np.ascontiguousarray(part, dtype=float) for part in (coordinates, rates))
     for name, part in (("coordinates", q), ("rates", v)):
         if part.shape != (n,) or not np.isfinite(part).all():
@@ -124,7 +130,7 @@ def run(
 
     angles, speeds, iterations, residual, made, failures, first, seconds = _variational.run(
         compiled(tree), method, q, v, dt, steps, every, tolerance, measure, iteration_limit, direction, differences,
-        on_failure == "go on",
+        on_failure == "go on", unknown == "angle",
     )  # fmt: skip
     # a step that stopped the run was tried, and not made
     nodes, tried = made // every + 1, min(made + 1, steps)

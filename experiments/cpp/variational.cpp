@@ -91,10 +91,10 @@ Measure measure_of(const std::string& name) {
 
 nb::tuple run_tree(const Given& given, const std::string& method, const In& angles, const In& rates, double dt,
                    int steps, int every, double tolerance, const std::string& measure, int iteration_limit,
-                   const std::string& direction, int most_differences, bool go_on) {
+                   const std::string& direction, int most_differences, bool go_on, bool as_angles) {
   const Tree tree = given.tree();
   const Settings settings = {dt,       tolerance, steps, every, iteration_limit, most_differences, direction_of(direction),
-                             measure_of(measure), go_on};
+                             measure_of(measure), go_on, as_angles};
   Result result;
   {
     nb::gil_scoped_release released;

@@ -6,6 +6,10 @@
 // when the velocity change that an increment makes in all bodies, sqrt(sum |dx|^2 + |phi|^2) / dt, is: catena's.
 // A step that is not there after the limit of iterations has failed, and says so.
 //
+// Unknowns are the increments of the angles since the last node. An angle of a radian is rounded to 1e-16, which
+// moves the residual by that much times the inertia behind the joint over dt: n^3 in a chain of n links, and 1e-8 N m s
+// at n = 100. That is where solvers of absolute angles stall; `as_angles` rounds like them.
+//
 // The guess sums backward differences of the last solutions, as many as would have guessed the last one best: what
 // catena gives itself its rivals get too.
 #pragma once
@@ -26,7 +30,8 @@ struct Settings {
   int steps, every, iteration_limit, most_differences;
   Direction direction;
   Measure measure;
-  bool go_on;  // after a step that did not converge
+  bool go_on;      // after a step that did not converge
+  bool as_angles;  // the unknowns are rounded as the next node's angles would be, instead of their increments
 };
 
 struct Result {
@@ -95,11 +100,12 @@ class Stepper {
         guess_(count_, settings.most_differences) {}
 
   // false if the step did not converge
-  bool step(const double* rates) {
+  bool step(const double* angles, const double* rates) {
     if (guess_.empty())
       integrator_.first_guess(rates, z_.data());
     else
       guess_.next(z_.data());
+    round_at(angles);
     const bool impulse = settings_.direction == Direction::impulse;
     if (impulse) integrator_.factor_mass();
     const double tolerance = settings_.tolerance;
@@ -119,6 +125,7 @@ class Stepper {
       }
       small = std::sqrt(size) <= tolerance * settings_.dt;
       for (int i = 0; i < count_; ++i) z_[i] += dz_[i];
+      round_at(angles);
       ++iterations;
     }
   }
@@ -135,6 +142,15 @@ class Stepper {
   double residual = 0;
 
  private:
+  void round_at(const double* angles) {
+    if (!settings_.as_angles) return;
+    const int n = count_ / Integrator::stages;
+    for (int i = 0; i < count_; ++i) {
+      const double angle = angles[i % n];
+      z_[i] = (angle + z_[i]) - angle;
+    }
+  }
+
   Integrator& integrator_;
   Settings settings_;
   int count_;
@@ -158,7 +174,7 @@ Result run(Integrator& integrator, int n, const double* angles, const double* ra
 
   const double begin = cpu_seconds();
   for (int k = 0; k < settings.steps; ++k) {
-    const bool converged = stepper.step(rates);
+    const bool converged = stepper.step(at.data(), rates);
     result.iterations[k] = stepper.iterations;
     result.residuals[k] = stepper.residual;
     if (!converged) {
