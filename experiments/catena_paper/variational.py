@@ -1,9 +1,9 @@
 """Rivals: variational integrators in minimal coordinates, in linear time.
 
-Second order, after J. Lee, C. K. Liu, F. C. Park, S. S. Srinivasa, "A Linear-Time Variational Integrator for Multibody
-Systems", WAFR 2016: the discrete Euler-Lagrange equation by a discrete recursive Newton-Euler algorithm. Orders 3 and 4,
-after T. Fan, J. Schultz, T. Murphey, "Efficient Computation of Higher-Order Variational Integrators in Robotic
-Simulation and Trajectory Optimization", WAFR 2018: quadratic polynomials and a quadrature.
+Second order, after J. Lee, C. K. Liu, F. C. Park, S. S. Srinivasa, "A Linear-Time Variational Integrator for
+Multibody Systems", WAFR 2016: the discrete Euler-Lagrange equation by a discrete recursive Newton-Euler algorithm.
+Orders 3 and 4, after T. Fan, J. Schultz, T. Murphey, "Efficient Computation of Higher-Order Variational Integrators in
+Robotic Simulation and Trajectory Optimization", WAFR 2018: quadratic polynomials and a quadrature.
 
 What solves a step can be chosen for all of them: the quasi-Newton method of Lee et al., which sends the residual as an
 impulse through the articulated-body algorithm, or an exact Newton direction, found in linear time as well.
@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from catena._rotation import Array
 from numpy.typing import NDArray
+
+from catena._rotation import Array
 
 from . import _variational
 from .tree import Tree
@@ -33,9 +34,10 @@ ORDERS: dict[Method, int] = {"quaternion": 2, "cayley": 2, "exponential": 2, "ra
 class Run:
     """What a rival gave.
 
-    time (m) s, coordinates (m, n) rad and rates (m, n) rad/s at the nodes that were kept; iterations (k) and residual (k),
-    the norm of the last equation seen (N m s), of every step that was tried; seconds of processor time in the loop over
-    steps; failures: steps that did not meet the tolerance within the limit of iterations, and the first of them, or None.
+    time (m) s, coordinates (m, n) rad and rates (m, n) rad/s at the nodes that were kept; iterations (k) and
+    residual (k), the norm of the last equation seen (N m s), of every step that was tried; seconds of processor time in
+    the loop over steps; failures: how many steps did not meet the tolerance within the limit of iterations, and the
+    first of them, or None; status: a sentence about them, empty if there are none.
     """
 
     time: Array
@@ -135,7 +137,7 @@ def run(
     # a step that stopped the run was tried, and not made
     nodes, tried = made // every + 1, min(made + 1, steps)
     return Run(
-        time=dt * every * np.arange(nodes),
+        time=np.arange(nodes, dtype=np.float64) * (dt * every),
         coordinates=angles[:nodes],
         rates=speeds[:nodes],
         iterations=iterations[:tried],

@@ -93,8 +93,9 @@ nb::tuple run_tree(const Given& given, const std::string& method, const In& angl
                    int steps, int every, double tolerance, const std::string& measure, int iteration_limit,
                    const std::string& direction, int most_differences, bool go_on, bool as_angles) {
   const Tree tree = given.tree();
-  const Settings settings = {dt,       tolerance, steps, every, iteration_limit, most_differences, direction_of(direction),
-                             measure_of(measure), go_on, as_angles};
+  const Settings settings = {
+      dt,    tolerance, steps, every, iteration_limit, most_differences, direction_of(direction), measure_of(measure),
+      go_on, as_angles};
   Result result;
   {
     nb::gil_scoped_release released;
@@ -109,8 +110,8 @@ nb::tuple run_tree(const Given& given, const std::string& method, const In& angl
 }
 
 // the first step's residual at z, and the direction found there for `right`: what tests look at
-nb::tuple look(const Given& given, const std::string& method, const In& angles, const In& rates, double dt,
-               const In& z, const In& right, const std::string& direction) {
+nb::tuple look(const Given& given, const std::string& method, const In& angles, const In& rates, double dt, const In& z,
+               const In& right, const std::string& direction) {
   const Tree tree = given.tree();
   std::vector<double> f(z.size()), out(z.size());
   with_integrator(method, tree, dt, angles, rates, [&](auto& integrator) {

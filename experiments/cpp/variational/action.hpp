@@ -11,8 +11,9 @@
 //   exponential  A = asin(s^1/2)^2/s V dt = log(step) on SE(3): Lee et al.
 //
 // since on SE(3) the part of d across the axis is lengthened by tan(t/2)/sin(t/2), or by (t/2)/sin(t/2). Momenta at the
-// first node are p = dL/dd and ell = (c gamma + eta x gamma)/2 + d x p with gamma = dL/deta (the map's right-trivialised
-// derivative at work); at the second node they are p and ell - d x p, because a free body keeps its spatial momentum.
+// first node are p = dL/dd and ell = (c gamma + eta x gamma)/2 + d x p with gamma = dL/deta (the map's
+// right-trivialised derivative at work); at the second node they are p and ell - d x p, because a free body keeps its
+// spatial momentum.
 #pragma once
 
 #include "variational/tree.hpp"
@@ -114,10 +115,9 @@ CATENA_INLINE Tangent tangent(double mass, const Mat& J, const Turn& turn, Vec d
     const Vec gamma = (m * f.C1 * W + k * f.A1 * E) * eta + (m * f.C) * Be + (k * f.A) * Je;
     const Vec mixed = (2 * m * f.C1) * Be + (2 * k * f.A1) * Je;
     // derivatives of gamma and p by eta and d
-    const Mat ee = diagonal(m * (f.C1 * W + f.C * norm2(d)) + k * f.A1 * E) - (m * f.C) * outer(d, d) +
-                   (k * f.A) * J + outer(eta, mixed + (2 * (m * f.C2 * W + k * f.A2 * E)) * eta) + outer(mixed, eta);
-    const Mat ed_ = (2 * m * f.C1) * outer(eta, Hd) +
-                    (m * f.C) * (2.0 * outer(eta, d) - diagonal(ed) - outer(d, eta));
+    const Mat ee = diagonal(m * (f.C1 * W + f.C * norm2(d)) + k * f.A1 * E) - (m * f.C) * outer(d, d) + (k * f.A) * J +
+                   outer(eta, mixed + (2 * (m * f.C2 * W + k * f.A2 * E)) * eta) + outer(mixed, eta);
+    const Mat ed_ = (2 * m * f.C1) * outer(eta, Hd) + (m * f.C) * (2.0 * outer(eta, d) - diagonal(ed) - outer(d, eta));
     t.pd = diagonal(m * (1 + f.C * s)) - (m * f.C) * outer(eta, eta);
     const Mat pe = transpose(ed_);
     const Vec p = m * (d - f.C * cross(eta, w));

@@ -1,4 +1,5 @@
-// Galerkin variational integrators of orders 3 and 4 in minimal coordinates, in linear time (after Fan, Schultz, Murphey).
+// Galerkin variational integrators of orders 3 and 4 in minimal coordinates, in linear time (after Fan, Schultz,
+// Murphey).
 //
 // Over a step every angle is a quadratic polynomial through three control points (begin, middle, end) with shape
 // functions h_0, h_1, h_2; the action is the integral of the Lagrangian L by a quadrature with nodes c and weights b:
@@ -407,7 +408,8 @@ class Galerkin {
         const Vec Fg = behind_[i] * tree_.gravity;
         const Vec Tg = cross(point.moments[i] + behind_[i] * at.c, tree_.gravity);
         const Vec by_turn = plus_cross(plus_cross(plus_cross(cross(da, T), dl, F), a, Tg), l, Fg);
-        put(w[m] + column, kappa * angular + alpha * by_turn, kappa * linear + alpha * cross(da, F) + alpha * cross(a, Fg));
+        put(w[m] + column, kappa * angular + alpha * by_turn,
+            kappa * linear + alpha * cross(da, F) + alpha * cross(a, Fg));
       }
     }
     for (int m = 0; m < 2; ++m) {

@@ -43,7 +43,8 @@ struct Result {
 
 class Guess {
  public:
-  Guess(int count, int most) : count_(count), most_(std::max(1, most)), differences_(count * (most_ + 1)), fresh_(count) {}
+  Guess(int count, int most)
+      : count_(count), most_(std::max(1, most)), differences_(count * (most_ + 1)), fresh_(count) {}
 
   void next(double* z) const {
     std::copy_n(differences_.data(), count_, z);

@@ -1,7 +1,7 @@
 // The second-order variational integrator in minimal coordinates, in linear time.
 //
-// The discrete Lagrangian of a tree is the sum of its bodies' discrete actions (action.hpp) and half of the potential at
-// either node. Its Euler-Lagrange equation at node k is, for every joint j,
+// The discrete Lagrangian of a tree is the sum of its bodies' discrete actions (action.hpp) and half of the potential
+// at either node. Its Euler-Lagrange equation at node k is, for every joint j,
 //
 //   f_j = S_j(q_k) . sum over bodies i behind j of ( P_i(q_k, q_k+1) - P_i(q_k-1, q_k) - dt (m g, 0) ) = 0,
 //
