@@ -259,7 +259,7 @@ class Galerkin {
     std::vector<Vec> moments;  // sum of m (x - c) over the bodies behind a joint
   };
   struct Load {
-    Block column[Shape::columns][Shape::rows];
+    Block column[Shape::padded][Shape::rows];  // of zeros behind the last one
   };
   struct State {
     Block of[Shape::rows > Shape::padded / 4 ? Shape::rows : Shape::padded / 4];
@@ -428,30 +428,51 @@ class Galerkin {
   }
 
   CATENA_INLINE void eliminate(Load& P, Joint& joint, double (&own)[2][Shape::padded], bool onward) const {
-    constexpr int rows = Shape::rows, columns = Shape::columns, quads = Shape::padded / 4;
+    constexpr int columns = Shape::columns, quads = Shape::padded / 4;
     const double* right0 = reinterpret_cast<const double*>(joint.right[0]);
     const double* right1 = reinterpret_cast<const double*>(joint.right[1]);
-    for (int r = 0; r < rows; ++r) {
-      Block u0 = {}, u1 = {};
+    // as many rows at a time as registers hold
+    in_parts([&]<int from, int many>() {
+      Block u0[many] = {}, u1[many] = {};
       for (int k = 0; k < columns; ++k) {
-        u0 += right0[k] * P.column[k][r];
-        u1 += right1[k] * P.column[k][r];
+        const Block r0 = Block{} + right0[k], r1 = Block{} + right1[k];
+        for (int r = 0; r < many; ++r) {
+          u0[r] += r0 * P.column[k][from + r];
+          u1[r] += r1 * P.column[k][from + r];
+        }
       }
-      joint.U[0][r] = u0;
-      joint.U[1][r] = u1;
-    }
+      for (int r = 0; r < many; ++r) {
+        joint.U[0][from + r] = u0[r];
+        joint.U[1][from + r] = u1[r];
+      }
+    });
     Block w0[quads], w1[quads];
     double K[2][2] = {};
     for (int g = 0; g < quads; ++g) {
-      Block s0[4] = {}, s1[4] = {};
-      for (int k = 0; k < 4 && 4 * g + k < columns; ++k)
-        for (int r = 0; r < rows; ++r) {
-          s0[k] += joint.left[0][r] * P.column[4 * g + k][r];
-          s1[k] += joint.left[1][r] * P.column[4 * g + k][r];
-        }
-      w0[g] = sums(s0[0], s0[1], s0[2], s0[3]) + block(own[0] + 4 * g);
-      w1[g] = sums(s1[0], s1[1], s1[2], s1[3]) + block(own[1] + 4 * g);
+      w0[g] = block(own[0] + 4 * g);
+      w1[g] = block(own[1] + 4 * g);
     }
+    in_parts([&]<int from, int many>() {
+      Block left0[many], left1[many];
+      for (int r = 0; r < many; ++r) {
+        left0[r] = joint.left[0][from + r];
+        left1[r] = joint.left[1][from + r];
+      }
+      for (int g = 0; g < quads; ++g) {
+        Block s0[4], s1[4];
+        for (int k = 0; k < 4; ++k) {
+          const Block* column = P.column[4 * g + k] + from;
+          s0[k] = left0[0] * column[0];
+          s1[k] = left1[0] * column[0];
+          for (int r = 1; r < many; ++r) {
+            s0[k] += left0[r] * column[r];
+            s1[k] += left1[r] * column[r];
+          }
+        }
+        w0[g] += sums(s0[0], s0[1], s0[2], s0[3]);
+        w1[g] += sums(s1[0], s1[1], s1[2], s1[3]);
+      }
+    });
     Block k00 = {}, k01 = {}, k10 = {}, k11 = {};
     for (int g = 0; g < quads; ++g) {
       k00 += w0[g] * joint.right[0][g];
@@ -471,10 +492,24 @@ class Galerkin {
     if (!onward) return;
     const double* by0 = reinterpret_cast<const double*>(joint.w[0]);
     const double* by1 = reinterpret_cast<const double*>(joint.w[1]);
-    for (int r = 0; r < rows; ++r) {
-      const Block u0 = joint.U[0][r], u1 = joint.U[1][r];
-      for (int k = 0; k < columns; ++k) P.column[k][r] -= by0[k] * u0 + by1[k] * u1;
-    }
+    in_parts([&]<int from, int many>() {
+      Block u0[many], u1[many];
+      for (int r = 0; r < many; ++r) {
+        u0[r] = joint.U[0][from + r];
+        u1[r] = joint.U[1][from + r];
+      }
+      for (int k = 0; k < columns; ++k) {
+        const Block b0 = Block{} + by0[k], b1 = Block{} + by1[k];
+        for (int r = 0; r < many; ++r) P.column[k][from + r] -= b0 * u0[r] + b1 * u1[r];
+      }
+    });
+  }
+
+  template <class Work>
+  static CATENA_INLINE void in_parts(Work work) {
+    constexpr int half = Shape::rows > 6 ? Shape::rows / 2 : Shape::rows;
+    work.template operator()<0, half>();
+    if constexpr (half < Shape::rows) work.template operator()<half, Shape::rows - half>();
   }
 
   const Tree& tree_;
