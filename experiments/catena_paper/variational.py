@@ -105,16 +105,18 @@ def run(
         What is solved for: the increment of every angle since the last node, or as the authors have it the angle at the
         next one, whose rounding alone moves the residual by 1e-16 rad times the inertia behind a joint over dt.
     differences
-        Backward differences that the guess of a step may use; 1 repeats the last motion.
+        Backward differences that the guess of a step may use, from 1, which repeats the last motion, to 12.
     """
     n = len(tree)
     if len(tree.loops):
         raise ValueError("the tree has loops, and minimal coordinates of a tree know none")
     if method not in ORDERS:
         raise ValueError(f"method is {method!r}, none of {', '.join(ORDERS)}")
-    for name, value, least in (("steps", steps, 0), ("every", every, 1), ("differences", differences, 1)):
+    for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if value < least:
             raise ValueError(f"{name} is {value}, and must be at least {least}")
+    if not 1 <= differences <= 12:
+        raise ValueError(f"differences is {differences}, and must be from 1 to 12")
     if iteration_limit < 0:
         raise ValueError(f"iteration_limit is {iteration_limit}, and cannot be negative")
     if not (np.isfinite(dt) and dt > 0):

@@ -263,6 +263,7 @@ def test_what_these_rivals_cannot_simulate_is_refused():
         ({"dt": 0.0}, "dt is 0.0"),
         ({"steps": -1}, "steps is -1"),
         ({"every": 0}, "every is 0"),
+        ({"differences": 13}, "differences is 13"),
         ({"tolerance": 0.0}, "tolerance is 0.0"),
         ({"method": "euler"}, "method is 'euler'"),
         ({"direction": "down"}, "no direction called 'down'"),

@@ -20,6 +20,8 @@
 #include <cmath>
 #include <vector>
 
+#include "variational/wide.hpp"
+
 namespace catena_paper {
 
 enum class Direction { newton, frozen, impulse };
@@ -43,33 +45,37 @@ struct Result {
 
 class Guess {
  public:
-  Guess(int count, int most)
-      : count_(count), most_(std::max(1, most)), differences_(count * (most_ + 1)), fresh_(count) {}
+  Guess(int count, int most) : count_(count), most_(std::clamp(most, 1, limit)), rows_((count + 3) / 4) {}
 
-  void next(double* z) const {
-    std::copy_n(differences_.data(), count_, z);
-    for (int k = 1; k < order_; ++k) {
-      const double* d = differences_.data() + k * count_;
-      for (int i = 0; i < count_; ++i) z[i] += d[i];
-    }
-  }
+  static constexpr int limit = 12;
 
   bool empty() const { return known_ == 0; }
 
+  void next(double* z) const {
+    for (std::size_t b = 0; b < rows_.size(); ++b) {
+      Block sum = rows_[b].of[0];
+      for (int k = 1; k < order_; ++k) sum += rows_[b].of[k];
+      put(b, sum, z);
+    }
+  }
+
   void learn(const double* z) {
-    fresh_.assign(z, z + count_);
-    double best = 1e300;
     // the k-th difference is the error of a guess that sums the k before it
-    for (int k = 0; k <= std::min(known_, most_); ++k) {
-      double* d = differences_.data() + k * count_;
-      double size = 0;
-      for (int i = 0; i < count_; ++i) {
-        const double now = fresh_[i];
-        size += now * now;
-        fresh_[i] = now - d[i];
-        d[i] = now;
+    Block sizes[limit + 1] = {};
+    const int last = std::min(known_, most_);
+    for (std::size_t b = 0; b < rows_.size(); ++b) {
+      Block now = taken(b, z);
+      for (int k = 0; k <= last; ++k) {
+        const Block before = rows_[b].of[k];
+        rows_[b].of[k] = now;
+        sizes[k] += now * now;
+        now -= before;
       }
-      if (k > 0 && size < best) {
+    }
+    double best = 1e300;
+    for (int k = 1; k <= last; ++k) {
+      const double size = (sizes[k][0] + sizes[k][1]) + (sizes[k][2] + sizes[k][3]);
+      if (size < best) {
         best = size;
         order_ = k;
       }
@@ -78,8 +84,29 @@ class Guess {
   }
 
  private:
+  // backward differences of four unknowns, the 0-th is the last solution itself
+  struct Row {
+    Block of[limit + 1] = {};
+  };
+
+  int left(std::size_t b) const { return std::min(4, count_ - 4 * int(b)); }
+  Block taken(std::size_t b, const double* z) const {
+    Block now = {};
+    if (left(b) == 4)
+      __builtin_memcpy(&now, z + 4 * b, sizeof now);
+    else
+      for (int k = 0; k < left(b); ++k) now[k] = z[4 * b + k];
+    return now;
+  }
+  void put(std::size_t b, Block values, double* z) const {
+    if (left(b) == 4)
+      __builtin_memcpy(z + 4 * b, &values, sizeof values);
+    else
+      for (int k = 0; k < left(b); ++k) z[4 * b + k] = values[k];
+  }
+
   int count_, most_, known_ = 0, order_ = 1;
-  std::vector<double> differences_, fresh_;
+  std::vector<Row> rows_;
 };
 
 inline double cpu_seconds() {
@@ -109,21 +136,22 @@ class Stepper {
     round_at(angles);
     const bool impulse = settings_.direction == Direction::impulse;
     if (impulse) integrator_.factor_mass();
+    const bool measured = settings_.measure == Measure::increment;
     const double tolerance = settings_.tolerance;
     iterations = 0;
     bool small = false;
     for (;;) {
       const double square = integrator_.residual(z_.data(), f_.data());
       residual = std::sqrt(square);
-      if (settings_.measure == Measure::residual ? residual <= tolerance : small) return true;
+      if (measured ? small : residual <= tolerance) return true;
       if (iterations == settings_.iteration_limit || !std::isfinite(square)) return false;
       double size;
-      if (impulse) {
-        size = integrator_.solve_mass(f_.data(), dz_.data());
-      } else {
-        if (settings_.direction == Direction::newton || iterations == 0) integrator_.factor();
-        size = integrator_.solve(f_.data(), dz_.data());
-      }
+      if (impulse)
+        size = integrator_.solve_mass(f_.data(), dz_.data(), measured);
+      else if (settings_.direction == Direction::newton || iterations == 0)
+        size = integrator_.factor_and_solve(f_.data(), dz_.data(), measured);
+      else
+        size = integrator_.solve(f_.data(), dz_.data(), measured);
       small = std::sqrt(size) <= tolerance * settings_.dt;
       for (int i = 0; i < count_; ++i) z_[i] += dz_[i];
       round_at(angles);
