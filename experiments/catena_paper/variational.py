@@ -1,9 +1,9 @@
 """Rivals: variational integrators in minimal coordinates, in linear time.
 
-Second order, after J. Lee, C. K. Liu, F. C. Park, S. S. Srinivasa, "A Linear-Time Variational Integrator for Multibody
-Systems", WAFR 2016: the discrete Euler-Lagrange equation by a discrete recursive Newton-Euler algorithm. Orders 3 and 4,
-after T. Fan, J. Schultz, T. Murphey, "Efficient Computation of Higher-Order Variational Integrators in Robotic
-Simulation and Trajectory Optimization", WAFR 2018: quadratic polynomials and a quadrature.
+Second order, after J. Lee, C. K. Liu, F. C. Park, S. S. Srinivasa, "A Linear-Time Variational Integrator for
+Multibody Systems", WAFR 2016: the discrete Euler-Lagrange equation by a discrete recursive Newton-Euler algorithm.
+Orders 3 and 4, after T. Fan, J. Schultz, T. Murphey, "Efficient Computation of Higher-Order Variational Integrators in
+Robotic Simulation and Trajectory Optimization", WAFR 2018: quadratic polynomials and a quadrature.
 
 What solves a step can be chosen for all of them: the quasi-Newton method of Lee et al., which sends the residual as an
 impulse through the articulated-body algorithm, or an exact Newton direction, found in linear time as well.
@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from catena._rotation import Array
 from numpy.typing import NDArray
+
+from catena._rotation import Array
 
 from . import _variational
 from .tree import Tree
@@ -33,9 +34,10 @@ ORDERS: dict[Method, int] = {"quaternion": 2, "cayley": 2, "exponential": 2, "ra
 class Run:
     """What a rival gave.
 
-    time (m) s, coordinates (m, n) rad and rates (m, n) rad/s at the nodes that were kept; iterations (k) and residual (k),
-    the norm of the last equation seen (N m s), of every step that was tried; seconds of processor time in the loop over
-    steps; failures: steps that did not meet the tolerance within the limit of iterations, and the first of them, or None.
+    time (m) s, coordinates (m, n) rad and rates (m, n) rad/s at the nodes that were kept; iterations (k) and
+    residual (k), the norm of the last equation seen (N m s), of every step that was tried; seconds of processor time in
+    the loop over steps; failures: how many steps did not meet the tolerance within the limit of iterations, and the
+    first of them, or None; status: a sentence about them, empty if there are none.
     """
 
     time: Array
@@ -69,6 +71,7 @@ def run(
     iteration_limit: int = 100,
     every: int = 1,
     on_failure: Literal["stop", "go on"] = "stop",
+    unknown: Literal["increment", "angle"] = "increment",
     differences: int = 12,
 ) -> Run:
     """Simulate a tree of revolute joints without loops.
@@ -98,17 +101,22 @@ def run(
     on_failure
         "stop" where a step does not converge, or "go on" with what it has, as the authors' code does; it is counted
         either way, and numbers that are not finite end the run.
+    unknown
+        What is solved for: the increment of every angle since the last node, or as the authors have it the angle at the
+        next one, whose rounding alone moves the residual by 1e-16 rad times the inertia behind a joint over dt.
     differences
-        Backward differences that the guess of a step may use; 1 repeats the last motion.
+        Backward differences that the guess of a step may use, from 1, which repeats the last motion, to 12.
     """
     n = len(tree)
     if len(tree.loops):
         raise ValueError("the tree has loops, and minimal coordinates of a tree know none")
     if method not in ORDERS:
         raise ValueError(f"method is {method!r}, none of {', '.join(ORDERS)}")
-    for name, value, least in (("steps", steps, 0), ("every", every, 1), ("differences", differences, 1)):
+    for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if value < least:
             raise ValueError(f"{name} is {value}, and must be at least {least}")
+    if not 1 <= differences <= 12:
+        raise ValueError(f"differences is {differences}, and must be from 1 to 12")
     if iteration_limit < 0:
         raise ValueError(f"iteration_limit is {iteration_limit}, and cannot be negative")
     if not (np.isfinite(dt) and dt > 0):
@@ -117,6 +125,8 @@ def run(
         raise ValueError(f"tolerance is {tolerance}, and must be positive")
     if on_failure not in ("stop", "go on"):
         raise ValueError(f"on_failure is {on_failure!r}, neither 'stop' nor 'go on'")
+    if unknown not in ("increment", "angle"):
+        raise ValueError(f"unknown is {unknown!r}, neither 'increment' nor 'angle'")
     q, v = (np.ascontiguousarray(part, dtype=float) for part in (coordinates, rates))
     for name, part in (("coordinates", q), ("rates", v)):
         if part.shape != (n,) or not np.isfinite(part).all():
@@ -124,12 +134,12 @@ def run(
 
     angles, speeds, iterations, residual, made, failures, first, seconds = _variational.run(
         compiled(tree), method, q, v, dt, steps, every, tolerance, measure, iteration_limit, direction, differences,
-        on_failure == "go on",
+        on_failure == "go on", unknown == "angle",
     )  # fmt: skip
     # a step that stopped the run was tried, and not made
     nodes, tried = made // every + 1, min(made + 1, steps)
     return Run(
-        time=dt * every * np.arange(nodes),
+        time=np.arange(nodes, dtype=np.float64) * (dt * every),
         coordinates=angles[:nodes],
         rates=speeds[:nodes],
         iterations=iterations[:tried],

@@ -54,8 +54,8 @@ struct Given {
 template <class Visit>
 auto with_integrator(const std::string& method, const Tree& tree, double dt, const In& angles, const In& rates,
                      Visit visit) {
-  Given::require("coordinates", angles.size(), tree.size());
-  Given::require("rates", rates.size(), tree.size());
+  Given::require("coordinates", angles.size(), tree.size);
+  Given::require("rates", rates.size(), tree.size);
   const auto made = [&]<class Integrator>() {
     Integrator integrator(tree, dt, angles.data(), rates.data());
     return visit(integrator);
@@ -91,39 +91,39 @@ Measure measure_of(const std::string& name) {
 
 nb::tuple run_tree(const Given& given, const std::string& method, const In& angles, const In& rates, double dt,
                    int steps, int every, double tolerance, const std::string& measure, int iteration_limit,
-                   const std::string& direction, int most_differences, bool go_on) {
+                   const std::string& direction, int most_differences, bool go_on, bool as_angles) {
   const Tree tree = given.tree();
-  const Settings settings = {dt,       tolerance, steps, every, iteration_limit, most_differences, direction_of(direction),
-                             measure_of(measure), go_on};
+  const Settings settings = {
+      dt,    tolerance, steps, every, iteration_limit, most_differences, direction_of(direction), measure_of(measure),
+      go_on, as_angles};
   Result result;
   {
     nb::gil_scoped_release released;
     result = with_integrator(method, tree, dt, angles, rates, [&](auto& integrator) {
-      return run(integrator, tree.size(), angles.data(), rates.data(), settings);
+      return run(integrator, tree.size, angles.data(), rates.data(), settings);
     });
   }
-  const std::size_t n = tree.size(), nodes = result.angles.size() / n, tried = result.iterations.size();
+  const std::size_t n = tree.size, nodes = result.angles.size() / n, tried = result.iterations.size();
   return nb::make_tuple(array(result.angles, {nodes, n}), array(result.rates, {nodes, n}),
                         array(result.iterations, {tried}), array(result.residuals, {tried}), result.steps,
                         result.failures, result.first_failure, result.seconds);
 }
 
 // the first step's residual at z, and the direction found there for `right`: what tests look at
-nb::tuple look(const Given& given, const std::string& method, const In& angles, const In& rates, double dt,
-               const In& z, const In& right, const std::string& direction) {
+nb::tuple look(const Given& given, const std::string& method, const In& angles, const In& rates, double dt, const In& z,
+               const In& right, const std::string& direction) {
   const Tree tree = given.tree();
   std::vector<double> f(z.size()), out(z.size());
   with_integrator(method, tree, dt, angles, rates, [&](auto& integrator) {
-    const std::size_t wanted = tree.size() * std::remove_reference_t<decltype(integrator)>::stages;
+    const std::size_t wanted = tree.size * std::remove_reference_t<decltype(integrator)>::stages;
     Given::require("z", z.size(), wanted);
     Given::require("right", right.size(), wanted);
     integrator.residual(z.data(), f.data());
     if (direction_of(direction) == Direction::impulse) {
       integrator.factor_mass();
-      integrator.solve_mass(right.data(), out.data());
+      integrator.solve_mass(right.data(), out.data(), false);
     } else {
-      integrator.factor();
-      integrator.solve(right.data(), out.data());
+      integrator.factor_and_solve(right.data(), out.data(), false);
     }
     return 0;
   });

@@ -1,4 +1,5 @@
-// Galerkin variational integrators of orders 3 and 4 in minimal coordinates, in linear time (after Fan, Schultz, Murphey).
+// Galerkin variational integrators of orders 3 and 4 in minimal coordinates, in linear time (after Fan, Schultz,
+// Murphey).
 //
 // Over a step every angle is a quadratic polynomial through three control points (begin, middle, end) with shape
 // functions h_0, h_1, h_2; the action is the integral of the Lagrangian L by a quadrature with nodes c and weights b:
@@ -56,6 +57,27 @@ struct Pattern {
   static constexpr int padded = (columns + 3) / 4 * 4;
 };
 
+// one body of a pack
+struct Place {
+  Vec a, c, r, s, x;
+  Mat inertia;
+};
+
+inline void spread_places(const Places* packs, int count, Place* places) {
+  for (int first = 0; first < count; first += pack_size) {
+    const Places& from = packs[first / pack_size];
+    Vec a[4], c[4], r[4], s[4], x[4];
+    Mat inertia[4];
+    spread(from.a, a);
+    spread(from.c, c);
+    spread(from.r, r);
+    spread(from.s, s);
+    spread(from.x, x);
+    spread(from.inertia, inertia);
+    for (int k = 0; k < 4 && first + k < count; ++k) places[first + k] = {a[k], c[k], r[k], s[k], x[k], inertia[k]};
+  }
+}
+
 template <class Scheme>
 class Galerkin {
  public:
@@ -64,16 +86,15 @@ class Galerkin {
   Galerkin(const Tree& tree, double dt, const double* angles, const double* rates)
       : tree_(tree),
         dt_(dt),
-        n_(tree.size()),
+        n_(tree.size),
+        kinematics_(tree),
         mass_(tree),
+        angles_(angles, n_, tree.packed()),
+        packs_(tree.packs.size()),
+        node_packs_(tree.packs.size()),
         node_(n_),
         joints_(n_),
-        loads_(n_),
-        half_cos_(n_),
-        half_sin_(n_),
-        by_cos_(n_),
-        by_sin_(n_),
-        turned_(n_),
+        states_(n_),
         rates_(n_),
         momenta_(n_),
         next_(n_),
@@ -86,14 +107,10 @@ class Galerkin {
       point.moments.resize(n_);
     }
     for (int i = n_ - 1; i >= 0; --i) {
-      behind_[i] += tree.bodies[i].mass;
-      if (tree.bodies[i].parent >= 0) behind_[tree.bodies[i].parent] += behind_[i];
+      behind_[i] += tree.mass[i];
+      if (tree.parent[i] >= 0) behind_[tree.parent[i]] += behind_[i];
     }
     assign_slots();
-    for (int i = 0; i < n_; ++i) {
-      half_cos_[i] = std::cos(0.5 * angles[i]);
-      half_sin_[i] = std::sin(0.5 * angles[i]);
-    }
     arrive();
     // the momentum of the given rates
     Point& point = points_[0];
@@ -120,7 +137,7 @@ class Galerkin {
       Point& point = points_[j];
       if (c != 0) {
         const double h1 = shape(1, c), h2 = shape(2, c);
-        for (int i = 0; i < n_; ++i) turned_[i] = h1 * middle[i] + h2 * end[i];
+        for (int i = 0; i < n_; ++i) angles_.turn()[i] = h1 * middle[i] + h2 * end[i];
         place(point);
       }
       const double r1 = shape_rate(1, c) / dt_, r2 = shape_rate(2, c) / dt_;
@@ -134,7 +151,7 @@ class Galerkin {
       }
       for (int i = 0; i < n_; ++i) {
         const Vec a = places[i].a;
-        const Motion& motion = point.motions[i];
+        const Velocity& motion = point.motions[i];
         const Wrench& sum = point.sums[i];
         const double by_rate = dot(a, sum.torque);
         const double by_angle = dot(cross(motion.w, a), sum.torque, cross(motion.joint, a), sum.force) +
@@ -147,6 +164,11 @@ class Galerkin {
     double size = 0;
     for (int i = 0; i < 2 * n_; ++i) size += f[i] * f[i];
     return size;
+  }
+
+  double factor_and_solve(const double* f, double* out, bool measured) {
+    factor();
+    return solve(f, out, measured);
   }
 
   void factor() {
@@ -162,15 +184,17 @@ class Galerkin {
         (add_body<j>(i, P), ...);
         (aim<j>(i, joint, w), ...);
       }(std::make_integer_sequence<int, Scheme::points>());
-      eliminate(P, joint, w, tree_.bodies[i].parent >= 0);
+      eliminate(P, joint, w, tree_.parent[i] >= 0);
     }
   }
 
-  double solve(const double* f, double* out) {
-    for (auto& load : loads_) load = State{};
+  double solve(const double* f, double* out, bool measured) {
+    for (int i = 0; i < n_; ++i)
+      if (tree_.forks[i]) states_[i] = State{};
+    State load = {};
     for (int i = n_ - 1; i >= 0; --i) {
       const Joint& joint = joints_[i];
-      const State& load = loads_[i];
+      if (tree_.forks[i]) load.add(states_[i]);
       Block s0 = {}, s1 = {};
       for (int r = 0; r < Shape::rows; ++r) {
         s0 += joint.left[0][r] * load.of[r];
@@ -181,31 +205,32 @@ class Galerkin {
       const double y1 = -(joint.inverse[2] * f0 + joint.inverse[3] * f1);
       out[i] = y0;
       out[n_ + i] = y1;
-      const int parent = tree_.bodies[i].parent;
-      if (parent < 0) continue;
-      for (int r = 0; r < Shape::rows; ++r)
-        loads_[parent].of[r] += load.of[r] + y0 * joint.U[0][r] + y1 * joint.U[1][r];
+      for (int r = 0; r < Shape::rows; ++r) load.of[r] += y0 * joint.U[0][r] + y1 * joint.U[1][r];
+      const int parent = tree_.parent[i];
+      if (parent == i - 1) continue;
+      if (parent >= 0) states_[parent].add(load);
+      load = State{};
     }
     constexpr int quads = Shape::padded / 4, last = Scheme::points - 1;
     double size = 0;
+    State state = {};
     for (int i = 0; i < n_; ++i) {
       const Joint& joint = joints_[i];
-      const int parent = tree_.bodies[i].parent;
-      // going up the slots hold states
-      State state = {};
-      if (parent >= 0) {
-        state = loads_[parent];
-        Block s0 = {}, s1 = {};
-        for (int k = 0; k < quads; ++k) {
-          s0 += joint.w[0][k] * state.of[k];
-          s1 += joint.w[1][k] * state.of[k];
-        }
-        out[i] -= (s0[0] + s0[1]) + (s0[2] + s0[3]);
-        out[n_ + i] -= (s1[0] + s1[1]) + (s1[2] + s1[3]);
+      const int parent = tree_.parent[i];
+      if (parent != i - 1) state = parent < 0 ? State{} : states_[parent];
+      Block s0 = {}, s1 = {};
+      for (int k = 0; k < quads; ++k) {
+        s0 += joint.w[0][k] * state.of[k];
+        s1 += joint.w[1][k] * state.of[k];
       }
-      for (int k = 0; k < quads; ++k) state.of[k] += out[i] * joint.right[0][k] + out[n_ + i] * joint.right[1][k];
-      loads_[i] = state;
-      const double* z = reinterpret_cast<const double*>(&state) + Shape::column(last);
+      const double z0 = out[i] - ((s0[0] + s0[1]) + (s0[2] + s0[3]));
+      const double z1 = out[n_ + i] - ((s1[0] + s1[1]) + (s1[2] + s1[3]));
+      out[i] = z0;
+      out[n_ + i] = z1;
+      for (int k = 0; k < quads; ++k) state.of[k] += z0 * joint.right[0][k] + z1 * joint.right[1][k];
+      if (measured || tree_.forks[i]) states_[i] = state;
+      if (!measured) continue;
+      const double* z = reinterpret_cast<const double*>(&states_[i]) + Shape::column(last);
       const Vec phi = load3(z), centre = load3(z + 3) + cross(phi, places_of(last)[i].x);
       size += dot(phi, phi, centre, centre);
     }
@@ -213,8 +238,8 @@ class Galerkin {
   }
 
   // all quadrature points are given the node's joint-space inertia: K / dt x M
-  void factor_mass() { mass_.factor(node_.data()); }
-  double solve_mass(const double* f, double* out) {
+  void factor_mass() { mass_.factor(node_packs_.data()); }
+  double solve_mass(const double* f, double* out, bool measured) {
     double K[2][2] = {};
     for (int j = 0; j < Scheme::points; ++j)
       for (int m = 0; m < 2; ++m)
@@ -228,40 +253,42 @@ class Galerkin {
       out[i] = K[1][1] * f0 - K[0][1] * f1;
       out[n_ + i] = K[0][0] * f1 - K[1][0] * f0;
     }
-    return mass_.size_of(out + n_);
+    return measured ? mass_.size_of(out + n_) : 0;
   }
 
   void advance(const double* z) {
     std::swap(momenta_, next_);
-    half_turns(z + n_, n_, by_cos_.data(), by_sin_.data());
-    turn_on(half_cos_.data(), half_sin_.data(), by_cos_.data(), by_sin_.data(), n_);
+    std::copy_n(z + n_, n_, angles_.turn());
+    angles_.take();
+    angles_.advance();
     arrive();
   }
 
   void node_rates(double* rates) {
-    mass_.factor(node_.data());
+    mass_.factor(node_packs_.data());
     mass_.solve(1, momenta_.data(), rates);
   }
 
  private:
   typedef Pattern<Scheme> Shape;
-  struct Motion {
+  struct Velocity {
     Vec w, v, joint, p, spin;  // angular velocity, velocities of centre and joint, momenta about the centre
-  };
-  struct Wrench {
-    Vec force, torque;  // about the joint
   };
   struct Point {
     std::vector<Place> places;  // unused at c = 0, where the node's are
-    std::vector<Motion> motions;
-    std::vector<Wrench> sums;  // momentum of all bodies behind a joint
+    std::vector<Velocity> motions;
+    std::vector<Wrench> sums;  // momentum of all bodies behind a joint, about it
     std::vector<Vec> moments;  // sum of m (x - c) over the bodies behind a joint
   };
   struct Load {
-    Block column[Shape::columns][Shape::rows];
+    Block column[Shape::padded][Shape::rows];  // of zeros behind the last one
   };
   struct State {
-    Block of[Shape::rows > Shape::padded / 4 ? Shape::rows : Shape::padded / 4];
+    static constexpr int size = Shape::rows > Shape::padded / 4 ? Shape::rows : Shape::padded / 4;
+    Block of[size];
+    CATENA_INLINE void add(const State& other) {
+      for (int k = 0; k < size; ++k) of[k] += other.of[k];
+    }
   };
   struct Joint {
     Block left[2][Shape::rows], U[2][Shape::rows];
@@ -278,7 +305,7 @@ class Galerkin {
     int slots = 0;
     for (int i = n_ - 1; i >= 0; --i) {
       if (leaf_[i]) slot_[i] = slots++;
-      const int parent = tree_.bodies[i].parent;
+      const int parent = tree_.parent[i];
       if (parent < 0) continue;
       if (leaf_[parent])
         slot_[parent] = slot_[i];
@@ -290,59 +317,69 @@ class Galerkin {
   }
 
   void arrive() {
-    find_places(tree_, half_cos_.data(), half_sin_.data(), node_.data());
+    kinematics_.find(angles_.half_cos(), angles_.half_sin(), node_packs_.data());
+    spread_places(node_packs_.data(), n_, node_.data());
     for (int j = 0; j < Scheme::points; ++j)
       if (Scheme::c[j] == 0) find_moments(node_.data(), points_[j].moments.data());
   }
 
-  // places at the angles `turned_` further than the node's
+  // places at the angles' turn
   void place(Point& point) {
-    half_turns(turned_.data(), n_, by_cos_.data(), by_sin_.data());
-    for (int i = 0; i < n_; ++i) {
-      const double c = half_cos_[i] * by_cos_[i] - half_sin_[i] * by_sin_[i];
-      by_sin_[i] = half_sin_[i] * by_cos_[i] + half_cos_[i] * by_sin_[i];
-      by_cos_[i] = c;
-    }
-    find_places(tree_, by_cos_.data(), by_sin_.data(), point.places.data());
+    angles_.take();
+    angles_.compose();
+    kinematics_.find(angles_.by_cos(), angles_.by_sin(), packs_.data());
+    spread_places(packs_.data(), n_, point.places.data());
     find_moments(point.places.data(), point.moments.data());
   }
 
   void find_moments(const Place* places, Vec* moments) {
-    for (int i = 0; i < n_; ++i) moments[i] = zero();
+    for (int i = 0; i < n_; ++i)
+      if (tree_.forks[i]) moments[i] = zero();
+    Vec carried = zero();
     for (int i = n_ - 1; i >= 0; --i) {
-      // about the joint now, about the parent's centre on the way
-      moments[i] += behind_[i] * places[i].r;
-      const int parent = tree_.bodies[i].parent;
-      if (parent >= 0) moments[parent] += moments[i] + behind_[i] * places[i].s;
+      // about the joint here, about the parent's centre on the way
+      carried += behind_[i] * places[i].r;
+      if (tree_.forks[i]) carried += moments[i];
+      moments[i] = carried;
+      carried += behind_[i] * places[i].s;
+      const int parent = tree_.parent[i];
+      if (parent == i - 1) continue;
+      if (parent >= 0) moments[parent] += carried;
+      carried = zero();
     }
   }
 
   // velocities root to leaf, momenta leaf to root
   void move(Point& point, const Place* places, const double* rates) {
+    Vec w = zero(), v = zero();
     for (int i = 0; i < n_; ++i) {
-      const Body& body = tree_.bodies[i];
       const Place& at = places[i];
-      Motion& motion = point.motions[i];
-      motion.w = rates[i] * at.a;
-      motion.joint = zero();
-      if (body.parent >= 0) {
-        const Motion& from = point.motions[body.parent];
-        motion.w += from.w;
-        motion.joint = plus_cross(from.v, from.w, at.s);
+      const int parent = tree_.parent[i];
+      Velocity& motion = point.motions[i];
+      if (parent != i - 1) {
+        w = parent < 0 ? zero() : point.motions[parent].w;
+        v = parent < 0 ? zero() : point.motions[parent].v;
       }
-      motion.v = plus_cross(motion.joint, motion.w, at.r);
-      motion.p = body.mass * motion.v;
-      motion.spin = at.inertia * motion.w;
+      motion.joint = plus_cross(v, w, at.s);
+      w += rates[i] * at.a;
+      v = plus_cross(motion.joint, w, at.r);
+      motion.w = w;
+      motion.v = v;
+      motion.p = tree_.mass[i] * v;
+      motion.spin = at.inertia * w;
       point.sums[i] = {motion.p, motion.spin};
     }
+    Wrench carried = {};
     for (int i = n_ - 1; i >= 0; --i) {
       const Place& at = places[i];
-      Wrench& sum = point.sums[i];
-      sum.torque = plus_cross(sum.torque, at.r, sum.force);
-      const int parent = tree_.bodies[i].parent;
-      if (parent < 0) continue;
-      point.sums[parent].force += sum.force;
-      point.sums[parent].torque += plus_cross(sum.torque, at.s, sum.force);
+      carried = carried + point.sums[i];
+      carried.torque = plus_cross(carried.torque, at.r, carried.force);
+      point.sums[i] = carried;
+      carried.torque = plus_cross(carried.torque, at.s, carried.force);
+      const int parent = tree_.parent[i];
+      if (parent == i - 1) continue;
+      if (parent >= 0) point.sums[parent] = point.sums[parent] + carried;
+      carried = Wrench{};
     }
   }
 
@@ -357,8 +394,8 @@ class Galerkin {
   CATENA_INLINE void add_body(int i, Load& P) const {
     constexpr int row = Shape::row(j), rate = Shape::column(j) + (Shape::moves(j) ? 6 : 0);
     const Place& at = places_of(j)[i];
-    const Motion& motion = points_[j].motions[i];
-    const double m = tree_.bodies[i].mass;
+    const Velocity& motion = points_[j].motions[i];
+    const double m = tree_.mass[i];
     const Vec x = at.x, mx = m * x, p = motion.p;
     const Mat unit = diagonal(m), arm = skew(mx), back = skew(-mx);
     if constexpr (Shape::moves(j)) {
@@ -390,7 +427,7 @@ class Galerkin {
     constexpr double c = Scheme::c[j], b = Scheme::b[j];
     const Point& point = points_[j];
     const Place& at = places_of(j)[i];
-    const Motion& motion = point.motions[i];
+    const Velocity& motion = point.motions[i];
     const Vec a = at.a, l = cross(at.c, a), da = cross(motion.w, a);
     const Vec dl = plus_cross(cross(motion.joint, a), at.c, da);
     const Vec F = point.sums[i].force, T = plus_cross(point.sums[i].torque, at.c, F);
@@ -407,7 +444,8 @@ class Galerkin {
         const Vec Fg = behind_[i] * tree_.gravity;
         const Vec Tg = cross(point.moments[i] + behind_[i] * at.c, tree_.gravity);
         const Vec by_turn = plus_cross(plus_cross(plus_cross(cross(da, T), dl, F), a, Tg), l, Fg);
-        put(w[m] + column, kappa * angular + alpha * by_turn, kappa * linear + alpha * cross(da, F) + alpha * cross(a, Fg));
+        put(w[m] + column, kappa * angular + alpha * by_turn,
+            kappa * linear + alpha * cross(da, F) + alpha * cross(a, Fg));
       }
     }
     for (int m = 0; m < 2; ++m) {
@@ -426,30 +464,51 @@ class Galerkin {
   }
 
   CATENA_INLINE void eliminate(Load& P, Joint& joint, double (&own)[2][Shape::padded], bool onward) const {
-    constexpr int rows = Shape::rows, columns = Shape::columns, quads = Shape::padded / 4;
+    constexpr int columns = Shape::columns, quads = Shape::padded / 4;
     const double* right0 = reinterpret_cast<const double*>(joint.right[0]);
     const double* right1 = reinterpret_cast<const double*>(joint.right[1]);
-    for (int r = 0; r < rows; ++r) {
-      Block u0 = {}, u1 = {};
+    // as many rows at a time as registers hold
+    in_parts([&]<int from, int many>() {
+      Block u0[many] = {}, u1[many] = {};
       for (int k = 0; k < columns; ++k) {
-        u0 += right0[k] * P.column[k][r];
-        u1 += right1[k] * P.column[k][r];
+        const Block r0 = Block{} + right0[k], r1 = Block{} + right1[k];
+        for (int r = 0; r < many; ++r) {
+          u0[r] += r0 * P.column[k][from + r];
+          u1[r] += r1 * P.column[k][from + r];
+        }
       }
-      joint.U[0][r] = u0;
-      joint.U[1][r] = u1;
-    }
+      for (int r = 0; r < many; ++r) {
+        joint.U[0][from + r] = u0[r];
+        joint.U[1][from + r] = u1[r];
+      }
+    });
     Block w0[quads], w1[quads];
     double K[2][2] = {};
     for (int g = 0; g < quads; ++g) {
-      Block s0[4] = {}, s1[4] = {};
-      for (int k = 0; k < 4 && 4 * g + k < columns; ++k)
-        for (int r = 0; r < rows; ++r) {
-          s0[k] += joint.left[0][r] * P.column[4 * g + k][r];
-          s1[k] += joint.left[1][r] * P.column[4 * g + k][r];
-        }
-      w0[g] = sums(s0[0], s0[1], s0[2], s0[3]) + block(own[0] + 4 * g);
-      w1[g] = sums(s1[0], s1[1], s1[2], s1[3]) + block(own[1] + 4 * g);
+      w0[g] = block(own[0] + 4 * g);
+      w1[g] = block(own[1] + 4 * g);
     }
+    in_parts([&]<int from, int many>() {
+      Block left0[many], left1[many];
+      for (int r = 0; r < many; ++r) {
+        left0[r] = joint.left[0][from + r];
+        left1[r] = joint.left[1][from + r];
+      }
+      for (int g = 0; g < quads; ++g) {
+        Block s0[4], s1[4];
+        for (int k = 0; k < 4; ++k) {
+          const Block* column = P.column[4 * g + k] + from;
+          s0[k] = left0[0] * column[0];
+          s1[k] = left1[0] * column[0];
+          for (int r = 1; r < many; ++r) {
+            s0[k] += left0[r] * column[r];
+            s1[k] += left1[r] * column[r];
+          }
+        }
+        w0[g] += sums(s0[0], s0[1], s0[2], s0[3]);
+        w1[g] += sums(s1[0], s1[1], s1[2], s1[3]);
+      }
+    });
     Block k00 = {}, k01 = {}, k10 = {}, k11 = {};
     for (int g = 0; g < quads; ++g) {
       k00 += w0[g] * joint.right[0][g];
@@ -469,21 +528,38 @@ class Galerkin {
     if (!onward) return;
     const double* by0 = reinterpret_cast<const double*>(joint.w[0]);
     const double* by1 = reinterpret_cast<const double*>(joint.w[1]);
-    for (int r = 0; r < rows; ++r) {
-      const Block u0 = joint.U[0][r], u1 = joint.U[1][r];
-      for (int k = 0; k < columns; ++k) P.column[k][r] -= by0[k] * u0 + by1[k] * u1;
-    }
+    in_parts([&]<int from, int many>() {
+      Block u0[many], u1[many];
+      for (int r = 0; r < many; ++r) {
+        u0[r] = joint.U[0][from + r];
+        u1[r] = joint.U[1][from + r];
+      }
+      for (int k = 0; k < columns; ++k) {
+        const Block b0 = Block{} + by0[k], b1 = Block{} + by1[k];
+        for (int r = 0; r < many; ++r) P.column[k][from + r] -= b0 * u0[r] + b1 * u1[r];
+      }
+    });
+  }
+
+  template <class Work>
+  static CATENA_INLINE void in_parts(Work work) {
+    constexpr int half = Shape::rows > 6 ? Shape::rows / 2 : Shape::rows;
+    work.template operator()<0, half>();
+    if constexpr (half < Shape::rows) work.template operator()<half, Shape::rows - half>();
   }
 
   const Tree& tree_;
   double dt_;
   int n_;
+  Kinematics kinematics_;
   Mass mass_;
+  Angles angles_;
+  std::vector<Places> packs_, node_packs_;
   std::vector<Place> node_;
   Point points_[Scheme::points];
   std::vector<Joint> joints_;
-  std::vector<State> loads_;
-  std::vector<double> half_cos_, half_sin_, by_cos_, by_sin_, turned_, rates_, momenta_, next_;
+  std::vector<State> states_;  // and loads, where branches meet
+  std::vector<double> rates_, momenta_, next_;
   std::vector<double> behind_;  // mass behind a joint
   std::vector<int> slot_;
   std::vector<char> leaf_;
