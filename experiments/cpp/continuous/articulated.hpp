@@ -8,6 +8,9 @@
 //
 //   d(rate)/dt = (e - u.dw - y.dv) / D,   A -= u u^T / D,   B^T -= y u^T / D,   C -= y y^T / D
 //
+// What is to be subtracted is first shifted to the parent's joint, as u + l x y: so the shift of A, B, C needs not wait
+// for D, and the accelerations follow from the parent's own.
+//
 // A ball lets all torque vanish: dw = -A^-1 (n + B dv), and what is left is C -= B^T A^-1 B alone.
 //
 // Loops: every row of a loop sends its unit wrenches from its two ends to the root, reduced at each joint as the bias
@@ -32,6 +35,8 @@ class Articulated {
         inertia_(model.bodies + 1),
         joint_(model.bodies + 1),
         motion_(model.bodies + 1),
+        chained_(model.bodies + 1),
+        forked_(model.bodies + 1),
         rows_(model.loops.size()),
         passes_(model.bodies + 1),
         multipliers_(model.rows) {
@@ -41,6 +46,15 @@ class Articulated {
       walks_.emplace_back(loop.path.size());
       for (int p = 0; p < int(loop.path.size()); ++p) passes_[loop.path[p]].push_back({k, p});
     }
+    for (int i = 1; i <= model.bodies; ++i) {
+      const int parent = model.joints[i].parent;
+      if (parent == i - 1)
+        chained_[parent] = 1;
+      else
+        forked_[parent] = 1;
+    }
+    for (int i = 1; i <= model.bodies; ++i)
+      if (forked_[i]) forks_.push_back(i);
     motion_[0] = {as<T>(Vec3<double>{0, 0, 0}), as<T>(-model.gravity)};
   }
 
@@ -50,18 +64,22 @@ class Articulated {
   // d(rates)/dt
   void accelerations(const T* q, const T* rates, T* out) {
     kinematics_.turn(q);
-    for (int i = 1; i <= model_.bodies; ++i) {
-      kinematics_.place(i, q, rates);
-      begin(i);
-    }
+    Frame<T> last = kinematics_.frame[0];
+    for (int i = 1; i <= model_.bodies; ++i) kinematics_.place(i, q, rates, last);
+    for (int i : forks_) inertia_[i] = {};
+    // what the last link passed on, at hand for the next one of a chain
+    Inertia passed = {};
     for (int i = model_.bodies; i > 0; --i) {
-      if (kinematics_.link[i].kind == revolute)
-        reduce_hinge(i);
-      else
-        reduce_ball(i);
+      Inertia I = own(i);
+      if (chained_[i]) add(I, passed);
+      if (forked_[i]) add(I, inertia_[i]);
+      passed = kinematics_.link[i].kind == revolute ? reduce_hinge(i, I) : reduce_ball(i, I);
+      const int parent = kinematics_.link[i].parent;
+      if (parent > 0 && parent != i - 1) add(inertia_[parent], passed);
     }
     if (model_.rows) close();
-    for (int i = 1; i <= model_.bodies; ++i) accelerate(i, out);
+    Motion moved = motion_[0];
+    for (int i = 1; i <= model_.bodies; ++i) accelerate(i, moved, out);
   }
 
  private:
@@ -87,85 +105,88 @@ class Articulated {
     int loop, place;
   };
 
-  CATENA_INLINE void begin(int i) {
+  // of the body alone
+  CATENA_INLINE Inertia own(int i) const {
     const Link<T>& body = kinematics_.link[i];
     const Frame<T>& frame = kinematics_.frame[i];
-    Inertia& own = inertia_[i];
     const Vec3<T> moment = frame.R * body.moment;
-    own.A = rotated(frame.R, body.inertia);
-    own.Bt = diagonal_and_skew(T(0), -moment);
-    own.C = diagonal(body.mass);
-    own.n = cross(frame.w, own.A * frame.w);
-    own.f = cross(frame.w, cross(frame.w, moment));
+    const Mat3<T> A = rotated(frame.R, body.inertia);
+    return {A, diagonal_and_skew(T(0), -moment), diagonal(body.mass), cross(frame.w, A * frame.w),
+            cross(frame.w, cross(frame.w, moment))};
   }
 
-  CATENA_INLINE void reduce_hinge(int i) {
-    Inertia& I = inertia_[i];
+  static CATENA_INLINE void add(Inertia& to, const Inertia& from) {
+    to.A = to.A + from.A;
+    to.Bt = to.Bt + from.Bt;
+    to.C = to.C + from.C;
+    to.n += from.n;
+    to.f += from.f;
+  }
+
+  // returns what the parent feels, at its joint
+  CATENA_INLINE Inertia reduce_hinge(int i, const Inertia& I) {
     Elimination& j = joint_[i];
     const Frame<T>& frame = kinematics_.frame[i];
     const Vec3<T> a = frame.axis, l = frame.l;
-    const Vec3<T> u = I.A * a, y = I.Bt * a;
-    const T D = T(1) / dot(a, u), e = -dot(a, I.n), z = e * D;
-    j.u = u, j.y = y, j.inverse = D, j.e = e;
-    const int parent = kinematics_.link[i].parent;
-    if (parent == 0) return;
+    const Mat3<T> B = transpose(I.Bt);
+    const Vec3<T> u = I.A * a, y = I.Bt * a, shifted_u = plus_cross(u, l, y);
+    const T inverse = T(1) / dot(a, u);
+    const T e = -dot(a, I.n) - dot(u, frame.turning, y, frame.pulling);
+    j.u = shifted_u, j.y = y, j.inverse = inverse, j.e = e;
 
-    const Vec3<T> ud = D * u;
-    Mat3<T> A = I.A, Bt = I.Bt, C = I.C;
-    subtract_outer(A, u, ud);
-    subtract_outer(Bt, y, ud);
-    subtract_outer(C, y, D * y);
-    const Mat3<T> B = transpose(Bt);
-    const Vec3<T> n = (I.n + z * u) + (A * frame.turning + B * frame.pulling);
-    const Vec3<T> f = (I.f + z * y) + (Bt * frame.turning + C * frame.pulling);
-
-    Inertia& to = inertia_[parent];
-    const Mat3<T> shifted = minus_times_skew(Bt, C, l);
-    to.C = to.C + C;
-    to.Bt = to.Bt + shifted;
-    to.A = to.A + plus_skew_times(minus_times_skew(A, B, l), l, shifted);
-    to.f += f;
-    to.n += plus_cross(n, l, f);
+    Inertia to;
+    to.C = I.C;
+    to.Bt = minus_times_skew(I.Bt, I.C, l);
+    to.A = plus_skew_times(minus_times_skew(I.A, B, l), l, to.Bt);
+    to.f = I.f + (I.Bt * frame.turning + I.C * frame.pulling);
+    to.n = plus_cross(I.n + (I.A * frame.turning + B * frame.pulling), l, to.f);
+    const Vec3<T> ud = inverse * shifted_u, yd = inverse * y;
+    subtract_outer(to.A, ud, shifted_u);
+    subtract_outer(to.Bt, yd, shifted_u);
+    subtract_outer(to.C, yd, y);
+    to.f += e * yd;
+    to.n += e * ud;
+    return to;
   }
 
-  CATENA_INLINE void reduce_ball(int i) {
-    Inertia& I = inertia_[i];
+  CATENA_INLINE Inertia reduce_ball(int i, const Inertia& I) {
     Elimination& j = joint_[i];
     const Frame<T>& frame = kinematics_.frame[i];
     const Vec3<T> l = frame.l;
-    j.Ai = inverse(I.A);
-    j.K = j.Ai * transpose(I.Bt);
-    j.z = j.Ai * I.n;
-    const int parent = kinematics_.link[i].parent;
-    if (parent == 0) return;
+    // products before the division, which takes as long
+    const Mat3<T> adjoint = symmetric_adjugate(I.A), AB = adjoint * transpose(I.Bt);
+    const Vec3<T> An = adjoint * I.n;
+    const T inverse = T(1) / dot(I.A.i, adjoint.i);
+    if (model_.rows) j.Ai = inverse * adjoint;
+    j.K = inverse * AB;
+    j.z = inverse * An;
 
-    const Mat3<T> C = I.C - I.Bt * j.K;
-    const Vec3<T> f = (I.f - I.Bt * j.z) + C * frame.pulling;
-    Inertia& to = inertia_[parent];
-    const Mat3<T> shifted = times_skew(C, -l);
-    to.C = to.C + C;
-    to.Bt = to.Bt + shifted;
-    to.A = plus_skew_times(to.A, l, shifted);
-    to.f += f;
-    to.n = plus_cross(to.n, l, f);
+    Inertia to;
+    to.C = I.C - inverse * (I.Bt * AB);
+    to.Bt = times_skew(to.C, -l);
+    to.A = plus_skew_times(diagonal(T(0)), l, to.Bt);
+    to.f = (I.f - inverse * (I.Bt * An)) + to.C * frame.pulling;
+    to.n = cross(l, to.f);
+    return to;
   }
 
-  CATENA_INLINE void accelerate(int i, T* out) {
+  CATENA_INLINE void accelerate(int i, Motion& moved, T* out) {
     const Link<T>& body = kinematics_.link[i];
     const Frame<T>& frame = kinematics_.frame[i];
     const Elimination& j = joint_[i];
-    const Motion& parent = motion_[body.parent];
-    const Vec3<T> pull = (parent.pull + frame.pulling) + cross(parent.spin, frame.l);
-    const Vec3<T> spin = parent.spin + frame.turning;
+    if (body.parent != i - 1) moved = motion_[body.parent];
+    const Vec3<T> spin = moved.spin + frame.turning;
+    const Vec3<T> pull = (moved.pull + frame.pulling) + cross(moved.spin, frame.l);
     if (body.kind == revolute) {
-      const T rate = j.inverse * (j.e - dot(j.u, spin, j.y, pull));
+      const T rate = j.inverse * (j.e - dot(j.u, moved.spin, j.y, moved.pull));
       out[body.rate] = rate;
-      motion_[i] = {spin + rate * frame.axis, pull};
+      moved = {spin + rate * frame.axis, pull};
     } else {
-      const Vec3<T> own = -(j.z + j.K * pull);
-      store_vector(out + body.rate, transposed_times(frame.R, own - spin));
-      motion_[i] = {own, pull};
+      const Vec3<T> turned = -(j.z + j.K * pull);
+      store_vector(out + body.rate, transposed_times(frame.R, turned - spin));
+      moved = {turned, pull};
     }
+    if (forked_[i]) motion_[i] = moved;
   }
 
   // ---- loops
@@ -231,20 +252,20 @@ class Articulated {
         if (kinematics_.link[i].kind == revolute) {
           const T e = dot(frame.axis, N), answer = j.inverse * e;
           here.e[r] = {e, T(0), T(0)}, here.answer[r] = {answer, T(0), T(0)};
-          N -= answer * j.u;
-          F -= answer * j.y;
           along = dot(N, frame.turning, F, frame.pulling) + answer * j.e;
+          F -= answer * j.y;
+          N = plus_cross(N, frame.l, here.F[r]) - answer * j.u;
         } else {
           here.e[r] = N, here.answer[r] = j.Ai * N;
           F -= transposed_times(j.K, N);
           along = dot(F, frame.pulling) - dot(N, j.z);
-          N = zero;
+          N = cross(frame.l, F);
         }
         // gravity is an acceleration of the world, upwards
         if (next < 0)
           along += dot(F, motion_[0].pull);
         else
-          at[next].F[r] += F, at[next].N[r] += plus_cross(N, frame.l, F);
+          at[next].F[r] += F, at[next].N[r] += N;
         multipliers_[loop.row + r] -= along;
       }
     }
@@ -271,7 +292,9 @@ class Articulated {
   Stabilisation stabilise_;
   std::vector<Inertia> inertia_;
   std::vector<Elimination> joint_;
-  std::vector<Motion> motion_;
+  std::vector<Motion> motion_;          // of forks
+  std::vector<char> chained_, forked_;  // whether the next body hangs on this one, and whether others do
+  std::vector<int> forks_;
   std::vector<Rows<T>> rows_;
   std::vector<std::vector<Walk>> walks_;
   std::vector<std::vector<Pass>> passes_;

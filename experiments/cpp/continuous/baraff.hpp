@@ -125,10 +125,10 @@ class Baraff {
     node.r = rows.arm_b, node.d = rows.arm_a;
 
     // the body's block
-    node.Ci = inverse(node.C);
+    node.Ci = symmetric_inverse(node.C);
     node.P = node.Ci * node.Bt;
     node.G = transpose(node.P);
-    node.W = inverse(node.A - node.G * node.Bt);
+    node.W = symmetric_inverse(node.A - node.G * node.Bt);
     solve(node, node.n, node.f, node.w, node.v);
 
     // its joint's
@@ -136,7 +136,7 @@ class Baraff {
     const Vec3<T> point = load_vector(rows.target) - (node.v + cross(node.w, node.r));
     Mat3<T> S = node.Ci + Ht * V;
     if (joint.kind == ball) {
-      node.Cj = inverse(S);
+      node.Cj = symmetric_inverse(S);
       node.force = node.Cj * point;
     } else {
       const Vec3<T> d1 = rows.about[0], d2 = rows.about[1], u1 = node.W * d1, u2 = node.W * d2;
@@ -146,7 +146,7 @@ class Baraff {
       const Vec3<T> y1 = i11 * s1 + i12 * s2, y2 = i12 * s1 + i22 * s2;
       subtract_outer(S, y1, s1);
       subtract_outer(S, y2, s2);
-      node.Cj = inverse(S);
+      node.Cj = symmetric_inverse(S);
       const Vec3<T> k1 = node.Cj * y1, k2 = node.Cj * y2;
       const T e12 = i12 + dot(y1, k2);
       const Vec3<T> e1 = (i11 + dot(y1, k1)) * d1 + e12 * d2, e2 = e12 * d1 + (i22 + dot(y2, k2)) * d2;

@@ -25,11 +25,15 @@ struct Rows {
   T target[most_rows] = {};  // what row . accelerations must be
 
   void set(const Loop& loop, const Side<T>& a, const Side<T>& b, Stabilisation stabilise) {
+    const bool stable = stabilise.damping != 0 || stabilise.stiffness != 0;
     const T damping = T(stabilise.damping), stiffness = T(stabilise.stiffness);
     arm_a = a.arm, arm_b = b.arm;
     const Vec3<T> va = cross(a.w, a.arm), vb = cross(b.w, b.arm);
-    const Vec3<T> gap = (b.x + b.arm) - (a.x + a.arm), rate = (b.v + vb) - (a.v + va);
-    const Vec3<T> wanted = cross(a.w, va) - cross(b.w, vb) - damping * rate - stiffness * gap;
+    Vec3<T> wanted = cross(a.w, va) - cross(b.w, vb);
+    if (stable) {
+      const Vec3<T> gap = (b.x + b.arm) - (a.x + a.arm), rate = (b.v + vb) - (a.v + va);
+      wanted -= damping * rate + stiffness * gap;
+    }
     store_vector(target, wanted);
     if (loop.kind != revolute) return;
     const Vec3<T> n = b.R * as<T>(loop.b.axis), w = b.w - a.w;
@@ -37,7 +41,8 @@ struct Rows {
       const Vec3<T> t = a.R * as<T>(loop.across[k]);
       about[k] = cross(n, t);
       const Vec3<T> changing = cross(cross(b.w, n), t) + cross(n, cross(a.w, t));
-      target[3 + k] = -dot(w, changing) - damping * dot(w, about[k]) - stiffness * dot(t, n);
+      target[3 + k] = -dot(w, changing);
+      if (stable) target[3 + k] -= damping * dot(w, about[k]) + stiffness * dot(t, n);
     }
   }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "base/quat.hpp"
@@ -104,6 +105,26 @@ template <class T>
 CATENA_INLINE Quat<T> as(const Quat<double>& q) {
   return {T(q.w), as<T>(Vec3<double>{q.v.x, q.v.y, q.v.z})};
 }
+// four numbers, scalar first, as they lie in memory
+template <class T>
+CATENA_INLINE Quat<T> load_quaternion(const T* p) {
+  return {p[0], {p[1], p[2], p[3]}};
+}
+template <class T>
+CATENA_INLINE void store_quaternion(T* p, const Quat<T>& q) {
+  p[0] = q.w, p[1] = q.v.x, p[2] = q.v.y, p[3] = q.v.z;
+}
+#ifdef __AVX__
+CATENA_INLINE Quat<double> load_quaternion(const double* p) {
+  Quad q;
+  std::memcpy(&q, p, sizeof q);
+  return shuffle<1, 2, 3, 0>(q);
+}
+CATENA_INLINE void store_quaternion(double* p, const Quat<double>& q) {
+  const Quad turned = shuffle<3, 0, 1, 2>(q.q);
+  std::memcpy(p, &turned, sizeof turned);
+}
+#endif
 template <class T>
 CATENA_INLINE Vec3<T> load_vector(const T* p) {
   return {p[0], p[1], p[2]};
@@ -112,11 +133,15 @@ template <class T>
 CATENA_INLINE void store_vector(T* p, Vec3<T> a) {
   p[0] = a.x, p[1] = a.y, p[2] = a.z;
 }
+// of a symmetric matrix, the determinant left out: its columns are cross products
 template <class T>
-CATENA_INLINE Mat3<T> inverse(const Mat3<T>& m) {
-  T det;
-  const Mat3<T> adjoint = adjugate(m, det);
-  return (T(1) / det) * adjoint;
+CATENA_INLINE Mat3<T> symmetric_adjugate(const Mat3<T>& m) {
+  return {cross(m.j, m.k), cross(m.k, m.i), cross(m.i, m.j)};
+}
+template <class T>
+CATENA_INLINE Mat3<T> symmetric_inverse(const Mat3<T>& m) {
+  const Mat3<T> adjoint = symmetric_adjugate(m);
+  return (T(1) / dot(m.i, adjoint.i)) * adjoint;
 }
 
 }  // namespace rivals

@@ -65,7 +65,8 @@ class MuntheKaas {
       if (joint.kind == revolute)
         to[joint.coordinate] = p[0] + turn[joint.rate];
       else
-        store_quat(to + joint.coordinate, renormalised(load_quat(p) * exponential(load3(turn + joint.rate))));
+        store_quaternion(to + joint.coordinate,
+                         renormalised(load_quaternion(p) * exponential(load3(turn + joint.rate))));
     }
   }
 
