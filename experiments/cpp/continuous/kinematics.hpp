@@ -82,7 +82,7 @@ struct Kinematics {
   // half angles first, so that their sines come four at a time
   void turn(const T* q) {
     for (size_t k = 0; k < hinge_coordinate.size(); ++k) half[k] = T(0.5) * q[hinge_coordinate[k]];
-    sines(half.data(), sine.data(), cosine.data(), int(half.size()));
+    sines(half.data(), sine.data(), cosine.data(), int(hinge_coordinate.size()));
   }
 
   // `last` is the frame placed before, at hand for the next link of a chain
