@@ -28,24 +28,20 @@ namespace rivals {
 template <class T>
 class Articulated {
  public:
-  Articulated(const Model& model, Stabilisation stabilise)
+  Articulated(const Model& model, const Holding& hold)
       : kinematics_(model),
         model_(model),
-        stabilise_(stabilise),
+        hold_(hold),
         inertia_(model.bodies + 1),
         joint_(model.bodies + 1),
         motion_(model.bodies + 1),
         chained_(model.bodies + 1),
         forked_(model.bodies + 1),
         rows_(model.loops.size()),
-        passes_(model.bodies + 1),
+        meetings_(model.meetings()),
         multipliers_(model.rows) {
-    square_.resize(model.rows);
-    for (int k = 0; k < int(model.loops.size()); ++k) {
-      const Loop& loop = model.loops[k];
-      walks_.emplace_back(loop.path.size());
-      for (int p = 0; p < int(loop.path.size()); ++p) passes_[loop.path[p]].push_back({k, p});
-    }
+    square_.resize(model.rows, hold.rank);
+    for (const Loop& loop : model.loops) answers_.emplace_back(loop.path.size());
     for (int i = 1; i <= model.bodies; ++i) {
       const int parent = model.joints[i].parent;
       if (parent == i - 1)
@@ -96,15 +92,15 @@ class Articulated {
   struct Motion {
     Vec3<T> spin, pull;  // dw/dt, acceleration of the joint's point
   };
-  // a loop's rows at a body of its path: wrenches, and what they do at its joint
-  struct Walk {
-    Vec3<T> N[most_rows], F[most_rows];
-    Vec3<T> e[most_rows], answer[most_rows];  // e and D^-1 e; of a hinge the first number alone
+  // a loop's rows at a joint of its path: e and D^-1 e; of a hinge the first number alone
+  struct Answer {
+    Vec3<T> e[most_rows], answer[most_rows];
   };
-  struct Pass {
-    int loop, place;
+  // wrenches of a loop's rows on their way to the root
+  template <int rows>
+  struct Wrenches {
+    Vec3<T> N[rows], F[rows];
   };
-
   // of the body alone
   CATENA_INLINE Inertia own(int i) const {
     const Link<T>& body = kinematics_.link[i];
@@ -201,103 +197,107 @@ class Articulated {
     square_.clear();
     for (int k = 0; k < int(model_.loops.size()); ++k) {
       const Loop& loop = model_.loops[k];
-      rows_[k].set(loop, side(loop.a), side(loop.b), stabilise_);
-      for (int r = 0; r < loop.rows; ++r) multipliers_[loop.row + r] = rows_[k].target[r];
-      walk(loop, rows_[k], walks_[k]);
+      rows_[k].set(loop, side(loop.a), side(loop.b), hold_);
+      if (loop.rows == 5)
+        walk<5>(loop, rows_[k], answers_[k]);
+      else
+        walk<3>(loop, rows_[k], answers_[k]);
     }
-    // the inverse inertia of all loops, joint by joint
-    for (int i = 1; i <= model_.bodies; ++i)
-      for (const Pass& one : passes_[i])
-        for (const Pass& two : passes_[i])
-          if (two.loop <= one.loop) couple(i, one, two);
+    for (const Meeting& meeting : meetings_) couple(meeting);
     square_.solve(multipliers_.data());
-    for (int i = 1; i <= model_.bodies; ++i)
-      for (const Pass& pass : passes_[i]) {
-        const Loop& loop = model_.loops[pass.loop];
-        const Walk& at = walks_[pass.loop][pass.place];
-        for (int r = 0; r < loop.rows; ++r) {
-          const T m = multipliers_[loop.row + r];
-          if (kinematics_.link[i].kind == revolute)
-            joint_[i].e += m * at.e[r].x;
-          else
-            joint_[i].z -= m * at.answer[r];
-        }
-      }
-  }
-
-  // from both ends to the root; takes the accelerations that are there without the loop off the targets
-  void walk(const Loop& loop, const Rows<T>& rows, std::vector<Walk>& at) {
-    const Vec3<T> zero = as<T>(Vec3<double>{0, 0, 0});
-    for (Walk& step : at)
-      for (int r = 0; r < loop.rows; ++r) step.N[r] = step.F[r] = zero;
-    for (int r = 0; r < loop.rows; ++r) {
-      Vec3<T> N, F;
-      if (loop.start_a >= 0) {
-        rows.wrench(r, rows.arm_a, T(-1), F, N);
-        at[loop.start_a].N[r] += N, at[loop.start_a].F[r] += F;
-      }
-      if (loop.start_b >= 0) {
-        rows.wrench(r, rows.arm_b, T(1), F, N);
-        at[loop.start_b].N[r] += N, at[loop.start_b].F[r] += F;
-      }
-    }
-    for (int p = 0; p < int(at.size()); ++p) {
-      const int i = loop.path[p], next = loop.next[p];
-      const Frame<T>& frame = kinematics_.frame[i];
-      const Elimination& j = joint_[i];
-      Walk& here = at[p];
-      for (int r = 0; r < loop.rows; ++r) {
-        Vec3<T> N = here.N[r], F = here.F[r];
-        T along;
-        if (kinematics_.link[i].kind == revolute) {
-          const T e = dot(frame.axis, N), answer = j.inverse * e;
-          here.e[r] = {e, T(0), T(0)}, here.answer[r] = {answer, T(0), T(0)};
-          along = dot(N, frame.turning, F, frame.pulling) + answer * j.e;
-          F -= answer * j.y;
-          N = plus_cross(N, frame.l, here.F[r]) - answer * j.u;
-        } else {
-          here.e[r] = N, here.answer[r] = j.Ai * N;
-          F -= transposed_times(j.K, N);
-          along = dot(F, frame.pulling) - dot(N, j.z);
-          N = cross(frame.l, F);
-        }
-        // gravity is an acceleration of the world, upwards
-        if (next < 0)
-          along += dot(F, motion_[0].pull);
+    for (int k = 0; k < int(model_.loops.size()); ++k) {
+      const Loop& loop = model_.loops[k];
+      const T* m = &multipliers_[loop.row];
+      for (int p = 0; p < int(loop.path.size()); ++p) {
+        const Answer& at = answers_[k][p];
+        Elimination& j = joint_[loop.path[p]];
+        if (kinematics_.link[loop.path[p]].kind == revolute)
+          for (int r = 0; r < loop.rows; ++r) j.e += m[r] * at.e[r].x;
         else
-          at[next].F[r] += F, at[next].N[r] += N;
-        multipliers_[loop.row + r] -= along;
+          for (int r = 0; r < loop.rows; ++r) j.z -= m[r] * at.answer[r];
       }
     }
-    // an end in the world moves with it
-    if (loop.start_a < 0 || loop.start_b < 0)
-      for (int r = 0; r < loop.rows; ++r) {
-        Vec3<T> N, F;
-        rows.wrench(r, zero, loop.start_a < 0 ? T(-1) : T(1), F, N);
-        multipliers_[loop.row + r] -= dot(F, motion_[0].pull);
-      }
   }
 
-  void couple(int i, const Pass& one, const Pass& two) {
-    const Loop &a = model_.loops[one.loop], &b = model_.loops[two.loop];
-    const Walk &at_a = walks_[one.loop][one.place], &at_b = walks_[two.loop][two.place];
-    const bool hinge = kinematics_.link[i].kind == revolute;
-    for (int r = 0; r < a.rows; ++r)
-      for (int s = 0; s < (one.loop == two.loop ? r + 1 : b.rows); ++s)
-        square_.at(a.row + r, b.row + s) += hinge ? at_a.e[r].x * at_b.answer[s].x : dot(at_a.e[r], at_b.answer[s]);
+  // from both ends to where they meet, and on to the root: the loop's own inverse inertia, and its targets less the
+  // accelerations that are there without it
+  template <int rows>
+  void walk(const Loop& loop, const Rows<T>& from, std::vector<Answer>& at) {
+    Wrenches<rows> a, b;
+    T along[rows], own[rows * (rows + 1) / 2];
+    for (T& x : own) x = T(0);
+    for (int r = 0; r < rows; ++r) {
+      along[r] = T(0);
+      from.wrench(r, from.arm_a, T(-1), a.F[r], a.N[r]);
+      from.wrench(r, from.arm_b, T(1), b.F[r], b.N[r]);
+    }
+    for (int p = 0; p < loop.from_b; ++p) pass<rows>(loop.path[p], a, at[p], along, own);
+    for (int p = loop.from_b; p < loop.trunk; ++p) pass<rows>(loop.path[p], b, at[p], along, own);
+    for (int r = 0; r < rows; ++r) a.N[r] += b.N[r], a.F[r] += b.F[r];
+    for (int p = loop.trunk; p < int(loop.path.size()); ++p) pass<rows>(loop.path[p], a, at[p], along, own);
+    for (int r = 0, k = 0; r < rows; ++r) {
+      // gravity is an acceleration of the world, upwards
+      multipliers_[loop.row + r] = from.target[r] - (along[r] + dot(a.F[r], motion_[0].pull));
+      for (int s = 0; s <= r; ++s) square_.at(loop.row + r, loop.row + s) = own[k++];
+    }
+  }
+
+  template <int rows>
+  CATENA_INLINE void pass(int i, Wrenches<rows>& on, Answer& at, T* along, T* own) {
+    const Frame<T>& frame = kinematics_.frame[i];
+    const Elimination& j = joint_[i];
+    if (kinematics_.link[i].kind == revolute) {
+      T e[rows];
+      for (int r = 0; r < rows; ++r) {
+        e[r] = dot(frame.axis, on.N[r]);
+        const T answer = j.inverse * e[r];
+        at.e[r].x = e[r], at.answer[r].x = answer;
+        along[r] += dot(on.N[r], frame.turning, on.F[r], frame.pulling) + answer * j.e;
+        on.N[r] = plus_cross(on.N[r], frame.l, on.F[r]) - answer * j.u;
+        on.F[r] -= answer * j.y;
+      }
+      for (int r = 0, k = 0; r < rows; ++r) {
+        const T answer = j.inverse * e[r];
+        for (int s = 0; s <= r; ++s) own[k++] += answer * e[s];
+      }
+    } else {
+      const Mat3<T> Kt = transpose(j.K);
+      for (int r = 0; r < rows; ++r) {
+        at.e[r] = on.N[r], at.answer[r] = j.Ai * on.N[r];
+        on.F[r] -= Kt * on.N[r];
+        along[r] += dot(on.F[r], frame.pulling) - dot(on.N[r], j.z);
+        on.N[r] = cross(frame.l, on.F[r]);
+      }
+      for (int r = 0, k = 0; r < rows; ++r)
+        for (int s = 0; s <= r; ++s) own[k++] += dot(at.answer[r], at.e[s]);
+    }
+  }
+
+  // what two loops that share a joint have to do with each other
+  void couple(const Meeting& m) {
+    const Loop &a = model_.loops[m.one], &b = model_.loops[m.two];
+    const Answer &at_a = answers_[m.one][m.place_one], &at_b = answers_[m.two][m.place_two];
+    const bool hinge = kinematics_.link[a.path[m.place_one]].kind == revolute;
+    for (int r = 0; r < a.rows; ++r) {
+      T* to = &square_.at(a.row + r, b.row);
+      if (hinge)
+        for (int s = 0; s < b.rows; ++s) to[s] += at_a.e[r].x * at_b.answer[s].x;
+      else
+        for (int s = 0; s < b.rows; ++s) to[s] += dot(at_a.e[r], at_b.answer[s]);
+    }
   }
 
   Kinematics<T> kinematics_;
   const Model& model_;
-  Stabilisation stabilise_;
+  Holding hold_;
   std::vector<Inertia> inertia_;
   std::vector<Elimination> joint_;
   std::vector<Motion> motion_;          // of forks
   std::vector<char> chained_, forked_;  // whether the next body hangs on this one, and whether others do
   std::vector<int> forks_;
   std::vector<Rows<T>> rows_;
-  std::vector<std::vector<Walk>> walks_;
-  std::vector<std::vector<Pass>> passes_;
+  std::vector<std::vector<Answer>> answers_;
+  std::vector<Meeting> meetings_;
   std::vector<T> multipliers_;
   LeastSquares<T> square_;
 };

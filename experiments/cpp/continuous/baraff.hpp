@@ -36,15 +36,15 @@ struct Acceleration {
 template <class T>
 class Baraff {
  public:
-  Baraff(const Model& model, Stabilisation stabilise)
+  Baraff(const Model& model, const Holding& hold)
       : model_(model),
-        stabilise_(stabilise),
+        hold_(hold),
         joint_(model.bodies + 1),
         node_(model.bodies + 1),
         rows_(model.loops.size()),
-        passes_(model.bodies + 1),
+        meetings_(model.meetings()),
         multipliers_(model.rows) {
-    square_.resize(model.rows);
+    square_.resize(model.rows, hold.rank);
     for (int i = 1; i <= model.bodies; ++i) {
       const Joint& from = model.joints[i];
       Loop& to = joint_[i];
@@ -54,11 +54,7 @@ class Baraff {
       to.b = {i, from.at_child, from.axis};
       Model::normals(axis, to.across);
     }
-    for (int k = 0; k < int(model.loops.size()); ++k) {
-      const Loop& loop = model.loops[k];
-      walks_.emplace_back(loop.path.size());
-      for (int p = 0; p < int(loop.path.size()); ++p) passes_[loop.path[p]].push_back({k, p});
-    }
+    for (const Loop& loop : model.loops) answers_.emplace_back(loop.path.size());
     node_[0].R = diagonal(T(1));
   }
 
@@ -83,14 +79,14 @@ class Baraff {
     Vec3<T> force, torque;    // S^-1 times the joint's right-hand side, likewise
     Vec3<T> v, w;             // D^-1 times the body's
   };
-  // a loop's rows at a body of its path, and at the joint above it
-  struct Walk {
-    Vec3<T> N[most_rows], F[most_rows];
-    Vec3<T> w[most_rows], v[most_rows];  // D^-1 of it
+  // a loop's rows at a body of its path, and at the joint above it: right-hand sides and what the blocks make of them
+  struct Answer {
+    Vec3<T> N[most_rows], F[most_rows], w[most_rows], v[most_rows];
     Vec3<T> point[most_rows], force[most_rows], torque[most_rows];
   };
-  struct Pass {
-    int loop, place;
+  template <int rows>
+  struct Wrenches {
+    Vec3<T> N[rows], F[rows];
   };
 
   CATENA_INLINE void begin(int i, const Body<T>& body) {
@@ -121,7 +117,7 @@ class Baraff {
     Node& node = node_[i];
     const Loop& joint = joint_[i];
     Rows<T> rows;
-    rows.set(joint, side(joint.a, bodies), side(joint.b, bodies), stabilise_);
+    rows.set(joint, side(joint.a, bodies), side(joint.b, bodies), hold_);
     node.r = rows.arm_b, node.d = rows.arm_a;
 
     // the body's block
@@ -209,83 +205,89 @@ class Baraff {
     square_.clear();
     for (int k = 0; k < int(model_.loops.size()); ++k) {
       const Loop& loop = model_.loops[k];
-      rows_[k].set(loop, side(loop.a, bodies), side(loop.b, bodies), stabilise_);
-      for (int r = 0; r < loop.rows; ++r) multipliers_[loop.row + r] = rows_[k].target[r];
-      walk(loop, rows_[k], walks_[k]);
+      rows_[k].set(loop, side(loop.a, bodies), side(loop.b, bodies), hold_);
+      if (loop.rows == 5)
+        walk<5>(loop, rows_[k], answers_[k]);
+      else
+        walk<3>(loop, rows_[k], answers_[k]);
     }
-    for (int i = 1; i <= model_.bodies; ++i)
-      for (const Pass& one : passes_[i])
-        for (const Pass& two : passes_[i])
-          if (two.loop <= one.loop) couple(one, two);
+    for (const Meeting& m : meetings_) {
+      const Loop &a = model_.loops[m.one], &b = model_.loops[m.two];
+      for (int r = 0; r < a.rows; ++r)
+        for (int s = 0; s < b.rows; ++s)
+          square_.at(a.row + r, b.row + s) += shared(answers_[m.one][m.place_one], r, answers_[m.two][m.place_two], s);
+    }
     square_.solve(multipliers_.data());
-    for (int i = 1; i <= model_.bodies; ++i)
-      for (const Pass& pass : passes_[i]) {
-        const Loop& loop = model_.loops[pass.loop];
-        const Walk& at = walks_[pass.loop][pass.place];
-        Node& node = node_[i];
+    for (int k = 0; k < int(model_.loops.size()); ++k) {
+      const Loop& loop = model_.loops[k];
+      for (int p = 0; p < int(loop.path.size()); ++p) {
+        const Answer& at = answers_[k][p];
+        Node& node = node_[loop.path[p]];
         for (int r = 0; r < loop.rows; ++r) {
           const T m = multipliers_[loop.row + r];
           node.n += m * at.N[r], node.f += m * at.F[r];
           node.force += m * at.force[r];
-          if (joint_[i].kind == revolute) node.torque += m * at.torque[r];
-        }
-      }
-  }
-
-  void walk(const Loop& loop, const Rows<T>& rows, std::vector<Walk>& at) {
-    const Vec3<T> zero = {T(0), T(0), T(0)};
-    for (Walk& step : at)
-      for (int r = 0; r < loop.rows; ++r) step.N[r] = step.F[r] = zero;
-    for (int r = 0; r < loop.rows; ++r) {
-      Vec3<T> N, F;
-      if (loop.start_a >= 0) {
-        rows.wrench(r, rows.arm_a, T(-1), F, N);
-        at[loop.start_a].N[r] += N, at[loop.start_a].F[r] += F;
-      }
-      if (loop.start_b >= 0) {
-        rows.wrench(r, rows.arm_b, T(1), F, N);
-        at[loop.start_b].N[r] += N, at[loop.start_b].F[r] += F;
-      }
-    }
-    for (int p = 0; p < int(at.size()); ++p) {
-      const int i = loop.path[p], next = loop.next[p], kind = joint_[i].kind;
-      const Node& node = node_[i];
-      Walk& here = at[p];
-      for (int r = 0; r < loop.rows; ++r) {
-        solve(node, here.N[r], here.F[r], here.w[r], here.v[r]);
-        T along = dot(here.N[r], node.w, here.F[r], node.v);
-        here.point[r] = -(here.v[r] + cross(here.w[r], node.r));
-        here.torque[r] = zero;
-        react(node, kind, here.point[r], -here.w[r], here.force[r], here.torque[r]);
-        along -= dot(here.point[r], node.force);
-        if (kind == revolute) along += dot(here.w[r], node.torque);
-        multipliers_[loop.row + r] -= along;
-        if (next >= 0) {
-          at[next].F[r] -= here.force[r];
-          at[next].N[r] -= plus_cross(here.torque[r], node.d, here.force[r]);
+          if (joint_[loop.path[p]].kind == revolute) node.torque += m * at.torque[r];
         }
       }
     }
   }
 
-  void couple(const Pass& one, const Pass& two) {
-    const Loop &a = model_.loops[one.loop], &b = model_.loops[two.loop];
-    const Walk &at_a = walks_[one.loop][one.place], &at_b = walks_[two.loop][two.place];
-    for (int r = 0; r < a.rows; ++r)
-      for (int s = 0; s < (one.loop == two.loop ? r + 1 : b.rows); ++s) {
-        const T body = dot(at_a.N[r], at_b.w[s], at_a.F[r], at_b.v[s]);
-        const T joint = dot(at_a.point[r], at_b.force[s], -at_a.w[r], at_b.torque[s]);
-        square_.at(a.row + r, b.row + s) += body - joint;
-      }
+  // from both ends to where they meet, and on to the root: the loop's own system, and its targets less the
+  // accelerations that are there without it
+  template <int rows>
+  void walk(const Loop& loop, const Rows<T>& from, std::vector<Answer>& at) {
+    Wrenches<rows> a, b;
+    T along[rows], own[rows * (rows + 1) / 2];
+    for (T& x : own) x = T(0);
+    for (int r = 0; r < rows; ++r) {
+      along[r] = T(0);
+      from.wrench(r, from.arm_a, T(-1), a.F[r], a.N[r]);
+      from.wrench(r, from.arm_b, T(1), b.F[r], b.N[r]);
+    }
+    for (int p = 0; p < loop.from_b; ++p) pass<rows>(loop.path[p], a, at[p], along, own);
+    for (int p = loop.from_b; p < loop.trunk; ++p) pass<rows>(loop.path[p], b, at[p], along, own);
+    for (int r = 0; r < rows; ++r) a.N[r] += b.N[r], a.F[r] += b.F[r];
+    for (int p = loop.trunk; p < int(loop.path.size()); ++p) pass<rows>(loop.path[p], a, at[p], along, own);
+    for (int r = 0, k = 0; r < rows; ++r) {
+      multipliers_[loop.row + r] = from.target[r] - along[r];
+      for (int s = 0; s <= r; ++s) square_.at(loop.row + r, loop.row + s) = own[k++];
+    }
+  }
+
+  template <int rows>
+  CATENA_INLINE void pass(int i, Wrenches<rows>& on, Answer& at, T* along, T* own) {
+    const Node& node = node_[i];
+    const int kind = joint_[i].kind;
+    for (int r = 0; r < rows; ++r) {
+      Vec3<T> w, v, force, torque = {T(0), T(0), T(0)};
+      at.N[r] = on.N[r], at.F[r] = on.F[r];
+      solve(node, on.N[r], on.F[r], w, v);
+      const Vec3<T> point = -(v + cross(w, node.r));
+      react(node, kind, point, -w, force, torque);
+      along[r] += dot(on.N[r], node.w, on.F[r], node.v) - dot(point, node.force);
+      if (kind == revolute) along[r] += dot(w, node.torque);
+      at.w[r] = w, at.v[r] = v, at.point[r] = point, at.force[r] = force, at.torque[r] = torque;
+      on.F[r] = -force;
+      on.N[r] = -plus_cross(torque, node.d, force);
+    }
+    for (int r = 0, k = 0; r < rows; ++r)
+      for (int s = 0; s <= r; ++s) own[k++] += shared(at, r, at, s);
+  }
+
+  // what the response to row s does along row r, as far as a body and its joint account for it
+  CATENA_INLINE T shared(const Answer& a, int r, const Answer& b, int s) const {
+    const T body = dot(a.N[r], b.w[s], a.F[r], b.v[s]);
+    return body - dot(a.point[r], b.force[s], -a.w[r], b.torque[s]);
   }
 
   const Model& model_;
-  Stabilisation stabilise_;
+  Holding hold_;
   std::vector<Loop> joint_;
   std::vector<Node> node_;
   std::vector<Rows<T>> rows_;
-  std::vector<std::vector<Walk>> walks_;
-  std::vector<std::vector<Pass>> passes_;
+  std::vector<std::vector<Answer>> answers_;
+  std::vector<Meeting> meetings_;
   std::vector<T> multipliers_;
   LeastSquares<T> square_;
 };
@@ -294,10 +296,10 @@ class Baraff {
 // unit length after every step, and wherever they are used in between.
 class MaximalRungeKutta {
  public:
-  MaximalRungeKutta(const Model& model, Stabilisation stabilise)
-      : n_(model.bodies), dynamics_(model, stabilise), stage_(n_ + 1), sum_(n_ + 1), slope_(n_ + 1) {
+  MaximalRungeKutta(const Model& model, const Holding& hold)
+      : n_(model.bodies), dynamics_(model, hold), stage_(n_ + 1), sum_(n_ + 1), slope_(n_ + 1) {
     const Vec3<double> zero = {0, 0, 0};
-    stage_[0] = {zero, zero, zero, Quat<double>(1, zero)};
+    stage_[0] = {zero, zero, zero, Quat<double>{1, zero}};
   }
 
   void step(Body<double>* state, double h) {
@@ -307,7 +309,7 @@ class MaximalRungeKutta {
       dynamics_.accelerations(now, slope_.data());
       for (int i = 1; i <= n_; ++i) {
         const Body<double>& at = now[i];
-        const Quat<double> turning = Quat<double>(0, 0.5 * at.w) * at.q;
+        const Quat<double> turning = Quat<double>{0, 0.5 * at.w} * at.q;
         Body<double>& sum = sum_[i];
         if (s == 0) sum = state[i];
         sum.x += weight[s] * at.v;

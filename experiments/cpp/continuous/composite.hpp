@@ -14,17 +14,17 @@ namespace rivals {
 
 class Composite {
  public:
-  Composite(const Model& model, Stabilisation stabilise)
+  Composite(const Model& model, const Holding& hold)
       : kinematics_(model),
         model_(model),
-        stabilise_(stabilise),
+        hold_(hold),
         part_(model.bodies + 1),
         above_(model.bodies + 1),
         factor_(model.rates),
         z_(factor_.padded() / 4),
         y_(size_t(model.rows) * factor_.padded() / 4),
         multipliers_(model.rows) {
-    square_.resize(model.rows);
+    square_.resize(model.rows, hold.rank);
     for (int i = 1; i <= model.bodies; ++i) {
       const Joint& joint = model.joints[i];
       above_[i].kind = joint.kind, above_[i].rate = joint.rate, above_[i].parent = joint.parent;
@@ -155,7 +155,7 @@ class Composite {
     std::fill(y, y + size_t(model_.rows) * width, 0.0);
     for (const Loop& loop : model_.loops) {
       Rows<double> rows;
-      rows.set(loop, side(loop.a), side(loop.b), stabilise_);
+      rows.set(loop, side(loop.a), side(loop.b), hold_);
       for (int r = 0; r < loop.rows; ++r) {
         double* row = y + size_t(loop.row + r) * width;
         multipliers_[loop.row + r] = rows.target[r] - walk(loop.a.body, rows, r, rows.arm_a, -1, row) -
@@ -202,7 +202,7 @@ class Composite {
 
   Kinematics<double> kinematics_;
   const Model& model_;
-  Stabilisation stabilise_;
+  Holding hold_;
   std::vector<Part> part_;
   std::vector<Above> above_;
   Dense factor_;

@@ -74,7 +74,7 @@ struct Kinematics {
     half.resize(padded), sine.resize(padded), cosine.resize(padded);
     Frame<T>& world = frame[0];
     const Vec3<T> zero = as<T>(Vec3<double>{0, 0, 0});
-    world.q = Quat<T>(T(1), zero);
+    world.q = Quat<T>{T(1), zero};
     world.R = diagonal(T(1));
     world.w = world.axis = world.l = world.turning = world.pulling = world.x = world.v = zero;
   }

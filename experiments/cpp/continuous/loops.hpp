@@ -24,9 +24,9 @@ struct Rows {
   Vec3<T> about[2];
   T target[most_rows] = {};  // what row . accelerations must be
 
-  void set(const Loop& loop, const Side<T>& a, const Side<T>& b, Stabilisation stabilise) {
-    const bool stable = stabilise.damping != 0 || stabilise.stiffness != 0;
-    const T damping = T(stabilise.damping), stiffness = T(stabilise.stiffness);
+  void set(const Loop& loop, const Side<T>& a, const Side<T>& b, const Holding& hold) {
+    const bool stable = hold.damping != 0 || hold.stiffness != 0;
+    const T damping = T(hold.damping), stiffness = T(hold.stiffness);
     arm_a = a.arm, arm_b = b.arm;
     const Vec3<T> va = cross(a.w, a.arm), vb = cross(b.w, b.arm);
     Vec3<T> wanted = cross(a.w, va) - cross(b.w, vb);
