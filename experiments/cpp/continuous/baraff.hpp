@@ -41,6 +41,9 @@ class Baraff {
         hold_(hold),
         joint_(model.bodies + 1),
         node_(model.bodies + 1),
+        part_(model.bodies + 1),
+        chained_(model.bodies + 1),
+        forked_(model.bodies + 1),
         rows_(model.loops.size()),
         meetings_(model.meetings()),
         multipliers_(model.rows) {
@@ -55,29 +58,56 @@ class Baraff {
       Model::normals(axis, to.across);
     }
     for (const Loop& loop : model.loops) answers_.emplace_back(loop.path.size());
+    for (int i = 1; i <= model.bodies; ++i) {
+      const int parent = model.joints[i].parent;
+      if (parent == i - 1)
+        chained_[parent] = 1;
+      else
+        forked_[parent] = 1;
+    }
+    for (int i = 1; i <= model.bodies; ++i)
+      if (forked_[i]) forks_.push_back(i);
     node_[0].R = diagonal(T(1));
   }
 
   // of bodies 1 ... n; those of the world, body 0, are not written
   void accelerations(const Body<T>* bodies, Acceleration<T>* out) {
-    const T none = T(0);
-    for (int i = 1; i <= model_.bodies; ++i) begin(i, bodies[i]);
-    for (int i = model_.bodies; i > 0; --i) eliminate(i, bodies);
+    const Vec3<T> zero = {T(0), T(0), T(0)};
+    for (int i = 1; i <= model_.bodies; ++i) node_[i].R = matrix(bodies[i].q);
+    for (int i : forks_) part_[i] = {};
+    // what the last joint passed on, at hand for the next body of a chain
+    Part passed = {};
+    for (int i = model_.bodies; i > 0; --i) {
+      Part part = own(i, bodies[i]);
+      if (chained_[i]) add(part, passed);
+      if (forked_[i]) add(part, part_[i]);
+      passed = eliminate(i, bodies, part);
+      const int parent = joint_[i].a.body;
+      if (parent > 0 && parent != i - 1) add(part_[parent], passed);
+    }
     if (model_.rows) close(bodies);
-    out[0] = {{none, none, none}, {none, none, none}};
-    for (int i = 1; i <= model_.bodies; ++i) substitute(i, out);
+    Acceleration<T> last = {zero, zero};
+    out[0] = last;
+    for (int i = 1; i <= model_.bodies; ++i) {
+      if (joint_[i].a.body != i - 1) last = out[joint_[i].a.body];
+      last = substitute(i, last);
+      out[i] = last;
+    }
   }
 
  private:
   struct Node {
     Mat3<T> R;
-    Mat3<T> A, Bt, C;         // the body's block, from its own mass on
-    Vec3<T> n, f;             // its right-hand side, likewise
-    Mat3<T> W, G, P, Ci;      // of its factor; P = G^T
+    Mat3<T> W, G, P, Ci, V;   // of the body's factor; P = G^T, V = W H
     Vec3<T> r, d;             // to the joint, from the centres of mass of the body and of its parent
     Mat3<T> Aj, Bj, Btj, Cj;  // S^-1 of its joint as a map of motion at the joint to wrench there
     Vec3<T> force, torque;    // S^-1 times the joint's right-hand side, likewise
     Vec3<T> v, w;             // D^-1 times the body's
+  };
+  // a body's block and its right-hand side
+  struct Part {
+    Mat3<T> A, Bt, C;
+    Vec3<T> n, f;
   };
   // a loop's rows at a body of its path, and at the joint above it: right-hand sides and what the blocks make of them
   struct Answer {
@@ -89,18 +119,21 @@ class Baraff {
     Vec3<T> N[rows], F[rows];
   };
 
-  CATENA_INLINE void begin(int i, const Body<T>& body) {
-    Node& node = node_[i];
+  CATENA_INLINE Part own(int i, const Body<T>& body) const {
     const Mass& own = model_.masses[i];
-    const T mass = T(own.mass), zero = T(0);
-    node.R = matrix(body.q);
+    const T mass = T(own.mass);
     T inertia[6];
     for (int k = 0; k < 6; ++k) inertia[k] = T(own.inertia[k]);
-    node.A = rotated(node.R, inertia);
-    node.Bt = diagonal(zero);
-    node.C = diagonal(mass);
-    node.n = -cross(body.w, node.A * body.w);
-    node.f = mass * as<T>(model_.gravity);
+    const Mat3<T> A = rotated(node_[i].R, inertia);
+    return {A, diagonal(T(0)), diagonal(mass), -cross(body.w, A * body.w), mass * as<T>(model_.gravity)};
+  }
+
+  static CATENA_INLINE void add(Part& to, const Part& from) {
+    to.A = to.A + from.A;
+    to.Bt = to.Bt + from.Bt;
+    to.C = to.C + from.C;
+    to.n += from.n;
+    to.f += from.f;
   }
 
   CATENA_INLINE Side<T> side(const End& end, const Body<T>* bodies) const {
@@ -113,24 +146,30 @@ class Baraff {
     v = node.Ci * f - node.P * w;
   }
 
-  CATENA_INLINE void eliminate(int i, const Body<T>* bodies) {
+  // returns what the parent's block gets
+  CATENA_INLINE Part eliminate(int i, const Body<T>* bodies, const Part& own) {
     Node& node = node_[i];
     const Loop& joint = joint_[i];
     Rows<T> rows;
     rows.set(joint, side(joint.a, bodies), side(joint.b, bodies), hold_);
     node.r = rows.arm_b, node.d = rows.arm_a;
 
-    // the body's block
-    node.Ci = symmetric_inverse(node.C);
-    node.P = node.Ci * node.Bt;
+    // the body's block; products before divisions, which take as long
+    const Mat3<T> adjoint_C = symmetric_adjugate(own.C), CB = adjoint_C * own.Bt, BCB = transpose(own.Bt) * CB;
+    const T over_C = T(1) / dot(own.C.i, adjoint_C.i);
+    node.Ci = over_C * adjoint_C;
+    node.P = over_C * CB;
     node.G = transpose(node.P);
-    node.W = symmetric_inverse(node.A - node.G * node.Bt);
-    solve(node, node.n, node.f, node.w, node.v);
+    const Mat3<T> H = diagonal_and_skew(T(0), node.r) - node.G, Ht = transpose(H);
+    const Mat3<T> schur = own.A - over_C * BCB, adjoint_W = symmetric_adjugate(schur);
+    const T over_W = T(1) / dot(schur.i, adjoint_W.i);
+    node.W = over_W * adjoint_W;
+    node.V = over_W * (adjoint_W * H);
+    solve(node, own.n, own.f, node.w, node.v);
 
     // its joint's
-    const Mat3<T> Ht = transpose(diagonal_and_skew(T(0), node.r) - node.G), V = node.W * transpose(Ht);
     const Vec3<T> point = load_vector(rows.target) - (node.v + cross(node.w, node.r));
-    Mat3<T> S = node.Ci + Ht * V;
+    Mat3<T> S = node.Ci + Ht * node.V;
     if (joint.kind == ball) {
       node.Cj = symmetric_inverse(S);
       node.force = node.Cj * point;
@@ -156,23 +195,20 @@ class Baraff {
       node.torque = m1 * d1 + m2 * d2;
     }
 
-    // what they leave of the parent's
-    if (joint.a.body == 0) return;
-    Node& parent = node_[joint.a.body];
     const Vec3<T> d = node.d;
-    parent.C = parent.C + node.Cj;
-    parent.f -= node.force;
+    Part to;
+    to.C = node.Cj;
+    to.f = -node.force;
     if (joint.kind == ball) {
-      const Mat3<T> shifted = times_skew(node.Cj, -d);
-      parent.Bt = parent.Bt + shifted;
-      parent.A = plus_skew_times(parent.A, d, shifted);
-      parent.n -= cross(d, node.force);
+      to.Bt = times_skew(node.Cj, -d);
+      to.A = plus_skew_times(diagonal(T(0)), d, to.Bt);
+      to.n = -cross(d, node.force);
     } else {
-      const Mat3<T> shifted = minus_times_skew(node.Btj, node.Cj, d);
-      parent.Bt = parent.Bt + shifted;
-      parent.A = parent.A + plus_skew_times(minus_times_skew(node.Aj, node.Bj, d), d, shifted);
-      parent.n -= plus_cross(node.torque, d, node.force);
+      to.Bt = minus_times_skew(node.Btj, node.Cj, d);
+      to.A = plus_skew_times(minus_times_skew(node.Aj, node.Bj, d), d, to.Bt);
+      to.n = -plus_cross(node.torque, d, node.force);
     }
+    return to;
   }
 
   static CATENA_INLINE Mat3<T> outer(Vec3<T> a, Vec3<T> b) { return {b.x * a, b.y * a, b.z * a}; }
@@ -186,17 +222,16 @@ class Baraff {
     torque = node.Bj * point + node.Aj * w;
   }
 
-  CATENA_INLINE void substitute(int i, Acceleration<T>* out) {
+  CATENA_INLINE Acceleration<T> substitute(int i, const Acceleration<T>& parent) const {
     const Node& node = node_[i];
-    const Loop& joint = joint_[i];
-    const Acceleration<T>& parent = out[joint.a.body];
+    const int kind = joint_[i].kind;
     const Vec3<T> point = parent.v + cross(parent.w, node.d);
     Vec3<T> force, torque;
-    react(node, joint.kind, point, parent.w, force, torque);
+    react(node, kind, point, parent.w, force, torque);
     force += node.force;
-    Vec3<T> n = plus_cross(node.n, node.r, force);
-    if (joint.kind == revolute) n += torque + node.torque;
-    solve(node, n, node.f + force, out[i].w, out[i].v);
+    Vec3<T> w = node.V * force;
+    if (kind == revolute) w += node.W * (torque + node.torque);
+    return {node.v + (node.Ci * force - node.P * w), node.w + w};
   }
 
   // ---- loops
@@ -225,7 +260,7 @@ class Baraff {
         Node& node = node_[loop.path[p]];
         for (int r = 0; r < loop.rows; ++r) {
           const T m = multipliers_[loop.row + r];
-          node.n += m * at.N[r], node.f += m * at.F[r];
+          node.w += m * at.w[r], node.v += m * at.v[r];
           node.force += m * at.force[r];
           if (joint_[loop.path[p]].kind == revolute) node.torque += m * at.torque[r];
         }
@@ -285,6 +320,9 @@ class Baraff {
   Holding hold_;
   std::vector<Loop> joint_;
   std::vector<Node> node_;
+  std::vector<Part> part_;              // of forks
+  std::vector<char> chained_, forked_;  // whether the next body hangs on this one, and whether others do
+  std::vector<int> forks_;
   std::vector<Rows<T>> rows_;
   std::vector<std::vector<Answer>> answers_;
   std::vector<Meeting> meetings_;
