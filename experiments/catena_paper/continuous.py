@@ -35,6 +35,9 @@ class Baumgarte(NamedTuple):
     stiffness: float = 100.0
 
 
+RANK = 1e-10
+"""Pivots of the loops' inverse inertia below this part of the largest count as zero, as in RigidBodyDynamics.jl."""
+
 _NONE = Baumgarte(0.0, 0.0)
 
 
@@ -82,19 +85,20 @@ def minimal(
     dynamics: Dynamics = "articulated",
     method: Method = "rk4",
     stabilisation: Baumgarte | None = None,
+    rank: float = RANK,
 ) -> Run:
     """Integrate in minimal coordinates; nodes are recorded at the start, every so many steps and at the end.
 
     Loops are constraints on accelerations, with multipliers from the dense inverse inertia of all loops; its
-    pseudo-inverse cares for redundant rows (pivoted Cholesky, rank at 1e-10 of the largest pivot). That matrix is found
-    in O(depth) per row with "articulated", by triangular solutions with "composite".
+    pseudo-inverse cares for redundant rows (pivoted Cholesky, down to `rank` of the largest pivot). That matrix is
+    found in O(depth) per row with "articulated", by triangular solutions with "composite".
     """
     q, v = _start(tree, coordinates, rates)
     count = _count(steps, every)
     out_q, out_v = np.empty((count, q.size)), np.empty((count, v.size))
     done, recorded, seconds = _continuous.run_minimal(
         _model(tree), _is(dynamics, "composite", "articulated"), _is(method, "heun", "rk4"),
-        *(stabilisation or _NONE), q, v, dt, steps, every, out_q, out_v,
+        *(stabilisation or _NONE), rank, q, v, dt, steps, every, out_q, out_v,
     )  # fmt: skip
     out_q, out_v = out_q[:recorded], out_v[:recorded]
     time = _times(dt, steps, every, recorded)
@@ -110,6 +114,7 @@ def baraff(
     *,
     every: int = 1,
     stabilisation: Baumgarte | None = None,
+    rank: float = RANK,
 ) -> Run:
     """Integrate in maximal coordinates by the classical scheme, from a start in minimal ones.
 
@@ -120,7 +125,7 @@ def baraff(
     count = _count(steps, every)
     out = [np.empty((count, *part.shape)) for part in start]
     done, recorded, seconds = _continuous.run_maximal(
-        _model(tree), *(stabilisation or _NONE), *start, dt, steps, every, *out
+        _model(tree), *(stabilisation or _NONE), rank, *start, dt, steps, every, *out
     )
     poses = Poses(*(_in_mechanisms_order(tree, part[:recorded]) for part in out))
     time = _times(dt, steps, every, recorded)
@@ -138,7 +143,7 @@ def accelerations(
     q, v = _start(tree, coordinates, rates)
     out = np.empty(v.size)
     composite = _is(dynamics, "composite", "articulated")
-    _continuous.minimal_accelerations(_model(tree), composite, *(stabilisation or _NONE), q, v, out)
+    _continuous.minimal_accelerations(_model(tree), composite, *(stabilisation or _NONE), RANK, q, v, out)
     return out
 
 
@@ -146,7 +151,7 @@ def baraff_accelerations(tree: Tree, poses: Poses, stabilisation: Baumgarte | No
     """Accelerations of the centres of mass (n, 3) and angular ones (n, 3), world frame, in the mechanism's order."""
     out = np.empty((len(tree), 3)), np.empty((len(tree), 3))
     start = (np.ascontiguousarray(part[tree.row]) for part in poses)
-    _continuous.maximal_accelerations(_model(tree), *(stabilisation or _NONE), *start, *out)
+    _continuous.maximal_accelerations(_model(tree), *(stabilisation or _NONE), RANK, *start, *out)
     return _in_mechanisms_order(tree, out[0]), _in_mechanisms_order(tree, out[1])
 
 

@@ -3,7 +3,11 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#ifdef _WIN32
+#include <windows.h>
+#else
 #include <time.h>
+#endif
 
 #include <string>
 #include <tuple>
@@ -67,9 +71,15 @@ Model make_model(Integers parent, Integers kind, Numbers rest, Numbers axis, Num
 }
 
 double thread_seconds() {
+#ifdef _WIN32
+  FILETIME created, ended, kernel, user;
+  GetThreadTimes(GetCurrentThread(), &created, &ended, &kernel, &user);
+  return 1e-7 * (4294967296.0 * user.dwHighDateTime + user.dwLowDateTime);
+#else
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+#endif
 }
 
 // zero, or NaN if a number is infinite or none
@@ -118,29 +128,29 @@ std::tuple<long, long, double> run_with(Dynamics dynamics, const Model& model, c
 }
 
 std::tuple<long, long, double> run_minimal(const Model& model, bool composite, bool second_order, double damping,
-                                           double stiffness, Numbers q, Numbers v, double dt, long steps, long every,
-                                           Output out_q, Output out_v) {
+                                           double stiffness, double rank, Numbers q, Numbers v, double dt, long steps,
+                                           long every, Output out_q, Output out_v) {
   const size_t records = nodes(steps, every);
   expect_size(q, model.coordinates, "coordinates"), expect_size(v, model.rates, "rates");
   expect_size(out_q, records * model.coordinates, "out_q"), expect_size(out_v, records * model.rates, "out_v");
   const Scheme& scheme = second_order ? heun : classical;
-  const Stabilisation stabilise{damping, stiffness};
+  const Holding hold{damping, stiffness, rank};
   if (composite)
-    return run_with(Composite(model, stabilise), model, scheme, q.data(), v.data(), dt, steps, every, out_q.data(),
+    return run_with(Composite(model, hold), model, scheme, q.data(), v.data(), dt, steps, every, out_q.data(),
                     out_v.data());
-  return run_with(Articulated<double>(model, stabilise), model, scheme, q.data(), v.data(), dt, steps, every,
-                  out_q.data(), out_v.data());
+  return run_with(Articulated<double>(model, hold), model, scheme, q.data(), v.data(), dt, steps, every, out_q.data(),
+                  out_v.data());
 }
 
-void minimal_accelerations(const Model& model, bool composite, double damping, double stiffness, Numbers q, Numbers v,
-                           Output out) {
+void minimal_accelerations(const Model& model, bool composite, double damping, double stiffness, double rank, Numbers q,
+                           Numbers v, Output out) {
   expect_size(q, model.coordinates, "coordinates"), expect_size(v, model.rates, "rates");
   expect_size(out, model.rates, "out");
-  const Stabilisation stabilise{damping, stiffness};
+  const Holding hold{damping, stiffness, rank};
   if (composite)
-    Composite(model, stabilise).accelerations(q.data(), v.data(), out.data());
+    Composite(model, hold).accelerations(q.data(), v.data(), out.data());
   else
-    Articulated<double>(model, stabilise).accelerations(q.data(), v.data(), out.data());
+    Articulated<double>(model, hold).accelerations(q.data(), v.data(), out.data());
 }
 
 long minimal_operations(const Model& model, Numbers q, Numbers v) {
@@ -161,21 +171,21 @@ std::vector<Body<T>> bodies_of(const Model& model, const Numbers& x, const Numbe
   expect_size(x, 3 * n, "position"), expect_size(q, 4 * n, "orientation");
   expect_size(v, 3 * n, "velocity"), expect_size(w, 3 * n, "angular velocity");
   const Vec3<T> zero = as<T>(Vec3<double>{0, 0, 0});
-  std::vector<Body<T>> bodies(n + 1, {zero, zero, zero, Quat<T>(T(1), zero)});
+  std::vector<Body<T>> bodies(n + 1, {zero, zero, zero, Quat<T>{T(1), zero}});
   for (size_t i = 0; i < n; ++i)
     bodies[i + 1] = {as<T>(load3(x.data() + 3 * i)), as<T>(load3(v.data() + 3 * i)), as<T>(load3(w.data() + 3 * i)),
                      as<T>(load_quat(q.data() + 4 * i))};
   return bodies;
 }
 
-std::tuple<long, long, double> run_maximal(const Model& model, double damping, double stiffness, Numbers x, Numbers q,
-                                           Numbers v, Numbers w, double dt, long steps, long every, Output out_x,
-                                           Output out_q, Output out_v, Output out_w) {
+std::tuple<long, long, double> run_maximal(const Model& model, double damping, double stiffness, double rank, Numbers x,
+                                           Numbers q, Numbers v, Numbers w, double dt, long steps, long every,
+                                           Output out_x, Output out_q, Output out_v, Output out_w) {
   std::vector<Body<double>> state = bodies_of<double>(model, x, q, v, w);
   const size_t n = model.bodies, records = nodes(steps, every);
   expect_size(out_x, 3 * n * records, "out_x"), expect_size(out_q, 4 * n * records, "out_q");
   expect_size(out_v, 3 * n * records, "out_v"), expect_size(out_w, 3 * n * records, "out_w");
-  MaximalRungeKutta method(model, {damping, stiffness});
+  MaximalRungeKutta method(model, {damping, stiffness, rank});
   return march(
       steps, every, [&] { method.step(state.data(), dt); },
       [&] {
@@ -195,12 +205,12 @@ std::tuple<long, long, double> run_maximal(const Model& model, double damping, d
       });
 }
 
-void maximal_accelerations(const Model& model, double damping, double stiffness, Numbers x, Numbers q, Numbers v,
-                           Numbers w, Output out_v, Output out_w) {
+void maximal_accelerations(const Model& model, double damping, double stiffness, double rank, Numbers x, Numbers q,
+                           Numbers v, Numbers w, Output out_v, Output out_w) {
   const std::vector<Body<double>> state = bodies_of<double>(model, x, q, v, w);
   expect_size(out_v, 3 * model.bodies, "out_v"), expect_size(out_w, 3 * model.bodies, "out_w");
   std::vector<Acceleration<double>> out(model.bodies + 1);
-  Baraff<double>(model, {damping, stiffness}).accelerations(state.data(), out.data());
+  Baraff<double>(model, {damping, stiffness, rank}).accelerations(state.data(), out.data());
   for (int i = 0; i < model.bodies; ++i) {
     store3(out_v.data() + 3 * i, out[i + 1].v);
     store3(out_w.data() + 3 * i, out[i + 1].w);

@@ -64,13 +64,17 @@ inline void sines(const Counted* angle, Counted* sine, Counted* cosine, int coun
   }
 }
 
+CATENA_INLINE double c_rest(double z) { return -1.0 / 3628800 + z * (1.0 / 479001600 - z * (1.0 / 87178291200)); }
+CATENA_INLINE double s_rest(double z) { return -1.0 / 39916800 + z * (1.0 / 6227020800 - z * (1.0 / 1307674368000)); }
+
 // the unit quaternion of a rotation vector
 CATENA_INLINE Quat<double> exponential(Vec3<double> turn) {
   const double z = 0.25 * norm2(turn);
   double c, s;
   if (z < 0.25) {
-    c = 1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90 * (1 - z / 132 * (1 - z / 182))))));
-    s = 1 - z / 6 * (1 - z / 20 * (1 - z / 42 * (1 - z / 72 * (1 - z / 110 * (1 - z / 156 * (1 - z / 210))))));
+    // (-z)^k / (2k)! and (-z)^k / (2k + 1)!, to k = 7
+    c = 1 + z * (-1.0 / 2 + z * (1.0 / 24 + z * (-1.0 / 720 + z * (1.0 / 40320 + z * c_rest(z)))));
+    s = 1 + z * (-1.0 / 6 + z * (1.0 / 120 + z * (-1.0 / 5040 + z * (1.0 / 362880 + z * s_rest(z)))));
   } else {
     const double half = std::sqrt(z);
     c = std::cos(half);

@@ -36,15 +36,18 @@ struct Acceleration {
 template <class T>
 class Baraff {
  public:
-  Baraff(const Model& model, Stabilisation stabilise)
+  Baraff(const Model& model, const Holding& hold)
       : model_(model),
-        stabilise_(stabilise),
+        hold_(hold),
         joint_(model.bodies + 1),
         node_(model.bodies + 1),
+        part_(model.bodies + 1),
+        chained_(model.bodies + 1),
+        forked_(model.bodies + 1),
         rows_(model.loops.size()),
-        passes_(model.bodies + 1),
+        meetings_(model.meetings()),
         multipliers_(model.rows) {
-    square_.resize(model.rows);
+    square_.resize(model.rows, hold.rank);
     for (int i = 1; i <= model.bodies; ++i) {
       const Joint& from = model.joints[i];
       Loop& to = joint_[i];
@@ -54,57 +57,83 @@ class Baraff {
       to.b = {i, from.at_child, from.axis};
       Model::normals(axis, to.across);
     }
-    for (int k = 0; k < int(model.loops.size()); ++k) {
-      const Loop& loop = model.loops[k];
-      walks_.emplace_back(loop.path.size());
-      for (int p = 0; p < int(loop.path.size()); ++p) passes_[loop.path[p]].push_back({k, p});
+    for (const Loop& loop : model.loops) answers_.emplace_back(loop.path.size());
+    for (int i = 1; i <= model.bodies; ++i) {
+      const int parent = model.joints[i].parent;
+      if (parent == i - 1)
+        chained_[parent] = 1;
+      else
+        forked_[parent] = 1;
     }
+    for (int i = 1; i <= model.bodies; ++i)
+      if (forked_[i]) forks_.push_back(i);
     node_[0].R = diagonal(T(1));
   }
 
   // of bodies 1 ... n; those of the world, body 0, are not written
   void accelerations(const Body<T>* bodies, Acceleration<T>* out) {
-    const T none = T(0);
-    for (int i = 1; i <= model_.bodies; ++i) begin(i, bodies[i]);
-    for (int i = model_.bodies; i > 0; --i) eliminate(i, bodies);
+    const Vec3<T> zero = {T(0), T(0), T(0)};
+    for (int i = 1; i <= model_.bodies; ++i) node_[i].R = matrix(bodies[i].q);
+    for (int i : forks_) part_[i] = {};
+    // what the last joint passed on, at hand for the next body of a chain
+    Part passed = {};
+    for (int i = model_.bodies; i > 0; --i) {
+      Part part = own(i, bodies[i]);
+      if (chained_[i]) add(part, passed);
+      if (forked_[i]) add(part, part_[i]);
+      passed = eliminate(i, bodies, part);
+      const int parent = joint_[i].a.body;
+      if (parent > 0 && parent != i - 1) add(part_[parent], passed);
+    }
     if (model_.rows) close(bodies);
-    out[0] = {{none, none, none}, {none, none, none}};
-    for (int i = 1; i <= model_.bodies; ++i) substitute(i, out);
+    Acceleration<T> last = {zero, zero};
+    out[0] = last;
+    for (int i = 1; i <= model_.bodies; ++i) {
+      if (joint_[i].a.body != i - 1) last = out[joint_[i].a.body];
+      last = substitute(i, last);
+      out[i] = last;
+    }
   }
 
  private:
   struct Node {
     Mat3<T> R;
-    Mat3<T> A, Bt, C;         // the body's block, from its own mass on
-    Vec3<T> n, f;             // its right-hand side, likewise
-    Mat3<T> W, G, P, Ci;      // of its factor; P = G^T
+    Mat3<T> W, G, P, Ci, V;   // of the body's factor; P = G^T, V = W H
     Vec3<T> r, d;             // to the joint, from the centres of mass of the body and of its parent
     Mat3<T> Aj, Bj, Btj, Cj;  // S^-1 of its joint as a map of motion at the joint to wrench there
     Vec3<T> force, torque;    // S^-1 times the joint's right-hand side, likewise
     Vec3<T> v, w;             // D^-1 times the body's
   };
-  // a loop's rows at a body of its path, and at the joint above it
-  struct Walk {
-    Vec3<T> N[most_rows], F[most_rows];
-    Vec3<T> w[most_rows], v[most_rows];  // D^-1 of it
+  // a body's block and its right-hand side
+  struct Part {
+    Mat3<T> A, Bt, C;
+    Vec3<T> n, f;
+  };
+  // a loop's rows at a body of its path, and at the joint above it: right-hand sides and what the blocks make of them
+  struct Answer {
+    Vec3<T> N[most_rows], F[most_rows], w[most_rows], v[most_rows];
     Vec3<T> point[most_rows], force[most_rows], torque[most_rows];
   };
-  struct Pass {
-    int loop, place;
+  template <int rows>
+  struct Wrenches {
+    Vec3<T> N[rows], F[rows];
   };
 
-  CATENA_INLINE void begin(int i, const Body<T>& body) {
-    Node& node = node_[i];
+  CATENA_INLINE Part own(int i, const Body<T>& body) const {
     const Mass& own = model_.masses[i];
-    const T mass = T(own.mass), zero = T(0);
-    node.R = matrix(body.q);
+    const T mass = T(own.mass);
     T inertia[6];
     for (int k = 0; k < 6; ++k) inertia[k] = T(own.inertia[k]);
-    node.A = rotated(node.R, inertia);
-    node.Bt = diagonal(zero);
-    node.C = diagonal(mass);
-    node.n = -cross(body.w, node.A * body.w);
-    node.f = mass * as<T>(model_.gravity);
+    const Mat3<T> A = rotated(node_[i].R, inertia);
+    return {A, diagonal(T(0)), diagonal(mass), -cross(body.w, A * body.w), mass * as<T>(model_.gravity)};
+  }
+
+  static CATENA_INLINE void add(Part& to, const Part& from) {
+    to.A = to.A + from.A;
+    to.Bt = to.Bt + from.Bt;
+    to.C = to.C + from.C;
+    to.n += from.n;
+    to.f += from.f;
   }
 
   CATENA_INLINE Side<T> side(const End& end, const Body<T>* bodies) const {
@@ -117,26 +146,32 @@ class Baraff {
     v = node.Ci * f - node.P * w;
   }
 
-  CATENA_INLINE void eliminate(int i, const Body<T>* bodies) {
+  // returns what the parent's block gets
+  CATENA_INLINE Part eliminate(int i, const Body<T>* bodies, const Part& own) {
     Node& node = node_[i];
     const Loop& joint = joint_[i];
     Rows<T> rows;
-    rows.set(joint, side(joint.a, bodies), side(joint.b, bodies), stabilise_);
+    rows.set(joint, side(joint.a, bodies), side(joint.b, bodies), hold_);
     node.r = rows.arm_b, node.d = rows.arm_a;
 
-    // the body's block
-    node.Ci = inverse(node.C);
-    node.P = node.Ci * node.Bt;
+    // the body's block; products before divisions, which take as long
+    const Mat3<T> adjoint_C = symmetric_adjugate(own.C), CB = adjoint_C * own.Bt, BCB = transpose(own.Bt) * CB;
+    const T over_C = T(1) / dot(own.C.i, adjoint_C.i);
+    node.Ci = over_C * adjoint_C;
+    node.P = over_C * CB;
     node.G = transpose(node.P);
-    node.W = inverse(node.A - node.G * node.Bt);
-    solve(node, node.n, node.f, node.w, node.v);
+    const Mat3<T> H = diagonal_and_skew(T(0), node.r) - node.G, Ht = transpose(H);
+    const Mat3<T> schur = own.A - over_C * BCB, adjoint_W = symmetric_adjugate(schur);
+    const T over_W = T(1) / dot(schur.i, adjoint_W.i);
+    node.W = over_W * adjoint_W;
+    node.V = over_W * (adjoint_W * H);
+    solve(node, own.n, own.f, node.w, node.v);
 
     // its joint's
-    const Mat3<T> Ht = transpose(diagonal_and_skew(T(0), node.r) - node.G), V = node.W * transpose(Ht);
     const Vec3<T> point = load_vector(rows.target) - (node.v + cross(node.w, node.r));
-    Mat3<T> S = node.Ci + Ht * V;
+    Mat3<T> S = node.Ci + Ht * node.V;
     if (joint.kind == ball) {
-      node.Cj = inverse(S);
+      node.Cj = symmetric_inverse(S);
       node.force = node.Cj * point;
     } else {
       const Vec3<T> d1 = rows.about[0], d2 = rows.about[1], u1 = node.W * d1, u2 = node.W * d2;
@@ -146,7 +181,7 @@ class Baraff {
       const Vec3<T> y1 = i11 * s1 + i12 * s2, y2 = i12 * s1 + i22 * s2;
       subtract_outer(S, y1, s1);
       subtract_outer(S, y2, s2);
-      node.Cj = inverse(S);
+      node.Cj = symmetric_inverse(S);
       const Vec3<T> k1 = node.Cj * y1, k2 = node.Cj * y2;
       const T e12 = i12 + dot(y1, k2);
       const Vec3<T> e1 = (i11 + dot(y1, k1)) * d1 + e12 * d2, e2 = e12 * d1 + (i22 + dot(y2, k2)) * d2;
@@ -160,23 +195,20 @@ class Baraff {
       node.torque = m1 * d1 + m2 * d2;
     }
 
-    // what they leave of the parent's
-    if (joint.a.body == 0) return;
-    Node& parent = node_[joint.a.body];
     const Vec3<T> d = node.d;
-    parent.C = parent.C + node.Cj;
-    parent.f -= node.force;
+    Part to;
+    to.C = node.Cj;
+    to.f = -node.force;
     if (joint.kind == ball) {
-      const Mat3<T> shifted = times_skew(node.Cj, -d);
-      parent.Bt = parent.Bt + shifted;
-      parent.A = plus_skew_times(parent.A, d, shifted);
-      parent.n -= cross(d, node.force);
+      to.Bt = times_skew(node.Cj, -d);
+      to.A = plus_skew_times(diagonal(T(0)), d, to.Bt);
+      to.n = -cross(d, node.force);
     } else {
-      const Mat3<T> shifted = minus_times_skew(node.Btj, node.Cj, d);
-      parent.Bt = parent.Bt + shifted;
-      parent.A = parent.A + plus_skew_times(minus_times_skew(node.Aj, node.Bj, d), d, shifted);
-      parent.n -= plus_cross(node.torque, d, node.force);
+      to.Bt = minus_times_skew(node.Btj, node.Cj, d);
+      to.A = plus_skew_times(minus_times_skew(node.Aj, node.Bj, d), d, to.Bt);
+      to.n = -plus_cross(node.torque, d, node.force);
     }
+    return to;
   }
 
   static CATENA_INLINE Mat3<T> outer(Vec3<T> a, Vec3<T> b) { return {b.x * a, b.y * a, b.z * a}; }
@@ -190,17 +222,16 @@ class Baraff {
     torque = node.Bj * point + node.Aj * w;
   }
 
-  CATENA_INLINE void substitute(int i, Acceleration<T>* out) {
+  CATENA_INLINE Acceleration<T> substitute(int i, const Acceleration<T>& parent) const {
     const Node& node = node_[i];
-    const Loop& joint = joint_[i];
-    const Acceleration<T>& parent = out[joint.a.body];
+    const int kind = joint_[i].kind;
     const Vec3<T> point = parent.v + cross(parent.w, node.d);
     Vec3<T> force, torque;
-    react(node, joint.kind, point, parent.w, force, torque);
+    react(node, kind, point, parent.w, force, torque);
     force += node.force;
-    Vec3<T> n = plus_cross(node.n, node.r, force);
-    if (joint.kind == revolute) n += torque + node.torque;
-    solve(node, n, node.f + force, out[i].w, out[i].v);
+    Vec3<T> w = node.V * force;
+    if (kind == revolute) w += node.W * (torque + node.torque);
+    return {node.v + (node.Ci * force - node.P * w), node.w + w};
   }
 
   // ---- loops
@@ -209,83 +240,92 @@ class Baraff {
     square_.clear();
     for (int k = 0; k < int(model_.loops.size()); ++k) {
       const Loop& loop = model_.loops[k];
-      rows_[k].set(loop, side(loop.a, bodies), side(loop.b, bodies), stabilise_);
-      for (int r = 0; r < loop.rows; ++r) multipliers_[loop.row + r] = rows_[k].target[r];
-      walk(loop, rows_[k], walks_[k]);
+      rows_[k].set(loop, side(loop.a, bodies), side(loop.b, bodies), hold_);
+      if (loop.rows == 5)
+        walk<5>(loop, rows_[k], answers_[k]);
+      else
+        walk<3>(loop, rows_[k], answers_[k]);
     }
-    for (int i = 1; i <= model_.bodies; ++i)
-      for (const Pass& one : passes_[i])
-        for (const Pass& two : passes_[i])
-          if (two.loop <= one.loop) couple(one, two);
+    for (const Meeting& m : meetings_) {
+      const Loop &a = model_.loops[m.one], &b = model_.loops[m.two];
+      for (int r = 0; r < a.rows; ++r)
+        for (int s = 0; s < b.rows; ++s)
+          square_.at(a.row + r, b.row + s) += shared(answers_[m.one][m.place_one], r, answers_[m.two][m.place_two], s);
+    }
     square_.solve(multipliers_.data());
-    for (int i = 1; i <= model_.bodies; ++i)
-      for (const Pass& pass : passes_[i]) {
-        const Loop& loop = model_.loops[pass.loop];
-        const Walk& at = walks_[pass.loop][pass.place];
-        Node& node = node_[i];
+    for (int k = 0; k < int(model_.loops.size()); ++k) {
+      const Loop& loop = model_.loops[k];
+      for (int p = 0; p < int(loop.path.size()); ++p) {
+        const Answer& at = answers_[k][p];
+        Node& node = node_[loop.path[p]];
         for (int r = 0; r < loop.rows; ++r) {
           const T m = multipliers_[loop.row + r];
-          node.n += m * at.N[r], node.f += m * at.F[r];
+          node.w += m * at.w[r], node.v += m * at.v[r];
           node.force += m * at.force[r];
-          if (joint_[i].kind == revolute) node.torque += m * at.torque[r];
-        }
-      }
-  }
-
-  void walk(const Loop& loop, const Rows<T>& rows, std::vector<Walk>& at) {
-    const Vec3<T> zero = {T(0), T(0), T(0)};
-    for (Walk& step : at)
-      for (int r = 0; r < loop.rows; ++r) step.N[r] = step.F[r] = zero;
-    for (int r = 0; r < loop.rows; ++r) {
-      Vec3<T> N, F;
-      if (loop.start_a >= 0) {
-        rows.wrench(r, rows.arm_a, T(-1), F, N);
-        at[loop.start_a].N[r] += N, at[loop.start_a].F[r] += F;
-      }
-      if (loop.start_b >= 0) {
-        rows.wrench(r, rows.arm_b, T(1), F, N);
-        at[loop.start_b].N[r] += N, at[loop.start_b].F[r] += F;
-      }
-    }
-    for (int p = 0; p < int(at.size()); ++p) {
-      const int i = loop.path[p], next = loop.next[p], kind = joint_[i].kind;
-      const Node& node = node_[i];
-      Walk& here = at[p];
-      for (int r = 0; r < loop.rows; ++r) {
-        solve(node, here.N[r], here.F[r], here.w[r], here.v[r]);
-        T along = dot(here.N[r], node.w, here.F[r], node.v);
-        here.point[r] = -(here.v[r] + cross(here.w[r], node.r));
-        here.torque[r] = zero;
-        react(node, kind, here.point[r], -here.w[r], here.force[r], here.torque[r]);
-        along -= dot(here.point[r], node.force);
-        if (kind == revolute) along += dot(here.w[r], node.torque);
-        multipliers_[loop.row + r] -= along;
-        if (next >= 0) {
-          at[next].F[r] -= here.force[r];
-          at[next].N[r] -= plus_cross(here.torque[r], node.d, here.force[r]);
+          if (joint_[loop.path[p]].kind == revolute) node.torque += m * at.torque[r];
         }
       }
     }
   }
 
-  void couple(const Pass& one, const Pass& two) {
-    const Loop &a = model_.loops[one.loop], &b = model_.loops[two.loop];
-    const Walk &at_a = walks_[one.loop][one.place], &at_b = walks_[two.loop][two.place];
-    for (int r = 0; r < a.rows; ++r)
-      for (int s = 0; s < (one.loop == two.loop ? r + 1 : b.rows); ++s) {
-        const T body = dot(at_a.N[r], at_b.w[s], at_a.F[r], at_b.v[s]);
-        const T joint = dot(at_a.point[r], at_b.force[s], -at_a.w[r], at_b.torque[s]);
-        square_.at(a.row + r, b.row + s) += body - joint;
-      }
+  // from both ends to where they meet, and on to the root: the loop's own system, and its targets less the
+  // accelerations that are there without it
+  template <int rows>
+  void walk(const Loop& loop, const Rows<T>& from, std::vector<Answer>& at) {
+    Wrenches<rows> a, b;
+    T along[rows], own[rows * (rows + 1) / 2];
+    for (T& x : own) x = T(0);
+    for (int r = 0; r < rows; ++r) {
+      along[r] = T(0);
+      from.wrench(r, from.arm_a, T(-1), a.F[r], a.N[r]);
+      from.wrench(r, from.arm_b, T(1), b.F[r], b.N[r]);
+    }
+    for (int p = 0; p < loop.from_b; ++p) pass<rows>(loop.path[p], a, at[p], along, own);
+    for (int p = loop.from_b; p < loop.trunk; ++p) pass<rows>(loop.path[p], b, at[p], along, own);
+    for (int r = 0; r < rows; ++r) a.N[r] += b.N[r], a.F[r] += b.F[r];
+    for (int p = loop.trunk; p < int(loop.path.size()); ++p) pass<rows>(loop.path[p], a, at[p], along, own);
+    for (int r = 0, k = 0; r < rows; ++r) {
+      multipliers_[loop.row + r] = from.target[r] - along[r];
+      for (int s = 0; s <= r; ++s) square_.at(loop.row + r, loop.row + s) = own[k++];
+    }
+  }
+
+  template <int rows>
+  CATENA_INLINE void pass(int i, Wrenches<rows>& on, Answer& at, T* along, T* own) {
+    const Node& node = node_[i];
+    const int kind = joint_[i].kind;
+    for (int r = 0; r < rows; ++r) {
+      Vec3<T> w, v, force, torque = {T(0), T(0), T(0)};
+      at.N[r] = on.N[r], at.F[r] = on.F[r];
+      solve(node, on.N[r], on.F[r], w, v);
+      const Vec3<T> point = -(v + cross(w, node.r));
+      react(node, kind, point, -w, force, torque);
+      along[r] += dot(on.N[r], node.w, on.F[r], node.v) - dot(point, node.force);
+      if (kind == revolute) along[r] += dot(w, node.torque);
+      at.w[r] = w, at.v[r] = v, at.point[r] = point, at.force[r] = force, at.torque[r] = torque;
+      on.F[r] = -force;
+      on.N[r] = -plus_cross(torque, node.d, force);
+    }
+    for (int r = 0, k = 0; r < rows; ++r)
+      for (int s = 0; s <= r; ++s) own[k++] += shared(at, r, at, s);
+  }
+
+  // what the response to row s does along row r, as far as a body and its joint account for it
+  CATENA_INLINE T shared(const Answer& a, int r, const Answer& b, int s) const {
+    const T body = dot(a.N[r], b.w[s], a.F[r], b.v[s]);
+    return body - dot(a.point[r], b.force[s], -a.w[r], b.torque[s]);
   }
 
   const Model& model_;
-  Stabilisation stabilise_;
+  Holding hold_;
   std::vector<Loop> joint_;
   std::vector<Node> node_;
+  std::vector<Part> part_;              // of forks
+  std::vector<char> chained_, forked_;  // whether the next body hangs on this one, and whether others do
+  std::vector<int> forks_;
   std::vector<Rows<T>> rows_;
-  std::vector<std::vector<Walk>> walks_;
-  std::vector<std::vector<Pass>> passes_;
+  std::vector<std::vector<Answer>> answers_;
+  std::vector<Meeting> meetings_;
   std::vector<T> multipliers_;
   LeastSquares<T> square_;
 };
@@ -294,10 +334,10 @@ class Baraff {
 // unit length after every step, and wherever they are used in between.
 class MaximalRungeKutta {
  public:
-  MaximalRungeKutta(const Model& model, Stabilisation stabilise)
-      : n_(model.bodies), dynamics_(model, stabilise), stage_(n_ + 1), sum_(n_ + 1), slope_(n_ + 1) {
+  MaximalRungeKutta(const Model& model, const Holding& hold)
+      : n_(model.bodies), dynamics_(model, hold), stage_(n_ + 1), sum_(n_ + 1), slope_(n_ + 1) {
     const Vec3<double> zero = {0, 0, 0};
-    stage_[0] = {zero, zero, zero, Quat<double>(1, zero)};
+    stage_[0] = {zero, zero, zero, Quat<double>{1, zero}};
   }
 
   void step(Body<double>* state, double h) {
@@ -307,7 +347,7 @@ class MaximalRungeKutta {
       dynamics_.accelerations(now, slope_.data());
       for (int i = 1; i <= n_; ++i) {
         const Body<double>& at = now[i];
-        const Quat<double> turning = Quat<double>(0, 0.5 * at.w) * at.q;
+        const Quat<double> turning = Quat<double>{0, 0.5 * at.w} * at.q;
         Body<double>& sum = sum_[i];
         if (s == 0) sum = state[i];
         sum.x += weight[s] * at.v;

@@ -14,16 +14,21 @@ namespace rivals {
 
 class Composite {
  public:
-  Composite(const Model& model, Stabilisation stabilise)
+  Composite(const Model& model, const Holding& hold)
       : kinematics_(model),
         model_(model),
-        stabilise_(stabilise),
+        hold_(hold),
         part_(model.bodies + 1),
+        above_(model.bodies + 1),
         factor_(model.rates),
         z_(factor_.padded() / 4),
         y_(size_t(model.rows) * factor_.padded() / 4),
         multipliers_(model.rows) {
-    square_.resize(model.rows);
+    square_.resize(model.rows, hold.rank);
+    for (int i = 1; i <= model.bodies; ++i) {
+      const Joint& joint = model.joints[i];
+      above_[i].kind = joint.kind, above_[i].rate = joint.rate, above_[i].parent = joint.parent;
+    }
     part_[0].spin = {0, 0, 0};
     part_[0].pull = -model.gravity;
   }
@@ -33,8 +38,9 @@ class Composite {
 
   void accelerations(const double* q, const double* rates, double* out) {
     kinematics_.turn(q);
+    Frame<double> last = kinematics_.frame[0];
     for (int i = 1; i <= model_.bodies; ++i) {
-      kinematics_.place(i, q, rates);
+      kinematics_.place(i, q, rates, last);
       begin(i);
     }
     factor_.clear();
@@ -58,6 +64,13 @@ class Composite {
     Vec3<double> n, f;        // and the wrench they need
   };
 
+  // what the columns of the mass matrix ask of a joint, kept together because they ask so often
+  struct Above {
+    Mat3<double> axes;  // of a hinge the first alone
+    Vec3<double> x;
+    int kind, rate, parent;
+  };
+
   static double* numbers(std::vector<Block>& blocks) { return reinterpret_cast<double*>(blocks.data()); }
 
   CATENA_INLINE void begin(int i) {
@@ -65,6 +78,12 @@ class Composite {
     const Frame<double>& frame = kinematics_.frame[i];
     const Part& parent = part_[body.parent];
     Part& own = part_[i];
+    Above& above = above_[i];
+    if (body.kind == revolute)
+      above.axes.i = frame.axis;
+    else
+      above.axes = frame.R;
+    above.x = frame.x;
     own.inertia = rotated(frame.R, body.inertia);
     own.moment = frame.R * body.moment;
     own.mass = body.mass;
@@ -103,22 +122,22 @@ class Composite {
   // the torques at all joints above that a unit acceleration about an axis of joint i needs
   CATENA_INLINE void column(int i, int row, Vec3<double> axis) {
     const Part& own = part_[i];
-    Vec3<double> n = own.inertia * axis;
-    const Vec3<double> f = cross(axis, own.moment);
+    const Vec3<double> about = own.inertia * axis, f = cross(axis, own.moment), x = kinematics_.frame[i].x;
+    double* entry = factor_.row(row);
     for (int j = i; j > 0;) {
-      const Link<double>& body = kinematics_.link[j];
-      const Frame<double>& frame = kinematics_.frame[j];
-      if (body.kind == revolute) {
-        factor_.at(row, body.rate) = dot(frame.axis, n);
+      const Above& above = above_[j];
+      // by the whole way, so that no joint waits for the one before
+      const Vec3<double> n = plus_cross(about, x - above.x, f);
+      if (above.kind == revolute) {
+        entry[4 * above.rate] = dot(above.axes.i, n);
       } else {
         // of its own three, the lower half
-        const Vec3<double> torque = transposed_times(frame.R, n);
-        factor_.at(row, body.rate) = torque.x;
-        if (row > body.rate) factor_.at(row, body.rate + 1) = torque.y;
-        if (row > body.rate + 1) factor_.at(row, body.rate + 2) = torque.z;
+        const Vec3<double> torque = transposed_times(above.axes, n);
+        entry[4 * above.rate] = torque.x;
+        if (row > above.rate) entry[4 * above.rate + 4] = torque.y;
+        if (row > above.rate + 1) entry[4 * above.rate + 8] = torque.z;
       }
-      n = plus_cross(n, frame.l, f);
-      j = body.parent;
+      j = above.parent;
     }
   }
 
@@ -136,7 +155,7 @@ class Composite {
     std::fill(y, y + size_t(model_.rows) * width, 0.0);
     for (const Loop& loop : model_.loops) {
       Rows<double> rows;
-      rows.set(loop, side(loop.a), side(loop.b), stabilise_);
+      rows.set(loop, side(loop.a), side(loop.b), hold_);
       for (int r = 0; r < loop.rows; ++r) {
         double* row = y + size_t(loop.row + r) * width;
         multipliers_[loop.row + r] = rows.target[r] - walk(loop.a.body, rows, r, rows.arm_a, -1, row) -
@@ -183,8 +202,9 @@ class Composite {
 
   Kinematics<double> kinematics_;
   const Model& model_;
-  Stabilisation stabilise_;
+  Holding hold_;
   std::vector<Part> part_;
+  std::vector<Above> above_;
   Dense factor_;
   std::vector<Block> z_, y_;
   std::vector<double> multipliers_;

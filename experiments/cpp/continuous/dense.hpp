@@ -20,13 +20,14 @@ class Dense {
 
   int padded() const { return 4 * panels_; }
 
-  double& at(int i, int k) { return panel(i / 4)[k][i % 4]; }
+  // element k of a row stands at 4 k
+  double* row(int i) { return reinterpret_cast<double*>(panel(i / 4)) + i % 4; }
 
   // the lower half, before entries are set
   void clear() {
     for (int p = 0; p < panels_; ++p)
       for (int k = 0; k < 4 * p + 4; ++k) panel(p)[k] = Block{};
-    for (int i = n_; i < 4 * panels_; ++i) at(i, i) = 1;
+    for (int i = n_; i < 4 * panels_; ++i) row(i)[4 * i] = 1;
   }
 
   // in place, reads the lower half; a matrix that is not positive definite leaves NaN

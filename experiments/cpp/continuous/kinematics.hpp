@@ -34,7 +34,7 @@ struct Frame {
   Vec3<T> l;        // from the parent's joint
   Vec3<T> turning;  // w_p x s
   Vec3<T> pulling;  // w_p x (w_p x l)
-  Vec3<T> x, v;     // of the joint's point; for loops alone
+  Vec3<T> x, v;     // of the joint's point; its velocity for loops alone
 };
 
 template <class T>
@@ -74,7 +74,7 @@ struct Kinematics {
     half.resize(padded), sine.resize(padded), cosine.resize(padded);
     Frame<T>& world = frame[0];
     const Vec3<T> zero = as<T>(Vec3<double>{0, 0, 0});
-    world.q = Quat<T>(T(1), zero);
+    world.q = Quat<T>{T(1), zero};
     world.R = diagonal(T(1));
     world.w = world.axis = world.l = world.turning = world.pulling = world.x = world.v = zero;
   }
@@ -82,13 +82,15 @@ struct Kinematics {
   // half angles first, so that their sines come four at a time
   void turn(const T* q) {
     for (size_t k = 0; k < hinge_coordinate.size(); ++k) half[k] = T(0.5) * q[hinge_coordinate[k]];
-    sines(half.data(), sine.data(), cosine.data(), int(half.size()));
+    sines(half.data(), sine.data(), cosine.data(), int(hinge_coordinate.size()));
   }
 
-  CATENA_INLINE void place(int i, const T* q, const T* rates) {
+  // `last` is the frame placed before, at hand for the next link of a chain
+  CATENA_INLINE void place(int i, const T* q, const T* rates, Frame<T>& last) {
     const Link<T>& body = link[i];
-    const Frame<T>& parent = frame[body.parent];
-    Frame<T>& f = frame[i];
+    if (body.parent != i - 1) last = frame[body.parent];
+    const Frame<T> parent = last;
+    Frame<T>& f = last;
     Vec3<T> s;
     if (body.kind == revolute) {
       const T s2 = sine[body.hinge], c2 = cosine[body.hinge];
@@ -103,18 +105,18 @@ struct Kinematics {
       s = rates[body.rate] * f.axis;
     } else {
       const T* p = q + body.coordinate;
-      f.q = parent.q * (body.rest * Quat<T>{p[0], {p[1], p[2], p[3]}});
+      f.q = parent.q * (body.rest * load_quaternion(p));
       f.R = matrix(f.q);
-      s = f.R * load_vector(rates + body.rate);
+      const T* rate = rates + body.rate;
+      s = (rate[0] * f.R.i + rate[1] * f.R.j) + rate[2] * f.R.k;
     }
     f.w = parent.w + s;
     f.l = parent.R * body.hang;
     f.turning = cross(parent.w, s);
     f.pulling = cross(parent.w, cross(parent.w, f.l));
-    if (model.rows) {
-      f.x = parent.x + f.l;
-      f.v = parent.v + cross(parent.w, f.l);
-    }
+    f.x = parent.x + f.l;
+    if (model.rows) f.v = parent.v + cross(parent.w, f.l);
+    frame[i] = f;
   }
 };
 

@@ -15,13 +15,14 @@ namespace rivals {
 
 template <class T>
 struct LeastSquares {
-  static constexpr double tolerance = 1e-10;
   int n = 0, rank = 0;
+  double tolerance = 0;
   std::vector<T> s, r, g, y;
   std::vector<int> order;
 
-  void resize(int size) {
+  void resize(int size, double smallest) {
     n = size;
+    tolerance = smallest;
     s.resize(n * n), r.resize(n * n), g.resize(n * n), y.resize(n);
     order.resize(n);
   }
@@ -40,9 +41,7 @@ struct LeastSquares {
     // R R^T and its Cholesky factor
     for (int i = 0; i < rank; ++i)
       for (int j = 0; j <= i; ++j) {
-        T sum = T(0);
-        for (int k = i; k < n; ++k) sum += r[i * n + k] * r[j * n + k];
-        for (int k = 0; k < j; ++k) sum -= g[i * n + k] * g[j * n + k];
+        const T sum = product(&r[i * n + i], &r[j * n + i], n - i) - product(&g[i * n], &g[j * n], j);
         using std::sqrt;
         g[i * n + j] = i == j ? sqrt(sum) : sum / g[j * n + j];
       }
@@ -52,8 +51,7 @@ struct LeastSquares {
     }
     for (int twice = 0; twice < 2; ++twice) {
       for (int i = 0; i < rank; ++i) {
-        for (int k = 0; k < i; ++k) y[i] -= g[i * n + k] * y[k];
-        y[i] = y[i] / g[i * n + i];
+        y[i] = (y[i] - product(&g[i * n], y.data(), i)) / g[i * n + i];
       }
       for (int i = rank - 1; i >= 0; --i) {
         for (int k = i + 1; k < rank; ++k) y[i] -= g[k * n + i] * y[k];
@@ -68,6 +66,16 @@ struct LeastSquares {
   }
 
  private:
+  // four sums, none of which waits for another
+  static T product(const T* a, const T* b, int count) {
+    T sum[4] = {T(0), T(0), T(0), T(0)};
+    int k = 0;
+    for (; k + 4 <= count; k += 4)
+      for (int m = 0; m < 4; ++m) sum[m] += a[k + m] * b[k + m];
+    for (; k < count; ++k) sum[0] += a[k] * b[k];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  }
+
   void factor() {
     for (int i = 0; i < n; ++i) order[i] = i;
     T first = T(0);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "base/quat.hpp"
@@ -36,13 +37,18 @@ struct Loop {
   int kind, row, rows;  // its first row among those of all loops, and how many it has: 3 of a ball, 5 of a hinge
   End a, b;
   Vec3<double> across[2];  // normal to the axis and to each other, in a's frame
-  std::vector<int> path;   // bodies that either end hangs on, ends included, children first; the world is left out
-  std::vector<int> next;   // where on the path each one's parent stands, -1 for the world
-  int meet;                // where on the path the two ends' ways meet, -1 at the world
-  int start_a, start_b;    // where on the path the ends stand, -1 for the world
+  // bodies that an end hangs on, the end first: from a and from b to where the two ways meet, and from there to the
+  // root
+  std::vector<int> path;
+  int from_b = 0, trunk = 0;  // where on the path the second and the third part begin
 };
 
 constexpr int most_rows = 5;
+
+// a body on the paths of two loops, and where it stands on them; the first has the larger number
+struct Meeting {
+  int one, place_one, two, place_two;
+};
 
 struct Model {
   int bodies = 0, coordinates = 0, rates = 0, rows = 0;
@@ -63,23 +69,34 @@ struct Model {
   }
 
   void add_loop(int kind, const End& a, const End& b) {
-    Loop loop{kind, rows, kind == revolute ? 5 : 3, a, b, {}, {}, {}, -1, -1, -1};
+    Loop loop;
+    loop.kind = kind, loop.row = rows, loop.rows = kind == revolute ? 5 : 3;
+    loop.a = a, loop.b = b;
     rows += loop.rows;
     if (kind == revolute) normals(a.axis, loop.across);
-    std::vector<char> from_a(bodies + 1), from_b(bodies + 1);
-    for (int i = a.body; i > 0; i = joints[i].parent) from_a[i] = 1;
-    for (int i = b.body; i > 0; i = joints[i].parent) from_b[i] = 1;
-    std::vector<int> place(bodies + 1, -1);
-    for (int i = bodies; i > 0; --i) {
-      if (!from_a[i] && !from_b[i]) continue;
-      place[i] = int(loop.path.size());
-      loop.path.push_back(i);
-      if (loop.meet < 0 && from_a[i] && from_b[i]) loop.meet = place[i];
-    }
-    for (int i : loop.path) loop.next.push_back(place[joints[i].parent]);
-    loop.start_a = place[a.body];
-    loop.start_b = place[b.body];
+    std::vector<char> above_a(bodies + 1), above_b(bodies + 1);
+    for (int i = a.body; i > 0; i = joints[i].parent) above_a[i] = 1;
+    for (int i = b.body; i > 0; i = joints[i].parent) above_b[i] = 1;
+    int i = a.body;
+    for (; i > 0 && !above_b[i]; i = joints[i].parent) loop.path.push_back(i);
+    loop.from_b = int(loop.path.size());
+    for (i = b.body; i > 0 && !above_a[i]; i = joints[i].parent) loop.path.push_back(i);
+    loop.trunk = int(loop.path.size());
+    for (; i > 0; i = joints[i].parent) loop.path.push_back(i);
     loops.push_back(loop);
+  }
+
+  std::vector<Meeting> meetings() const {
+    std::vector<Meeting> found;
+    std::vector<int> place(bodies + 1);
+    for (int two = 0; two < int(loops.size()); ++two) {
+      std::fill(place.begin(), place.end(), -1);
+      for (int p = 0; p < int(loops[two].path.size()); ++p) place[loops[two].path[p]] = p;
+      for (int one = two + 1; one < int(loops.size()); ++one)
+        for (int p = 0; p < int(loops[one].path.size()); ++p)
+          if (place[loops[one].path[p]] >= 0) found.push_back({one, p, two, place[loops[one].path[p]]});
+    }
+    return found;
   }
 
   // two unit vectors normal to a unit vector and to each other
@@ -91,9 +108,10 @@ struct Model {
   }
 };
 
-// what Baumgarte adds to an acceleration-level constraint of gap g: -damping dg/dt - stiffness g; zero is none
-struct Stabilisation {
-  double damping = 0, stiffness = 0;
+// How constraints are held at acceleration level: gaps g follow d2g/dt2 = -damping dg/dt - stiffness g, which Baumgarte
+// made a habit; rows of loops whose pivot is below `rank` times the largest count as redundant.
+struct Holding {
+  double damping = 0, stiffness = 0, rank = 1e-10;
 };
 
 template <class T>
@@ -104,6 +122,26 @@ template <class T>
 CATENA_INLINE Quat<T> as(const Quat<double>& q) {
   return {T(q.w), as<T>(Vec3<double>{q.v.x, q.v.y, q.v.z})};
 }
+// four numbers, scalar first, as they lie in memory
+template <class T>
+CATENA_INLINE Quat<T> load_quaternion(const T* p) {
+  return {p[0], {p[1], p[2], p[3]}};
+}
+template <class T>
+CATENA_INLINE void store_quaternion(T* p, const Quat<T>& q) {
+  p[0] = q.w, p[1] = q.v.x, p[2] = q.v.y, p[3] = q.v.z;
+}
+#ifdef __AVX__
+CATENA_INLINE Quat<double> load_quaternion(const double* p) {
+  Quad q;
+  std::memcpy(&q, p, sizeof q);
+  return shuffle<1, 2, 3, 0>(q);
+}
+CATENA_INLINE void store_quaternion(double* p, const Quat<double>& q) {
+  const Quad turned = shuffle<3, 0, 1, 2>(q.q);
+  std::memcpy(p, &turned, sizeof turned);
+}
+#endif
 template <class T>
 CATENA_INLINE Vec3<T> load_vector(const T* p) {
   return {p[0], p[1], p[2]};
@@ -112,11 +150,15 @@ template <class T>
 CATENA_INLINE void store_vector(T* p, Vec3<T> a) {
   p[0] = a.x, p[1] = a.y, p[2] = a.z;
 }
+// of a symmetric matrix, the determinant left out: its columns are cross products
 template <class T>
-CATENA_INLINE Mat3<T> inverse(const Mat3<T>& m) {
-  T det;
-  const Mat3<T> adjoint = adjugate(m, det);
-  return (T(1) / det) * adjoint;
+CATENA_INLINE Mat3<T> symmetric_adjugate(const Mat3<T>& m) {
+  return {cross(m.j, m.k), cross(m.k, m.i), cross(m.i, m.j)};
+}
+template <class T>
+CATENA_INLINE Mat3<T> symmetric_inverse(const Mat3<T>& m) {
+  const Mat3<T> adjoint = symmetric_adjugate(m);
+  return (T(1) / dot(m.i, adjoint.i)) * adjoint;
 }
 
 }  // namespace rivals

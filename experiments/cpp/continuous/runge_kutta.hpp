@@ -54,6 +54,10 @@ class MuntheKaas {
       for (int i = 0; i < n; ++i) dq_[i] += weight * slope_[i], dv_[i] += weight * a_[i];
     }
     move(q, dq_.data(), q);
+    for (int i = 1; i <= model_.bodies; ++i) {
+      double* p = q + model_.joints[i].coordinate;
+      if (model_.joints[i].kind == ball) store_quaternion(p, renormalised(load_quaternion(p)));
+    }
     for (int i = 0; i < n; ++i) v[i] += dv_[i];
   }
 
@@ -65,7 +69,7 @@ class MuntheKaas {
       if (joint.kind == revolute)
         to[joint.coordinate] = p[0] + turn[joint.rate];
       else
-        store_quat(to + joint.coordinate, renormalised(load_quat(p) * exponential(load3(turn + joint.rate))));
+        store_quaternion(to + joint.coordinate, load_quaternion(p) * exponential(load3(turn + joint.rate)));
     }
   }
 
