@@ -221,6 +221,7 @@ long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
          *direction = arena.take<double>(36L * layout.loop_count);
   double *work = arena.take<double>(closing * closing), *kept = arena.take<double>(closing * closing);
   double *image = arena.take<double>(closing * closing), *square = arena.take<double>(closing);
+  double* signals = arena.take<double>(layout.signal_count);
   if (!args) return arena.used;
   for (int l = 0; l < layout.loop_count; ++l) {
     const ConstraintInfo& c = layout.constraint[layout.loop[l]];
@@ -228,7 +229,7 @@ long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
   }
   Probe probe{layout, args->fit, weight, singular, direction, work, kept, image, square};
   solver.loop.probe = &probe;
-  Explorer{{layout, solver}, probe}.run(*args);
+  Explorer{{layout, solver}, probe, signals}.run(*args);
   return arena.used;
 }
 long explore_size(const Layout& layout) { return explore_in(layout, nullptr, nullptr); }

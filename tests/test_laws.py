@@ -308,7 +308,7 @@ def test_stiff_implicit_spring_is_stable() -> None:
     energy = 0.5 * 2.0 * v**2 + 0.5 * stiffness * x**2
     assert energy.max() <= 1.0 * (1 + 1e-6)
 
-    with pytest.raises(SimulationError, match="spring 'spring on rail' is too stiff.*w dt = 50, .*implicit=True"):
+    with pytest.raises(SimulationError, match=r"spring 'spring on rail' is too stiff.*w dt = 50, .*implicit=True"):
         Simulator(slider(Spring("rail", stiffness), speed=1.0), dt).run(steps=5)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from catena import Mechanism, Simulator, Trajectory, analysis, scenes
+from catena import Mechanism, SimulationError, Simulator, Trajectory, analysis, scenes
 
 DATA = Path(__file__).parent / "data"
 

@@ -21,6 +21,9 @@ namespace catena::CATENA_ISA {
 // Pieces that a run may take: a step now and then may need many, one after the other may not.
 constexpr long first_budget = 1L << 14, step_budget = 128;
 
+constexpr int most_refinements = 20;  // of a node's velocities
+constexpr double safe_pivot = 1e-6;   // that needs none
+
 template <class Solver>
 struct Runner {
   const Layout& layout;
@@ -270,8 +273,32 @@ struct Runner {
     return at_rest([&] {
       for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
       solver.rest();
-      return solver.direction();
+      return solver.direction() && (!Newton<Solver>::has_loops(layout) || refine());
     });
+  }
+  // Where rows nearly say the same, one increment takes away only a part of what they forbid, and rounding is as large
+  // as the pivot is small: the same again from its velocities, as long as that goes on at a pace.
+  bool refine() {
+    double last = 0;
+    for (int k = 0; k < most_refinements && solver.smallest() < safe_pivot; ++k) {
+      double change = 0, speed = 0;
+      for (int i = 0; i < layout.link_count; ++i) {
+        Body<double>& b = solver.body[i];
+        owed[i] = {b.dx, b.phi};
+        b.target_d = b.dx;
+        b.target_L = b.J * b.phi;
+      }
+      solver.rest();
+      if (!solver.direction()) return false;
+      for (int i = 0; i < layout.link_count; ++i) {
+        const Body<double>& b = solver.body[i];
+        change += norm2(b.dx - owed[i].f) + layout.reach * layout.reach * norm2(b.phi - owed[i].t);
+        speed += norm2(b.dx) + layout.reach * layout.reach * norm2(b.phi);
+      }
+      if (!(change > 1e-28 * speed) || (k > 0 && change > 0.9 * last)) return true;
+      last = change;
+    }
+    return true;
   }
   // what is solved for bodies that stand still
   template <class F>

@@ -123,6 +123,7 @@ struct Settler : Walk {
 // flat), so their rows are judged at several, each a small random move away from the last.
 struct Explorer : Walk {
   Probe& probe;
+  double* signals;  // functions of time, which the drives among them follow from pose to pose
   unsigned long long seed = 1;
 
   double random() {
@@ -135,6 +136,18 @@ struct Explorer : Walk {
       solver.body[i].target_d = size * Vec3<double>{random(), random(), random()};
       solver.body[i].target_L = {random(), random(), random()};
     }
+  }
+
+  // whether there are drives to move; they go where time would take them, and what they hold goes with them
+  bool drive(const double* start) {
+    bool any = false;
+    for (int l = 0; l < layout.loop_count; ++l) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[l]];
+      if (c.kind != JointKind::coupling || c.signal < 0) continue;
+      signals[c.signal] = start[c.signal] + stride * random() * (c.lengths & 1u ? layout.reach : 1);
+      any = true;
+    }
+    return any;
   }
 
   // the rows judged at this pose, into place k; what is found on the way is of no interest
@@ -152,7 +165,8 @@ struct Explorer : Walk {
   // to move only to first order, are always pulled back to where one of their rows says nothing: there the value of
   // that row grows with the way, that of redundant ones with its square.
   void run(ExploreArgs& args) {
-    enter(args.position, args.orientation, args.term_start, args.signals, args.signals);
+    for (int k = 0; k < layout.signal_count; ++k) signals[k] = args.signals[k];
+    enter(args.position, args.orientation, args.term_start, signals, signals);
     args.found = 0;
     const double little = std::pow(args.fit, 2.0 / 3.0);
     for (int tries = 0; args.found < args.poses && tries < 2 * args.poses; ++tries) {
@@ -160,9 +174,11 @@ struct Explorer : Walk {
         wander();
         if (!direction()) return;
         // what cannot move has one pose
-        if (length() < nearly) return;
-        if (tries == 1 && (!go(little / length()) || !judge(args, 0))) return;
-        if (!go(stride / length())) return;
+        const bool moves = length() >= nearly;
+        if (moves && tries == 1 && (!go(little / length()) || !judge(args, 0))) return;
+        if (moves && !go(stride / length())) return;
+        if (!drive(args.signals) && !moves) return;
+        solver.place();
       }
       if (!close(20, 1e-5)) continue;
       if (!judge(args, 1 + args.found)) return;

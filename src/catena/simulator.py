@@ -51,8 +51,8 @@ _SENTENCES = {
     "because of body {body!r}: the motion is too fast for dt, or a force too stiff",
     _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
     "where it lies on its plane",
-    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with w dt = {size:.3g}, "
-    "and would explode; give it implicit=True, or take a smaller dt",
+    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with "
+    "w dt = {size:.3g}, and would explode; give it implicit=True, or take a smaller dt",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
 

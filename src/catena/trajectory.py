@@ -211,7 +211,7 @@ class Trajectory(Recorded):
         return 0 if self.info is None else int(np.count_nonzero(self.remainder > self.info.tolerance))
 
     def convergence(self, step: int) -> Convergence:
-        """How Newton's method got to the end of a step, of a run that kept its increments: run(..., increments=True)."""
+        """How Newton's method got to the end of a step; for runs that kept it: run(..., increments=True)."""
         if self.increments is None or self.info is None:
             raise ValueError("this run did not keep its increments; give run(..., increments=True)")
         row = self.increments[step]
