@@ -95,13 +95,17 @@ class Continuous:
         return self._tree, *self._start, self._dt, steps
 
 
-# method, direction, measure and differences of the guess, by name
+# as published: solves for the angles themselves, until an unscaled residual is small, from the last motion. The others
+# solve for increments of the angles and stop and guess as catena does.
+_AS_PUBLISHED = {"direction": "impulse", "measure": "residual", "unknown": "angle", "differences": 1}
+
 VARIATIONAL: dict[str, dict[str, Any]] = {
-    "second order, quasi-Newton": {"method": "exponential", "direction": "impulse", "measure": "residual"},
+    "second order, as published": {"method": "exponential", **_AS_PUBLISHED},
+    "second order, quasi-Newton": {"method": "quaternion", "direction": "impulse", "measure": "increment"},
     "second order, exact Newton": {"method": "quaternion", "direction": "newton", "measure": "increment"},
-    "third order, quasi-Newton": {"method": "radau", "direction": "impulse", "measure": "residual"},
+    "third order, as published": {"method": "radau", **_AS_PUBLISHED},
     "third order, exact Newton": {"method": "radau", "direction": "newton", "measure": "increment"},
-    "fourth order, exact Newton": {"method": "lobatto", "direction": "newton", "measure": "increment"},
+    "fourth order, exact Newton": {"method": "gauss", "direction": "newton", "measure": "increment"},
 }
 
 
