@@ -151,13 +151,15 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
             "first-order band. The paper prints this plot without numbers, so that its size cannot be compared.",
         )
     )
-    rk4 = float(column(pick(rows, curve="RK4"), "mean_J")[-1])
+    rk4 = column(pick(rows, curve="RK4"), "mean_J")
+    moves = np.diff(rk4)
+    one_way = max((moves > 0).mean(), (moves < 0).mean()) > 0.8
     result.append(
         Finding(
             "new",
-            f"classical RK4, which the paper leaves out, changes the energy by {rk4:.2g} J in the same time, "
-            + ("less" if abs(rk4) < band else "more")
-            + " than our first-order band but in one direction, so it goes on.",
+            f"classical RK4, which the paper leaves out, changes the energy by {rk4[-1]:.2g} J in the same time, "
+            f"{'less' if abs(rk4[-1]) < band else 'more'} than our first-order band, "
+            + ("but in one direction, so it goes on." if one_way else "to and fro."),
         )
     )
     return result

@@ -152,7 +152,7 @@ def weight(sizes: Sizes) -> int:
 
 def plot(rows: Rows, published: Curves) -> Picture:
     """Poses of two cases, energy against work, gaps."""
-    figure, (air, ground, energy, gaps) = drawing.page(4, height=3.1, ratios=(1, 1.8))
+    figure, (air, ground, energy, gaps) = drawing.page(4, height=2.6, ratios=(1, 2.8))
     for axis, case in ((air, "air"), (ground, "rolling")):
         _draw(axis, pick(rows, kind="picture", case=case))
         drawing.name_axes(axis, "y (m), poses side by side", "z (m)", f"{CASES[case]}: left legs through a gait")

@@ -21,6 +21,7 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         _chains.linear(rows, published),
         *_chains.against_rivals(rows, published),
         _chains.against_print(rows, published),
+        _chains.rival_against_print(rows, published),
     ]
 
 

@@ -166,7 +166,7 @@ def _first_failure(rows: Rows, name: str, tolerance: float) -> int | None:
 
 def findings(rows: Rows, published: Curves) -> list[Finding]:
     """No failure of ours; quasi-Newton fails, exact Newton does not; who is fastest."""
-    return [_ours(rows), *_quasi(rows, published), _exact(rows), _fastest(rows, published)]
+    return [_ours(rows), *_quasi(rows, published), _rivals_in_print(rows, published), _exact(rows), _fastest(rows)]
 
 
 def _ours(rows: Rows) -> Finding:
@@ -214,6 +214,28 @@ def _quasi(rows: Rows, published: Curves) -> list[Finding]:
     return result
 
 
+def _rivals_in_print(rows: Rows, published: Curves) -> Finding:
+    """Whether the rivals are as good as their authors': the longest chains that both found, not asked for much."""
+    loose = max(_tolerances(rows))
+    told, factors = [], []
+    for printed, name in PRINTED.items():
+        x, y = published[f"{printed} {_short(loose)}"]
+        n, ms = _milliseconds(rows, name, loose)
+        both = set(x[np.isfinite(y)]) & set(n)
+        if not both:
+            return Finding("not measured", f"{name} finds no chain at {_short(loose)} that print has.")
+        most = max(both)
+        theirs, here = 1e3 * y[x == most][0], ms[n == most][0]
+        factors.append(theirs / here)
+        told.append(f"{here:.3g} ms at {most:.0f} links ({name}), {theirs / here:.2g} times less than in print")
+    better = min(factors) > 1
+    return Finding(
+        "better" if better else "different",
+        f"the rivals are {'faster' if better else 'not always faster'} than their authors' at {_short(loose)}: "
+        f"{'; '.join(told)}.",
+    )
+
+
 def _exact(rows: Rows) -> Finding:
     """Whether it is the coordinates that fail, or what solves for them."""
     tight, most = min(_tolerances(rows)), max(values(rows, "links"))
@@ -242,7 +264,7 @@ def _exact(rows: Rows) -> Finding:
     )
 
 
-def _fastest(rows: Rows, published: Curves) -> Finding:
+def _fastest(rows: Rows) -> Finding:
     most = max(values(rows, "links"))
     told, wins = [], []
     for tolerance in _tolerances(rows):
