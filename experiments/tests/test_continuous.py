@@ -183,6 +183,13 @@ def test_a_loop_said_twice_changes_nothing(name: str):
     assert np.abs(assert_agree(twice, q, v) - once).max() < 1e-8 * np.abs(once).max()
 
 
+def test_rows_below_the_rank_asked_for_are_left_out():
+    tree, q, v = four_bar()
+    assert minimal(tree, q, v, 0.001, 200, every=200).gaps().max() < 1e-6
+    # of the loop's two rows in the plane one is left
+    assert minimal(tree, q, v, 0.001, 200, every=200, rank=0.999).gaps().max() > 1e-3
+
+
 @pytest.mark.parametrize("closing", ["joint1", "joint2", "joint3", "joint4"])
 def test_accelerations_do_not_depend_on_the_joint_that_closes_the_loop(closing: str):
     m = ct.scenes.four_bar()
