@@ -209,7 +209,7 @@ GOOD: dict[str, tuple[list[Row], list[str]]] = {
     "d": (increments((1e-1, 1e-4, 1e-11), 1e-22), ["reproduced"]),
     "e": (chains(E_LENGTHS), ["reproduced", "better", "reproduced", "better", "better"]),
     "f": (chains(F_LENGTHS), ["reproduced", "reproduced", "better", "reproduced", "better", "better"]),
-    "g": (rhombi(), ["reproduced", "reproduced", "reproduced"]),
+    "g": (rhombi(), ["reproduced"] * 4),
     "h": (tolerances(), ["reproduced", "reproduced", "reproduced", "better", "different", "better"]),
     "i": (robots(), ["reproduced", "new", "new"]),
     "j": (velocities(), ["new", "new"]),
@@ -303,6 +303,13 @@ BAD: list[tuple[str, int, list[Row], str, str]] = [
         rhombi(when({"of_use": 1}, contestant="minimal, articulated")),
         "different",
         "which the paper's could not",
+    ),
+    (
+        "g",
+        3,
+        rhombi(when({"of_use": 1}, contestant="minimal, tuned", dt=0.001)),
+        "different",
+        "minimal, tuned fails as published at long steps",
     ),
     (
         "g",
