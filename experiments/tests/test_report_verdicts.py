@@ -107,6 +107,7 @@ def rhombi(spoil: Callable[[Row], None] = lambda row: None) -> list[Row]:
                         "links": links,
                         "dt": dt,
                         "seconds_per_1000_steps": 1e-3 * links if ours else "",
+                        "iterations_per_step": 2.0 if ours else "",
                         "gap_m": 1e-13 if ours else 1.0,
                         "energy_error": 1e-3 if ours else 10.0,
                         "of_use": int(ours),
