@@ -210,7 +210,7 @@ FIGURE = Figure(
         "full": {
             "rhombi": list(range(1, 11)),
             "steps": 1000,
-            "rounds": 20,
+            "rounds": 100,
             "seconds": 4.0,
             "rival_dt": [0.01, 0.001, 0.0001],
             "most_rival_links": 20,
@@ -218,7 +218,7 @@ FIGURE = Figure(
         "quick": {
             "rhombi": [1, 2, 3, 5, 8, 10],
             "steps": 1000,
-            "rounds": 5,
+            "rounds": 30,
             "seconds": 1.0,
             "rival_dt": [0.01, 0.001],
             "most_rival_links": 12,

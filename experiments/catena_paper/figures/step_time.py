@@ -171,7 +171,7 @@ FIGURE = Figure(
             "most_dense": 100,
             "steps": 1000,
             "dense_steps": 10,
-            "rounds": 20,
+            "rounds": 100,
             "seconds": 8.0,
         },
         "quick": {
@@ -179,7 +179,7 @@ FIGURE = Figure(
             "most_dense": 50,
             "steps": 300,
             "dense_steps": 5,
-            "rounds": 5,
+            "rounds": 30,
             "seconds": 1.5,
         },
         "tiny": {
