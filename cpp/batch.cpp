@@ -23,7 +23,7 @@ class Worker {
  public:
   Worker(const Kernel& kernel, const Layout& layout, const BatchArgs& args, int group)
       : kernel_(kernel), args_(args), shared_(layout), seats_(group), runs_(group) {
-    const long size =
+    const Offset size =
         group > 1 ? kernel.lane_workspace_size(layout) : kernel.workspace_size(layout, args.run.solver, args.run.order);
     space_ = make_workspace(size);
     for (Seat& seat : seats_) {
@@ -54,7 +54,7 @@ class Worker {
     else
       kernel_.run(seats_[0].layout, space_.get(), runs_[0]);
     for (int k = 0; k < members; ++k) {
-      const long member = first + k, records = runs_[k].status.records;
+      const Offset member = first + k, records = runs_[k].status.records;
       keep(member, records, args_.run.out_position, seats_[k].position, 3);
       keep(member, records, args_.run.out_orientation, seats_[k].orientation, 4);
       keep(member, records, args_.run.out_velocity, seats_[k].velocity, 3);
@@ -71,8 +71,8 @@ class Worker {
     std::vector<double> position, orientation, velocity, spin, signals;
   };
 
-  RunArgs arguments(Seat& seat, long member) const {
-    const long n = shared_.link_count;
+  RunArgs arguments(Seat& seat, Offset member) const {
+    const Offset n = shared_.link_count;
     RunArgs run = args_.run;
     run.position += 3 * n * member;
     run.orientation += 4 * n * member;
@@ -95,10 +95,10 @@ class Worker {
     return run;
   }
 
-  void adapt(Seat& seat, long member) const {
-    const long n = shared_.link_count;
+  void adapt(Seat& seat, Offset member) const {
+    const Offset n = shared_.link_count;
     for (LinkInfo& link : seat.links) {
-      const long row = member * n + link.body;
+      const Offset row = member * n + link.body;
       if (args_.mass) link.mass = args_.mass[row];
       if (args_.gravity) std::copy_n(args_.gravity + 3 * row, 3, link.gravity);
       if (!args_.inertia) continue;
@@ -110,9 +110,9 @@ class Worker {
       static_cast<Law&>(seat.laws[l]) = law_of(args_.law + law_size * (member * shared_.law_count + l));
   }
 
-  void keep(long member, long records, double* to, const std::vector<double>& from, int size) const {
+  void keep(Offset member, Offset records, double* to, const std::vector<double>& from, int size) const {
     to += member * args_.records * args_.body_count * size;
-    for (long r = 0; r < records; ++r)
+    for (Offset r = 0; r < records; ++r)
       for (int b = 0; b < args_.body_count; ++b, to += size)
         std::copy_n(&from[(r * shared_.link_count + args_.bodies[b]) * size], size, to);
   }

@@ -17,8 +17,8 @@ struct BatchArgs {
 
   int body_count = 0;           // recorded
   const int* bodies = nullptr;  // (recorded) the user's index
-  long records = 0;             // room of a member
-  long term_count = 0;          // of all couplings
+  Offset records = 0;           // room of a member
+  Offset term_count = 0;        // of all couplings
 
   Status* status = nullptr;
   // called by the calling thread several times a second with the number of members done; false stops

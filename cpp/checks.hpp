@@ -26,21 +26,21 @@ inline void require(bool fits, const std::string& sentence) {
 
 // -1 stands for any length
 template <class Array>
-void require_shape(const Array& array, std::initializer_list<long> shape, const char* what) {
+void require_shape(const Array& array, std::initializer_list<Offset> shape, const char* what) {
   bool fits = array.ndim() == shape.size();
   std::size_t axis = 0;
   std::string wanted;
-  for (const long length : shape) {
-    fits = fits && (length < 0 || static_cast<long>(array.shape(axis)) == length);
+  for (const Offset length : shape) {
+    fits = fits && (length < 0 || static_cast<Offset>(array.shape(axis)) == length);
     wanted += (axis++ ? ", " : "") + (length < 0 ? std::string("any") : std::to_string(length));
   }
   require(fits, std::string(what) + ": the core needs shape (" + wanted + ")");
 }
 
 template <class Array>
-void require_size(const Array& array, long size, const char* what) {
-  require(static_cast<long>(array.size()) == size, std::string(what) + ": the core needs " + std::to_string(size) +
-                                                       " numbers, got " + std::to_string(array.size()));
+void require_size(const Array& array, Offset size, const char* what) {
+  require(static_cast<Offset>(array.size()) == size, std::string(what) + ": the core needs " + std::to_string(size) +
+                                                         " numbers, got " + std::to_string(array.size()));
 }
 
 inline void require_finite(const double* numbers, std::size_t count, const char* what) {
@@ -51,7 +51,7 @@ inline void require_finite(const ConstDoubles& array, const char* what) {
   require_finite(array.data(), array.size(), what);
 }
 
-inline void require_between(long value, long least, long most, const char* what) {
+inline void require_between(Offset value, Offset least, Offset most, const char* what) {
   require(value >= least && value <= most, std::string(what) + " must be between " + std::to_string(least) + " and " +
                                                std::to_string(most) + ", got " + std::to_string(value));
 }
@@ -135,7 +135,7 @@ inline void require_settings(const RunArgs& args) {
   require(std::isfinite(args.start_time), "the time to start from must be finite");
   require(args.iteration_limit >= 1, "max_iterations must be at least 1");
   require_between(args.rescue_depth, 0, 30, "halvings of a step");
-  require_between(args.steps, 0, 1L << 50, "steps");
+  require_between(args.steps, 0, Offset{1} << 50, "steps");
   require(args.record_every >= 1, "record_every must be at least 1");
 }
 

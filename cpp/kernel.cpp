@@ -75,6 +75,7 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double* last_dz = arena.take<double>(count);
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
   Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
+  Vec3<double>* turned = arena.take<Vec3<double>>(layout.link_count);
   double* before = arena.take<double>(layout.recorded_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *law_mode = arena.take<double>(2L * layout.law_count);
@@ -90,8 +91,8 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
   Newton<Solver> newton{solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0};
   newton.select(history[0]);
-  Runner<Solver> runner{layout, *args,  solver, newton,    parts,     history,      saved,    zeros,  scratch,
-                        owed,   before, false,  law_angle, law_force, law_momentum, law_mode, counted};
+  Runner<Solver> runner{layout, *args,  solver, newton, parts,     history,   saved,        zeros,    scratch,
+                        owed,   turned, before, false,  law_angle, law_force, law_momentum, law_mode, counted};
   use(runner);
   return arena.used;
 }
@@ -187,17 +188,18 @@ Articulated<double> make_walker(const Layout& layout, Arena& arena) {
   Articulated<double> solver = make(layout, arena, body, static_cast<Articulated<double>*>(nullptr));
   solver.z = arena.take<double>(Articulated<double>::unknown_count(layout));
   solver.dz = arena.take<double>(Articulated<double>::unknown_count(layout));
-  // rotors of laws stand still in a walk
+  // rotors stand still
   double* momentum = arena.take<double>(layout.law_count);
-  for (int l = 0; momentum && l < layout.law_count; ++l) momentum[l] = 0;
+  for (int l = 0; l < layout.law_count && arena.at; ++l) momentum[l] = 0;
   solver.momentum = momentum;
   return solver;
 }
 
 void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
-  // rows that disagree are no matter for the solver below, which would share them out among all joints
-  if (layout.excess > 0) {
+  // rows that disagree are no matter for the solver below, which would share them out among all joints; nor is it for
+  // mechanisms that it has no program for
+  if (layout.excess > 0 || !layout.node) {
     Articulated<double> walker = make_walker(layout, arena);
     Settler{layout, walker}.run(args);
     return;
@@ -222,12 +224,13 @@ long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
   double *work = arena.take<double>(closing * closing), *kept = arena.take<double>(closing * closing);
   double *image = arena.take<double>(closing * closing), *square = arena.take<double>(closing);
   double* signals = arena.take<double>(layout.signal_count);
+  int* end = arena.take<int>(closing);
   if (!args) return arena.used;
   for (int l = 0; l < layout.loop_count; ++l) {
     const ConstraintInfo& c = layout.constraint[layout.loop[l]];
     for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? args->length[l] : 1;
   }
-  Probe probe{layout, args->fit, weight, singular, direction, work, kept, image, square};
+  Probe probe{layout, args->fit, weight, singular, direction, work, kept, image, square, end};
   solver.loop.probe = &probe;
   Explorer{{layout, solver}, probe, signals}.run(*args);
   return arena.used;

@@ -20,6 +20,7 @@
 #include "calls.hpp"
 #include "checks.hpp"
 #include "kernel.hpp"
+#include "model/elimination.hpp"
 #include "workspace.hpp"
 
 namespace nb = nanobind;
@@ -253,7 +254,7 @@ class Core {
     }
 
     Calls calls;
-    const Layout layout = attached(calls, rows);
+    const Layout layout = attached(layout_for(args.solver), calls, rows);
     calls.control = control;
     calls.poll = poll;
     calls.signals = signals;
@@ -338,7 +339,7 @@ class Core {
     batch.run.poll_every = 1;
 
     Calls calls;
-    const Layout layout = attached(calls, rows);
+    const Layout layout = attached(layout_for(batch.run.solver), calls, rows);
     calls.poll = poll;
     calls.signals = signals;
     calls.signal_count = signal_count;
@@ -378,7 +379,7 @@ class Core {
                                  residual.data(),
                                  matrix.data()};
     Calls calls;
-    const Layout layout = attached(calls, rows);
+    const Layout layout = attached(layout_for(SolverKind::dense), calls, rows);
     const Workspace space = workspace(SolverKind::dense, 2);
     kernel_->linearise(layout, space.get(), args);
     calls.rethrow();
@@ -407,8 +408,11 @@ class Core {
                       loose_below,
                       0};
     Calls calls;
-    const Layout layout = attached(calls, rows);
-    const Workspace space = either_workspace();
+    // where the sparse solver has no program, the articulated one does it
+    const SolverKind solver =
+        model_.layout().excess == 0 && model_.elimination().fits ? SolverKind::ldu : SolverKind::articulated;
+    const Layout layout = attached(layout_for(solver), calls, rows);
+    const Workspace space = workspace(solver, 2);
     {
       nb::gil_scoped_release release;
       kernel_->assemble(layout, space.get(), args);
@@ -431,8 +435,8 @@ class Core {
     const GapArgs args{poses,          position.data(), orientation.data(), term_start.data(),
                        signals.data(), out.data(),      misfit.data()};
     Calls calls;
-    const Layout layout = attached(calls, rows);
-    const Workspace space = either_workspace();
+    const Layout layout = attached(model_.layout(), calls, rows);
+    const Workspace space = workspace(SolverKind::articulated, 2);
     kernel_->gaps(layout, space.get(), args);
     calls.rethrow();
   }
@@ -461,7 +465,7 @@ class Core {
                      direction.data(),
                      0};
     Calls calls;
-    const Layout layout = attached(calls, rows);
+    const Layout layout = attached(model_.layout(), calls, rows);
     const Workspace space = make_workspace(kernel_->explore_size(layout));
     {
       nb::gil_scoped_release release;
@@ -482,16 +486,13 @@ class Core {
   double articulated_work() const { return model_.layout().articulated_work; }
   double ldu_work() const { return model_.layout().ldu_work; }
   // of one increment of `explore`
-  double explore_work() const {
-    const double closing = model_.layout().largest_closing;
-    return articulated_work() + closing * closing * closing;
-  }
+  double explore_work() const { return articulated_work() + model_.layout().largest_inversion; }
   std::string kernel() const { return kernel_->name; }
   int row_count() const { return model_.layout().recorded_count; }
   int unknown_count() const { return 6 * model_.layout().link_count + model_.layout().row_count; }
   long workspace_size(SolverKind solver, int order) const {
     require_between(order, 2, 8, "order");
-    return kernel_->workspace_size(model_.layout(), solver, order);
+    return kernel_->workspace_size(layout_for(solver), solver, order);
   }
   // the user's body index of every link, parents first
   std::vector<int> link_bodies() const {
@@ -503,17 +504,16 @@ class Core {
 
  private:
   Workspace workspace(SolverKind solver, int order) const { return make_workspace(workspace_size(solver, order)); }
-  // for what needs the one solver and then the other
-  Workspace either_workspace() const {
-    return make_workspace(std::max(workspace_size(SolverKind::ldu, 2), workspace_size(SolverKind::articulated, 2)));
+  const Layout& layout_for(SolverKind solver) const {
+    return solver == SolverKind::articulated ? model_.layout() : model_.with_elimination();
   }
 
   // the mechanism with the user's own rows as they are called on behalf of one run
-  Layout attached(Calls& calls, const std::vector<nb::object>& rows) const {
+  Layout attached(const Layout& given, Calls& calls, const std::vector<nb::object>& rows) const {
     require(rows.size() == hook_rows_.size(), "the core needs a function for every custom joint");
     calls.rows = rows;
     calls.counts = &hook_rows_;
-    Layout layout = model_.layout();
+    Layout layout = given;
     layout.hook = {Calls::call_rows, &calls};
     return layout;
   }

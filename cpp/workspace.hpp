@@ -4,6 +4,8 @@
 #include <memory>
 #include <new>
 
+#include "model/spec.hpp"
+
 namespace catena {
 
 struct AlignedDelete {
@@ -11,6 +13,6 @@ struct AlignedDelete {
 };
 using Workspace = std::unique_ptr<char[], AlignedDelete>;
 
-inline Workspace make_workspace(long size) { return Workspace(new (std::align_val_t(64)) char[size + 64]); }
+inline Workspace make_workspace(Offset size) { return Workspace(new (std::align_val_t(64)) char[size + 64]); }
 
 }  // namespace catena

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from catena import (
+    Armature,
     AssemblyError,
+    Damper,
     Drive,
     Inertia,
     Mechanism,
@@ -260,6 +262,18 @@ def test_directions_that_turn_need_the_articulated_solver(solver: Any) -> None:
 
     # exact numbers disagree in nothing
     assert run_scene("bricard", scenes.bricard(), 0.1, solver=solver).status.ok
+
+
+def test_directions_that_turn_with_forces_that_brake() -> None:
+    """A damper is a row among those of the loop, and no gap."""
+    m = disturbed(scenes.bricard(), 1e-6)
+    m.add_force(Damper("joint1", 0.5))
+    m.add_force(Armature("joint2", 0.1))
+    start = m.state()
+    start.angular_velocity = np.full((5, 3), 1.0)
+    run = Simulator(m, 0.01).run(0.5, state=m.assemble(start))
+    assert run.kinetic_energy()[-1] + run.potential_energy()[-1] < run.energy()[0]
+    assert max(run.drift().max(), run.misalignment().max()) < 1e-5
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-4])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <set>
 
 namespace catena {
@@ -97,13 +98,18 @@ double elimination_work(const std::vector<std::vector<int>>& later, const std::v
 std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjacency, const std::vector<int>& size,
                                       const std::vector<char>& is_body, const std::vector<char>& grounded) {
   const int count = static_cast<int>(adjacency.size());
-  std::vector<std::set<int>> near(count);
-  std::vector<int> bodies_left(count, 0);
-  for (int v = 0; v < count; ++v)
-    for (int u : adjacency[v]) {
-      near[v].insert(u);
-      if (!is_body[v]) ++bodies_left[v];
-    }
+  // neighbours, fill included, in ascending order, among them some that are gone; how many are left, and their unknowns
+  std::vector<std::vector<int>> near = adjacency;
+  std::vector<int> left(count, 0), degree(count, 0), bodies_left(count, 0);
+  // all that is left of a node's neighbours touch each other: its elimination makes no fill
+  std::vector<char> in_clique(count, 0);
+  std::vector<char> gone(count, 0);
+  for (int v = 0; v < count; ++v) {
+    std::sort(near[v].begin(), near[v].end());
+    left[v] = static_cast<int>(near[v].size());
+    for (int u : near[v]) degree[v] += size[u];
+    if (!is_body[v]) bodies_left[v] = left[v];
+  }
 
   // what has been eliminated, in connected parts; a part that reaches the world has lost its free motion
   std::vector<int> part(count);
@@ -114,22 +120,23 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
     return v;
   };
 
+  const auto hangs = [&](int v) {
+    if (bodies_left[v] == static_cast<int>(adjacency[v].size()) || left[v] > 1) return false;
+    return std::none_of(adjacency[v].begin(), adjacency[v].end(), [&](int u) { return gone[u] && anchored[find(u)]; });
+  };
   std::set<std::pair<int, int>> queue;  // (degree, node)
-  std::vector<int> degree(count, -1);   // as queued, -1 if not
-  std::vector<char> gone(count, 0);
+  std::vector<int> queued(count, -1);   // with which degree, -1 if not
   const auto update = [&](int v) {
-    if (degree[v] >= 0) queue.erase({degree[v], v});
-    degree[v] = -1;
-    bool hangs = !is_body[v] && bodies_left[v] < static_cast<int>(adjacency[v].size()) && near[v].size() <= 1;
-    for (int u : adjacency[v]) hangs = hangs && !(gone[u] && anchored[find(u)]);
-    if (gone[v] || !(is_body[v] || bodies_left[v] == 0 || hangs)) return;
-    degree[v] = 0;
-    for (int u : near[v]) degree[v] += size[u];
-    queue.insert({degree[v], v});
+    const bool ripe = !gone[v] && (is_body[v] || bodies_left[v] == 0 || hangs(v));
+    const int next = ripe ? degree[v] : -1;
+    if (queued[v] == next) return;
+    if (queued[v] >= 0) queue.erase({queued[v], v});
+    if (next >= 0) queue.insert({next, v});
+    queued[v] = next;
   };
   for (int v = 0; v < count; ++v) update(v);
 
-  std::vector<int> order;
+  std::vector<int> order, touched, merged;
   while (!queue.empty()) {
     const int v = queue.begin()->second;
     gone[v] = 1;
@@ -140,15 +147,27 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
       anchored[b] = anchored[a] || anchored[b];
       part[a] = b;
     }
-    // what it touched now touches each other
-    for (int u : near[v]) {
-      near[u].erase(v);
+    touched.clear();
+    std::copy_if(near[v].begin(), near[v].end(), std::back_inserter(touched), [&](int u) { return !gone[u]; });
+    for (int u : touched) {
+      --left[u];
+      degree[u] -= size[v];
       if (is_body[v] && !is_body[u]) --bodies_left[u];
-      for (int w : near[v])
-        if (w != u) near[u].insert(w);
+      // what it touched now touches each other
+      const int before = left[u];
+      if (!in_clique[v]) {
+        merged.clear();
+        std::set_union(near[u].begin(), near[u].end(), touched.begin(), touched.end(), std::back_inserter(merged));
+        std::erase_if(merged, [&](int w) { return gone[w] || w == u; });
+        left[u] = static_cast<int>(merged.size());
+        degree[u] = 0;
+        for (int w : merged) degree[u] += size[w];
+        near[u] = merged;
+      }
+      in_clique[u] = (in_clique[u] && left[u] == before) || left[u] + 1 == static_cast<int>(touched.size());
     }
     update(v);
-    for (int u : near[v]) update(u);
+    for (int u : touched) update(u);
   }
   return order;
 }

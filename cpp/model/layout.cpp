@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "model/elimination.hpp"
 #include "model/graph.hpp"
 
 namespace catena {
@@ -45,7 +46,6 @@ Model::Model(const Spec& spec) {
   build_tree(spec);
   build_constraints(spec);
   build_loops();
-  build_ldu();
 
   layout_.joint_count = static_cast<int>(spec.joint.size() + spec.coupling.size());
   layout_.signal_count = spec.signal_count;
@@ -68,16 +68,15 @@ Model::Model(const Spec& spec) {
   layout_.is_law_row = is_law_row_.data();
   layout_.column_row = column_row_.data();
   layout_.column_map = column_map_.data();
-  layout_.node = nodes_.data();
-  layout_.neighbour = neighbours_.data();
-  layout_.target = targets_.data();
-  layout_.arrival = arrivals_.data();
-  layout_.link_node = link_node_.data();
-  layout_.constraint_node = constraint_node_.data();
-  layout_.first_slot = first_slot_.data();
-  layout_.slot = slots_.data();
-  layout_.first_load = first_load_.data();
-  layout_.load = loads_.data();
+  elimination_ = std::make_unique<const Elimination>(layout_);
+  layout_.ldu_work = elimination_->work;
+}
+
+Model::~Model() = default;
+
+const Layout& Model::with_elimination() const {
+  std::call_once(made_, [this] { program_ = std::make_unique<const EliminationProgram>(layout_, *elimination_); });
+  return program_->layout();
 }
 
 void Model::build_tree(const Spec& spec) {
@@ -331,13 +330,18 @@ void Model::build_loops() {
     front.freedoms = i == world ? 0 : 6 - joint_row_count(static_cast<int>(links_[i].kind));
     fronts_.push_back(front);
   }
+  // rows that close are inverted as far as they are independent: freedoms of what hangs on the link, itself left out
+  std::vector<int> below(link_count + 1, 0);
+  for (int i = link_count - 1; i >= 0; --i) below[parent(i)] += below[i] + fronts_[i].freedoms;
   column_map_.assign(column_row_.size(), -1);
   for (int i = 0; i <= link_count; ++i) {
     FrontInfo& front = fronts_[i];
-    const long closed = front.columns - front.outgoing;
+    const Offset closed = front.columns - front.outgoing;
     const double columns = front.columns, outgoing = front.outgoing, shut = static_cast<double>(closed);
-    layout_.articulated_work += (i == world ? 0 : 350) + (36 + columns) * front.stride +
-                                shut * (shut * (shut + 7) + 42 + outgoing * (shut + outgoing + 13));
+    const double inversion = shut * shut * std::min(shut, static_cast<double>(below[i]));
+    layout_.articulated_work += (i == world ? 0 : 350) + (36 + columns) * front.stride + inversion +
+                                shut * (7 * shut + 42 + outgoing * (shut + outgoing + 13));
+    layout_.largest_inversion = std::max(layout_.largest_inversion, inversion);
     layout_.largest_closing = std::max(layout_.largest_closing, static_cast<int>(closed));
     layout_.excess += front.excess;
     front.first_end = static_cast<int>(ends_.size());
@@ -358,17 +362,17 @@ void Model::build_loops() {
       }
   }
   // room for every front, in the order of elimination: children before their parents, the last of them first
-  long size = 0;
-  const auto take = [&](long count) {
-    const long first = size;
+  Offset size = 0;
+  const auto take = [&](Offset count) {
+    const Offset first = size;
     size += (count + 7) / 8 * 8;
     return first;
   };
   std::vector<char> reached(link_count + 1, 0);
   for (int i = link_count - 1; i >= -1; --i) {
     FrontInfo& front = fronts_[i < 0 ? world : i];
-    const long rows = front.columns - front.outgoing, width = padded(static_cast<int>(rows));
-    if (!front.shares) front.carried = take((13L + front.columns) * front.stride);
+    const Offset rows = front.columns - front.outgoing, width = padded(static_cast<int>(rows));
+    if (!front.shares) front.carried = take((Offset{13} + front.columns) * front.stride);
     front.kept = take(2 * (front.freedoms + rows) * front.stride + (9 + 2 * rows) * width + 8 * rows);
     // what cannot be asked for: how many directions, from the left, from the right
     front.unasked = front.excess > 0 ? take(8 + 2 * rows * width) : 0;
@@ -379,152 +383,6 @@ void Model::build_loops() {
     if (above.shares) above.carried = front.carried;
   }
   layout_.front_size = size;
-}
-
-void Model::build_ldu() {
-  const int link_count = layout_.link_count, constraint_count = layout_.constraint_count;
-  const int node_count = link_count + constraint_count;
-
-  // graph of the matrix: links 0.., constraints link_count..
-  std::vector<std::vector<int>> adjacency(node_count);
-  std::vector<int> size(node_count, 6);
-  std::vector<char> is_body(node_count, 1), grounded(node_count, 0);
-  for (int j = 0; j < constraint_count; ++j) {
-    const ConstraintInfo& c = constraints_[j];
-    size[link_count + j] = c.row_count;
-    is_body[link_count + j] = 0;
-    for (int e = 0; e < c.end_count; ++e) {
-      if (c.end[e] < 0) grounded[link_count + j] = 1;
-      if (c.end[e] < 0 || std::find(c.end, c.end + e, c.end[e]) != c.end + e) continue;
-      adjacency[c.end[e]].push_back(link_count + j);
-      adjacency[link_count + j].push_back(c.end[e]);
-    }
-  }
-  const auto size_of = [&](int v) { return size[v]; };
-
-  // leaf to root, a link and then the joint that carries it; loops just before the link where they close
-  std::vector<int> first_row(layout_.loop_row_count, -1);
-  for (int j : loops_) first_row[constraints_[j].loop_row] = j;
-  std::vector<std::vector<int>> closing(link_count + 1);
-  for (int i = 0; i <= link_count; ++i)
-    for (int c = fronts_[i].outgoing; c < fronts_[i].columns; ++c) {
-      const int j = first_row[column_row_[fronts_[i].first_column + c]];
-      if (j >= 0) closing[i].push_back(link_count + j);
-    }
-  std::vector<int> order;
-  for (int i = link_count - 1; i >= 0; --i) {
-    order.insert(order.end(), closing[i].begin(), closing[i].end());
-    order.push_back(i);
-    if (links_[i].joint >= 0) order.push_back(link_count + joint_constraint_[links_[i].joint]);
-  }
-  order.insert(order.end(), closing[link_count].begin(), closing[link_count].end());
-
-  // with many crossing loops a fill-reducing order may do better
-  auto later = symbolic_fill(order, adjacency);
-  layout_.ldu_work = elimination_work(later, size);
-  if (layout_.loop_count > 0) {
-    std::vector<int> other = minimum_degree_order(adjacency, size, is_body, grounded);
-    auto other_later = symbolic_fill(other, adjacency);
-    const double work = elimination_work(other_later, size);
-    if (work < layout_.ldu_work) {
-      layout_.ldu_work = work;
-      order = std::move(other);
-      later = std::move(other_later);
-    }
-  }
-  const auto unknown_of = [&](int v) {
-    return v < link_count ? 6 * v : 6 * link_count + constraints_[v - link_count].row;
-  };
-
-  // number the blocks in the order in which they are met, those of fill alone after all others
-  int block_rows = 0;
-  const auto reserve = [&](int rows) {
-    const int at = block_rows;
-    block_rows += rows;
-    return at;
-  };
-  std::vector<int> place(node_count);
-  for (int k = 0; k < node_count; ++k) place[order[k]] = k;
-  const auto is_fill = [&](int u, int v) {
-    return std::find(adjacency[u].begin(), adjacency[u].end(), v) == adjacency[u].end();
-  };
-  std::vector<char> has_arrived(node_count, 0);
-  std::map<std::pair<int, int>, int> block;  // (row node, column node) by vertex -> offset
-  for (int k = 0; k < node_count; ++k) {
-    const int v = order[k];
-    LduNode node{};
-    node.is_body = v < link_count;
-    node.index = v < link_count ? v : v - link_count;
-    node.size = size_of(v);
-    node.unknown = unknown_of(v);
-    node.diagonal = reserve(node.size);
-    block[{v, v}] = node.diagonal;
-    node.first_neighbour = static_cast<int>(neighbours_.size());
-    node.neighbour_count = static_cast<int>(later[v].size());
-    for (int u : later[v]) {
-      const bool fill = is_fill(u, v);
-      const LduNeighbour n{place[u], size_of(u), fill ? -1 : reserve(size_of(u)), fill ? -1 : reserve(node.size)};
-      block[{u, v}] = n.lower;
-      block[{v, u}] = n.upper;
-      neighbours_.push_back(n);
-    }
-    for (const auto& touched : {std::vector<int>{v}, later[v]})
-      for (int u : touched)
-        if (!std::exchange(has_arrived[u], 1)) arrivals_.push_back(place[u]);
-    node.arrivals = static_cast<int>(arrivals_.size());
-    nodes_.push_back(node);
-  }
-  layout_.first_fill = block_rows;
-  for (int k = 0; k < node_count; ++k) {
-    const int v = order[k];
-    for (int i = 0; i < nodes_[k].neighbour_count; ++i) {
-      LduNeighbour& n = neighbours_[nodes_[k].first_neighbour + i];
-      if (n.lower >= 0) continue;
-      block[{later[v][i], v}] = n.lower = reserve(n.size);
-      block[{v, later[v][i]}] = n.upper = reserve(nodes_[k].size);
-    }
-  }
-  layout_.end_fill = block_rows;
-
-  // where products go, and which blocks are written by the elimination: these, and all upper ones but the first
-  std::vector<char> is_written(block_rows, 0);
-  for (int k = 0; k < node_count; ++k) {
-    const int v = order[k];
-    nodes_[k].first_target = static_cast<int>(targets_.size());
-    for (int i : later[v])
-      for (int j : later[v]) is_written[targets_.emplace_back(block.at({i, j}))] = 1;
-    for (int i = 1; i < nodes_[k].neighbour_count; ++i)
-      is_written[neighbours_[nodes_[k].first_neighbour + i].upper] = 1;
-  }
-
-  link_node_.assign(place.begin(), place.begin() + link_count);
-  constraint_node_.assign(place.begin() + link_count, place.end());
-  std::vector<std::vector<int>> loads(link_count);
-  for (int j = 0; j < constraint_count; ++j) {
-    first_slot_.push_back(static_cast<int>(slots_.size()));
-    const ConstraintInfo& c = constraints_[j];
-    const int v = link_count + j;
-    for (int e = 0; e < c.end_count; ++e) {
-      LduSlot slot{-1, -1, -1, place[v], false};
-      if (const int body = c.end[e]; body >= 0) {
-        const int earlier = static_cast<int>(std::find(c.end, c.end + e, body) - c.end);
-        slot.repeat = earlier < e;
-        slot.force = block.at({body, v});
-        slot.motion = block.at({v, body});
-        slot.kept = slot.repeat              ? slots_[first_slot_[j] + earlier].kept
-                    : is_written[slot.force] ? reserve(6)
-                                             : slot.force;
-        if (!slot.repeat) loads[body].push_back(static_cast<int>(slots_.size()));
-      }
-      slots_.push_back(slot);
-    }
-  }
-  for (int i = 0; i <= link_count; ++i) {
-    first_load_.push_back(static_cast<int>(loads_.size()));
-    if (i < link_count) loads_.insert(loads_.end(), loads[i].begin(), loads[i].end());
-  }
-  layout_.node_count = node_count;
-  layout_.block_rows = block_rows;
 }
 
 }  // namespace catena

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "model/spec.hpp"
@@ -95,7 +96,7 @@ struct FrontInfo {
   int columns, outgoing, stride;  // stride: columns rounded up
   int excess;                     // directions among the closing rows that cannot be asked for
   int freedoms;                   // of the link's joint
-  long carried, kept, unasked;    // in the workspace: what goes on to the parent, what serves for the way back, and
+  Offset carried, kept, unasked;  // in the workspace: what goes on to the parent, what serves for the way back, and
                                   // what cannot be asked for
   int first_column;               // in `column_row`, the loop row of every column, and `column_map`, its parent column
   int first_end, end_count;       // loop closures attached to the link
@@ -158,14 +159,15 @@ struct Layout {
   const int* loop;                 // (loop) -> constraint
   const char* is_law_row;          // (loop row)
   int law_row_count;
-  long front_size;         // numbers in all fronts
-  int largest_closing;     // most rows closed at one link
-  int excess;              // directions among all loop rows that cannot be asked for
-  const FrontInfo* front;  // (link + 1)
+  Offset front_size;         // numbers in all fronts
+  int largest_closing;       // most rows closed at one link
+  double largest_inversion;  // most multiplications that inverting those of one link takes
+  int excess;                // directions among all loop rows that cannot be asked for
+  const FrontInfo* front;    // (link + 1)
   const LoopEnd* end;
   const int *column_row, *column_map;
 
-  // block LDU; node of link i and of constraint j, then the elimination program
+  // block LDU; node of link i and of constraint j, then the elimination program: none until it is asked for
   double ldu_work;  // multiplications of one factorisation
   int node_count, block_rows;
   int first_fill, end_fill;  // block rows between them are of fill alone
@@ -182,13 +184,20 @@ struct Layout {
 // a joint's constants, links not yet known
 ConstraintInfo constraint_of(const Pair& pair);
 
+struct Elimination;
+class EliminationProgram;
+
 // owns what Layout points to
 class Model {
  public:
   explicit Model(const Spec& spec);
+  ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
   const Layout& layout() const { return layout_; }
+  const Elimination& elimination() const { return *elimination_; }
+  // the layout with the program of the block LDU, which is made when it is first asked for, by any thread
+  const Layout& with_elimination() const;
 
  private:
   void build_tree(const Spec& spec);
@@ -197,7 +206,6 @@ class Model {
   void add_constraint(ConstraintInfo c);
   void reduce(ConstraintInfo& c, const Asked& asked);
   void build_loops();
-  void build_ldu();
 
   Layout layout_{};
   std::vector<LinkInfo> links_;
@@ -214,11 +222,9 @@ class Model {
   std::vector<int> loops_;
   std::vector<char> is_law_row_;
   std::vector<int> column_row_, column_map_;
-  std::vector<LduNode> nodes_;
-  std::vector<LduNeighbour> neighbours_;
-  std::vector<int> targets_, arrivals_;
-  std::vector<int> link_node_, constraint_node_, first_slot_, first_load_, loads_;
-  std::vector<LduSlot> slots_;
+  std::unique_ptr<const Elimination> elimination_;
+  mutable std::once_flag made_;
+  mutable std::unique_ptr<const EliminationProgram> program_;
 };
 
 }  // namespace catena

@@ -1,9 +1,13 @@
 // What Python hands over: the mechanism as flat arrays, bodies and joints in the user's order.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace catena {
+
+// counts and offsets of what grows with products: 64 bits wherever addresses have them, which long has not on Windows
+using Offset = std::ptrdiff_t;
 
 // the codes Python passes; module.cpp exports them by name
 enum class JointKind : int {

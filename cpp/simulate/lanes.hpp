@@ -261,7 +261,6 @@ struct LaneRunner {
   // one step of all lanes that are alive; those that cannot take it are tired
   void solve(bool first) {
     const T dt = T(std::fabs(common().dt)), tolerance = T(common().tolerance);
-    tree.least_cosine = T(least_cosine_of(common().rescue_depth));
     guess(first);
     const T floor = T(256 * 2.2e-16) * (T(1) + extent) / dt;
     T last = T(1e300), origin = T(0);
@@ -329,6 +328,11 @@ struct LaneRunner {
       active &= ~(solved | settled | tired);
     }
     tired |= active;
+    // fast ones are for the solver that judges their roots
+    if (common().rescue_depth == 0) return;
+    T least_cosine = T(1);
+    for (int i = 0; i < layout.link_count; ++i) least_cosine = least(least_cosine, tree.body[i].w.w);
+    tired |= alive & ~(least_cosine > T(calm_cosine));
   }
 
   // the step has been solved: its momenta become state, the bodies move on

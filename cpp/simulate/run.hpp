@@ -21,6 +21,13 @@ namespace catena::CATENA_ISA {
 // Pieces that a run may take: a step now and then may need many, one after the other may not.
 constexpr long first_budget = 1L << 14, step_budget = 128;
 
+// How far a step may turn a body (rad): up to `calm` it is the one that is meant. Beyond it must not swerve further
+// from the velocity of its node than `swerve`. What turns further than `most` is not followed by the step: its momentum
+// is the sine of the turn, beyond a quarter turn other roots begin, and long before them the energy it keeps is
+// another.
+constexpr double calm_turn = 0.5, most_swerve = 0.25, most_turn = 1;
+inline const double calm_cosine = std::cos(0.5 * calm_turn), farthest_cosine = std::cos(0.5 * most_turn);
+
 constexpr int most_refinements = 20;  // of a node's velocities
 constexpr double safe_pivot = 1e-6;   // that needs none
 
@@ -36,6 +43,7 @@ struct Runner {
   double* zeros;     // unknowns of a body at rest, and room for their increment
   double* scratch;
   Wrench<double>* owed;  // (link) see balance
+  Vec3<double>* turned;  // (link) see judged
   double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
   double* law_angle;     // (law) angles, turns counted
@@ -77,8 +85,7 @@ struct Runner {
       floats |= layout.link[i].keeper == i;
     }
     solver.reach = layout.reach;
-    solver.least_cosine = least_cosine_of(args.rescue_depth);
-    newton.picky = args.rescue_depth > 0;
+    newton.by_sign = args.rescue_depth == 0;
     solver.momentum = law_momentum;
     solver.clock.now = signals(0);
     solver.clock.middle = signals(1);
@@ -279,8 +286,18 @@ struct Runner {
   // Where rows nearly say the same, one increment takes away only a part of what they forbid, and rounding is as large
   // as the pivot is small: the same again from its velocities, as long as that goes on at a pace.
   bool refine() {
+    double* momentum = law_mode + layout.law_count;
+    for (int l = 0; l < layout.law_count; ++l) momentum[l] = law_momentum[l];
+    const bool fine = repeat_projection();
+    for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
+    return fine;
+  }
+  bool repeat_projection() {
     double last = 0;
     for (int k = 0; k < most_refinements && solver.smallest() < safe_pivot; ++k) {
+      for (int l = 0; l < layout.law_count; ++l)
+        law_momentum[l] =
+            rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].dx, solver.body[i].phi}; });
       double change = 0, speed = 0;
       for (int i = 0; i < layout.link_count; ++i) {
         Body<double>& b = solver.body[i];
@@ -355,16 +372,47 @@ struct Runner {
 
   Outcome solve(double dt) {
     aim(dt);
-    const bool guessed = newton.history->count > 0;
-    Outcome outcome = newton.solve(dt);
-    if (outcome != Outcome::converged && guessed && project(half)) {
-      const int before = newton.iterations;
-      aim(dt);
-      outcome = newton.solve_afresh(dt, scratch);
+    const bool guessed = newton.history->count > 0, rescues = args.rescue_depth > 0;
+    Outcome outcome = judged(dt, newton.solve(dt));
+    if (outcome != Outcome::converged && guessed) {
+      newton.forget();
+      int before = newton.iterations;
+      if (project(half)) {
+        aim(dt);
+        outcome = judged(dt, newton.solve_from(dt, scratch));
+      }
+      // where nothing else can be done any root is better than none
+      if (outcome != Outcome::converged && !rescues) {
+        before += newton.iterations;
+        aim(dt);
+        outcome = newton.solve_from(dt, zeros);
+      }
       newton.iterations += before;
     }
+    if (outcome == Outcome::converged)
+      newton.learn(dt);
+    else
+      newton.forget();
     remainder = std::fmax(remainder, newton.remainder);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
+  }
+  // A step too long for its motion has several solutions; the one that is meant goes over into the velocity of its node
+  // as the step gets shorter, so it must not have turned a body far from where that would. Depends on the node and the
+  // solution alone, not on how it was found: all solvers halve the same steps, and so does a run that begins at the
+  // node.
+  Outcome judged(double dt, Outcome outcome) {
+    if (outcome != Outcome::converged || args.rescue_depth == 0) return outcome;
+    double least = 1;
+    for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
+    if (least > calm_cosine) return outcome;
+    if (least < farthest_cosine) return Outcome::too_far;
+    for (int i = 0; i < layout.link_count; ++i) turned[i] = 2.0 * vector_part(solver.body[i].w);
+    if (!project(half)) return Outcome::singular;
+    double far = 0;
+    for (int i = 0; i < layout.link_count; ++i) far = std::fmax(far, norm2(turned[i] - dt * solver.body[i].phi));
+    aim(dt);
+    solver.evaluate();
+    return far < most_swerve * most_swerve ? outcome : Outcome::diverged;
   }
   void aim(double dt) {
     const double kick = half + 0.5 * dt;

@@ -57,7 +57,7 @@ struct Articulated {
   bool prepared;  // for a new matrix at the iterate
   Vec3<T> moved;  // squares of the increments of the poses, summed
   int stretch_count;
-  T least_cosine = T(0);  // of half the turn of a body in the step
+  bool positive = true;  // so were all pivots of the last matrix
 
   // kappa hardly changes from step to step in joint space
   static constexpr double caution = 4;
@@ -227,11 +227,10 @@ struct Articulated {
     Link<T>* const links = link;
     Body<T>* const bodies = body;
     const LinkInfo* const infos = layout.link;
-    const T least = least_cosine;
     for (int i = run.first; i < run.end;) {
       const int first = i, end = run.end - i < portion ? run.end : i + portion;
       for (; i < end; ++i, s += freedoms(kind), x += form_of(kind))
-        fine &= evaluate_link<kind>(links[i], bodies[i], infos[i], x, s, turn_of<kind>(s), w, d, least);
+        fine &= evaluate_link<kind>(links[i], bodies[i], infos[i], x, s, turn_of<kind>(s), w, d);
       prepare<kind>(run, first, end);
     }
     return fine;
@@ -252,7 +251,7 @@ struct Articulated {
   // w and d of the parent become those of the link
   template <JointKind kind>
   static CATENA_INLINE bool evaluate_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis<T>* x, const T* s,
-                                          Vec3<T> eta, Quat<T>& w, Vec3<T>& d, T least) {
+                                          Vec3<T> eta, Quat<T>& w, Vec3<T>& d) {
     if constexpr (kind == JointKind::free) {
       d = {s[0], s[1], s[2]};
       w = unit(eta);
@@ -271,7 +270,7 @@ struct Articulated {
     b.w = w;
     b.d = d;
     // NaN counts as too far
-    return w.w > least;
+    return w.w > T(0);
   }
   static CATENA_INLINE Quat<T> unit(Vec3<T> eta) { return {std::sqrt(T(1) - norm2(eta)), eta}; }
 
@@ -324,7 +323,7 @@ struct Articulated {
     }
   }
 
-  // Newton increment at the iterate: dz, and the increments of the poses; false on a vanishing pivot
+  // Newton increment at the iterate: dz, and the increments of the poses; at rest false on a pivot that is not positive
   bool direction() {
     if (!factor()) return false;
     substitute<false>();
@@ -349,7 +348,8 @@ struct Articulated {
     for (int k = stretch_count - 1; k >= 0; --k)
       by_form(stretch[k], [&]<int form>(const Stretch& s) { fine &= eliminate<form, loops>(s); });
     if constexpr (loops) loop.close_world();
-    return fine;
+    positive = fine;
+    return fine || !clock.resting;
   }
   void repeat() { layout.loop_count > 0 ? repeat<true>() : repeat<false>(); }
   template <bool loops>
@@ -490,7 +490,6 @@ struct Articulated {
     Link<T>* const links = link;
     Body<T>* const bodies = body;
     const LinkInfo* const infos = layout.link;
-    const T least = least_cosine;
     for (int i = run.first; i < run.end; ++i) {
       Link<T>& l = links[i];
       Body<T>& b = bodies[i];
@@ -529,7 +528,7 @@ struct Articulated {
         for (int k = 0; k < (form < swivel_form ? form : slides_of(kind)); ++k) next[k] = s[k] + ds[k];
         const Vec3<T> eta = turn_of<kind>(s) + deta;
         if constexpr (form >= swivel_form) store_whole(next + slides_of(kind), eta);
-        fine &= evaluate_link<kind>(l, b, infos[i], x, next, eta, w, d, least);
+        fine &= evaluate_link<kind>(l, b, infos[i], x, next, eta, w, d);
       }
       x += form;
       s += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);
@@ -573,7 +572,7 @@ struct Articulated {
   void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit); }
 
   // the state between steps, to and fro
-  static long state_size(const Layout& layout) { return layout.link_count * (body_state_size + 3L); }
+  static Offset state_size(const Layout& layout) { return layout.link_count * (body_state_size + Offset{3}); }
   void save(double* to) const {
     for (int i = 0; i < layout.link_count; ++i, to += body_state_size + 3) {
       save_body(body[i], to);

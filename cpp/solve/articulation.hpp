@@ -67,7 +67,7 @@ struct Axis {
   Vec3<T> up, ur, row_P, row_R;
   T gain, inverse, first;
 
-  // the pivot; pivots of a stable step are positive: NaN and a lost sign are a failure, not a number
+  // the pivot; pivots of a stable step are positive
   CATENA_INLINE bool divide(const Articulation<T>& m) {
     up = m.A * slide3 + m.B * turn3;
     ur = m.C * slide3 + m.E * turn3;

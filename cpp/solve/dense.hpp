@@ -21,7 +21,7 @@ struct Dense {
   double* first;   // (size) the solution before refinement
   double* matrix;  // (size, size) by rows; also what the linearisation hands out
   double *z, *dz;
-  double least_cosine = 0;
+  bool positive = true;  // so was the last determinant
 
   static constexpr double caution = Ldu::caution;
   static constexpr int guess_points = Ldu::guess_points, violent_guess_points = Ldu::violent_guess_points;
@@ -36,7 +36,6 @@ struct Dense {
   void rest() { evaluate(); }
   bool evaluate() {
     sparse.z = z;
-    sparse.least_cosine = least_cosine;
     return sparse.evaluate();
   }
   void find_gap() {
@@ -49,7 +48,7 @@ struct Dense {
   }
   double smallest() const { return smallest_pivot; }
   void commit(double dt) { sparse.commit(dt); }
-  static long state_size(const Layout& layout) { return Ldu::state_size(layout); }
+  static Offset state_size(const Layout& layout) { return Ldu::state_size(layout); }
   RowMemory& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }
   static int memory_count(const Layout& layout) { return Ldu::memory_count(layout); }
   RowMemory& memory_at(int k) { return sparse.memory_at(k); }
@@ -61,13 +60,13 @@ struct Dense {
 
   // scatter the blocks; dz receives the residual
   void assemble() {
-    const long size = unknown_count(layout);
+    const Offset size = unknown_count(layout);
     sparse.z = z;
     sparse.dz = dz;
     sparse.clock = clock;
     sparse.momentum = momentum;
     sparse.assemble();
-    for (long e = 0; e < size * size; ++e) matrix[e] = 0;
+    for (Offset e = 0; e < size * size; ++e) matrix[e] = 0;
     for (int k = 0; k < layout.node_count; ++k) {
       const LduNode& node = layout.node[k];
       const auto scatter = [&](const LduNode& row, const LduNode& column, int block) {
@@ -84,42 +83,42 @@ struct Dense {
       for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = at(sparse.block[node.diagonal + e], extra_lane);
     }
     if (layout.loop_count == 0) return;
-    for (long r = 0; r < layout.row_count; ++r) matrix[(6 * layout.link_count + r) * (size + 1)] += proximal(r);
+    for (Offset r = 0; r < layout.row_count; ++r) matrix[(6 * layout.link_count + r) * (size + 1)] += proximal(r);
   }
 
   // Scalar pivots cannot drop what is redundant: here a small term on the diagonal keeps them from zero, and one
   // refinement, whose right-hand side is that term times the solution, takes its effect back.
-  double proximal(long row) const { return smallest_pivot * sparse.row_scale[row] * sparse.row_scale[row]; }
+  double proximal(Offset row) const { return smallest_pivot * sparse.row_scale[row] * sparse.row_scale[row]; }
 
   // row by row instead of the paper's border by border: the same L, D and U, read along the cache
   bool factor() {
-    const long size = unknown_count(layout);
+    const Offset size = unknown_count(layout);
     bool fine = true;
     int sign = 1;
-    for (long p = 0; p < size; ++p) {
+    for (Offset p = 0; p < size; ++p) {
       const double* pivot_row = matrix + p * size;
       const double pivot = pivot_row[p];
       fine &= std::fabs(pivot) > 0;
       if (pivot < 0) sign = -sign;
-      for (long r = p + 1; r < size; ++r) {
+      for (Offset r = p + 1; r < size; ++r) {
         double* row = matrix + r * size;
         const double factor = row[p] /= pivot;
-        for (long c = p + 1; c < size; ++c) row[c] -= factor * pivot_row[c];
+        for (Offset c = p + 1; c < size; ++c) row[c] -= factor * pivot_row[c];
       }
     }
-    // a lost sign is another root of the step equations
-    return fine && (sign > 0 || layout.loop_count > 0);
+    positive = fine && (sign > 0 || layout.loop_count > 0);
+    return positive || (fine && !clock.resting);
   }
 
   void solve() {
-    const long size = unknown_count(layout);
-    for (long r = 0; r < size; ++r)
-      for (long c = 0; c < r; ++c) dz[r] -= matrix[r * size + c] * dz[c];
-    for (long r = size - 1; r >= 0; --r) {
-      for (long c = r + 1; c < size; ++c) dz[r] -= matrix[r * size + c] * dz[c];
+    const Offset size = unknown_count(layout);
+    for (Offset r = 0; r < size; ++r)
+      for (Offset c = 0; c < r; ++c) dz[r] -= matrix[r * size + c] * dz[c];
+    for (Offset r = size - 1; r >= 0; --r) {
+      for (Offset c = r + 1; c < size; ++c) dz[r] -= matrix[r * size + c] * dz[c];
       dz[r] /= matrix[r * size + r];
     }
-    for (long r = 0; r < size; ++r) dz[r] = -dz[r];
+    for (Offset r = 0; r < size; ++r) dz[r] = -dz[r];
   }
 
   bool direction() {

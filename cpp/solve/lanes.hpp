@@ -62,7 +62,6 @@ struct LaneTree {
   Articulation<T>* received;  // from the stretches that hang on a link
   T *z, *dz, *ahead;          // unknowns, their increment, and the unknowns after it
   int stretch_count;
-  T least_cosine = T(0);  // of half the turn of a body in the step
 
   static bool fits(const Layout& layout) {
     if (layout.loop_count + layout.idle_count > 0) return false;
@@ -192,7 +191,7 @@ struct LaneTree {
       m.u += swing;
     }
     if constexpr (kind != JointKind::prismatic && kind != JointKind::fixed) m.turn = turn_matrix(m.w);
-    require(fine, m.w.w - least_cosine);
+    require(fine, m.w.w);
     const Vec3<T> spin = m.turn * l.c;
     if constexpr (directions) l.c3 = l.c + spin;
     b.w = m.w;

@@ -171,8 +171,8 @@ struct Ldu {
   double* dz;
   bool loaded = false;  // there are multipliers other than zero
   double loose_below = smallest_pivot;
-  double least_cosine = 0;  // of half the turn of a body in the step
-  double least_pivot = 1;   // of what may be redundant, in the last matrix
+  double least_pivot = 1;  // of what may be redundant, in the last matrix
+  bool positive = true;    // so was its determinant
 
   // guesses that break the joints make kappa jump
   static constexpr double caution = 64;
@@ -227,7 +227,7 @@ struct Ldu {
       b.d = load3(z + 6 * i);
       b.w.v = load3(z + 6 * i + 3);
       b.w.w = std::sqrt(1.0 - norm2(b.w.v));
-      fine &= b.w.w > least_cosine;
+      fine &= b.w.w > 0;
     }
     const double* lambda = z + 6 * layout.link_count;
     loaded = false;
@@ -360,9 +360,9 @@ struct Ldu {
       while (arrived < layout.node[k].arrivals) assemble_node(layout.arrival[arrived++]);
       for_size(layout.node[k].size, CATENA_EACH(size) { sign *= eliminate_node<size>(k); });
     }
-    // On the branch that begins at dt = 0 the determinant is positive; a lost sign is another root of the step
-    // equations. Rows of loops have pivots of any sign.
-    return sign > 0 || (sign != 0 && layout.loop_count > 0);
+    // Rows of loops have pivots of any sign.
+    positive = sign > 0 || (sign != 0 && layout.loop_count > 0);
+    return positive || (sign != 0 && !clock.resting);
   }
 
   template <int Size>
@@ -416,7 +416,7 @@ struct Ldu {
   double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
 
   // the state between steps, to and fro; turns are counted on from wherever they are
-  static long state_size(const Layout& layout) { return layout.link_count * static_cast<long>(body_state_size); }
+  static Offset state_size(const Layout& layout) { return layout.link_count * Offset{body_state_size}; }
   void save(double* to) const {
     for (int i = 0; i < layout.link_count; ++i) save_body(body[i], to + i * body_state_size);
   }

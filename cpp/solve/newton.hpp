@@ -16,11 +16,8 @@
 // Step length: full steps, halved while a body would turn too far or while the increment found at the end of the step
 // is larger than the one that led there.
 //
-// Which root: a step too long for its motion has several, and the guess decides which one is found. The one that is
-// meant goes over into the node's own velocity as the step gets shorter. By Kantorovich's theorem a start whose second
-// increment is at most a quarter of the first has one root and no other near it, so a solution counts where increments
-// fall faster than that from the guess on. Where they do not, or moves had to be shortened, Newton begins again at the
-// node's velocity, which knows nothing of earlier steps, and if that is too far away as well the step is too long.
+// Which root: a step too long for its motion has several, and the guess decides which one is found. That is for the
+// caller to judge (`Runner::follows`), who may have Newton begin again at the node's own velocity.
 #pragma once
 
 #include "physics/body.hpp"
@@ -29,12 +26,6 @@
 namespace catena::CATENA_ISA {
 
 enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat };
-
-// A body that turns further than this in a step (rad) is not followed by it: the step's momentum is the sine of the
-// turn, beyond a quarter turn other roots begin, and long before them the energy that it keeps is another. Where a step
-// may be halved it is, else all turns that have a solution are taken.
-constexpr double most_turn = 1;
-inline double least_cosine_of(int rescue_depth) { return rescue_depth > 0 ? std::cos(0.5 * most_turn) : 0; }
 
 constexpr int most_points = 12;
 
@@ -61,14 +52,15 @@ struct Newton {
   int iteration_limit;
   double extent;  // typical coordinate (m): sets the rounding floor of the increments
 
-  bool picky = false;  // a step can be halved, so that doubtful roots need not be taken
+  // On the branch that begins at dt = 0 pivots are positive, or most of them: where no better judge is there, a
+  // solution at which one is not counts as another root.
+  bool by_sign = false;
 
   int iterations = 0;       // of the last solve
   double remainder = 0;     // that it may have left: what one more increment would be
   double* trace = nullptr;  // (iteration limit) increments of the last start, if they are wanted
   int traced = 0;           // how many
-  bool doubtful = false;
-  double size = 0;  // last increment
+  double size = 0;          // last increment
 
   // The articulated solver measures an increment and evaluates where it leads while it finds it, and can do so with the
   // matrix of the last one; the others do one after the other.
@@ -77,7 +69,6 @@ struct Newton {
   static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
   static constexpr double small_miss = 1e-2;
-  static constexpr double one_root = 0.25;  // of the first increment, the second
 
   History* history = nullptr;
   const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
@@ -199,7 +190,6 @@ struct Newton {
     bool again = false;  // with the matrix of the last increment
     bool fresh = false;  // the last move was made with its own
     iterations = 0;
-    doubtful = false;
     if (!solver.evaluate()) return Outcome::too_far;
     while (iterations < iteration_limit) {
       ++iterations;
@@ -216,12 +206,9 @@ struct Newton {
       if (alpha == 1 && last < floor && size > 0.25 * last && size < 4 * floor)
         return closed(dt) ? accept(1, size) : Outcome::locked;
 
-      if (iterations == 2 && size > one_root * last && last * std::fabs(dt) > small_miss) doubtful = true;
-
       // the move was too long
       if (!(size < last)) {
         if (last == 1e300) return Outcome::singular;
-        doubtful = true;
         swap(solver.dz, last_dz);
         again = false;
         const double done = alpha;
@@ -242,7 +229,6 @@ struct Newton {
       alpha = 1;
       last = size;
       if (!go()) {
-        doubtful = true;
         alpha = 0.5;
         if (!move(alpha, 1)) return Outcome::too_far;
         continue;
@@ -284,6 +270,7 @@ struct Newton {
   }
 
   Outcome accept(int unchecked_now, double left) {
+    if (by_sign && !solver.positive) return Outcome::diverged;
     history->unchecked = unchecked_now;
     remainder = left < size ? left : size;
     return Outcome::converged;
@@ -329,26 +316,12 @@ struct Newton {
   // guess and iterate
   Outcome solve(double dt) {
     guess(dt);
-    return judged(dt, iterate(dt));
+    return iterate(dt);
   }
-  // from the velocity of the node
-  Outcome solve_afresh(double dt, const double* node_rates) {
-    for (int k = 0; k < count; ++k) solver.z[k] = k < motions ? dt * node_rates[k] : 0;
-    Outcome outcome = iterate(dt);
-    // where nothing else can be done any root is better than none
-    if (outcome != Outcome::converged && !picky) {
-      for (int k = 0; k < count; ++k) solver.z[k] = 0;
-      outcome = iterate(dt);
-    }
-    return judged(dt, outcome);
-  }
-  Outcome judged(double dt, Outcome outcome) {
-    if (outcome == Outcome::converged && doubtful && picky) outcome = Outcome::diverged;
-    if (outcome == Outcome::converged)
-      learn(dt);
-    else
-      forget();
-    return outcome;
+  // from the given rates of the unknowns
+  Outcome solve_from(double dt, const double* given) {
+    for (int k = 0; k < count; ++k) solver.z[k] = k < motions ? dt * given[k] : 0;
+    return iterate(dt);
   }
 };
 

@@ -61,6 +61,7 @@ struct Probe {
   double* direction;     // (loop, 6, 6) the columns of a joint's rows, measured by `weight`, that go with them
   double *work, *kept, *image;  // room for (closing, closing) each
   double* square;               // (closing)
+  int* end;                     // (closing) one past the last row that a vector has
 
   // whether a joint's rows can be left out: not those of velocities, nor what functions of time move
   static bool can_reduce(const ConstraintInfo& c) {
@@ -91,16 +92,18 @@ struct Probe {
         singular[6 * c.loop + k] = values[k] > 0 ? std::sqrt(values[k]) : 0;
         if (!(singular[6 * c.loop + k] > fit)) continue;
         double *x = kept + rank * size, *y = image + rank * size;
-        for (int e = 0; e < size; ++e) {
-          x[e] = e >= first && e < first + count ? v[6 * (e - first) + k] : 0;
+        for (int e = 0; e < size; ++e) x[e] = e >= first && e < first + count ? v[6 * (e - first) + k] : 0;
+        for (int e = first; e < size; ++e) {
           y[e] = 0;
           for (int i = 0; i < count; ++i) y[e] += work[e * size + first + i] * v[6 * i + k];
         }
         for (int b = 0; b < rank; ++b) {
           double along = 0;
           for (int i = 0; i < count; ++i) along += v[6 * i + k] * image[b * size + first + i];
-          for (int e = 0; e < size; ++e) x[e] -= along / square[b] * kept[b * size + e];
+          along /= square[b];
+          for (int e = 0; e < end[b]; ++e) x[e] -= along * kept[b * size + e];
         }
+        end[rank] = first + count;
         square[rank++] = values[k];
         // of later joints' rows only
         for (int e = first; e < size; ++e) {
@@ -110,11 +113,14 @@ struct Probe {
       }
     }
     for (int k = 0; k < size * width; ++k) inverse[k] = 0;
-    for (int b = 0; b < rank; ++b)
-      for (int j = 0; j < size; ++j)
-        for (int i = 0; i < size; ++i)
-          inverse[j * width + i] +=
-              kept[b * size + i] * kept[b * size + j] / (square[b] * weight[rows[i]] * weight[rows[j]]);
+    for (int b = 0; b < rank; ++b) {
+      double* x = kept + b * size;
+      for (int e = 0; e < end[b]; ++e) x[e] /= weight[rows[e]];
+      for (int j = 0; j < end[b]; ++j) {
+        const double factor = x[j] / square[b];
+        for (int i = 0; i < end[b]; ++i) inverse[j * width + i] += factor * x[i];
+      }
+    }
   }
 
  private:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -36,14 +36,14 @@ def default_kernel() -> str:
 
 
 @dataclass
-class Compiled:
-    """The core, the functions it needs, and what it measures: laws, couplings' terms, counted joint angles.
+class Handover:
+    """What the core is made of, the functions it needs, and what it measures: laws, couplings' terms, joint angles.
 
     `rows` are the user's own, one function for every custom joint: poses (14,) of its bodies to gaps (rows,) and
     gradients (rows, 12).
     """
 
-    core: _core.Core
+    arguments: dict[str, Any]
     rows: list[RowFunction]
     signals: Signals
     laws: list[Measure]
@@ -52,7 +52,8 @@ class Compiled:
     asked: Asked
     coupling_count: int
 
-    def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
+    @staticmethod
+    def start(measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
         result = np.zeros((len(states), len(measures)))
         for k, measure in enumerate(measures):
@@ -66,6 +67,13 @@ class Compiled:
                 elif joint.name in state.turned:
                     row[k] = state.turned[joint.name][joint.angles.index(measure.index)]
         return result
+
+
+@dataclass
+class Compiled(Handover):
+    """The same with the core."""
+
+    core: _core.Core
 
 
 def start_arrays(compiled: Compiled, states: Sequence[State], counters: list[Measure]) -> Any:
@@ -90,6 +98,24 @@ def build_core(
     """
     if asked is None:
         asked = described_asked(mechanism)
+    return compile_core(hand_over(mechanism, kernel=kernel, frozen=frozen, asked=asked, sizes=sizes))
+
+
+def compile_core(given: Handover) -> Compiled:
+    """Make the core."""
+    parts = {field.name: getattr(given, field.name) for field in fields(Handover)}
+    return Compiled(**parts, core=_core.Core(**given.arguments))
+
+
+def hand_over(
+    mechanism: Mechanism,
+    *,
+    kernel: str | None = None,
+    frozen: Mapping[str, Array] | None = None,
+    asked: Asked,
+    sizes: Array | None = None,
+) -> Handover:
+    """What build_core compiles."""
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
     signals = Signals()
@@ -104,7 +130,7 @@ def build_core(
     counters = [measure for joint in joints for measure in angle_measures(joint)]
     _refuse_moving_ground(mechanism)
     extras = {joint.name: _extras(joint, signals) for joint in joints}
-    core = _core.Core(
+    arguments = dict(
         mass=np.array([body.inertia.mass for body in bodies]) if sizes is None else 1 / sizes**2,
         inertia=np.reshape([np.eye(3) if sizes is not None else body.inertia.tensor for body in bodies], (-1, 3, 3)),
         gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
@@ -132,7 +158,7 @@ def build_core(
     )
     # a joint that is welded has no rows of its own
     given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
-    return Compiled(core, given, signals, laws, terms, counters, asked, len(couplings))
+    return Handover(arguments, given, signals, laws, terms, counters, asked, len(couplings))
 
 
 def _refuse_moving_ground(mechanism: Mechanism) -> None:

@@ -38,22 +38,34 @@ def cross(a: Array, b: Array) -> Array:
     return _joined((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
 
 
-def _cross(a: list[float], b: list[float]) -> list[float]:
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-
-
 def multiply(p: Array, q: Array) -> Array:
     """Product p q: first turn by q, then by p."""
-    pw, px, py, pz = _components(p)
-    qw, qx, qy, qz = _components(q)
-    return _joined(
-        (
-            pw * qw - px * qx - py * qy - pz * qz,
-            pw * qx + px * qw + py * qz - pz * qy,
-            pw * qy - px * qz + py * qw + pz * qx,
-            pw * qz + px * qy - py * qx + pz * qw,
-        )
+    return _joined(_product(_components(p), _components(q)))
+
+
+def _product(p: Any, q: Any) -> tuple[Any, ...]:
+    """The same with components."""
+    pw, px, py, pz = p
+    qw, qx, qy, qz = q
+    return (
+        pw * qw - px * qx - py * qy - pz * qz,
+        pw * qx + px * qw + py * qz - pz * qy,
+        pw * qy - px * qz + py * qw + pz * qx,
+        pw * qz + px * qy - py * qx + pz * qw,
     )
+
+
+def between(a: Array, b: Array, frame: Array) -> Array:
+    """The frame (4,) on a body turned by b (4,) that coincides with `frame` on one turned by a."""
+    w, x, y, z = b.tolist()
+    return np.array(_unit(_product((w, -x, -y, -z), _product(a.tolist(), frame.tolist()))))
+
+
+def _unit(q: Any) -> tuple[float, float, float, float]:
+    """The components of a quaternion over its length."""
+    w, x, y, z = q
+    length = sqrt(w * w + x * x + y * y + z * z)
+    return w / length, x / length, y / length, z / length
 
 
 def conjugate(q: Array) -> Array:
@@ -79,14 +91,30 @@ def _square(parts: Iterable[float]) -> float:
 def rotate(q: Array, v: Array) -> Array:
     """Turn the vector v (..., 3) by q."""
     if q.ndim == v.ndim == 1:
-        w, *axis = q.tolist()
-        p = v.tolist()
-        once = [2.0 * part for part in _cross(axis, p)]
-        twice = _cross(axis, once)
-        return np.array([p[k] + w * once[k] + twice[k] for k in range(3)])
+        return np.array(_turned(*q.tolist(), *v.tolist()))
     u = q[..., 1:]
     t = 2.0 * cross(u, v)
     return v + q[..., :1] * t + cross(u, t)
+
+
+def _turned(w: float, x: float, y: float, z: float, a: float, b: float, c: float) -> tuple[float, float, float]:
+    """The vector (a, b, c) turned by (w, x, y, z)."""
+    p, q, r = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    return a + w * p + (y * r - z * q), b + w * q + (z * p - x * r), c + w * r + (x * q - y * p)
+
+
+def back(q: Array, v: Array) -> Array:
+    """Turn the vector v (3,) by the inverse of q (4,)."""
+    w, x, y, z = q.tolist()
+    return np.array(_turned(w, -x, -y, -z, *v.tolist()))
+
+
+def seen_from(position: Array, q: Array, point: Array) -> Array:
+    """A point (3,) in the frame that stands at a position (3,), turned by q (4,)."""
+    w, x, y, z = q.tolist()
+    a, b, c = position.tolist()
+    px, py, pz = point.tolist()
+    return np.array(_turned(w, -x, -y, -z, px - a, py - b, pz - c))
 
 
 def to_matrix(q: Array) -> Array:
@@ -158,10 +186,7 @@ def z_to(axis: ArrayLike) -> Array:
     """Return a turn of (0, 0, 1) onto the unit vector axis (..., 3)."""
     axis = np.asarray(axis, dtype=float)
     if axis.ndim == 1:
-        x, y, z = axis.tolist()
-        parts = (-y, 1 - z, 0.0, x) if z < 0 else (1 + z, -y, x, 0.0)
-        length = sqrt(_square(parts))
-        return np.array([part / length for part in parts])
+        return z_onto(*axis.tolist())
     x, y, z = axis[..., 0], axis[..., 1], axis[..., 2]
     none = np.zeros_like(x)
 
@@ -171,7 +196,21 @@ def z_to(axis: ArrayLike) -> Array:
     return normalised(np.where(z[..., None] < 0, lower, upper))
 
 
+def z_onto(x: float, y: float, z: float) -> Array:
+    """Return a turn of (0, 0, 1) onto the unit vector (x, y, z)."""
+    return np.array(_unit((-y, 1 - z, 0.0, x) if z < 0 else (1 + z, -y, x, 0.0)))
+
+
 # ---- checks
+
+
+def plain(value: ArrayLike, count: int) -> Array | None:
+    """A copy (count,) in float64 of a few finite numbers, or None: then `finite` says what is wrong."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return array if array.shape == (count,) and isfinite(sum(array.tolist())) else None
 
 
 def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:

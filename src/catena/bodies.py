@@ -8,9 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._rotation import IDENTITY, Array, Checked, finite, finite_number, unit_quaternion
+from ._rotation import IDENTITY, Array, Checked, finite, finite_number, plain, unit_quaternion
 from ._strict import Strict
 from .inertia import Inertia, Shape
+
+# velocities of a body that is described without any
+AT_REST = (0.0, 0.0, 0.0)
 
 
 def _constant(*numbers: float) -> Array:
@@ -39,6 +42,10 @@ class Body(Strict):
     """
 
     is_world = False
+    _shape: Shape | None
+    _inertia: Inertia
+    _name: str
+    _has_gravity: bool
     position = Checked()
     orientation = Checked()
     velocity = Checked()
@@ -54,18 +61,23 @@ class Body(Strict):
         angular_velocity: ArrayLike,
         has_gravity: bool,
     ) -> None:
-        self._name = name
-        self._shape: Shape | None = None
-        self.has_gravity = has_gravity
-        self.inertia = shape
-        self.position = position
-        self.orientation = orientation
-        self.velocity = velocity
-        self.angular_velocity = angular_velocity
+        # straight into the dictionary, which is sooner done than to assign them one by one
+        own = self.__dict__
+        own["_name"], own["_shape"] = name, None
+        own["_has_gravity"] = self._flag(has_gravity)
+        self._take(shape)
+        own["position"] = self._check("position", position)
+        own["orientation"] = self._check("orientation", orientation)
+        own["velocity"] = self._check("velocity", velocity)
+        own["angular_velocity"] = self._check("angular_velocity", angular_velocity)
 
     def _check(self, name: str, value: ArrayLike) -> Array:
-        what = f"body {self.name!r}: {name}"
-        return unit_quaternion(value, (4,), what) if name == "orientation" else finite(value, (3,), what)
+        if value is AT_REST:
+            return np.zeros(3)
+        if name == "orientation":
+            return unit_quaternion(value, (4,), f"body {self._name!r}: orientation")
+        array = plain(value, 3)
+        return finite(value, (3,), f"body {self._name!r}: {name}") if array is None else array
 
     @property
     def name(self) -> str:
@@ -84,8 +96,11 @@ class Body(Strict):
 
     @inertia.setter
     def inertia(self, value: Inertia | Shape) -> None:
+        self._take(value)
+
+    def _take(self, value: Inertia | Shape) -> None:
         if isinstance(value, Shape):
-            self._shape, self._inertia = value, value.inertia
+            self.__dict__.update(_shape=value, _inertia=value.inertia)
         elif isinstance(value, Inertia):
             self._shape, self._inertia = self._shape and replace(self._shape, inertia=value), value
         else:
@@ -122,9 +137,12 @@ class Body(Strict):
 
     @has_gravity.setter
     def has_gravity(self, value: bool) -> None:
+        self._has_gravity = self._flag(value)
+
+    def _flag(self, value: bool) -> bool:
         if not isinstance(value, (bool, np.bool_)):
             raise ValueError(f"{self.label}: has_gravity must be True or False, got {value!r}")
-        self._has_gravity = bool(value)
+        return bool(value)
 
     def __repr__(self) -> str:
         kind = "" if self.shape is None else f", {self.shape.kind}"

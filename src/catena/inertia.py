@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._rotation import Array, finite, finite_number, z_to
+from ._rotation import Array, finite, finite_number, plain, z_onto
 
 _UNIT = np.eye(3)
 
@@ -30,9 +30,10 @@ class Inertia:
         mass = finite_number(mass, "mass")
         if mass <= 0:
             raise ValueError(f"mass must be positive, got {mass}")
-        full = np.shape(tensor) != (3,)
-        array = finite(tensor, (3, 3) if full else (3,), "inertia")
-        if full:
+        array = plain(tensor, 3)
+        if array is None:
+            array = finite(tensor, (3,) if np.shape(tensor) == (3,) else (3, 3), "inertia")
+        if array.ndim == 2:
             if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
                 raise ValueError("inertia must be symmetric")
             array = 0.5 * (array + array.T)
@@ -48,9 +49,7 @@ class Inertia:
                 "(none may exceed the sum of the other two)"
             )
         array.flags.writeable = False
-        object.__setattr__(self, "mass", mass)
-        object.__setattr__(self, "tensor", array)
-        object.__setattr__(self, "physical", physical)
+        self.__dict__.update(mass=mass, tensor=array, physical=physical)
 
     def __repr__(self) -> str:
         return f"Inertia(mass={self.mass:g}, tensor={self.tensor.tolist()})"
@@ -135,13 +134,16 @@ def rod(
 
     The radius is a fortieth of the length unless given; mass in kg or density in kg/m^3.
     """
-    p, q = finite(start, (3,), "rod: start"), finite(end, (3,), "rod: end")
-    length = dist(p.tolist(), q.tolist())
+    p, q = finite(start, (3,), "rod: start").tolist(), finite(end, (3,), "rod: end").tolist()
+    length = dist(p, q)
     if length == 0:
         raise ValueError("rod: start and end must be different points")
     r = length / 40 if radius is None else _positive(radius, "rod: radius")
     m = _mass("rod", pi * r * r * length, mass, density)
-    return Shape("cylinder", (r, length), _of_cylinder(r, length, m), (0.5 * (p + q), z_to((q - p) / length)))
+    (x, y, z), (u, v, w) = p, q
+    centre = np.array((0.5 * (x + u), 0.5 * (y + v), 0.5 * (z + w)))
+    turn = z_onto((u - x) / length, (v - y) / length, (w - z) / length)
+    return Shape("cylinder", (r, length), _of_cylinder(r, length, m), (centre, turn))
 
 
 def _positive(value: float, what: str) -> float:

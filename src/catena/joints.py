@@ -25,6 +25,8 @@ from . import _core
 from ._rotation import (
     IDENTITY,
     Array,
+    back,
+    between,
     conjugate,
     cross,
     finite,
@@ -32,8 +34,10 @@ from ._rotation import (
     from_rotation_vector,
     multiply,
     normalised,
+    plain,
     rotate,
     rotation_vector,
+    seen_from,
     to_matrix,
     unit_quaternion,
     z_angle,
@@ -95,6 +99,10 @@ class Joint(Named):
     has_size: ClassVar[bool] = False
     """Whether the parameter is a size, which must be positive."""
 
+    _a: BodyOrName
+    _b: BodyOrName
+    _at: Array | None
+    _anchors: Array | None
     _parameter: float = 0.0
     _ground: Ground | None = None
 
@@ -113,15 +121,21 @@ class Joint(Named):
         name: str | None = None,
     ) -> None:
         self.__dict__.update(_a=a, _b=b, named=name is not None)
-        self.name = f"{_name(a)}-{_name(b)}" if name is None else name
+        if name is None:
+            self.__dict__["_name"] = f"{_name(a)}-{_name(b)}"
+        else:
+            self.name = name
         if a is b or ((isinstance(a, str) or isinstance(b, str)) and _name(a) == _name(b)):
             raise ValueError(f"{self.label} joins {_name(a)!r} to itself")
         if at is not None and anchors is not None:
             raise ValueError(f"{self.label}: give at= or anchors=, not both")
         if at is None and anchors is None and self.needs_place:
             raise ValueError(f"{self.label}: give at= (a world point) or anchors= (a point in each body's frame)")
-        self._at = None if at is None else finite(at, (3,), f"{self.label}: at")
-        self._anchors = None if anchors is None else finite(anchors, (2, 3), f"{self.label}: anchors")
+        place = None if at is None else plain(at, 3)
+        if at is not None and place is None:
+            place = finite(at, (3,), f"{self.label}: at")
+        both = None if anchors is None else finite(anchors, (2, 3), f"{self.label}: anchors")
+        self.__dict__.update(_at=place, _anchors=both)
 
     @property
     def label(self) -> str:
@@ -261,7 +275,7 @@ class Joint(Named):
 
     def resolve(self, a: BodyLike, b: BodyLike) -> None:
         """Fix anchors and frames from the described poses of a and b; called by Mechanism.add_joint."""
-        self._a, self._b = a, b
+        self.__dict__.update(_a=a, _b=b)
         anchor_a, anchor_b = self._resolve_anchors(a, b)
         frame_a, frame_b = self._resolve_frames(a, b)
         self.__dict__.update(anchor_a=anchor_a, anchor_b=anchor_b, frame_a=frame_a, frame_b=frame_b)
@@ -285,6 +299,8 @@ class AxisJoint(Joint):
     turn of b that lines up the two.
     """
 
+    _axis: Array
+
     def __init__(
         self,
         a: BodyOrName,
@@ -296,14 +312,16 @@ class AxisJoint(Joint):
         name: str | None = None,
     ) -> None:
         super().__init__(a, b, at=at, anchors=anchors, name=name)
-        self._axis = finite(axis, (2, 3) if np.ndim(axis) == 2 else (3,), f"{self.label}: axis")
-        if not all(map(any, np.atleast_2d(self._axis).tolist())):
+        given = plain(axis, 3)
+        if given is None:
+            given = finite(axis, (2, 3) if np.ndim(axis) == 2 else (3,), f"{self.label}: axis")
+        if not (any(given.tolist()) if given.ndim == 1 else all(map(any, given.tolist()))):
             raise ValueError(f"{self.label}: axis must not be zero")
-        self._axis = normalised(self._axis)
+        self.__dict__["_axis"] = normalised(given)
 
     def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         if self._axis.ndim == 1:
-            axis_a = self._axis if self._at is None else rotate(conjugate(a.orientation), self._axis)
+            axis_a = self._axis if self._at is None else back(a.orientation, self._axis)
             frame_a = z_to(axis_a)
             return frame_a, _same_frame(a, b, frame_a)
 
@@ -590,9 +608,9 @@ def about_z(angle: Array | float) -> Array:
 
 def into(body: BodyLike, point: Array) -> Array:
     """Return a world point in the frame of a body."""
-    return rotate(conjugate(body.orientation), point - body.position)
+    return seen_from(body.position, body.orientation, point)
 
 
 def _same_frame(a: BodyLike, b: BodyLike, frame_a: Array) -> Array:
     """Return the frame on b that coincides with frame_a on a in the described pose."""
-    return normalised(multiply(conjugate(b.orientation), multiply(a.orientation, frame_a)))
+    return between(a.orientation, b.orientation, frame_a)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ._copies import copied
 from ._rotation import IDENTITY, Array, Checked, finite
 from ._strict import Strict, belongs
-from .bodies import Body, World
+from .bodies import AT_REST, Body, World
 from .couplings import Coupling
 from .inertia import Inertia, Shape
 from .joints import Joint, Pose, mismatch, pose_between
@@ -133,8 +133,8 @@ class Mechanism(Strict):
         *,
         position: ArrayLike | None = None,
         orientation: ArrayLike | None = None,
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: ArrayLike = AT_REST,
+        angular_velocity: ArrayLike = AT_REST,
         gravity: bool = True,
     ) -> Body:
         """Add a body and return it.
@@ -158,9 +158,9 @@ class Mechanism(Strict):
             raise ValueError(f"body {name!r} needs a shape such as box(...), or an Inertia, got {shape!r}")
         own = shape.pose if isinstance(shape, Shape) else None
         if position is None:
-            position = np.zeros(3) if own is None else own[0]
+            position = (0.0, 0.0, 0.0) if own is None else own[0]
         if orientation is None:
-            orientation = np.array(IDENTITY) if own is None else own[1]
+            orientation = IDENTITY if own is None else own[1]
         body = Body(name, shape, position, orientation, velocity, angular_velocity, gravity)
         self._bodies[name] = body
         return body
@@ -285,12 +285,14 @@ class Mechanism(Strict):
     def _name_apart(self, item: Joint | Force | Coupling, *taken: ByName[Any]) -> None:
         """Refuse a name that is taken, or number one that was not given."""
         name = item.name
-        holder = next((names.kind for names in taken if name in names), None)
-        if holder is None:
+        for names in taken:
+            if name in names:
+                break
+        else:
             return
         if item.named:
             shared = " (joints and couplings share their names)" if len(taken) > 1 else ""
-            raise ValueError(f"there is already a {holder} called {name!r}{shared}")
+            raise ValueError(f"there is already a {names.kind} called {name!r}{shared}")
         k = self._numbered.get(name, 2)
         while any(f"{name}-{k}" in names for names in taken):
             k += 1
@@ -398,9 +400,12 @@ class Mechanism(Strict):
 
     def report(self, state: State | None = None) -> Report:
         """Counts, degrees of freedom, rank, redundant joints, loops and estimated work, at the assembled pose."""
+        from .redundancy import described_asked, find_asked
         from .report import report
 
-        return report(self, self.assemble() if state is None else state)
+        if state is None:
+            return report(self, self.assemble(), described_asked(self))
+        return report(self, state, find_asked(self, state))
 
     def snapshot(self, owner: str = "simulator") -> Mechanism:
         """Return a copy that cannot be changed, because it belongs to a simulator or the like; itself if it is one."""

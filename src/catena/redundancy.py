@@ -10,7 +10,10 @@ alone and is as large as the numbers are wrong.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +23,7 @@ from ._rotation import Array
 from .joints import FORMS
 
 if TYPE_CHECKING:
-    from ._handover import Compiled
+    from ._handover import Compiled, Handover
     from .mechanism import Mechanism
     from .state import State
 
@@ -36,8 +39,21 @@ _STILL = 0.999
 # may be nothing but rounding
 _SMALL = 1e-2
 
+# what was found last, by all that it follows from: whatever is edited is another key
+_KEPT = 4
+_found: OrderedDict[bytes, Asked] = OrderedDict()
+_lock = Lock()
+
+# why joints are not judged
+_TOO_LONG = "that would take too long"
+_OPEN = "their loops cannot be closed around this pose"
+_AT_THEIR_WORD = "constraints of one's own and joints to moving ground are taken at their word"
+
 # values below this are rounding: they are roots of what is computed
 EXACT = 1e-7
+
+# gaps below this, over the size or in rad, are closed
+_CLOSED = 1e-10
 
 _ITERATIONS = 100
 
@@ -50,7 +66,8 @@ class Asked:
     are those; excess (joint,) counts directions that turn with the pose and are left to the solver; length (joint,) is
     what its lengths are measured by (m). idle (coupling,) says which couplings follow from the rest.
     largest_zero is the largest singular value that was taken for zero, smallest_kept the smallest that was not, at the
-    poses that were looked at. unasked (joint,) is how many of its rows say nothing new.
+    poses that were looked at. unasked (joint,) is how many of its rows say nothing new. unjudged (joint + coupling,)
+    says which close loops and were not looked at, all their rows being asked for, and `why` for what reason.
     """
 
     fit: float
@@ -60,8 +77,10 @@ class Asked:
     length: Array
     idle: NDArray[np.int32]
     unasked: NDArray[np.int32]
+    unjudged: NDArray[np.bool_]
     largest_zero: float = 0.0
     smallest_kept: float = np.inf
+    why: str = ""
 
     def arrays(self, coupling_count: int) -> Any:
         """In the core's order, for so many couplings: those beyond the mechanism's own are asked for."""
@@ -79,6 +98,11 @@ class Asked:
         turning = self.excess > 0
         return replace(self, rows=np.where(turning, np.int32(0), self.rows), excess=np.zeros_like(self.excess))
 
+    def unjudged_joints(self, mechanism: Mechanism) -> tuple[str, ...]:
+        """Joints and couplings that close loops and were not looked at."""
+        names = [*mechanism.joints, *mechanism.couplings]
+        return tuple(names[k] for k in np.flatnonzero(self.unjudged))
+
     def turning_joints(self, mechanism: Mechanism) -> list[str]:
         """Those joints whose left out directions turn with the pose."""
         return [name for name, excess in zip(mechanism.joints, self.excess, strict=True) if excess]
@@ -95,6 +119,7 @@ def everything(mechanism: Mechanism, fit: float = 0.0) -> Asked:
         np.ones(joints),
         np.zeros(couplings, dtype=np.int32),
         np.zeros(joints, dtype=np.int32),
+        np.zeros(joints + couplings, dtype=bool),
     )
 
 
@@ -116,8 +141,6 @@ def described_asked(mechanism: Mechanism) -> Asked:
     """What is asked around the described pose; found once for a mechanism that cannot change."""
     if mechanism._asked is not None:
         return mechanism._asked
-    if not mechanism.spanning_tree().loops and not mechanism.couplings:
-        return everything(mechanism, mechanism.fit)
     asked = find_asked(mechanism, mechanism.state())
     if mechanism._owner:
         mechanism._asked = asked
@@ -125,25 +148,73 @@ def described_asked(mechanism: Mechanism) -> Asked:
 
 
 def find_asked(mechanism: Mechanism, state: State) -> Asked:
-    """Judge the rows around a pose, which is closed first as well as it can be."""
-    from ._handover import build_core
+    """Judge the rows around a pose, which is closed first as well as it can be.
+
+    What was found before for the same joints at the same pose is not looked for again.
+    """
+    from ._handover import hand_over
 
     fit = mechanism.fit
     whole = everything(mechanism, fit)
-    if fit == 0:
+    if fit == 0 or not (mechanism.spanning_tree().loops or mechanism.couplings):
         return whole
     sizes = body_sizes(mechanism)
-    compiled = build_core(mechanism, frozen={}, asked=whole, sizes=sizes)
+    given = hand_over(mechanism, frozen={}, asked=whole, sizes=sizes)
+    key = _key(given, state)
+    with _lock:
+        if key is not None and key in _found:
+            _found.move_to_end(key)
+            return _found[key]
+    asked = _judge(mechanism, state, given, sizes)
+    if key is not None:
+        # several mechanisms share it from now on
+        for value in vars(asked).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        with _lock:
+            _found[key] = asked
+            while len(_found) > _KEPT:
+                _found.popitem(last=False)
+    return asked
+
+
+def _key(given: Handover, state: State) -> bytes | None:
+    """A digest of all numbers that the search depends on; None where it also depends on functions of the user's."""
+    if given.rows:
+        return None
+    digest = sha256()
+
+    def add(value: Any) -> None:
+        if isinstance(value, tuple):
+            for part in value:
+                add(part)
+        elif isinstance(value, np.ndarray):
+            digest.update(repr(value.shape).encode())
+            digest.update(value.tobytes())
+        else:
+            digest.update(repr(value).encode())
+
+    # all rows are asked for, and the walk from pose to pose knows no gravity
+    add(given.asked.fit)
+    add(tuple(value for name, value in given.arguments.items() if name not in ("asked", "gravity")))
+    add((state.position, state.orientation, given.signals.read(state.time)))
+    add(tuple(given.start(measures, [state]) for measures in (given.terms, given.counters)))
+    return digest.digest()
+
+
+def _judge(mechanism: Mechanism, state: State, given: Handover, sizes: Array) -> Asked:
+    from ._handover import compile_core
+
+    compiled, whole, fit = compile_core(given), given.asked, given.asked.fit
     owner = np.array(compiled.core.loop_joints, dtype=int)
-    if len(owner) == 0:
-        return whole
     length = _lengths(mechanism, sizes)
+    unjudged = np.isin(np.arange(len(whole.unjudged)), owner)
     poses = min(_POSES, int(_BUDGET / (_INCREMENTS * compiled.core.explore_work)))
     if poses == 0:
-        return whole
-    found = _explore(compiled, state, poses, np.concatenate((length, np.ones(len(mechanism.couplings))))[owner])
+        return replace(whole, unjudged=unjudged, why=_TOO_LONG)
+    found = _explore(compiled, state, poses, owner, np.concatenate((length, np.ones(len(mechanism.couplings)))))
     if found is None:
-        return whole
+        return replace(whole, unjudged=unjudged, why=_OPEN)
     values, vectors = found
     null = values <= fit
     # poses at which least says nothing new are those that are not singular by chance
@@ -179,28 +250,44 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
         result.combination[joint].reshape(-1)[: (row_count - k) * row_count] = (_orthonormal(kept).T / weight).ravel()
     used = ~np.isinf(values)
     largest_zero, smallest_kept = values[null & used].max(initial=0.0), values[~null & used].min(initial=np.inf)
-    return replace(result, largest_zero=float(largest_zero), smallest_kept=float(smallest_kept))
+    unjudged[: len(joints)] &= [joint.code == "custom" or joint.ground is not None for joint in joints]
+    unjudged[len(joints) :] = False
+    return replace(
+        result,
+        unjudged=unjudged,
+        largest_zero=float(largest_zero),
+        smallest_kept=float(smallest_kept),
+        why=_AT_THEIR_WORD if unjudged.any() else "",
+    )
 
 
-def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tuple[Array, Array] | None:
+def _explore(
+    compiled: Compiled, state: State, poses: int, owner: NDArray[np.int_], size: Array
+) -> tuple[Array, Array] | None:
     """Singular values (pose, loop, 6) and directions (pose, loop, 6, 6); None where the loops cannot be closed."""
+    from .assembly import joint_gaps
+
     core, guess, fit = compiled.core, state.copy(), compiled.asked.fit
     signals = compiled.signals.read(state.time)
     terms = compiled.start(compiled.terms, [state])[0]
-    core.assemble(
-        iteration_limit=_ITERATIONS,
-        term_start=terms,
-        rows=compiled.rows,
-        counted=compiled.start(compiled.counters, [state])[0],
-        signals=signals,
-        signal_rates=np.zeros_like(signals),
-        position=guess.position,
-        orientation=guess.orientation,
-        velocity=guess.velocity,
-        angular_velocity=guess.angular_velocity,
-        loose_below=fit**2,
-    )
-    loops = len(length)
+    # a pose that is closed needs no assembly; where that would take too long, the walk below has to do
+    gaps, _ = joint_gaps(compiled, state)
+    closed = (np.hypot(gaps[:, 0] / size, gaps[:, 1]) <= _CLOSED).all()
+    if not closed and _ITERATIONS * core.ldu_work <= _BUDGET:
+        core.assemble(
+            iteration_limit=_ITERATIONS,
+            term_start=terms,
+            rows=compiled.rows,
+            counted=compiled.start(compiled.counters, [state])[0],
+            signals=signals,
+            signal_rates=np.zeros_like(signals),
+            position=guess.position,
+            orientation=guess.orientation,
+            velocity=guess.velocity,
+            angular_velocity=guess.angular_velocity,
+            loose_below=fit**2,
+        )
+    loops = len(owner)
     values, vectors = np.full((poses + 1, loops, 6), np.inf), np.zeros((poses + 1, loops, 6, 6))
     found = core.explore(
         fit=fit,
@@ -209,7 +296,7 @@ def _explore(compiled: Compiled, state: State, poses: int, length: Array) -> tup
         term_start=terms,
         rows=compiled.rows,
         signals=signals,
-        length=length,
+        length=size[owner],
         singular=values,
         direction=vectors,
     )

@@ -12,12 +12,12 @@ from ._handover import build_core
 from ._rotation import Array, cross, multiply, rotate
 from .analysis import body_rows, extent, still
 from .assembly import joint_gaps
-from .redundancy import find_asked
 
 if TYPE_CHECKING:
     from .couplings import Coupling
     from .joints import Joint
     from .mechanism import Branch, Mechanism
+    from .redundancy import Asked
     from .state import State
 
 # singular values below `fit` count as zero, as they do in a run; where it is zero those below this part of the largest,
@@ -46,7 +46,9 @@ class Report:
     estimated number of multiplications of one Newton iteration for each solver. driven says whether functions of time
     move it. misfits are the joints that close loops and are not asked for all their rows, because the others say the
     same: by how many m and rad their numbers disagree at this pose. largest_zero is the largest singular value that was
-    taken for zero, smallest_kept the smallest that was not.
+    taken for zero, smallest_kept the smallest that was not. unjudged_joints close loops of which nobody looked for rows
+    that say the same twice, unjudged_because says why: all their rows are asked for, and the data must agree to
+    rounding.
     """
 
     body_count: int
@@ -63,6 +65,8 @@ class Report:
     largest_zero: float = 0.0
     smallest_kept: float = np.inf
     fit: float = 0.0
+    unjudged_joints: tuple[str, ...] = ()
+    unjudged_because: str = ""
 
     @property
     def redundant_count(self) -> int:
@@ -87,6 +91,12 @@ class Report:
             lines.append(
                 f"(largest value taken for zero {self.largest_zero:.2g}, smallest not {self.smallest_kept:.2g}, "
                 f"fit {self.fit:g})"
+            )
+        if self.unjudged_joints:
+            lines.append(
+                f"not looked at for redundancy: {len(self.unjudged_joints)} that close loops "
+                f"({_shorten(self.unjudged_joints)}), because {self.unjudged_because}; a run asks for all their rows, "
+                "so that what they say twice must agree to rounding"
             )
         if self.fit > 0 and self.smallest_kept < _NEAR_FIT * self.fit:
             lines.append(
@@ -119,8 +129,8 @@ def choose_solver(work: dict[str, float]) -> str:
     return min(work, key=lambda name: work[name])
 
 
-def report(mechanism: Mechanism, state: State) -> Report:
-    """See Mechanism.report."""
+def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
+    """See Mechanism.report; `asked` is what a run asks for."""
     tree = mechanism.spanning_tree()
     carrier = {branch.child.name: branch for branch in tree.branches}
     world = mechanism.world.name
@@ -166,8 +176,8 @@ def report(mechanism: Mechanism, state: State) -> Report:
     jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(twists)))
     # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
     jacobian = jacobian * np.array([1.0 if np.any(twist[3:]) else size for twist in twists])
-    compiled = build_core(mechanism, asked=find_asked(mechanism, state))
-    core, asked = compiled.core, compiled.asked
+    compiled = build_core(mechanism, asked=asked)
+    core = compiled.core
     if jacobian.size:
         left, values, _ = np.linalg.svd(jacobian)
         rank = int(np.count_nonzero(values > (mechanism.fit or _RANK_TOLERANCE * max(values[0], 1.0))))
@@ -196,6 +206,8 @@ def report(mechanism: Mechanism, state: State) -> Report:
         largest_zero=asked.largest_zero,
         smallest_kept=asked.smallest_kept,
         fit=asked.fit,
+        unjudged_joints=asked.unjudged_joints(mechanism),
+        unjudged_because=asked.why,
     )
 
 
@@ -244,20 +256,24 @@ def _stressed(
     carrier: Mapping[str, Branch],
     path: Callable[[str], list[str]],
 ) -> tuple[str, ...]:
-    """Joints that carry load in some state of self-stress."""
+    """Joints that carry load in some state of self-stress; `null` (rows, state) are the multipliers."""
     names: set[str] = set()
-    for vector in null.T:
-        carried: dict[str, Array] = {}
-        first = 0
-        for k, on_bodies in enumerate(pulls):
-            count = len(next(iter(on_bodies.values())))
-            part = vector[first : first + count]
-            first += count
-            for body, wrenches in on_bodies.items():
-                wrench = part @ wrenches
-                if k < len(closures) and np.linalg.norm(wrench) > 1e-6:
-                    names.add(closures[k].name)
-                for name in (carrier[below].joint.name for below in path(body) if below in carrier):
-                    carried[name] = carried.get(name, np.zeros(6)) + wrench
-        names.update(name for name, wrench in carried.items() if np.linalg.norm(wrench) > 1e-6)
+    carried: dict[str, Array] = {}
+    first = 0
+    for k, on_bodies in enumerate(pulls):
+        count = len(next(iter(on_bodies.values())))
+        part = null[first : first + count].T
+        first += count
+        for body, wrenches in on_bodies.items():
+            wrench = part @ wrenches
+            if k < len(closures) and _bears(wrench):
+                names.add(closures[k].name)
+            for name in (carrier[below].joint.name for below in path(body) if below in carrier):
+                carried[name] = carried.get(name, 0.0) + wrench
+    names.update(name for name, wrench in carried.items() if _bears(wrench))
     return tuple(name for name in mechanism.joints if name in names)
+
+
+def _bears(wrench: Array) -> bool:
+    """Whether any of several wrenches (state, 6) is more than rounding."""
+    return bool((np.linalg.norm(wrench, axis=1) > 1e-6).any())

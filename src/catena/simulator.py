@@ -193,6 +193,7 @@ class Simulator:
             "row_count": self._core.row_count,
             "workspace_bytes": self._core.workspace_size(kind, max(self.order, 2)),
             "estimated_work": dict(self._work),
+            "unjudged_joints": self.compiled.asked.unjudged_joints(self.mechanism),
         }
 
     def step(self, state: State | None = None, *, force: Forces | None = None) -> State:

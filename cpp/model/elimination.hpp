@@ -1,0 +1,44 @@
+// How the block LDU eliminates: the order at once, because solvers are chosen by its work; the program, which says
+// where every product goes and may be far longer than the mechanism, when a solver first needs it.
+#pragma once
+
+#include <vector>
+
+#include "model/layout.hpp"
+
+namespace catena {
+
+// nodes are links, then constraints
+struct Elimination {
+  explicit Elimination(const Layout& layout);
+
+  std::vector<std::vector<int>> adjacency;  // (node) nodes whose blocks are not zero
+  std::vector<int> order;
+  std::vector<std::vector<int>> later;  // (node) nodes it still touches in its turn, in the order of elimination
+  double work = 0;                      // multiplications of one factorisation
+  double target_count = 0;              // products of all nodes, in blocks
+
+  // whether the program is worth its room: half a gigabyte, or as much as can be counted where no other solver is
+  // better
+  bool fits = true;
+};
+
+// owns what the LDU's part of a layout points to
+class EliminationProgram {
+ public:
+  EliminationProgram(const Layout& given, const Elimination& elimination);
+  EliminationProgram(const EliminationProgram&) = delete;
+  EliminationProgram& operator=(const EliminationProgram&) = delete;
+  // the given one with the program
+  const Layout& layout() const { return layout_; }
+
+ private:
+  Layout layout_;
+  std::vector<LduNode> nodes_;
+  std::vector<LduNeighbour> neighbours_;
+  std::vector<int> targets_, arrivals_;
+  std::vector<int> link_node_, constraint_node_, first_slot_, first_load_, loads_;
+  std::vector<LduSlot> slots_;
+};
+
+}  // namespace catena

@@ -1,0 +1,196 @@
+"""The search for rows that say the same twice: what it leaves out is said, and nothing is looked for again in vain."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from catena import AssemblyError, Custom, Distance, Mechanism, Revolute, Simulator, box, redundancy, rod, scenes
+from catena import _rotation as rot
+
+
+@pytest.fixture
+def judged(monkeypatch):
+    """How often rows are judged, with nothing known from before."""
+    calls: list[int] = []
+    judge = redundancy._judge
+
+    def counted(*arguments):
+        calls.append(1)
+        return judge(*arguments)
+
+    monkeypatch.setattr(redundancy, "_judge", counted)
+    redundancy._found.clear()
+    return calls
+
+
+def four_bar_closed_by_a_function(tilt: float) -> Mechanism:
+    """The last hinge is the user's own, its axis in the ground turned by `tilt` (rad) out of that of the others."""
+    a, b, c, d = (np.array(p, dtype=float) for p in ((0, 0, 0), (0.3, 0, 0), (1.2, 0, 0.4), (0.9, 0, 0)))
+    m = Mechanism()
+    for name, start, end in (("crank", a, b), ("rod", b, c), ("rocker", c, d)):
+        m.add_body(name, rod(start, end, mass=1.0))
+    for before, after, point in (("world", "crank", a), ("crank", "rod", b), ("rod", "rocker", c)):
+        m.add_joint(Revolute(before, after, axis=(0, 1, 0), at=point))
+    rocker = m.bodies["rocker"]
+    pin, axis = (rot.back(rocker.orientation, v) for v in (d - rocker.position, np.array((0, 1.0, 0))))
+    across = np.array((np.cos(tilt), -np.sin(tilt), 0)), np.array((0, 0, 1.0))
+
+    def hinge(pose, _):
+        turned = rot.rotate(pose.orientation, axis)
+        return np.concatenate(
+            (pose.position + rot.rotate(pose.orientation, pin) - d, [turned @ across[0], turned @ across[1]])
+        )
+
+    m.add_joint(Custom("rocker", "world", hinge, name="pin"))
+    return m
+
+
+# ---- what is not judged
+
+
+@pytest.mark.parametrize("make", [lambda: scenes.ladder(200), lambda: scenes.net(20, 20)])
+def test_a_simulator_says_which_loops_were_not_judged(make):
+    m = make()
+    closing = {joint.name for joint in m.spanning_tree().loops}
+    assert set(Simulator(m, 0.01).info()["unjudged_joints"]) == closing
+    assert Simulator(scenes.four_bar(), 0.01).info()["unjudged_joints"] == ()
+
+
+def test_a_report_says_so_in_words(monkeypatch):
+    m = scenes.ladder(30)
+    assert m.report().unjudged_joints == ()
+    assert "not looked at" not in str(m.report())
+    # as if the mechanism were far larger
+    monkeypatch.setattr(redundancy, "_BUDGET", 1e6)
+    redundancy._found.clear()
+    r = m.report()
+    redundancy._found.clear()
+    assert r.unjudged_joints == tuple(joint.name for joint in m.spanning_tree().loops)
+    assert r.misfits == {}
+    words = "not looked at for redundancy: 30 that close loops"
+    follows = "because that would take too long; a run asks for all their rows, so that what they say twice must agree"
+    for text in (str(r), r._repr_html_().replace("</td><td>", ": ")):
+        assert words in text
+        assert "and 18 more" in text
+        assert follows in text
+
+
+def test_loops_that_cannot_be_closed_are_not_judged():
+    m = Mechanism()
+    m.add_body("a", box((1, 1, 1), mass=1.0))
+    m.add_body("b", box((1, 1, 1), mass=1.0), position=(2, 0, 0))
+    for k, length in enumerate((2.0, 1.0, 5.0, 0.3, 8.0, 1.0, 3.0)):
+        m.add_joint(Distance("a", "b", anchors=((0.1 * (k % 2), 0.2 * (k // 2), 0), (0, 0.1 * k, 0.1)), length=length))
+    r = m.report(m.state())
+    assert r.unjudged_joints == tuple(m.joints)
+    assert "because their loops cannot be closed around this pose" in str(r)
+
+
+# ---- rows of the user's own
+
+
+def test_a_loop_closed_by_a_function_is_taken_at_its_word():
+    m = four_bar_closed_by_a_function(0.0)
+    r = m.report()
+    assert (r.freedom, r.rank, r.misfits) == (1, 17, {})
+    assert r.unjudged_joints == ("pin",)
+    assert "constraints of one's own and joints to moving ground are taken at their word" in str(r)
+    run = Simulator(m, 0.01).run(steps=50)
+    # solved to 1e-10, in a mechanism of 1 m
+    assert run.drift().max() < 1e-11
+
+
+@pytest.mark.parametrize("tilt", [1e-8, 1e-5, 1e-3])
+def test_rounded_numbers_in_such_a_loop_are_a_sentence(tilt):
+    with pytest.raises(AssemblyError, match="cannot be assembled: custom joint 'pin' stays open"):
+        four_bar_closed_by_a_function(tilt).assemble()
+
+
+# ---- nothing is looked for twice
+
+
+def test_one_search_serves_all_that_ask(judged):
+    m = scenes.ladder(3)
+    m.assemble()
+    m.report()
+    Simulator(m, 0.01)
+    Simulator(m.copy(), 0.02).run(steps=1)
+    assert len(judged) == 1
+    # masses and forces are no part of it
+    next(iter(m.bodies.values())).mass *= 2
+    m.gravity = (0, 0, 0)
+    m.report()
+    assert len(judged) == 1
+
+
+def _move(m: Mechanism) -> None:
+    list(m.bodies.values())[-1].position[1] += 1e-4
+
+
+def _shift(m: Mechanism) -> None:
+    m.spanning_tree().loops[0].anchor_a[0] += 1e-4
+
+
+def _turn(m: Mechanism) -> None:
+    joint = m.spanning_tree().loops[0]
+    joint.frame_b = rot.multiply(joint.frame_b, rot.from_rotation_vector((1e-4, 0, 0)))
+
+
+def _fit(m: Mechanism) -> None:
+    m.fit = 1e-3
+
+
+def _tie(m: Mechanism) -> None:
+    first, *_, last = m.bodies
+    m.add_joint(Distance(first, last, anchors=((0.1, 0, 0), (0, 0, 0))))
+
+
+def _untie(m: Mechanism) -> None:
+    m.remove_joint(m.spanning_tree().loops[-1].name)
+
+
+@pytest.mark.parametrize("edit", [_move, _shift, _turn, _fit, _tie, _untie])
+def test_whatever_is_edited_is_judged_anew(judged, edit):
+    m = scenes.ladder(2)
+    redundancy.described_asked(m)
+    edit(m)
+    found = redundancy.described_asked(m)
+    assert len(judged) == 2
+    redundancy._found.clear()
+    fresh = redundancy.described_asked(m)
+    for name, value in vars(fresh).items():
+        np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+
+
+def test_functions_of_the_users_are_asked_again_every_time(judged):
+    m = four_bar_closed_by_a_function(0.0)
+    for count in (1, 2, 3):
+        redundancy.described_asked(m)
+        assert len(judged) == count
+
+
+def test_what_is_shared_cannot_be_written_to():
+    asked = redundancy.described_asked(scenes.four_bar())
+    with pytest.raises(ValueError, match="read-only"):
+        asked.rows[0] = 3
+
+
+def test_few_are_kept_and_threads_may_ask_at_once():
+    redundancy._found.clear()
+    lengths = np.linspace(0.9, 1.1, 3 * redundancy._KEPT)
+
+    def ask(part):
+        for length in part:
+            m = scenes.four_bar()
+            m.add_joint(Distance(*list(m.bodies)[:2], anchors=((0, 0, 0), (0, 0, 0)), length=float(length)))
+            redundancy.described_asked(m)
+
+    threads = [threading.Thread(target=ask, args=(lengths[k::3],)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(redundancy._found) == redundancy._KEPT
