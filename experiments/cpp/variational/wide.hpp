@@ -20,7 +20,7 @@ struct Wide {
 
   Wide() = default;
   CATENA_INLINE Wide(Block b) : v(b) {}
-  CATENA_INLINE explicit Wide(double s) : v(Block{} + s) {}
+  CATENA_INLINE explicit Wide(double s) : v(Block{s, s, s, s}) {}
 };
 CATENA_INLINE Wide operator+(Wide a, Wide b) { return a.v + b.v; }
 CATENA_INLINE Wide operator-(Wide a, Wide b) { return a.v - b.v; }
