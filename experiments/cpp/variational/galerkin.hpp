@@ -8,6 +8,8 @@
 //   p_k + R_0 = 0,   R_1 = 0   (two unknowns per joint: the angles at the middle and at the end),   p_k+1 = R_2
 //
 // The order is that of the quadrature up to 4: Radau's two points give 3, Lobatto's three and Gauss's two give 4.
+// Radau's do not integrate q q' of quadratic polynomials exactly, so that a total time derivative in L, which is
+// nothing to a motion, is felt: long chains, whose L has large ones in relative angles, need shorter steps with it.
 //
 // Recursions. With S = (a, l) the motion of a joint at the world's origin, S' its rate, h = (F, T) the momentum of
 // all bodies behind it and G their weight, dL/dq' = h.S and dL/dq = h.S' + G.S.

@@ -29,6 +29,9 @@ CATENA_INLINE Wide operator*(Wide a, Wide b) { return a.v * b.v; }
 CATENA_INLINE Wide operator/(Wide a, Wide b) { return a.v / b.v; }
 CATENA_INLINE Wide& operator+=(Wide& a, Wide b) { return a = a + b; }
 
+// four numbers of an array that begins with a whole register
+CATENA_INLINE Wide load_wide(const double* p) { return *reinterpret_cast<const Block*>(p); }
+
 typedef Vec3<Wide> WideVec;
 typedef Mat3<Wide> WideMat;
 typedef Quat<Wide> WideTurn;
