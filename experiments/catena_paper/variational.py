@@ -85,7 +85,8 @@ def run(
     method
         Second order: "exponential", the authors' SE(3) logarithm; "cayley", the same with Cayley's map; "quaternion",
         turn and displacement apart, the discrete action that catena's step has, so that both make the same trajectory.
-        Order 3: "radau". Order 4: "lobatto", "gauss".
+        Order 3: "radau", which is unstable in long chains (from about 30 links on with steps of 10 ms). Order 4:
+        "lobatto", "gauss".
     direction
         "newton": the exact derivative at every iterate; "frozen": at the guess of a step only; "impulse": the
         joint-space inertia at the last node instead, the quasi-Newton method of Lee et al.

@@ -4,8 +4,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <memory>
+#include <initializer_list>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "variational/galerkin.hpp"
 #include "variational/newton.hpp"

@@ -211,6 +211,17 @@ def test_absolute_angles_fail_where_the_paper_saw_it_and_increments_do_not(direc
         assert variational.run(*at_rest(n), 0.01, 1000, unknown="increment", **settings).converged
 
 
+def test_radau_needs_shorter_steps_in_long_chains_and_gauss_does_not():
+    def last_step(method: str, n: int, dt: float) -> float:
+        run = variational.run(*at_rest(n), dt, round(2 / dt), method=method, tolerance=1e-7, measure="increment")
+        return run.steps * dt
+
+    assert last_step("radau", 10, 0.01) == pytest.approx(2.0)
+    assert last_step("radau", 40, 0.01) < 1.5
+    assert last_step("radau", 40, 0.002) == pytest.approx(2.0)
+    assert last_step("gauss", 40, 0.01) == pytest.approx(2.0)
+
+
 # ---- what is told
 
 

@@ -8,6 +8,8 @@
 //   p_k + R_0 = 0,   R_1 = 0   (two unknowns per joint: the angles at the middle and at the end),   p_k+1 = R_2
 //
 // The order is that of the quadrature up to 4: Radau's two points give 3, Lobatto's three and Gauss's two give 4.
+// Radau's do not integrate q q' of quadratic polynomials exactly, so that a total time derivative in L, which is
+// nothing to a motion, is felt: long chains, whose L has large ones in relative angles, need shorter steps with it.
 //
 // Recursions. With S = (a, l) the motion of a joint at the world's origin, S' its rate, h = (F, T) the momentum of
 // all bodies behind it and G their weight, dL/dq' = h.S and dL/dq = h.S' + G.S.
@@ -45,16 +47,16 @@ constexpr double shape(int m, double t) {
 }
 constexpr double shape_rate(int m, double t) { return m == 0 ? 4 * t - 3 : m == 1 ? 4 - 8 * t : 4 * t - 1; }
 
-// rows (in registers of four) and columns of the loads and states of a scheme
+// rows of the loads, and parts of the states, of a scheme: vectors of three, each in a register of four
 template <class Scheme>
 struct Pattern {
   static constexpr bool moves(int j) { return Scheme::c[j] != 0; }
   static constexpr bool falls(int j) { return Scheme::c[j] != 1; }
   static constexpr int row(int j) { return j == 0 ? 0 : row(j - 1) + (falls(j - 1) ? 3 : 2); }
-  static constexpr int column(int j) { return j == 0 ? 0 : column(j - 1) + (moves(j - 1) ? 12 : 6); }
+  static constexpr int part(int j) { return j == 0 ? 0 : part(j - 1) + (moves(j - 1) ? 4 : 2); }
   static constexpr int rows = row(Scheme::points);
-  static constexpr int columns = column(Scheme::points);
-  static constexpr int padded = (columns + 3) / 4 * 4;
+  static constexpr int parts = part(Scheme::points);
+  static constexpr int columns = 3 * parts;
 };
 
 // one body of a pack
@@ -179,7 +181,7 @@ class Galerkin {
         for (int k = 0; k < Shape::columns; ++k)
           for (int r = 0; r < Shape::rows; ++r) P.column[k][r] += slots_[s].column[k][r];
       Joint& joint = joints_[i];
-      alignas(32) double w[2][Shape::padded] = {};
+      Block w[2][Shape::parts] = {};
       [&]<int... j>(std::integer_sequence<int, j...>) {
         (add_body<j>(i, P), ...);
         (aim<j>(i, joint, w), ...);
@@ -211,7 +213,7 @@ class Galerkin {
       if (parent >= 0) states_[parent].add(load);
       load = State{};
     }
-    constexpr int quads = Shape::padded / 4, last = Scheme::points - 1;
+    constexpr int last = Scheme::points - 1;
     double size = 0;
     State state = {};
     for (int i = 0; i < n_; ++i) {
@@ -219,19 +221,19 @@ class Galerkin {
       const int parent = tree_.parent[i];
       if (parent != i - 1) state = parent < 0 ? State{} : states_[parent];
       Block s0 = {}, s1 = {};
-      for (int k = 0; k < quads; ++k) {
+      for (int k = 0; k < Shape::parts; ++k) {
         s0 += joint.w[0][k] * state.of[k];
         s1 += joint.w[1][k] * state.of[k];
       }
-      const double z0 = out[i] - ((s0[0] + s0[1]) + (s0[2] + s0[3]));
-      const double z1 = out[n_ + i] - ((s1[0] + s1[1]) + (s1[2] + s1[3]));
+      const double z0 = out[i] - ((s0[0] + s0[1]) + s0[2]);
+      const double z1 = out[n_ + i] - ((s1[0] + s1[1]) + s1[2]);
       out[i] = z0;
       out[n_ + i] = z1;
-      for (int k = 0; k < quads; ++k) state.of[k] += z0 * joint.right[0][k] + z1 * joint.right[1][k];
-      if (measured || tree_.forks[i]) states_[i] = state;
+      for (int k = 0; k < Shape::parts; ++k) state.of[k] += z0 * joint.right[0][k] + z1 * joint.right[1][k];
+      if (tree_.forks[i]) states_[i] = state;
       if (!measured) continue;
-      const double* z = reinterpret_cast<const double*>(&states_[i]) + Shape::column(last);
-      const Vec phi = load3(z), centre = load3(z + 3) + cross(phi, places_of(last)[i].x);
+      const Vec phi = three(state.of[Shape::part(last)]);
+      const Vec centre = three(state.of[Shape::part(last) + 1]) + cross(phi, places_of(last)[i].x);
       size += dot(phi, phi, centre, centre);
     }
     return size;
@@ -281,10 +283,10 @@ class Galerkin {
     std::vector<Vec> moments;  // sum of m (x - c) over the bodies behind a joint
   };
   struct Load {
-    Block column[Shape::padded][Shape::rows];  // of zeros behind the last one
+    Block column[Shape::columns][Shape::rows];
   };
   struct State {
-    static constexpr int size = Shape::rows > Shape::padded / 4 ? Shape::rows : Shape::padded / 4;
+    static constexpr int size = Shape::rows > Shape::parts ? Shape::rows : Shape::parts;
     Block of[size];
     CATENA_INLINE void add(const State& other) {
       for (int k = 0; k < size; ++k) of[k] += other.of[k];
@@ -292,7 +294,7 @@ class Galerkin {
   };
   struct Joint {
     Block left[2][Shape::rows], U[2][Shape::rows];
-    Block w[2][Shape::padded / 4], right[2][Shape::padded / 4];
+    Block w[2][Shape::parts], right[2][Shape::parts];
     double inverse[4];
   };
 
@@ -392,14 +394,14 @@ class Galerkin {
   // what the body itself adds at quadrature point j
   template <int j>
   CATENA_INLINE void add_body(int i, Load& P) const {
-    constexpr int row = Shape::row(j), rate = Shape::column(j) + (Shape::moves(j) ? 6 : 0);
+    constexpr int row = Shape::row(j), rate = 3 * Shape::part(j) + (Shape::moves(j) ? 6 : 0);
     const Place& at = places_of(j)[i];
     const Velocity& motion = points_[j].motions[i];
     const double m = tree_.mass[i];
     const Vec x = at.x, mx = m * x, p = motion.p;
     const Mat unit = diagonal(m), arm = skew(mx), back = skew(-mx);
     if constexpr (Shape::moves(j)) {
-      constexpr int column = Shape::column(j);
+      constexpr int column = 3 * Shape::part(j);
       const Mat force = skew(-p);
       add(P, row, column, force);
       add(P, row + 1, column, skew(-plus_cross(motion.spin, x, p)));
@@ -415,15 +417,15 @@ class Galerkin {
     add(P, row + 1, rate + 3, arm);
   }
 
-  static CATENA_INLINE void put(double* to, Vec angular, Vec linear) {
-    store3(to, angular);
-    store3(to + 3, linear);
+  static CATENA_INLINE void put(Block* to, Vec angular, Vec linear) {
+    to[0] = four(angular);
+    to[1] = four(linear);
   }
 
   // the joint's rows before its loads, its columns behind its states, and what its own turning axis adds to its rows
   template <int j>
-  CATENA_INLINE void aim(int i, Joint& joint, double (&w)[2][Shape::padded]) const {
-    constexpr int row = Shape::row(j), column = Shape::column(j), rate = column + (Shape::moves(j) ? 6 : 0);
+  CATENA_INLINE void aim(int i, Joint& joint, Block (&w)[2][Shape::parts]) const {
+    constexpr int row = Shape::row(j), part = Shape::part(j), rate = part + (Shape::moves(j) ? 2 : 0);
     constexpr double c = Scheme::c[j], b = Scheme::b[j];
     const Point& point = points_[j];
     const Place& at = places_of(j)[i];
@@ -444,17 +446,19 @@ class Galerkin {
         const Vec Fg = behind_[i] * tree_.gravity;
         const Vec Tg = cross(point.moments[i] + behind_[i] * at.c, tree_.gravity);
         const Vec by_turn = plus_cross(plus_cross(plus_cross(cross(da, T), dl, F), a, Tg), l, Fg);
-        put(w[m] + column, kappa * angular + alpha * by_turn,
+        put(w[m] + part, kappa * angular + alpha * by_turn,
             kappa * linear + alpha * cross(da, F) + alpha * cross(a, Fg));
       }
     }
     for (int m = 0; m < 2; ++m) {
-      double* right = reinterpret_cast<double*>(joint.right[m]);
+      Block* right = joint.right[m];
       const double h = shape(m + 1, c), dh = shape_rate(m + 1, c) / dt_;
-      if constexpr (Shape::moves(j)) put(right + column, h * a, h * l);
+      if constexpr (Shape::moves(j)) put(right + part, h * a, h * l);
       put(right + rate, h * da + dh * a, h * dl + dh * l);
     }
   }
+
+  static CATENA_INLINE Block all(double s) { return Block{s, s, s, s}; }
 
   // four sums of four
   static CATENA_INLINE Block sums(Block a, Block b, Block c, Block d) {
@@ -463,89 +467,68 @@ class Galerkin {
     return shuffle<0, 1, 4, 5>(ab, cd) + shuffle<2, 3, 6, 7>(ab, cd);
   }
 
-  CATENA_INLINE void eliminate(Load& P, Joint& joint, double (&own)[2][Shape::padded], bool onward) const {
-    constexpr int columns = Shape::columns, quads = Shape::padded / 4;
-    const double* right0 = reinterpret_cast<const double*>(joint.right[0]);
-    const double* right1 = reinterpret_cast<const double*>(joint.right[1]);
-    // as many rows at a time as registers hold
-    in_parts([&]<int from, int many>() {
-      Block u0[many] = {}, u1[many] = {};
-      for (int k = 0; k < columns; ++k) {
-        const Block r0 = Block{} + right0[k], r1 = Block{} + right1[k];
-        for (int r = 0; r < many; ++r) {
-          u0[r] += r0 * P.column[k][from + r];
-          u1[r] += r1 * P.column[k][from + r];
+  CATENA_INLINE void eliminate(Load& P, Joint& joint, const Block (&own)[2][Shape::parts], bool onward) const {
+    constexpr int rows = Shape::rows, parts = Shape::parts;
+    static_assert(rows % 2 == 0);
+    // sums in names of their own stay in registers
+    for (int r = 0; r < rows; r += 2) {
+      Block u00 = {}, u01 = {}, u10 = {}, u11 = {};
+      for (int g = 0; g < parts; ++g)
+        for (int c = 0; c < 3; ++c) {
+          const Block* column = P.column[3 * g + c] + r;
+          const Block x0 = all(joint.right[0][g][c]), x1 = all(joint.right[1][g][c]);
+          u00 += x0 * column[0];
+          u01 += x0 * column[1];
+          u10 += x1 * column[0];
+          u11 += x1 * column[1];
         }
-      }
-      for (int r = 0; r < many; ++r) {
-        joint.U[0][from + r] = u0[r];
-        joint.U[1][from + r] = u1[r];
-      }
-    });
-    Block w0[quads], w1[quads];
-    double K[2][2] = {};
-    for (int g = 0; g < quads; ++g) {
-      w0[g] = block(own[0] + 4 * g);
-      w1[g] = block(own[1] + 4 * g);
+      joint.U[0][r] = u00;
+      joint.U[0][r + 1] = u01;
+      joint.U[1][r] = u10;
+      joint.U[1][r + 1] = u11;
     }
-    in_parts([&]<int from, int many>() {
-      Block left0[many], left1[many];
-      for (int r = 0; r < many; ++r) {
-        left0[r] = joint.left[0][from + r];
-        left1[r] = joint.left[1][from + r];
+    Block w0[parts], w1[parts];
+    for (int g = 0; g < parts; ++g) {
+      Block a0 = {}, a1 = {}, a2 = {}, b0 = {}, b1 = {}, b2 = {};
+      const Block(*column)[rows] = P.column + 3 * g;
+      for (int r = 0; r < rows; ++r) {
+        const Block x0 = joint.left[0][r], x1 = joint.left[1][r];
+        a0 += x0 * column[0][r];
+        b0 += x1 * column[0][r];
+        a1 += x0 * column[1][r];
+        b1 += x1 * column[1][r];
+        a2 += x0 * column[2][r];
+        b2 += x1 * column[2][r];
       }
-      for (int g = 0; g < quads; ++g) {
-        Block s0[4], s1[4];
-        for (int k = 0; k < 4; ++k) {
-          const Block* column = P.column[4 * g + k] + from;
-          s0[k] = left0[0] * column[0];
-          s1[k] = left1[0] * column[0];
-          for (int r = 1; r < many; ++r) {
-            s0[k] += left0[r] * column[r];
-            s1[k] += left1[r] * column[r];
-          }
-        }
-        w0[g] += sums(s0[0], s0[1], s0[2], s0[3]);
-        w1[g] += sums(s1[0], s1[1], s1[2], s1[3]);
-      }
-    });
+      w0[g] = own[0][g] + sums(a0, a1, a2, Block{});
+      w1[g] = own[1][g] + sums(b0, b1, b2, Block{});
+    }
     Block k00 = {}, k01 = {}, k10 = {}, k11 = {};
-    for (int g = 0; g < quads; ++g) {
+    for (int g = 0; g < parts; ++g) {
       k00 += w0[g] * joint.right[0][g];
       k01 += w0[g] * joint.right[1][g];
       k10 += w1[g] * joint.right[0][g];
       k11 += w1[g] * joint.right[1][g];
     }
     const Block pivots = sums(k00, k01, k10, k11);
-    K[0][0] = pivots[0], K[0][1] = pivots[1], K[1][0] = pivots[2], K[1][1] = pivots[3];
-    const double scale = 1 / (K[0][0] * K[1][1] - K[0][1] * K[1][0]);
-    const double i00 = scale * K[1][1], i01 = -scale * K[0][1], i10 = -scale * K[1][0], i11 = scale * K[0][0];
+    const double scale = 1 / (pivots[0] * pivots[3] - pivots[1] * pivots[2]);
+    const double i00 = scale * pivots[3], i01 = -scale * pivots[1], i10 = -scale * pivots[2], i11 = scale * pivots[0];
     joint.inverse[0] = i00, joint.inverse[1] = i01, joint.inverse[2] = i10, joint.inverse[3] = i11;
-    for (int g = 0; g < quads; ++g) {
+    for (int g = 0; g < parts; ++g) {
       joint.w[0][g] = i00 * w0[g] + i01 * w1[g];
       joint.w[1][g] = i10 * w0[g] + i11 * w1[g];
     }
     if (!onward) return;
-    const double* by0 = reinterpret_cast<const double*>(joint.w[0]);
-    const double* by1 = reinterpret_cast<const double*>(joint.w[1]);
-    in_parts([&]<int from, int many>() {
-      Block u0[many], u1[many];
-      for (int r = 0; r < many; ++r) {
-        u0[r] = joint.U[0][from + r];
-        u1[r] = joint.U[1][from + r];
-      }
-      for (int k = 0; k < columns; ++k) {
-        const Block b0 = Block{} + by0[k], b1 = Block{} + by1[k];
-        for (int r = 0; r < many; ++r) P.column[k][from + r] -= b0 * u0[r] + b1 * u1[r];
-      }
-    });
-  }
-
-  template <class Work>
-  static CATENA_INLINE void in_parts(Work work) {
-    constexpr int half = Shape::rows > 6 ? Shape::rows / 2 : Shape::rows;
-    work.template operator()<0, half>();
-    if constexpr (half < Shape::rows) work.template operator()<half, Shape::rows - half>();
+    for (int r = 0; r < rows; r += 2) {
+      const Block u00 = joint.U[0][r], u01 = joint.U[0][r + 1], u10 = joint.U[1][r], u11 = joint.U[1][r + 1];
+      for (int g = 0; g < parts; ++g)
+        for (int c = 0; c < 3; ++c) {
+          Block* column = P.column[3 * g + c] + r;
+          const Block x0 = all(joint.w[0][g][c]), x1 = all(joint.w[1][g][c]);
+          column[0] = (column[0] - x0 * u00) - x1 * u10;
+          column[1] = (column[1] - x0 * u01) - x1 * u11;
+        }
+    }
   }
 
   const Tree& tree_;

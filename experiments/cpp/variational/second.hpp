@@ -14,6 +14,8 @@
 // tangents behind a body, U = A S', w = S A, d = S.U, the parent carries A - U w / d: O(n), not symmetric.
 #pragma once
 
+#include <type_traits>
+
 #include "variational/action.hpp"
 #include "variational/mass.hpp"
 
@@ -60,8 +62,8 @@ class Second {
       const Places& at = places_[b];
       Moves& to = moves_[b];
       const int first = b * pack_size;
-      const Wide c = block(const_cast<double*>(angles_.by_cos()) + first);
-      const Wide s = block(const_cast<double*>(angles_.by_sin()) + first);
+      const Wide c = load_wide(angles_.by_cos() + first);
+      const Wide s = load_wide(angles_.by_sin() + first);
       Turn joint[4], own[4], of_parent[4];
       spread(WideTurn{c, s * at.a}, joint);
       for (int k = 0; k < 4; ++k) {

@@ -115,7 +115,7 @@ class Kinematics {
     for (std::size_t b = 0; b < tree_.packs.size(); ++b) {
       const Bodies& bodies = tree_.packs[b];
       const int first = int(b) * pack_size;
-      const Wide c = block(const_cast<double*>(half_cos) + first), s = block(const_cast<double*>(half_sin) + first);
+      const Wide c = load_wide(half_cos + first), s = load_wide(half_sin + first);
       Turn joint[4], own[4], of_parent[4];
       spread(WideTurn{c * bodies.rest.w + s * bodies.rest_axis.w, c * bodies.rest.v + s * bodies.rest_axis.v}, joint);
       for (int k = 0; k < 4; ++k) {

@@ -20,7 +20,7 @@ struct Wide {
 
   Wide() = default;
   CATENA_INLINE Wide(Block b) : v(b) {}
-  CATENA_INLINE explicit Wide(double s) : v(Block{} + s) {}
+  CATENA_INLINE explicit Wide(double s) : v(Block{s, s, s, s}) {}
 };
 CATENA_INLINE Wide operator+(Wide a, Wide b) { return a.v + b.v; }
 CATENA_INLINE Wide operator-(Wide a, Wide b) { return a.v - b.v; }
@@ -28,6 +28,9 @@ CATENA_INLINE Wide operator-(Wide a) { return -a.v; }
 CATENA_INLINE Wide operator*(Wide a, Wide b) { return a.v * b.v; }
 CATENA_INLINE Wide operator/(Wide a, Wide b) { return a.v / b.v; }
 CATENA_INLINE Wide& operator+=(Wide& a, Wide b) { return a = a + b; }
+
+// four numbers of an array that begins with a whole register
+CATENA_INLINE Wide load_wide(const double* p) { return *reinterpret_cast<const Block*>(p); }
 
 typedef Vec3<Wide> WideVec;
 typedef Mat3<Wide> WideMat;
