@@ -54,9 +54,6 @@ class Articulated {
     motion_[0] = {as<T>(Vec3<double>{0, 0, 0}), as<T>(-model.gravity)};
   }
 
-  int coordinates() const { return model_.coordinates; }
-  int rates() const { return model_.rates; }
-
   // d(rates)/dt
   void accelerations(const T* q, const T* rates, T* out) {
     kinematics_.turn(q);

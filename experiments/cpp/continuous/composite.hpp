@@ -33,9 +33,6 @@ class Composite {
     part_[0].pull = -model.gravity;
   }
 
-  int coordinates() const { return model_.coordinates; }
-  int rates() const { return model_.rates; }
-
   void accelerations(const double* q, const double* rates, double* out) {
     kinematics_.turn(q);
     Frame<double> last = kinematics_.frame[0];

@@ -20,7 +20,6 @@ struct Counted {
   friend Counted operator-(Counted a) { return Counted(-a.value); }
   Counted& operator+=(Counted b) { return *this = *this + b; }
   Counted& operator-=(Counted b) { return *this = *this - b; }
-  friend bool operator<(Counted a, Counted b) { return a.value < b.value; }
   friend bool operator>(Counted a, Counted b) { return a.value > b.value; }
 
   static Counted one(double v) {
@@ -30,7 +29,5 @@ struct Counted {
 };
 
 inline Counted sqrt(Counted a) { return Counted::one(std::sqrt(a.value)); }
-inline double number(double a) { return a; }
-inline double number(Counted a) { return a.value; }
 
 }  // namespace rivals
