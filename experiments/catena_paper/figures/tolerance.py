@@ -297,7 +297,7 @@ def _fastest(rows: Rows) -> Finding:
     where = f"A rival is faster at {', '.join(map(str, lost))} links." if lost else "No rival is faster at any length."
     return Finding(
         "better" if all(wins) else "different",
-        f"the fastest rival that finds all steps takes, in parts of our time at {most} links, {'; '.join(told)}. "
+        f"at {most} links the fastest rival that finds all steps takes so many times our time: {'; '.join(told)}. "
         f"{where} Maximal coordinates win where loops and velocities are constrained as well, which these rivals do "
         "not do; on open chains it is the work of an iteration that decides, not the coordinates.",
     )
