@@ -53,7 +53,7 @@ def _orders(sizes: Sizes, progress: Progress) -> Iterator[Row]:
             taken = race(
                 {"": stepping(sim)},
                 steps,
-                rounds=sizes["rounds"],
+                rounds=10 * sizes["rounds"],
                 seconds=1.0,
             )
             yield {

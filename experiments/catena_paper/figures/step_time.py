@@ -81,8 +81,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
     far.set_yscale("log")
     drawing.name_axes(near, "links", "time of a step (ms)", "a whole time step, as published")
     drawing.name_axes(far, "links", "time of an iteration (µs)", "one Newton iteration proper")
-    drawing.legend(near)
-    drawing.legend(far)
+    drawing.legend_below(figure, near, 5)
     return figure
 
 
