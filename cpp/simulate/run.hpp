@@ -280,8 +280,31 @@ struct Runner {
     return at_rest([&] {
       for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
       solver.rest();
-      return solver.direction() && (!Newton<Solver>::has_loops(layout) || refine());
+      if (!solver.direction()) return false;
+      if (Newton<Solver>::has_loops(layout)) return solver.smallest() >= safe_pivot || refine();
+      if constexpr (Newton<Solver>::looks_ahead)
+        if (layout.loop_count == 0 && solver.slid_far()) return correct(arriving) && correct(arriving);
+      return true;
     });
+  }
+  // what is left of the momenta, projected, is what the velocities are wrong by
+  bool correct(double arriving) {
+    for (int k = 0; k < newton.motions; ++k) newton.last_dz[k] = solver.dz[k];
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = solver.body[i];
+      owed[i] = {b.dx, b.phi};
+      aim_body(b, 1.0, arriving);
+      b.target_d -= b.dx;
+      b.target_L -= b.J * b.phi;
+    }
+    solver.rest();
+    if (!solver.direction()) return false;
+    for (int k = 0; k < newton.motions; ++k) solver.dz[k] += newton.last_dz[k];
+    for (int i = 0; i < layout.link_count; ++i) {
+      solver.body[i].dx += owed[i].f;
+      solver.body[i].phi += owed[i].t;
+    }
+    return true;
   }
   // Where rows nearly say the same, one increment takes away only a part of what they forbid, and rounding is as large
   // as the pivot is small: the same again from its velocities, as long as that goes on at a pace.
@@ -294,7 +317,7 @@ struct Runner {
   }
   bool repeat_projection() {
     double last = 0;
-    for (int k = 0; k < most_refinements && solver.smallest() < safe_pivot; ++k) {
+    for (int k = 0; k < most_refinements; ++k) {
       for (int l = 0; l < layout.law_count; ++l)
         law_momentum[l] =
             rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].dx, solver.body[i].phi}; });

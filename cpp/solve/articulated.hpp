@@ -559,6 +559,21 @@ struct Articulated {
     }
   }
 
+  // Whether a slide has taken a link so far from its parent that what the joint does not hand over is lost in what it
+  // does: its inertia about the parent against the parent's own.
+  bool slid_far() const {
+    for (int k = 0; k < stretch_count; ++k) {
+      if (!slides(stretch[k].kind)) continue;
+      for (int i = stretch[k].first; i < stretch[k].end; ++i) {
+        const int parent = layout.link[i].parent;
+        if (parent < 0) continue;
+        const Mat3<T>& J = body[parent].J;
+        if (link[i].mass * norm2(link[i].r) > T(1e3) * (J.i.x + J.j.y + J.k.z)) return true;
+      }
+    }
+    return false;
+  }
+
   // pivot of what closes loops, in the last matrix
   double smallest() const { return *loop.least_pivot; }
   T* loop_multipliers() const { return z + layout.variable_count; }
