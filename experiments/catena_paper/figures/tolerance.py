@@ -311,7 +311,8 @@ FIGURE = Figure(
     "recursive impulse quasi-Newton method as published (it solves for whole angles until a residual that nothing "
     "scales is small), the same for increments of angles, and with an exact Newton's method; Galerkin integrators of "
     "order 3 (Radau) and 4 (Gauss) after Fan et al. 2018. Those not as published guess and stop as ours does, by the "
-    "size of the increment. A run fails where a step is not found in 100 iterations.",
+    "size of the increment. Radau's quadrature is unstable in long chains at this step, whatever solves it. A run "
+    "fails where a step is not found in 100 iterations.",
     sizes={
         "full": {
             "links": [*range(1, 11), *range(20, 101, 10)],
