@@ -7,6 +7,7 @@ import csv
 import sys
 import time
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from . import __version__, info, plot, scenes
@@ -61,6 +62,8 @@ def _parser() -> argparse.ArgumentParser:
 
     about = commands.add_parser("info", help="version and instruction sets")
     about.set_defaults(run=_info)
+    for entry in entry_points(group="catena.commands"):
+        entry.load()(commands)
     return parser
 
 
