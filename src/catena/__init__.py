@@ -1,4 +1,8 @@
-"""catena: articulated rigid bodies with variational integrators in maximal coordinates."""
+"""catena: articulated rigid bodies with variational integrators in maximal coordinates.
+
+It grew out of J. Brüdigam and Z. Manchester, "Linear-Time Variational Integrators in Maximal Coordinates", Algorithmic
+Foundations of Robotics XIV (WAFR 2020), Springer 2021; order 1 with the solver "ldu" is the algorithm printed there.
+"""
 
 from . import plot as plot
 from . import scenes as scenes
