@@ -75,7 +75,6 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double* last_dz = arena.take<double>(count);
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
   Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
-  Vec3<double>* turned = arena.take<Vec3<double>>(layout.link_count);
   double* before = arena.take<double>(layout.recorded_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *law_mode = arena.take<double>(2L * layout.law_count);
@@ -91,8 +90,8 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
   Newton<Solver> newton{solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0};
   newton.select(history[0]);
-  Runner<Solver> runner{layout, *args,  solver, newton, parts,     history,   saved,        zeros,    scratch,
-                        owed,   turned, before, false,  law_angle, law_force, law_momentum, law_mode, counted};
+  Runner<Solver> runner{layout, *args,  solver, newton,    parts,     history,      saved,    zeros,  scratch,
+                        owed,   before, false,  law_angle, law_force, law_momentum, law_mode, counted};
   use(runner);
   return arena.used;
 }

@@ -153,13 +153,13 @@ def test_turns_are_counted() -> None:
     m.add_body("wheel", Inertia(1.0, np.eye(3)))
     m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
     states = []
-    for rate in (30.0, -20.0, 0.5):
+    for rate in (24.0, -20.0, 0.5):
         state = m.state()
         state.joint("axle").angle = 6 * pi
         state.joint("axle").rate = rate
         states.append(state)
     batch = Simulator(m, 0.01).run_batch(states, steps=1000, record_every=500)
-    for k, rate in enumerate((30.0, -20.0, 0.5)):
+    for k, rate in enumerate((24.0, -20.0, 0.5)):
         # by the discrete momentum of a step a constant rate w turns by asin(w dt) in it
         turned = 6 * pi + 1000 * np.arcsin(rate * 0.01)
         assert batch[k].joint("axle").coordinates[-1, 0] == pytest.approx(turned, abs=1e-8)

@@ -441,10 +441,10 @@ def test_second_order_and_energy(kind: str, on: str) -> None:
 
 def higher_errors(scene: str, higher: int, what: str) -> list[float]:
     state = sleigh(SLEIGH["cases"][0]) if scene == "sleigh" else rolling_scene(scene, "pendulum")
-    fine = Simulator(state.mechanism, 0.005, order=6, tolerance=1e-14).run(0.48, state=state)[-1]
+    fine = Simulator(state.mechanism, 0.005, order=6, tolerance=1e-14, rescue=False).run(0.48, state=state)[-1]
     errors = []
     for dt in (0.04, 0.02):
-        end = Simulator(state.mechanism, dt, order=higher, tolerance=1e-14).run(0.48, state=state)[-1]
+        end = Simulator(state.mechanism, dt, order=higher, tolerance=1e-14, rescue=False).run(0.48, state=state)[-1]
         errors.append(float(np.abs(getattr(end, what) - getattr(fine, what)).max()))
     return errors
 

@@ -332,7 +332,7 @@ struct LaneRunner {
     if (common().rescue_depth == 0) return;
     T least_cosine = T(1);
     for (int i = 0; i < layout.link_count; ++i) least_cosine = least(least_cosine, tree.body[i].w.w);
-    tired |= alive & ~(least_cosine > T(calm_cosine));
+    tired |= alive & ~(least_cosine > T(farthest_cosine));
   }
 
   // the step has been solved: its momenta become state, the bodies move on

@@ -21,12 +21,10 @@ namespace catena::CATENA_ISA {
 // Pieces that a run may take: a step now and then may need many, one after the other may not.
 constexpr long first_budget = 1L << 14, step_budget = 128;
 
-// How far a step may turn a body (rad): up to `calm` it is the one that is meant. Beyond it must not swerve further
-// from the velocity of its node than `swerve`. What turns further than `most` is not followed by the step: its momentum
-// is the sine of the turn, beyond a quarter turn other roots begin, and long before them the energy it keeps is
-// another.
-constexpr double calm_turn = 0.5, most_swerve = 0.25, most_turn = 1;
-inline const double calm_cosine = std::cos(0.5 * calm_turn), farthest_cosine = std::cos(0.5 * most_turn);
+// How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond a quarter turn other roots begin,
+// and long before them the energy that the step keeps is another.
+constexpr double most_turn = 0.25;
+inline const double farthest_cosine = std::cos(0.5 * most_turn);
 
 constexpr int most_refinements = 20;  // of a node's velocities
 constexpr double safe_pivot = 1e-6;   // that needs none
@@ -43,7 +41,6 @@ struct Runner {
   double* zeros;     // unknowns of a body at rest, and room for their increment
   double* scratch;
   Wrench<double>* owed;  // (link) see balance
-  Vec3<double>* turned;  // (link) see judged
   double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
   double* law_angle;     // (law) angles, turns counted
@@ -396,13 +393,13 @@ struct Runner {
   Outcome solve(double dt) {
     aim(dt);
     const bool guessed = newton.history->count > 0, rescues = args.rescue_depth > 0;
-    Outcome outcome = judged(dt, newton.solve(dt));
+    Outcome outcome = judged(newton.solve(dt));
     if (outcome != Outcome::converged && guessed) {
       newton.forget();
       int before = newton.iterations;
       if (project(half)) {
         aim(dt);
-        outcome = judged(dt, newton.solve_from(dt, scratch));
+        outcome = judged(newton.solve_from(dt, scratch));
       }
       // where nothing else can be done any root is better than none
       if (outcome != Outcome::converged && !rescues) {
@@ -419,23 +416,14 @@ struct Runner {
     remainder = std::fmax(remainder, newton.remainder);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
   }
-  // A step too long for its motion has several solutions; the one that is meant goes over into the velocity of its node
-  // as the step gets shorter, so it must not have turned a body far from where that would. Depends on the node and the
-  // solution alone, not on how it was found: all solvers halve the same steps, and so does a run that begins at the
-  // node.
-  Outcome judged(double dt, Outcome outcome) {
+  // A step too long for its motion has several solutions, and invents energy: what turns a body too far is not taken.
+  // That depends on the solution alone, which is the same from either end: all solvers halve the same steps, and so do
+  // runs that begin at any node or go backwards, which is what keeps energy from drifting where lengths change.
+  Outcome judged(Outcome outcome) {
     if (outcome != Outcome::converged || args.rescue_depth == 0) return outcome;
     double least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
-    if (least > calm_cosine) return outcome;
-    if (least < farthest_cosine) return Outcome::too_far;
-    for (int i = 0; i < layout.link_count; ++i) turned[i] = 2.0 * vector_part(solver.body[i].w);
-    if (!project(half)) return Outcome::singular;
-    double far = 0;
-    for (int i = 0; i < layout.link_count; ++i) far = std::fmax(far, norm2(turned[i] - dt * solver.body[i].phi));
-    aim(dt);
-    solver.evaluate();
-    return far < most_swerve * most_swerve ? outcome : Outcome::diverged;
+    return least < farthest_cosine ? Outcome::too_far : outcome;
   }
   void aim(double dt) {
     const double kick = half + 0.5 * dt;

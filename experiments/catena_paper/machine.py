@@ -25,8 +25,8 @@ def facts() -> dict[str, str]:
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "system": platform.system(),
-        "python": platform.python_version(),
-        "catena": f"{catena.__version__}, kernel {kernel()}",
+        "python": f"Python {platform.python_version()}",
+        "catena": f"catena {catena.__version__}, kernel {kernel()}",
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
     }
 
