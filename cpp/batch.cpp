@@ -105,6 +105,7 @@ class Worker {
       const double* J = args_.inertia + 9 * row;
       const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};
       std::copy(six, six + 6, link.inertia);
+      if (!is_round(six, link.spin)) std::fill_n(link.spin, 3, 0.0);
     }
     for (int l = 0; l < shared_.law_count && args_.law; ++l)
       static_cast<Law&>(seat.laws[l]) = law_of(args_.law + law_size * (member * shared_.law_count + l));

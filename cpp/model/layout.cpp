@@ -21,10 +21,45 @@ void rotation_columns(const double* q, double* m) {
   std::copy(columns, columns + 9, m);
 }
 
+constexpr double roundness = 1e-3;  // of rotors: parts of their inertia and of the bodies' reach
+
+// whether turns of a body about an axis leave one end of a constraint as it is
+bool is_blind(const ConstraintInfo& c, const double* anchor, const double* frame, const double* axis, double reach) {
+  const auto across = [&](const double* p) {
+    return std::hypot(p[1] * axis[2] - p[2] * axis[1], p[2] * axis[0] - p[0] * axis[2],
+                      p[0] * axis[1] - p[1] * axis[0]);
+  };
+  switch (c.kind) {
+    case JointKind::ball:
+    case JointKind::measured_distance: return across(anchor) < roundness * reach;
+    case JointKind::revolute:
+    case JointKind::cylindrical:
+    case JointKind::screw:
+    case JointKind::rolling_disk:
+    case JointKind::measured_angle: return across(anchor) < roundness * reach && across(frame + 6) < roundness;
+    default: return false;
+  }
+}
+
 // columns of a front, rounded up
 int padded(int columns) { return (columns + 3) / 4 * 4; }
 
 }  // namespace
+
+bool is_round(const double* inertia, const double* axis) {
+  const double* J = inertia;
+  const double matrix[3][3] = {{J[0], J[3], J[4]}, {J[3], J[1], J[5]}, {J[4], J[5], J[2]}};
+  double along = 0, trace = 0, rest = 0;
+  for (int i = 0; i < 3; ++i) {
+    trace += matrix[i][i];
+    for (int j = 0; j < 3; ++j) along += axis[i] * matrix[i][j] * axis[j];
+  }
+  const double across = 0.5 * (trace - along);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j)
+      rest = std::max(rest, std::fabs(matrix[i][j] - (along - across) * axis[i] * axis[j] - (i == j ? across : 0)));
+  return rest < roundness * trace;
+}
 
 ConstraintInfo constraint_of(const Pair& pair) {
   ConstraintInfo c{};
@@ -46,6 +81,7 @@ Model::Model(const Spec& spec) {
   build_tree(spec);
   build_constraints(spec);
   build_loops();
+  find_rotors();
 
   layout_.joint_count = static_cast<int>(spec.joint.size() + spec.coupling.size());
   layout_.signal_count = spec.signal_count;
@@ -383,6 +419,35 @@ void Model::build_loops() {
     if (above.shares) above.carried = front.carried;
   }
   layout_.front_size = size;
+}
+
+// Bodies that are round about an axis on which all their joints lie. Axes of the joints are tried, and the body's own.
+void Model::find_rotors() {
+  std::vector<std::vector<std::pair<const ConstraintInfo*, int>>> ends(links_.size());
+  const auto attach = [&](const ConstraintInfo& c) {
+    for (int e = 0; e < c.end_count; ++e)
+      if (c.end[e] >= 0) ends[c.end[e]].push_back({&c, e});
+  };
+  for (const ConstraintInfo& c : constraints_)
+    if (c.kind != JointKind::coupling) attach(c.reduction < 0 ? c : reductions_[c.reduction].whole);
+  for (const TermInfo& term : terms_) attach(term.measure);
+  for (const LawInfo& law : laws_) attach(law.measure);
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    LinkInfo& link = links_[i];
+    const double own[9] = {0, 0, 1, 0, 1, 0, 1, 0, 0};
+    for (const double* axis : {static_cast<const double*>(link.axis), own, own + 3, own + 6}) {
+      const bool turns = std::hypot(axis[0], axis[1], axis[2]) > 0.5;
+      if (!turns || !is_round(link.inertia, axis)) continue;
+      const bool free = std::all_of(ends[i].begin(), ends[i].end(), [&](const auto& at) {
+        const auto& [c, e] = at;
+        return e == 0 ? is_blind(*c, c->anchor_a, c->frame_a, axis, layout_.reach)
+                      : is_blind(*c, c->anchor_b, c->frame_b, axis, layout_.reach);
+      });
+      if (!free) continue;
+      std::copy_n(axis, 3, link.spin);
+      break;
+    }
+  }
 }
 
 }  // namespace catena

@@ -35,7 +35,10 @@ struct LinkInfo {
   int first_axis,
       axis_count;  // freedoms that are eliminated one by one: all but those of ball joints and floating links
   double gravity[3];
+  double spin[3];  // axis of a rotor, zero for other bodies: turns about it change neither its inertia nor its joints
 };
+// whether turns about a unit axis leave an inertia (xx yy zz xy xz yz) as it is
+bool is_round(const double* inertia, const double* axis);
 
 // Rows on a number of ends: two for a joint or a law, two per term for a coupling. A body may be several of them.
 constexpr int most_ends = 12;
@@ -206,6 +209,7 @@ class Model {
   void add_constraint(ConstraintInfo c);
   void reduce(ConstraintInfo& c, const Asked& asked);
   void build_loops();
+  void find_rotors();
 
   Layout layout_{};
   std::vector<LinkInfo> links_;

@@ -50,6 +50,13 @@ struct Body {
   Vec3<T> dx, phi;
 };
 
+// Squared, of half the angle by which a step turns the body, turns about its axis `spin` left out.
+template <class T>
+CATENA_INLINE T swing_cosine2(const Body<T>& b, Vec3<T> spin) {
+  const T spun = dot(vector_part(b.w), b.R * spin);
+  return b.w.w * b.w.w + spun * spun;
+}
+
 // what changes with the node only
 template <class T>
 CATENA_INLINE void place_body(Body<T>& b, const LinkInfo& info) {

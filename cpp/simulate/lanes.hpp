@@ -84,6 +84,7 @@ struct LaneRunner {
         l.mass.set(k, info.mass);
         for (int e = 0; e < 6; ++e) l.inertia[e].set(k, info.inertia[e]);
         put(l.gravity, k, info.gravity);
+        put(l.spin, k, info.spin);
       }
       with_single(own, args[member(k)], [&](Single& one) {
         one.enter();
@@ -332,7 +333,12 @@ struct LaneRunner {
     if (common().rescue_depth == 0) return;
     T least_cosine = T(1);
     for (int i = 0; i < layout.link_count; ++i) least_cosine = least(least_cosine, tree.body[i].w.w);
-    tired |= alive & ~(least_cosine > T(farthest_cosine));
+    const Mask fast = alive & ~(least_cosine > T(farthest_cosine));
+    if (!any(fast)) return;
+    Mask close = least_cosine > T(farthest_spin_cosine);
+    for (int i = 0; i < layout.link_count; ++i)
+      close &= swing_cosine2(tree.body[i], tree.link[i].spin) > T(farthest_cosine * farthest_cosine);
+    tired |= fast & ~close;
   }
 
   // the step has been solved: its momenta become state, the bodies move on

@@ -22,9 +22,9 @@ namespace catena::CATENA_ISA {
 constexpr long first_budget = 1L << 14, step_budget = 128;
 
 // How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond a quarter turn other roots begin,
-// and long before them the energy that the step keeps is another.
-constexpr double most_turn = 0.25;
-inline const double farthest_cosine = std::cos(0.5 * most_turn);
+// and long before them the energy that the step keeps is another; not so where a rotor spins about its own axis.
+constexpr double most_turn = 0.25, most_spin = 1;
+inline const double farthest_cosine = std::cos(0.5 * most_turn), farthest_spin_cosine = std::cos(0.5 * most_spin);
 
 constexpr int most_refinements = 20;  // of a node's velocities
 constexpr double safe_pivot = 1e-6;   // that needs none
@@ -423,7 +423,11 @@ struct Runner {
     if (outcome != Outcome::converged || args.rescue_depth == 0) return outcome;
     double least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
-    return least < farthest_cosine ? Outcome::too_far : outcome;
+    if (least >= farthest_cosine) return outcome;
+    bool close = least >= farthest_spin_cosine;
+    for (int i = 0; i < layout.link_count && close; ++i)
+      close = swing_cosine2(solver.body[i], load3(layout.link[i].spin)) >= farthest_cosine * farthest_cosine;
+    return close ? outcome : Outcome::too_far;
   }
   void aim(double dt) {
     const double kick = half + 0.5 * dt;

@@ -19,10 +19,10 @@ namespace catena::CATENA_ISA {
 
 template <class T>
 struct LaneLink {
-  // of the member: mass, inertia, gravity
+  // of the member: mass, inertia, gravity, axis of a rotor
   T mass;
   T inertia[6];  // xx yy zz xy xz yz
-  Vec3<T> gravity;
+  Vec3<T> gravity, spin;
   int children, receiver;  // see find_stretches
 
   // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement (parent's
