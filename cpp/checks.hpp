@@ -109,6 +109,13 @@ inline void require_spec(const Spec& spec) {
     require_pair(law.measure, bodies, "bodies of a law");
     require_signal(law.target, 1, spec.signal_count, "where the target of a law is found");
     require_signal(law.force, 1, spec.signal_count, "where the force of a law is found");
+    require_between(law.joint, -1, static_cast<int>(spec.joint.size()) - 1, "the joint of a law");
+    if (law.joint >= 0) {
+      const JointSpec& joint = spec.joint[law.joint];
+      require(std::minmax(joint.body_a, joint.body_b) == std::minmax(law.measure.body_a, law.measure.body_b),
+              "laws: the joint of a law is between other bodies");
+      require_between(law.coordinate, 0, 5 - joint_row_count(joint.kind), "the coordinate of a law");
+    }
   }
   for (const CouplingSpec& coupling : spec.coupling) {
     require_finite(&coupling.offset, 1, "offset of a coupling");

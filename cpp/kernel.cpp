@@ -31,6 +31,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Link<double>* link = arena.take<Link<double>>(layout.link_count);
   Stretch* stretch = arena.take<Stretch>(layout.link_count);
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
+  Acting<double>* acting = arena.take<Acting<double>>(layout.axis_count);
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
   Articulation<double>* received = arena.take<Articulation<double>>(receiver_count(layout));
   const Loops loop = {layout,
@@ -45,8 +46,16 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
                       arena.take<int>(2 * layout.largest_closing),
                       arena.take<double>(1)};
   double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
-  return {layout, body, link, stretch, axis,    swivel, received, loop,  {},        nullptr, 1,
-          0,      -1,   {},   nullptr, nullptr, ahead,  true,     false, {0, 0, 0}, 0};
+  return {.layout = layout,
+          .body = body,
+          .link = link,
+          .stretch = stretch,
+          .axis = axis,
+          .acting = acting,
+          .swivel = swivel,
+          .received = received,
+          .loop = loop,
+          .ahead = ahead};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
@@ -78,7 +87,7 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double* before = arena.take<double>(layout.recorded_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *law_mode = arena.take<double>(2L * layout.law_count);
-  double* counted = arena.take<double>(layout.counter_count);
+  double *pushed = arena.take<double>(layout.axis_count), *counted = arena.take<double>(layout.counter_count);
   double* saved =
       parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + Runner<Solver>::memory_size(layout)) : nullptr;
   History history[most_parts + most_order];
@@ -88,10 +97,11 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   for (int k = 0; k < histories; ++k) history[k].differences = arena.take<double>(points * block_size * blocks);
   if (!args) return arena.used;
   for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
+  for (int k = 0; k < layout.axis_count; ++k) pushed[k] = 0;
   Newton<Solver> newton{solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0};
   newton.select(history[0]);
   Runner<Solver> runner{layout, *args,  solver, newton,    parts,     history,      saved,    zeros,  scratch,
-                        owed,   before, false,  law_angle, law_force, law_momentum, law_mode, counted};
+                        owed,   before, false,  law_angle, law_force, law_momentum, law_mode, pushed, counted};
   use(runner);
   return arena.used;
 }
@@ -130,17 +140,29 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   Articulation<Lane>* received = arena.take<Articulation<Lane>>(receiver_count(layout));
   Lane *z = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *ahead = arena.take<Lane>(count);
   Lane* difference = arena.take<Lane>(static_cast<long>(most_points + 1) * count);
-  double* angle = arena.take<double>(static_cast<long>(lane_width) * layout.law_count);
+  LaneLaw* law = arena.take<LaneLaw>(layout.law_count);
+  Acting<Lane>* acting = arena.take<Acting<Lane>>(layout.axis_count);
+  Lane* pushed = arena.take<Lane>(layout.axis_count);
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const long used = arena.used;
   if (!args) return used + with_runner<Articulated<double>>(layout, nullptr, 2, nullptr, [](auto&) {});
   for (int e = 0; e < (most_points + 1) * count; ++e) difference[e] = Lane(0);
-  LaneTree tree{layout, body, link, stretch, received, z, dz, ahead, find_stretches(layout, link, stretch)};
+  LaneTree tree{.layout = layout,
+                .body = body,
+                .link = link,
+                .stretch = stretch,
+                .received = received,
+                .z = z,
+                .dz = dz,
+                .ahead = ahead,
+                .law = law,
+                .acting = acting,
+                .pushed = pushed,
+                .stretch_count = find_stretches(layout, link, stretch)};
   auto with_single = [&](const Layout& own, RunArgs& run, auto&& use) {
     with_runner<Articulated<double>>(own, static_cast<char*>(workspace) + used, 2, &run, use);
   };
-  LaneRunner<decltype(with_single)> runner{layout,      layouts,    args,  members, tree,
-                                           with_single, difference, angle, counted};
+  LaneRunner<decltype(with_single)> runner{layout, layouts, args, members, tree, with_single, difference, counted};
   runner.run();
   return used;
 }
@@ -189,8 +211,12 @@ Articulated<double> make_walker(const Layout& layout, Arena& arena) {
   solver.dz = arena.take<double>(Articulated<double>::unknown_count(layout));
   // rotors stand still
   double* momentum = arena.take<double>(layout.law_count);
-  for (int l = 0; l < layout.law_count && arena.at; ++l) momentum[l] = 0;
+  double *measured = arena.take<double>(layout.law_count), *pushed = arena.take<double>(layout.axis_count);
+  for (int l = 0; l < layout.law_count && arena.at; ++l) momentum[l] = measured[l] = 0;
+  for (int k = 0; k < layout.axis_count && arena.at; ++k) pushed[k] = 0;
   solver.momentum = momentum;
+  solver.measured = measured;
+  solver.pushed = pushed;
   return solver;
 }
 

@@ -223,11 +223,11 @@ RunArgs common_args(const Layout& layout, const Settings& settings, const Start&
 class Core {
  public:
   Core(ConstDoubles mass, ConstDoubles inertia, ConstDoubles gravity, const Pairs& joints, ConstInts joint_extras,
-       const Pairs& measures, ConstDoubles laws, ConstInts law_signals, ConstInts coupling_terms,
+       const Pairs& measures, ConstDoubles laws, ConstInts law_extras, ConstInts coupling_terms,
        ConstDoubles coefficients, ConstDoubles offsets, ConstInts coupling_signals, ConstInts counter_grounds,
        int signal_count, const AskedArrays& asked, const std::string& kernel)
       : kernel_(find_kernel(kernel)),
-        model_(make_spec(mass, inertia, gravity, joints, joint_extras, measures, laws, law_signals, coupling_terms,
+        model_(make_spec(mass, inertia, gravity, joints, joint_extras, measures, laws, law_extras, coupling_terms,
                          coefficients, offsets, coupling_signals, counter_grounds, signal_count, asked)) {
     term_count_ = static_cast<long>(coefficients.size());
     for (std::size_t j = 0; j < std::get<0>(joints).size(); ++j)
@@ -526,7 +526,7 @@ class Core {
 
   static Spec make_spec(const ConstDoubles& mass, const ConstDoubles& inertia, const ConstDoubles& gravity,
                         const Pairs& joints, const ConstInts& joint_extras, const Pairs& measures,
-                        const ConstDoubles& laws, const ConstInts& law_signals, const ConstInts& coupling_terms,
+                        const ConstDoubles& laws, const ConstInts& law_extras, const ConstInts& coupling_terms,
                         const ConstDoubles& coefficients, const ConstDoubles& offsets,
                         const ConstInts& coupling_signals, const ConstInts& counter_grounds, int signal_count,
                         const AskedArrays& asked) {
@@ -539,7 +539,7 @@ class Core {
     require_shape(joint_extras, {joint_count, 3}, "joint_extras");
     require_shape(laws, {-1, law_size}, "laws");
     const long law_count = static_cast<long>(laws.shape(0));
-    require_shape(law_signals, {law_count, 2}, "law_signals");
+    require_shape(law_extras, {law_count, 4}, "law_extras");
     require_shape(coupling_terms, {-1}, "coupling_terms");
     require_shape(offsets, {couplings}, "offsets");
     require_shape(coupling_signals, {couplings}, "coupling_signals");
@@ -585,8 +585,10 @@ class Core {
       require_law(laws.data() + law_size * at, "laws");
       static_cast<Law&>(law) = law_of(laws.data() + law_size * at);
       law.measure = pair_at<Pair>(measures, at);
-      law.target = law_signals.data()[2 * at];
-      law.force = law_signals.data()[2 * at + 1];
+      law.target = law_extras.data()[4 * at];
+      law.force = law_extras.data()[4 * at + 1];
+      law.joint = law_extras.data()[4 * at + 2];
+      law.coordinate = law_extras.data()[4 * at + 3];
       spec.law.push_back(law);
     }
     std::size_t term = 0;
@@ -696,8 +698,8 @@ NB_MODULE(_core, m) {
                     ConstInts, ConstInts, ConstDoubles, ConstDoubles, ConstInts, ConstInts, int, const AskedArrays&,
                     const std::string&>(),
            nb::kw_only(), "mass"_a, "inertia"_a, "gravity"_a, "joints"_a, "joint_extras"_a, "measures"_a, "laws"_a,
-           "law_signals"_a, "coupling_terms"_a, "coefficients"_a, "offsets"_a, "coupling_signals"_a,
-           "counter_grounds"_a, "signal_count"_a, "asked"_a, "kernel"_a)
+           "law_extras"_a, "coupling_terms"_a, "coefficients"_a, "offsets"_a, "coupling_signals"_a, "counter_grounds"_a,
+           "signal_count"_a, "asked"_a, "kernel"_a)
       .def("run", &Core::run, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
            "signal_count"_a, "records"_a, "out_counted"_a, "out_multipliers"_a, "out_increments"_a.none(),
            "control"_a.none(), "control_arrays"_a.none(), "poll"_a.none())

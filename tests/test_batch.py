@@ -66,7 +66,7 @@ SCENES: dict[str, Callable[[], Mechanism]] = {
     "damped": damped,
 }
 # whose members run in lanes; the others one by one
-LANES = {"chain of hinges", "chain of balls", "tree"}
+LANES = {"chain of hinges", "chain of balls", "tree", "damped"}
 
 
 def starts(m: Mechanism, count: int = MEMBERS) -> list[State]:

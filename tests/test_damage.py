@@ -216,7 +216,7 @@ def of_pair(k: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[tup
         ("measures", lambda p: tuple(a[:2] for a in p)),
         ("laws", lambda a: a[:, :-1]),
         ("laws", first(np.nan)),
-        ("law_signals", first(3)),
+        ("law_extras", first(3)),
         ("coupling_terms", first(7)),
         ("coupling_terms", first(0)),
         ("coupling_terms", first(-1)),

@@ -55,5 +55,19 @@ CATENA_INLINE bool any(Lane::Mask m) {
   return found;
 }
 CATENA_INLINE Lane least(Lane a, Lane b) { return choose(a < b, a, b); }
+template <class F>
+CATENA_INLINE Lane each_lane(Lane a, F f) {
+  Lane r;
+  for (int k = 0; k < lane_width; ++k) r.v[k] = f(a.v[k]);
+  return r;
+}
+inline Lane tanh(Lane a) {
+  return each_lane(a, [](double x) { return std::tanh(x); });
+}
+
+// the same words for one number
+CATENA_INLINE double choose(bool m, double a, double b) { return m ? a : b; }
+CATENA_INLINE bool any(bool m) { return m; }
+using std::tanh;
 
 }  // namespace catena::CATENA_ISA

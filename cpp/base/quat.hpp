@@ -4,6 +4,7 @@
 // is written as a difference, (R - I) a = 2 (c eta x a + eta x (eta x a)), so that small steps lose no digits.
 #pragma once
 
+#include "base/lane.hpp"
 #include "base/small.hpp"
 
 namespace catena::CATENA_ISA {
@@ -90,6 +91,29 @@ CATENA_INLINE Quat<double> load_quat(const double* p) { return {p[0], {p[1], p[2
 CATENA_INLINE void store_quat(double* p, const Quat<double>& q) {
   p[0] = q.w;
   store3(p + 1, q.v);
+}
+
+// Twice asin(s), the angle of which s is the sine of the half: the series, good to rounding up to |s| = 1/4.
+constexpr double most_sine = 0.25;
+template <class T>
+CATENA_INLINE T short_angle(T s) {
+  const T u = s * s, v = u * u;
+  const T even =
+      T(1) +
+      v * (T(3.0 / 40) + v * (T(35.0 / 1152) +
+                              v * (T(231.0 / 13312) + v * (T(6435.0 / 557056) +
+                                                           v * (T(46189.0 / 5505024) + v * T(676039.0 / 104857600))))));
+  const T odd =
+      T(1.0 / 6) +
+      v * (T(5.0 / 112) +
+           v * (T(63.0 / 2816) + v * (T(143.0 / 10240) + v * (T(12155.0 / 1245184) + v * T(88179.0 / 12058624)))));
+  return (s + s) * (even + u * odd);
+}
+CATENA_INLINE double turned_angle(double s) { return std::fabs(s) <= most_sine ? short_angle(s) : 2 * std::asin(s); }
+CATENA_INLINE Lane turned_angle(Lane s) {
+  const Lane angle = short_angle(s);
+  const Lane::Mask far = (s > Lane(most_sine)) | (-s > Lane(most_sine));
+  return any(far) ? choose(far, each_lane(s, [](double x) { return 2 * std::asin(x); }), angle) : angle;
 }
 
 }  // namespace catena::CATENA_ISA

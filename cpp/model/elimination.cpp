@@ -28,7 +28,7 @@ Elimination::Elimination(const Layout& layout) {
     }
   }
 
-  // leaf to root, a link and then the joint that carries it; loops just before the link where they close
+  // leaf to root, a link, the joint that carries it and the laws on that; loops just before the link where they close
   std::vector<int> first_row(layout.loop_row_count, -1);
   for (int l = 0; l < layout.loop_count; ++l) first_row[layout.constraint[layout.loop[l]].loop_row] = layout.loop[l];
   std::vector<std::vector<int>> closing(link_count + 1);
@@ -37,10 +37,15 @@ Elimination::Elimination(const Layout& layout) {
       const int j = first_row[layout.column_row[layout.front[i].first_column + c]];
       if (j >= 0) closing[i].push_back(link_count + j);
     }
+  std::vector<std::vector<int>> acting(link_count);
+  for (int j = 0; j < constraint_count; ++j)
+    if (layout.constraint[j].law >= 0 && layout.constraint[j].loop < 0)
+      acting[layout.constraint[j].link].push_back(link_count + j);
   for (int i = link_count - 1; i >= 0; --i) {
     order.insert(order.end(), closing[i].begin(), closing[i].end());
     order.push_back(i);
     if (layout.link[i].joint >= 0) order.push_back(link_count + layout.joint_constraint[layout.link[i].joint]);
+    order.insert(order.end(), acting[i].begin(), acting[i].end());
   }
   order.insert(order.end(), closing[link_count].begin(), closing[link_count].end());
 

@@ -91,6 +91,9 @@ Model::Model(const Spec& spec) {
   layout_.body_link = body_link_.data();
   layout_.law_count = static_cast<int>(laws_.size());
   layout_.law = laws_.data();
+  layout_.free_law_count = layout_.law_count - static_cast<int>(axis_law_.size());
+  layout_.first_axis_law = first_axis_law_.data();
+  layout_.axis_law = axis_law_.data();
   layout_.term = terms_.data();
   layout_.reduction = reductions_.data();
   layout_.idle_count = static_cast<int>(idle_.size());
@@ -272,17 +275,35 @@ void Model::build_constraints(const Spec& spec) {
     law.measure = placed(given.measure);
     law.target_signal = given.target;
     law.force_signal = given.force;
-    law.constraint = -1;
+    law.constraint = law.link = law.axis = -1;
+    law.sign = 1;
+    if (given.joint >= 0 && carried[given.joint] >= 0) {
+      const LinkInfo& link = links_[carried[given.joint]];
+      const int freedom = freedom_of(link.kind, link.flipped, given.coordinate);
+      if (freedom >= 0) {
+        law.link = carried[given.joint];
+        law.axis = link.first_axis + freedom;
+        law.sign = link.flipped ? -1 : 1;
+      }
+    }
     if (law.damping != 0 || law.friction != 0 || law.gain != 0 || law.rate_gain != 0 || law.implicit != 0 ||
         law.inertia != 0) {
       law.constraint = static_cast<int>(constraints_.size());
       ConstraintInfo c = law.measure;
       c.law = l;
+      c.link = law.link;
       c.special = true;
       c.recorded = layout_.recorded_count++;
       add_constraint(c);
     }
     laws_.push_back(law);
+  }
+  for (int l = 0; l < static_cast<int>(laws_.size()); ++l)
+    if (laws_[l].axis >= 0) axis_law_.push_back(l);
+  std::stable_sort(axis_law_.begin(), axis_law_.end(), [&](int a, int b) { return laws_[a].axis < laws_[b].axis; });
+  for (int k = 0, at = 0; k <= layout_.axis_count; ++k) {
+    while (at < static_cast<int>(axis_law_.size()) && laws_[axis_law_[at]].axis < k) ++at;
+    first_axis_law_.push_back(at);
   }
   for (const JointSpec& joint : spec.counter) {
     counters_.push_back(placed(joint));

@@ -49,7 +49,7 @@ struct ConstraintInfo {
   JointKind kind;
   int end_count;
   int end[most_ends];  // links, -1 is the world; a joint's a and b
-  int link;            // the link that hangs on it, -1 for a loop closure
+  int link;            // the link that hangs on it, or whose freedom the law acts on; -1 for a loop closure
   int loop, loop_row;  // for a loop closure: which one, and its first row among those of all loop closures
   int row, row_count;
   int recorded;      // its first row among those recorded, which are all rows of all joints in the user's order
@@ -84,6 +84,8 @@ struct LawInfo : Law {
   ConstraintInfo measure;
   int constraint;                   // whose row it is, -1 if it acts at the nodes only
   int target_signal, force_signal;  // in place of the constants, -1 for none
+  int link, axis;                   // the freedom of the tree that it measures, -1 if it is none
+  double sign;                      // of the measure, if the freedom grows
 };
 
 // The user's own rows: gaps (row) and their gradients (row, 12) against displacement and turn of a and b, from the
@@ -146,6 +148,9 @@ struct Layout {
   const int* body_link;         // (body) -> link
   int law_count;
   const LawInfo* law;
+  int free_law_count;         // of laws that measure no freedom of the tree
+  const int* first_axis_law;  // (axis + 1) in `axis_law`, the laws on every freedom of the tree
+  const int* axis_law;
   const TermInfo* term;
   const ReductionInfo* reduction;
   int idle_count;  // joints of which nothing is asked
@@ -217,6 +222,7 @@ class Model {
   std::vector<int> joint_constraint_;
   std::vector<int> body_link_;
   std::vector<LawInfo> laws_;
+  std::vector<int> first_axis_law_, axis_law_;
   std::vector<TermInfo> terms_;
   std::vector<ReductionInfo> reductions_;
   std::vector<ConstraintInfo> idle_;

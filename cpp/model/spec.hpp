@@ -90,6 +90,20 @@ constexpr int joint_row_count(int kind) {
   return form.point_count + form.angle_count + extra;
 }
 
+// Which freedom of the link that a joint carries is one of the joint's coordinates, nearest to the parent first; -1 if
+// it is none by itself. The link may be the joint's body a, and its freedoms run the other way.
+constexpr int freedom_of(JointKind kind, bool flipped, int coordinate) {
+  switch (kind) {
+    case JointKind::revolute:
+    case JointKind::prismatic:
+    case JointKind::cylindrical:
+    case JointKind::screw: return coordinate;
+    case JointKind::universal: return flipped ? 1 - coordinate : coordinate;
+    case JointKind::planar: return flipped && coordinate < 2 ? -1 : coordinate;
+    default: return -1;
+  }
+}
+
 // whether a row is measured in metres, or else in radians
 constexpr bool row_is_length(int kind, int row) {
   const JointForm& form = joint_form[kind];
@@ -106,14 +120,16 @@ constexpr bool row_is_velocity(int kind, int row) {
 }
 
 // A force along a measured scalar; fields in the order in which Python passes them
-struct Law {
-  double stiffness, rest, damping;                     // spring: N/m or N m/rad, m or rad; damper
-  double friction, threshold;                          // largest force, and the rate at which most of it is reached
-  double gain, rate_gain, target, target_rate, limit;  // servo
-  double force;                                        // constant
-  double implicit;                                     // not 0: the spring too is implicit
-  double inertia;                                      // of a rotor that turns with the scalar: kg m^2 or kg
+template <class T>
+struct LawOf {
+  T stiffness, rest, damping;                     // spring: N/m or N m/rad, m or rad; damper
+  T friction, threshold;                          // largest force, and the rate at which most of it is reached
+  T gain, rate_gain, target, target_rate, limit;  // servo
+  T force;                                        // constant
+  T implicit;                                     // 1: the spring too is implicit, or else 0
+  T inertia;                                      // of a rotor that turns with the scalar: kg m^2 or kg
 };
+using Law = LawOf<double>;
 constexpr int law_size = sizeof(Law) / sizeof(double);
 inline Law law_of(const double* p) {
   return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
@@ -146,7 +162,8 @@ struct JointSpec : Pair {
 
 struct LawSpec : Law {
   Pair measure{};
-  int target = -1, force = -1;  // signals in place of the constants
+  int target = -1, force = -1;      // signals in place of the constants
+  int joint = -1, coordinate = -1;  // that the measure is, if it is one of a joint
 };
 
 // sum of coefficient x measure = offset, or = offset + signal

@@ -19,6 +19,7 @@
 // it takes over from the bodies at the node is lambda = -dt (p - p1), p1 of the interval before: variational too.
 #pragma once
 
+#include "base/lane.hpp"
 #include "physics/joint.hpp"
 
 namespace catena::CATENA_ISA {
@@ -33,42 +34,62 @@ struct Clock {
   const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
 };
 
+// where a servo wants the measure in the middle of the step, and how fast
+template <class T>
+struct Aim {
+  T target, rate;
+};
+CATENA_INLINE Aim<double> aim_of(const LawInfo& law, const Clock& clock) {
+  const int k = law.target_signal;
+  if (k < 0 || clock.resting) return {law.target, law.target_rate};
+  return {clock.middle[k], (clock.end[k] - clock.now[k]) / clock.dt};
+}
+
 // force on the interval, and its derivative against phi3
-CATENA_INLINE double stage_force(const LawInfo& law, double phi2, double phi3, const Clock& clock, double& slope) {
-  const double dt = clock.dt;
-  const double v = (phi3 - phi2) / dt, middle = 0.5 * (phi2 + phi3);
-  double f = -law.damping * v;
+template <class T>
+CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, T dt, const Aim<T>& aim, T& slope) {
+  const T v = (phi3 - phi2) / dt, middle = T(0.5) * (phi2 + phi3);
+  T f = -law.damping * v;
   slope = -law.damping / dt;
-  if (law.implicit) {
-    f -= law.stiffness * (middle - law.rest);
-    slope -= 0.5 * law.stiffness;
+  if (any(law.implicit > T(0))) {
+    const T stiffness = choose(law.implicit > T(0), law.stiffness, T(0));
+    f -= stiffness * (middle - law.rest);
+    slope -= T(0.5) * stiffness;
   }
-  if (law.friction > 0) {
-    const double t = std::tanh(v / law.threshold);
+  if (any(law.friction > T(0))) {
+    const T t = tanh(v / law.threshold);
     f -= law.friction * t;
-    slope -= law.friction * (1 - t * t) / (law.threshold * dt);
+    slope -= law.friction * (T(1) - t * t) / (law.threshold * dt);
   }
-  if (law.gain > 0 || law.rate_gain > 0) {
-    double target = law.target, target_rate = law.target_rate;
-    if (law.target_signal >= 0) {
-      target = clock.middle[law.target_signal];
-      target_rate = (clock.end[law.target_signal] - clock.now[law.target_signal]) / dt;
-    }
-    const double servo = law.gain * (target - middle) + law.rate_gain * (target_rate - v);
-    if (std::fabs(servo) < law.limit) {
-      f += servo;
-      slope -= 0.5 * law.gain + law.rate_gain / dt;
-    } else {
-      f += servo > 0 ? law.limit : -law.limit;
-    }
+  if (any(law.gain > T(0)) || any(law.rate_gain > T(0))) {
+    const T servo = law.gain * (aim.target - middle) + law.rate_gain * (aim.rate - v);
+    const auto within = (servo < law.limit) & (-servo < law.limit);
+    f += choose(within, servo, choose(servo > T(0), law.limit, -law.limit));
+    slope -= choose(within, T(0.5) * law.gain + law.rate_gain / dt, T(0));
   }
   return f;
 }
 
-// force at the node
+// force at the node, with a motor's
+template <class T>
+CATENA_INLINE T spring_and_motor(const LawOf<T>& law, T motor, T phi) {
+  return motor - choose(law.implicit > T(0), T(0), law.stiffness * (phi - law.rest));
+}
 CATENA_INLINE double node_force(const LawInfo& law, double phi, const Clock& clock) {
-  const double motor = law.force_signal >= 0 ? clock.now[law.force_signal] : law.force;
-  return motor - (law.implicit ? 0 : law.stiffness * (phi - law.rest));
+  return spring_and_motor<double>(law, law.force_signal >= 0 ? clock.now[law.force_signal] : law.force, phi);
+}
+
+// The multiplier that a law wants where the step moves its measure from phi2 by so much, with what its rotor had as
+// momentum, and its derivative against that; in a projection of velocities (`resting`) only rotors take part.
+template <class T>
+CATENA_INLINE T law_multiplier(const LawOf<T>& law, T phi2, T by, T dt, bool resting, const Aim<T>& aim, T momentum,
+                               T& slope) {
+  const T weight = T(0.5) * dt * dt;
+  T f = T(0);
+  slope = T(0);
+  if (!resting) f = stage_force(law, phi2, phi2 + by, dt, aim, slope);
+  slope = weight * slope - law.inertia;
+  return weight * f - law.inertia * by + dt * momentum;
 }
 
 // what a law needs to know of the step besides its measure
@@ -78,21 +99,20 @@ struct LawState {
   double compliance;  // of its row
 };
 
-// whether a step backwards cannot be trusted with the law
-CATENA_INLINE bool too_stiff(const Clock& clock, double slope, const LawState& state) {
-  return clock.dt < 0 && slope * state.compliance > 0.9;
+// the same, NaN where a step backwards cannot be trusted with the law
+CATENA_INLINE double law_multiplier(const LawInfo& law, double phi2, double by, const Clock& clock,
+                                    const LawState& state, double& slope) {
+  const double wanted =
+      law_multiplier<double>(law, phi2, by, clock.dt, clock.resting, aim_of(law, clock), state.momentum, slope);
+  return clock.dt < 0 && (slope + law.inertia) * state.compliance > 0.9 ? NAN : wanted;
 }
 
-// turn a measured row into the law's row; in a projection of velocities only rotors take part
+// turn a measured row into the law's row
 CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, const LawState& state,
                            JointRows& rows) {
-  const double phi3 = rows.g[0], weight = 0.5 * clock.dt * clock.dt;
-  double slope = 0;
-  const double f = clock.resting ? 0 : stage_force(law, phi2, phi3, clock, slope);
-  rows.g[0] = state.lambda - weight * f + law.inertia * (phi3 - phi2) - clock.dt * state.momentum;
-  if (too_stiff(clock, weight * slope, state)) rows.g[0] = NAN;
-  const double factor = law.inertia - weight * slope;
-  for (int e = 0; e < 2; ++e) rows.w[e] = {factor * rows.w[e].f, factor * rows.w[e].t};
+  double slope;
+  rows.g[0] = state.lambda - law_multiplier(law, phi2, rows.g[0] - phi2, clock, state, slope);
+  for (int e = 0; e < 2; ++e) rows.w[e] = {-slope * rows.w[e].f, -slope * rows.w[e].t};
 }
 
 }  // namespace catena::CATENA_ISA

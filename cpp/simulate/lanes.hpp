@@ -52,7 +52,6 @@ struct LaneRunner {
   LaneTree& tree;
   WithSingle& with_single;
   T* difference;    // (unknown, points) backward differences of the solutions, the 0-th is the last one itself
-  double* angle;    // (lane, law)
   double* counted;  // (lane, counter)
   LaneMemory memory = {};
   T half = T(0), extent = T(0), iterations = T(0), remainder = T(0);
@@ -73,6 +72,12 @@ struct LaneRunner {
     put(to, k, p);
   }
 
+  static void put(LawOf<T>& to, int k, const Law& from) {
+    const double* p = reinterpret_cast<const double*>(&from);
+    T* q = reinterpret_cast<T*>(&to);
+    for (int e = 0; e < law_size; ++e) q[e].set(k, p[e]);
+  }
+
   // the callers' arrays -> lanes
   void enter() {
     for (int k = 0; k < width; ++k) {
@@ -86,13 +91,13 @@ struct LaneRunner {
         put(l.gravity, k, info.gravity);
         put(l.spin, k, info.spin);
       }
+      for (int l = 0; l < layout.law_count; ++l) put(tree.law[l], k, own.law[l]);
       with_single(own, args[member(k)], [&](Single& one) {
         one.enter();
         extent.set(k, one.newton.extent);
         take(k, one);
       });
       const RunArgs& from = args[member(k)];
-      for (int l = 0; l < layout.law_count; ++l) angle[k * layout.law_count + l] = from.law_start[l];
       for (int c = 0; c < from.counter_count; ++c) counted[k * from.counter_count + c] = from.counter_start[c];
     }
   }
@@ -109,6 +114,11 @@ struct LaneRunner {
       put(b.L, k, from.L);
       put(tree.link[i].offset, k, one.solver.link[i].offset);
     }
+    for (int l = 0; l < layout.law_count; ++l) {
+      tree.law[l].measured.set(k, one.law_angle[l]);
+      tree.law[l].momentum.set(k, one.law_momentum[l]);
+      tree.law[l].before.set(k, one.law_force[l]);
+    }
   }
   void give(int k, Single& one) const {
     for (int i = 0; i < layout.link_count; ++i) {
@@ -120,7 +130,11 @@ struct LaneRunner {
       to.L = at(b.L, k);
       one.solver.link[i].offset = at(tree.link[i].offset, k);
     }
-    for (int l = 0; l < layout.law_count; ++l) one.law_angle[l] = angle[k * layout.law_count + l];
+    for (int l = 0; l < layout.law_count; ++l) {
+      one.law_angle[l] = tree.law[l].measured[k];
+      one.law_momentum[l] = tree.law[l].momentum[k];
+      one.law_force[l] = tree.law[l].before[k];
+    }
     for (int c = 0; c < common().counter_count; ++c) one.counted[c] = counted[k * common().counter_count + c];
     one.wound = wound[k];
     one.half = half[k];
@@ -135,20 +149,20 @@ struct LaneRunner {
 
   // gravity, laws and loads at the node
   void forces(long node) {
-    if (node > 0 && layout.law_count == 0 && common().loads.count == 0) return;
+    if (node > 0 && layout.free_law_count == 0 && common().loads.count == 0) return;
     for (int i = 0; i < layout.link_count; ++i) {
       tree.body[i].f = tree.link[i].gravity;
       tree.body[i].tau = {T(0), T(0), T(0)};
     }
     for (int k = 0; k < members; ++k) {
       const Layout& own = *layouts[k];
-      for (int l = 0; l < layout.law_count; ++l) {
+      for (int l = 0; l < layout.law_count && layout.free_law_count > 0; ++l) {
         const LawInfo& law = own.law[l];
-        double& recent = angle[k * layout.law_count + l];
+        if (law.axis >= 0) continue;
         JointRows rows;
-        rows.angle[0] = recent;
-        joint_rows(law.measure, pose(law.measure.end[0], k), pose(law.measure.end[1], k), recent, rows);
-        recent = rows.angle[0];
+        rows.angle[0] = tree.law[l].measured[k];
+        joint_rows(law.measure, pose(law.measure.end[0], k), pose(law.measure.end[1], k), rows.angle[0], rows);
+        tree.law[l].measured.set(k, rows.angle[0]);
         const double f = node_force(law, rows.g[0], {});
         for (int e = 0; e < 2; ++e)
           if (law.measure.end[e] >= 0) push(law.measure.end[e], k, f * rows.w[e].f, f * rows.w[e].t);
@@ -191,12 +205,28 @@ struct LaneRunner {
     }
   }
 
+  // see Runner::push
+  void push(T kick) {
+    for (int n = 0; n < layout.axis_count && layout.free_law_count < layout.law_count; ++n) {
+      tree.pushed[n] = T(0);
+      for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
+        const LaneLaw& law = tree.law[layout.axis_law[at]];
+        const T impulse = kick * spring_and_motor<T>(law, law.force, law.measured) + half * law.before;
+        tree.pushed[n] += T(layout.law[layout.axis_law[at]].sign) * tree.dt * impulse;
+      }
+    }
+  }
+
   // node velocities into body.dx and body.phi, and rates of the unknowns into dz
   void project() {
     for (int e = 0; e < layout.variable_count; ++e) tree.z[e] = T(0);
-    tree.evaluate(T(1), half);
+    tree.resting = true;
+    tree.dt = T(1);
+    push(half);
+    tree.evaluate(half);
     tree.factor();
     tree.substitute();
+    tree.resting = false;
   }
 
   void record(double time) {
@@ -263,6 +293,9 @@ struct LaneRunner {
   void solve(bool first) {
     const T dt = T(std::fabs(common().dt)), tolerance = T(common().tolerance);
     guess(first);
+    const T kick = half + T(0.5 * common().dt);
+    tree.dt = T(common().dt);
+    push(kick);
     const T floor = T(256 * 2.2e-16) * (T(1) + extent) / dt;
     T last = T(1e300), origin = T(0);
     LaneMemory& m = memory;
@@ -274,7 +307,7 @@ struct LaneRunner {
       const int age = pass % matrix_life;
       T fine = T(1), room, square;
       if (age == 0) {
-        fine = tree.evaluate(T(common().dt), half + T(0.5 * common().dt));
+        fine = tree.evaluate(kick);
         fine = choose(tree.factor() > T(0), fine, T(0));
         waiting = Mask{};
       } else {
@@ -357,6 +390,8 @@ struct LaneRunner {
         tree.link[i].offset = keep(tree.link[i].offset, tree.link[i].offset + slide);
       }
     }
+    for (int l = 0; l < layout.law_count; ++l)
+      if (layout.law[l].axis >= 0) commit_law(l, inverse);
     balance();
     // carried links are placed anew
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end)
@@ -370,6 +405,16 @@ struct LaneRunner {
       args[k].out_pieces[step] = 1;
       args[k].out_remainder[step] = remainder[k];
     }
+  }
+
+  void commit_law(int l, T inverse) {
+    T slope;
+    LaneLaw& law = tree.law[l];
+    const T lambda = tree.wanted(l, slope), by = T(layout.law[l].sign) * tree.moved_by(layout.law[l]);
+    const auto rotor = law.inertia > T(0);
+    law.before = choose(tired, law.before, choose(rotor, T(0), T(2) * inverse * inverse * lambda));
+    law.momentum = choose(tired, law.momentum, choose(rotor, law.momentum - inverse * lambda, T(0)));
+    law.measured = choose(tired, law.measured, law.measured + by);
   }
 
   // how far the ends of any counted angle have turned against each other, or a little more: with c the cosine of half
@@ -443,7 +488,6 @@ struct LaneRunner {
       one.solver.place();
       one.count_turns();
       for (int c = 0; c < common().counter_count; ++c) counted[k * common().counter_count + c] = one.counted[c];
-      for (int l = 0; l < layout.law_count; ++l) angle[k * layout.law_count + l] = one.law_angle[l];
       wound.set(k, 0);
       memory.restart(k);
       const double ratio = own.dt / history.dt;

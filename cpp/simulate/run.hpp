@@ -43,10 +43,11 @@ struct Runner {
   Wrench<double>* owed;  // (link) see balance
   double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
-  double* law_angle;     // (law) angles, turns counted
+  double* law_angle;     // (law) angles, turns counted; of laws on freedoms of the tree, the measure
   double* law_force;     // (law) on the interval before the node
   double* law_momentum;  // (law) of its rotor there
   double* law_mode;      // (law, 2) see StiffModes, and room for momenta
+  double* pushed;        // (axis) impulses of laws on freedoms at the node, times dt
   double* counted;       // (counter) angles, turns counted
   double wound = 0;      // no two bodies have turned further against each other since then
   bool leaving = false;  // a step has been taken, its end not yet seen
@@ -84,6 +85,7 @@ struct Runner {
     solver.reach = layout.reach;
     newton.by_sign = args.rescue_depth == 0;
     solver.momentum = law_momentum;
+    if constexpr (Solver::acts_on_axes) solver.measured = law_angle, solver.pushed = pushed;
     solver.clock.now = signals(0);
     solver.clock.middle = signals(1);
     solver.clock.end = signals(2);
@@ -105,8 +107,12 @@ struct Runner {
   void count_from_start() {
     for (int l = 0; l < layout.law_count; ++l) {
       law_angle[l] = args.law_start[l];
+      law_force[l] = 0;
       const LawInfo& law = layout.law[l];
-      if (law.constraint >= 0) solver.rows_of(layout.constraint[law.constraint]).angle[0] = law_angle[l];
+      if (on_axis(l))
+        law_angle[l] = measured(law.measure, law_angle[l]).g[0];
+      else if (law.constraint >= 0)
+        solver.rows_of(layout.constraint[law.constraint]).angle[0] = law_angle[l];
       law_momentum[l] = rotor_momentum(l, [&](int i) {
         const int k = layout.link[i].body;
         return Wrench<double>{load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)};
@@ -134,6 +140,10 @@ struct Runner {
     }
     return sum;
   }
+
+  // whether the solver has the law in a pivot
+  bool on_axis(int l) const { return Solver::acts_on_axes && layout.law[l].axis >= 0; }
+  int free_law_count() const { return Solver::acts_on_axes ? layout.free_law_count : layout.law_count; }
 
   JointRows measured(const ConstraintInfo& m, double recent) const {
     JointRows rows;
@@ -181,12 +191,13 @@ struct Runner {
 
   // gravity, laws and loads at the node
   void forces(long node) {
-    has_gravity = layout.law_count == 0 && args.loads.count == 0;
+    has_gravity = free_law_count() == 0 && args.loads.count == 0;
     for (int i = 0; i < layout.link_count; ++i) {
       solver.body[i].f = load3(layout.link[i].gravity);
       solver.body[i].tau = {0, 0, 0};
     }
-    for (int l = 0; l < layout.law_count; ++l) {
+    for (int l = 0; l < layout.law_count && free_law_count() > 0; ++l) {
+      if (on_axis(l)) continue;
       const LawInfo& law = layout.law[l];
       const JointRows rows = measured(law.measure, law_angle[l]);
       law_angle[l] = rows.angle[0];
@@ -236,7 +247,7 @@ struct Runner {
   void arrive() {
     leaving = false;
     for (int l = 0; l < layout.law_count; ++l) {
-      if (layout.law[l].constraint < 0 || layout.law[l].inertia != 0) continue;
+      if (layout.law[l].constraint < 0 || layout.law[l].inertia != 0 || on_axis(l)) continue;
       const ConstraintInfo& m = layout.law[l].measure;
       const JointRows rows = measured(m, law_angle[l]);
       const double impulse = half * law_force[l];
@@ -253,7 +264,7 @@ struct Runner {
   void place(long node) {
     enter_node();
     solver.place();
-    if (leaving && layout.law_count > 0) arrive();
+    if (leaving && free_law_count() > 0) arrive();
     if (!has_gravity) forces(node);
     if (wound > count_after) count_turns();
   }
@@ -271,11 +282,26 @@ struct Runner {
     }
   }
 
+  // Impulses of laws on freedoms of the tree: what acts at the node over the time `kick`, and the second half of what
+  // did on the interval before; for the balance of a step, which is multiplied by dt.
+  void push(double dt, double kick) {
+    if (!Solver::acts_on_axes || layout.law_count == layout.free_law_count) return;
+    for (int k = 0; k < layout.axis_count; ++k) {
+      pushed[k] = 0;
+      for (int at = layout.first_axis_law[k]; at < layout.first_axis_law[k + 1]; ++at) {
+        const int l = layout.axis_law[at];
+        const LawInfo& law = layout.law[l];
+        pushed[k] += law.sign * dt * (kick * node_force(law, law_angle[l], solver.clock) + half * law_force[l]);
+      }
+    }
+  }
+
   // node velocities into body.dx and body.phi
   bool project(double arriving) {
     read_signal_rates();
     return at_rest([&] {
       for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
+      push(1, arriving);
       solver.rest();
       if (!solver.direction()) return false;
       if (Newton<Solver>::has_loops(layout)) return solver.smallest() >= safe_pivot || refine();
@@ -286,6 +312,10 @@ struct Runner {
   }
   // what is left of the momenta, projected, is what the velocities are wrong by
   bool correct(double arriving) {
+    double* momentum = law_mode + layout.law_count;
+    for (int l = 0; l < layout.law_count; ++l)
+      law_momentum[l] = (momentum[l] = law_momentum[l]) -
+                        rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].dx, solver.body[i].phi}; });
     for (int k = 0; k < newton.motions; ++k) newton.last_dz[k] = solver.dz[k];
     for (int i = 0; i < layout.link_count; ++i) {
       Body<double>& b = solver.body[i];
@@ -295,7 +325,9 @@ struct Runner {
       b.target_L -= b.J * b.phi;
     }
     solver.rest();
-    if (!solver.direction()) return false;
+    const bool fine = solver.direction();
+    for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
+    if (!fine) return false;
     for (int k = 0; k < newton.motions; ++k) solver.dz[k] += newton.last_dz[k];
     for (int i = 0; i < layout.link_count; ++i) {
       solver.body[i].dx += owed[i].f;
@@ -308,7 +340,10 @@ struct Runner {
   bool refine() {
     double* momentum = law_mode + layout.law_count;
     for (int l = 0; l < layout.law_count; ++l) momentum[l] = law_momentum[l];
+    // laws on freedoms are in the velocities
+    if constexpr (Solver::acts_on_axes) solver.pushed = zeros;
     const bool fine = repeat_projection();
+    if constexpr (Solver::acts_on_axes) solver.pushed = pushed;
     for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
     return fine;
   }
@@ -363,9 +398,11 @@ struct Runner {
     double* momentum = law_mode + layout.law_count;
     for (int l = 0; l < layout.law_count; ++l) std::swap(momentum[l] = 0, law_momentum[l]);
     solver.clock.frozen = true;
+    if constexpr (Solver::acts_on_axes) solver.pushed = zeros;
     const double largest = at_rest([&] { return modes.largest(law_angle, has_mode); });
     has_mode = largest > 0;
     solver.clock.frozen = false;
+    if constexpr (Solver::acts_on_axes) solver.pushed = pushed;
     for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
     if (!grows(parts, largest * square)) return true;
     args.status.code = StatusCode::stiff;
@@ -433,6 +470,7 @@ struct Runner {
     const double kick = half + 0.5 * dt;
     for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], dt, kick);
     solver.clock.dt = dt;
+    push(dt, kick);
     read_signals(now + 0.5 * dt, 1);
     read_signals(now + dt, 2);
     end_time = now + dt;
@@ -486,12 +524,15 @@ struct Runner {
     solver.commit(dt);
     balance(dt);
     for (int l = 0; l < layout.law_count; ++l) {
-      if (layout.law[l].constraint < 0) continue;
-      const double lambda = solver.law_multiplier(layout.constraint[layout.law[l].constraint]);
-      if (layout.law[l].inertia != 0)
-        law_momentum[l] -= lambda / dt;
-      else
-        law_force[l] = 2 * lambda / (dt * dt);
+      if (layout.law[l].constraint >= 0) {
+        const double lambda = solver.multiplier_of(l);
+        if (layout.law[l].inertia != 0)
+          law_momentum[l] -= lambda / dt;
+        else
+          law_force[l] = 2 * lambda / (dt * dt);
+      }
+      if constexpr (Solver::acts_on_axes)
+        if (on_axis(l)) law_angle[l] += layout.law[l].sign * solver.moved_by(layout.law[l]);
     }
     if (args.counter_count > 0) {
       double least = 1;
@@ -505,6 +546,8 @@ struct Runner {
 
   // whether a law is too stiff for the step that failed
   bool refuses(int l) {
+    if constexpr (Solver::acts_on_axes)
+      if (on_axis(l)) return solver.clock.dt < 0 && solver.refuses(l);
     const ConstraintInfo& c = layout.constraint[layout.law[l].constraint];
     JointRows rows;
     rows_after(layout, c, solver.body, solver.clock, solver.rows_of(c), solver.law_state(c), rows);
@@ -547,7 +590,7 @@ struct Runner {
 
   // what is remembered beside the solver's state: momenta of rotors, and where every angle stands; to and fro
   static long memory_size(const Layout& layout) {
-    return 2L * layout.law_count + layout.counter_count + static_cast<long>(most_terms) * Solver::memory_count(layout);
+    return 3L * layout.law_count + layout.counter_count + static_cast<long>(most_terms) * Solver::memory_count(layout);
   }
   void exchange_memory(double* at, bool save) {
     const auto exchange = [&](double& value) {
@@ -557,7 +600,8 @@ struct Runner {
         value = *at;
       ++at;
     };
-    for (int l = 0; l < layout.law_count; ++l) exchange(law_momentum[l]), exchange(law_angle[l]);
+    for (int l = 0; l < layout.law_count; ++l)
+      exchange(law_momentum[l]), exchange(law_angle[l]), exchange(law_force[l]);
     for (int k = 0; k < args.counter_count; ++k) exchange(counted[k]);
     for (int k = 0; k < Solver::memory_count(layout); ++k)
       for (double& angle : solver.memory_at(k).angle) exchange(angle);

@@ -41,22 +41,25 @@ struct Articulated {
   Link<T>* link;
   Stretch* stretch;
   Axis<T>* axis;
+  Acting<T>* acting;  // (axis)
   Swivel<T>* swivel;
   Articulation<T>* received;
   Loops loop;
-  Clock clock;             // of the step to be solved
-  const double* momentum;  // (law) of rotors, before it
-  double reach;            // a length that lengths of gaps are measured by
-  double widest_gap;       // of the loops, over the reach or in rad
-  int widest_constraint;
-  Misfit misfit;  // of loops, what is not asked for
-  T* z;           // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
-  T* dz;          // their Newton increment
-  T* ahead;       // the unknowns after it
-  bool in_reach;  // no body turns too far there
-  bool prepared;  // for a new matrix at the iterate
-  Vec3<T> moved;  // squares of the increments of the poses, summed
-  int stretch_count;
+  T* ahead;          // the unknowns after the Newton increment
+  T* z = nullptr;    // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
+  T* dz = nullptr;   // their Newton increment
+  Clock clock = {};  // of the step to be solved
+  const double* momentum = nullptr;  // (law) of rotors, before it
+  const double* measured = nullptr;  // (law) at the node, of those on freedoms of the tree
+  const double* pushed = nullptr;    // (axis) impulse of the step at the node, times dt
+  double reach = 1;                  // a length that lengths of gaps are measured by
+  double widest_gap = 0;             // of the loops, over the reach or in rad
+  int widest_constraint = -1;
+  Misfit misfit = {};         // of loops, what is not asked for
+  bool in_reach = true;       // no body turns too far at `ahead`
+  bool prepared = false;      // for a new matrix at the iterate
+  Vec3<T> moved = {0, 0, 0};  // squares of the increments of the poses, summed
+  int stretch_count = 0;
   bool positive = true;  // so were all pivots of the last matrix
 
   // kappa hardly changes from step to step in joint space
@@ -89,16 +92,16 @@ struct Articulated {
   CATENA_INLINE void from_root(F f) {
     for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
   }
-  // the same by form only
+  // the same by form, and whether laws act on it
   template <class F>
   CATENA_INLINE void by_form(const Stretch& s, F f) {
     switch (form_of(s.kind)) {
-      case 1: return f.template operator()<1>(s);
-      case swivel_form: return f.template operator()<swivel_form>(s);
-      case floating_form: return f.template operator()<floating_form>(s);
-      case 0: return f.template operator()<0>(s);
-      case 2: return f.template operator()<2>(s);
-      default: return f.template operator()<3>(s);
+      case 1: return s.acted ? f.template operator()<1, true>(s) : f.template operator()<1, false>(s);
+      case swivel_form: return f.template operator()<swivel_form, false>(s);
+      case floating_form: return f.template operator()<floating_form, false>(s);
+      case 0: return f.template operator()<0, false>(s);
+      case 2: return s.acted ? f.template operator()<2, true>(s) : f.template operator()<2, false>(s);
+      default: return s.acted ? f.template operator()<3, true>(s) : f.template operator()<3, false>(s);
     }
   }
 
@@ -214,6 +217,8 @@ struct Articulated {
         x->gain = T(turns(kind, k) ? 0.5 : 1);
       }
     }
+    if constexpr (form_of(kind) < swivel_form)
+      if (run.acted) act<kind>(run, run.first, run.end);
   }
   template <JointKind kind>
   bool evaluate_stretch(const Stretch& run) {
@@ -321,6 +326,61 @@ struct Articulated {
         x += form_of(kind);
       }
     }
+    if constexpr (form_of(kind) < swivel_form)
+      if (run.acted) act<kind>(run, first, end);
+  }
+
+  // Loads on the freedoms of links at the iterate, and how they fall.
+  template <JointKind kind>
+  void act(const Stretch& run, int first, int end) {
+    constexpr int form = form_of(kind);
+    int n = run.slot + (first - run.first) * form;
+    const T* s = z + run.variable + (first - run.first) * form;
+    for (int i = first; i < end; ++i)
+      for (int k = 0; k < form; ++k, ++n, ++s) {
+        acting[n] = {pushed[n], T(0)};
+        if (layout.first_axis_law[n] == layout.first_axis_law[n + 1]) continue;
+        const T by = turns(kind, k) ? turned_angle(*s) : *s;
+        const T compliance = clock.dt < 0 ? compliance_of(i, n, turns(kind, k)) : T(0);
+        for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
+          T slope;
+          const LawInfo& law = layout.law[layout.axis_law[at]];
+          acting[n].load += law.sign * wanted(layout.axis_law[at], by, compliance, slope);
+          acting[n].stiffness -= slope;
+        }
+      }
+  }
+  // the multiplier that a law on a freedom wants if that moves by so much, and its derivative against the measure
+  CATENA_INLINE T wanted(int l, T by, T compliance, T& slope) const {
+    const LawInfo& law = layout.law[l];
+    return law_multiplier(law, measured[l], law.sign * by, clock, {0, momentum[l], compliance}, slope);
+  }
+  // of a law's row on free bodies, as in row_compliance
+  T compliance_of(int i, int n, bool turns) const {
+    const int parent = layout.link[i].parent;
+    const Vec3<T> e = turns ? axis[n].turn : axis[n].slide, zero = {T(0), T(0), T(0)};
+    const auto row = [&](Vec3<T> arm) { return turns ? Wrench<T>{zero, e} : Wrench<T>{e, cross(arm, e)}; };
+    return compliance(body, layout.link, i, row(-link[i].c)) + compliance(body, layout.link, parent, row(link[i].arm));
+  }
+  // of a law on a freedom, at the iterate: how far the freedom has moved, and the multiplier
+  T moved_by(const LawInfo& law) const {
+    const LinkInfo& info = layout.link[law.link];
+    const int k = law.axis - info.first_axis;
+    const T s = z[info.variable + k];
+    return turns(info.kind, k) ? turned_angle(s) : s;
+  }
+  // whether the step backwards to the iterate is too long for the law
+  bool refuses(int l) const {
+    T slope;
+    const LawInfo& law = layout.law[l];
+    const LinkInfo& info = layout.link[law.link];
+    const T wants = wanted(l, moved_by(law),
+                           compliance_of(law.link, law.axis, turns(info.kind, law.axis - info.first_axis)), slope);
+    return !(wants == wants);
+  }
+  T axis_multiplier(int l) const {
+    T slope;
+    return wanted(l, moved_by(layout.law[l]), T(0), slope);
   }
 
   // Newton increment at the iterate: dz, and the increments of the poses; at rest false on a pivot that is not positive
@@ -346,7 +406,7 @@ struct Articulated {
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, false);
     bool fine = true;
     for (int k = stretch_count - 1; k >= 0; --k)
-      by_form(stretch[k], [&]<int form>(const Stretch& s) { fine &= eliminate<form, loops>(s); });
+      by_form(stretch[k], [&]<int form, bool acted>(const Stretch& s) { fine &= eliminate<form, loops, acted>(s); });
     if constexpr (loops) loop.close_world();
     positive = fine;
     return fine || !clock.resting;
@@ -355,8 +415,12 @@ struct Articulated {
   template <bool loops>
   void repeat() {
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, true);
+    from_root([this]<JointKind kind>(const Stretch& s) {
+      if constexpr (form_of(kind) < swivel_form)
+        if (s.acted) act<kind>(s, s.first, s.end);
+    });
     for (int k = stretch_count - 1; k >= 0; --k)
-      by_form(stretch[k], [this]<int form>(const Stretch& s) { repeat_stretch<form, loops>(s); });
+      by_form(stretch[k], [this]<int form, bool acted>(const Stretch& s) { repeat_stretch<form, loops, acted>(s); });
     if constexpr (loops) loop.close_world_again();
   }
 
@@ -367,7 +431,7 @@ struct Articulated {
   }
 
   // leaf to root
-  template <int form, bool loops>
+  template <int form, bool loops, bool acted>
   bool eliminate(const Stretch& s) {
     bool fine = true;
     Articulation<T> m;
@@ -378,6 +442,7 @@ struct Articulated {
       m.f = m.t = {T(0), T(0), T(0)};
     }
     Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
+    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * form;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     for (int i = s.end - 1;; --i) {
@@ -390,10 +455,11 @@ struct Articulated {
       if constexpr (loops) loop.close(m, i, loop_multipliers());
       if constexpr (form < swivel_form) {
         x -= form;
+        if constexpr (acted) acts -= form;
         // the freedom nearest to the link goes first
         for (int k = form - 1; k >= 0; --k) {
           Axis<T>& e = x[k];
-          fine &= e.divide(m);
+          fine &= e.template divide<acted>(m, acts + k);
           if (k > 0)
             e.reduce(m);
           else if (!root)
@@ -429,11 +495,12 @@ struct Articulated {
     to.t += m.t;
   }
 
-  template <int form, bool loops>
+  template <int form, bool loops, bool acted>
   void repeat_stretch(const Stretch& s) {
     Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
     if (s.receives >= 0) m = received[s.receives];
     Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
+    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * form;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     const Body<T>* const bodies = body;
@@ -443,7 +510,8 @@ struct Articulated {
       if constexpr (loops) loop.close_again(m, i, loop_multipliers());
       if constexpr (form < swivel_form) {
         x -= form;
-        for (int k = form - 1; k >= 0; --k) x[k].repeat(m);
+        if constexpr (acted) acts -= form;
+        for (int k = form - 1; k >= 0; --k) x[k].template repeat<acted>(m, acts + k);
         move(m, l.r);
       } else {
         --turned;
@@ -582,7 +650,12 @@ struct Articulated {
   // all that are kept from node to node
   static int memory_count(const Layout& layout) { return layout.loop_count; }
   RowMemory& memory_at(int k) { return loop.old_rows[k]; }
-  double law_multiplier(const ConstraintInfo& c) const { return loop_multipliers()[c.loop_row]; }
+  // laws on freedoms of the tree are part of its pivots
+  static constexpr bool acts_on_axes = true;
+  double multiplier_of(int l) const {
+    const LawInfo& law = layout.law[l];
+    return law.axis >= 0 ? axis_multiplier(l) : loop_multipliers()[layout.constraint[law.constraint].loop_row];
+  }
   LawState law_state(const ConstraintInfo& c) const { return loop.law_state(c, loop_multipliers(), momentum); }
   void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit); }
 
@@ -607,6 +680,9 @@ struct Articulated {
       const ConstraintInfo& c = layout.constraint[layout.loop[k]];
       record_multipliers(layout, c, scale, loop_multipliers() + c.loop_row, out);
     }
+    for (int l = 0; l < layout.law_count; ++l)
+      if (layout.law[l].axis >= 0 && layout.law[l].constraint >= 0)
+        out[layout.constraint[layout.law[l].constraint].recorded] = scale * axis_multiplier(l);
     for (int k = stretch_count - 1; k >= 0; --k) {
       const Stretch& s = stretch[k];
       Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
@@ -624,12 +700,22 @@ struct Articulated {
       to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
     }
   }
+  // on the only freedom of a link, at the iterate
+  T load_at(const LinkInfo& info) const {
+    T load = pushed[info.first_axis];
+    for (int at = layout.first_axis_law[info.first_axis]; at < layout.first_axis_law[info.first_axis + 1]; ++at)
+      load += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
+    return load;
+  }
   void reaction(const Wrench<T>& m, int i, T scale, double* out) const {
     const LinkInfo& info = layout.link[i];
     if (info.joint < 0) return;
     const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
     const T sign = info.flipped ? -scale : scale;
-    RowShares shares = {{sign * m.f, sign * m.t}, body[i].x - link[i].c, out + joint.recorded, {}, {}};
+    Vec3<T> torque = m.t;
+    // what acts along the freedom of a screw is not across its rows
+    if (info.kind == JointKind::screw) torque -= load_at(info) * axis[info.first_axis].turn;
+    RowShares shares = {{sign * m.f, sign * torque}, body[i].x - link[i].c, out + joint.recorded, {}, {}};
     joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, shares);
   }
 };

@@ -16,6 +16,9 @@
 //
 //     B <- B - A [r'],  E <- E - C [r'],  then C <- C + [r] A,  E <- E + [r] B.
 //
+// What acts along a freedom itself (physics/law.hpp) is two numbers: a load against s . wrench, and by how much the
+// load falls as the freedom moves, a stiffness in the pivot.
+//
 // What is kept of every pivot serves for the way back, and for a second right-hand side with the same matrix.
 #pragma once
 
@@ -58,6 +61,12 @@ CATENA_INLINE void move_force(Articulation<T>& m, const Vec3<T>& r, const Vec3<T
   m.t = cross(r, m.f);
 }
 
+// what acts along a freedom at the iterate
+template <class T>
+struct Acting {
+  T load, stiffness;
+};
+
 // One freedom of a joint: directions of the link's centre in the old and new pose, change of the unknown per motion,
 // and after elimination u = M s', row = s^T M / pivot, first = s . wrench / pivot: motion = -(first + row . increment);
 // for a joint's first freedom the row is moved, and the increment the parent's.
@@ -68,12 +77,15 @@ struct Axis {
   T gain, inverse, first;
 
   // the pivot; pivots of a stable step are positive
-  CATENA_INLINE bool divide(const Articulation<T>& m) {
+  template <bool acted>
+  CATENA_INLINE bool divide(const Articulation<T>& m, const Acting<T>* acting) {
     up = m.A * slide3 + m.B * turn3;
     ur = m.C * slide3 + m.E * turn3;
-    const T pivot = dot(slide, up, turn, ur);
+    T pivot = dot(slide, up, turn, ur);
+    if constexpr (acted) pivot += acting->stiffness;
     inverse = T(1) / pivot;
     row_P = dots(slide, m.A, m.f, turn, m.C, m.t, first);
+    if constexpr (acted) first -= acting->load;
     row_R = dots(slide, m.B, turn, m.E);
     return pivot > T(0);
   }
@@ -100,8 +112,11 @@ struct Axis {
     m.t -= first * vr;
   }
   // another wrench
-  CATENA_INLINE void repeat(Wrench<T>& m) {
-    first = inverse * dot(slide, m.f, turn, m.t);
+  template <bool acted>
+  CATENA_INLINE void repeat(Wrench<T>& m, const Acting<T>* acting) {
+    first = dot(slide, m.f, turn, m.t);
+    if constexpr (acted) first -= acting->load;
+    first *= inverse;
     m.f -= first * up;
     m.t -= first * ur;
   }

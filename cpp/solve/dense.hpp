@@ -53,7 +53,10 @@ struct Dense {
   static int memory_count(const Layout& layout) { return Ldu::memory_count(layout); }
   RowMemory& memory_at(int k) { return sparse.memory_at(k); }
   LawState law_state(const ConstraintInfo& c) const { return sparse.law_state(c); }
-  double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
+  static constexpr bool acts_on_axes = false;
+  double multiplier_of(int l) const {
+    return z[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
+  }
   void save(double* to) const { sparse.save(to); }
   void restore(const double* from) { sparse.restore(from); }
   void multipliers(double scale, double* out) const { sparse.multipliers(scale, out); }

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/lane.hpp"
-#include "physics/body.hpp"
+#include "physics/law.hpp"
 #include "solve/stretch.hpp"
 
 namespace catena::CATENA_ISA {
@@ -44,6 +44,12 @@ struct LaneLink {
   Vec3<T> u, dP, phi;
 };
 
+// a law, and what it carries from step to step: its measure and the momentum of its rotor at the node, the force that
+// it exerted on the interval before
+struct LaneLaw : LawOf<Lane> {
+  Lane measured, momentum, before;
+};
+
 // R - I of a turn: shorter than turn() for more than one vector
 template <class T>
 CATENA_INLINE Mat3<T> turn_matrix(const Quat<T>& q) {
@@ -61,7 +67,12 @@ struct LaneTree {
   Stretch* stretch;
   Articulation<T>* received;  // from the stretches that hang on a link
   T *z, *dz, *ahead;          // unknowns, their increment, and the unknowns after it
+  LaneLaw* law;               // (law)
+  Acting<T>* acting;          // (axis) laws on freedoms, at the iterate
+  T* pushed;                  // (axis) and at the node, times dt
   int stretch_count;
+  T dt = T(1);           // of the step to be solved
+  bool resting = false;  // velocities are projected
 
   static bool fits(const Layout& layout) {
     if (layout.loop_count + layout.idle_count > 0) return false;
@@ -91,9 +102,15 @@ struct LaneTree {
   CATENA_INLINE void from_root(F f) {
     for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
   }
+  // f.template operator()<kind, acted>(stretch)
   template <class F>
   CATENA_INLINE void from_leaf(F f) {
-    for (int k = stretch_count - 1; k >= 0; --k) pass(stretch[k], f);
+    for (int k = stretch_count - 1; k >= 0; --k)
+      pass(stretch[k], [&]<JointKind kind>(const Stretch& s) {
+        if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic)
+          if (s.acted) return f.template operator()<kind, true>(s);
+        f.template operator()<kind, false>(s);
+      });
   }
 
   static CATENA_INLINE Vec3<T> wide(const double* p) { return {T(p[0]), T(p[1]), T(p[2])}; }
@@ -151,7 +168,7 @@ struct LaneTree {
 
   // the momenta to be met, iterate from the unknowns, and the directions that a new matrix needs; not positive in lanes
   // where a body would turn too far
-  T evaluate(T dt, T kick) {
+  T evaluate(T kick) {
     T fine = T(1);
     from_root([&]<JointKind kind>(const Stretch& s) {
       Motion m = follow(s);
@@ -224,10 +241,38 @@ struct LaneTree {
     s.E.k.z += d;
   }
 
+  // the multiplier that a law on a freedom wants at the iterate, and its derivative against the measure
+  T wanted(int l, T& slope) const {
+    const LawInfo& info = layout.law[l];
+    const LaneLaw& own = law[l];
+    const T by = T(info.sign) * moved_by(info);
+    return law_multiplier(own, own.measured, by, dt, resting, {own.target, own.target_rate}, own.momentum, slope);
+  }
+  // how far the freedom under a law has moved
+  T moved_by(const LawInfo& info) const {
+    const LinkInfo& link = layout.link[info.link];
+    const T s = z[link.variable];
+    return link.kind == JointKind::revolute ? turned_angle(s) : s;
+  }
+  // loads on all freedoms at the iterate, and how they fall
+  void act() {
+    if (layout.free_law_count == layout.law_count) return;
+    for (int n = 0; n < layout.axis_count; ++n) {
+      acting[n] = {pushed[n], T(0)};
+      for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
+        T slope;
+        const int l = layout.axis_law[at];
+        acting[n].load += T(layout.law[l].sign) * wanted(l, slope);
+        acting[n].stiffness -= slope;
+      }
+    }
+  }
+
   // leaf to root with a new matrix; not positive in lanes where a pivot is not
   T factor() {
     T fine = T(1);
-    from_leaf([&]<JointKind kind>(const Stretch& s) {
+    act();
+    from_leaf([&]<JointKind kind, bool acted>(const Stretch& s) {
       Articulation<T> m;
       if (s.receives >= 0) {
         m = received[s.receives];
@@ -238,8 +283,9 @@ struct LaneTree {
       for (int i = s.end - 1; i >= s.first; --i) {
         add_wrench(i, m);
         add_matrix(i, m);
-        divide<kind>(link[i], m, fine);
-        eliminate_wrench<kind>(link[i], m);
+        const Acting<T>* acts = acting + layout.link[i].first_axis;
+        divide<kind, acted>(link[i], m, acts, fine);
+        eliminate_wrench<kind, acted>(link[i], m, acts);
         if (i == s.first && s.parent < 0) return;
         reduce_and_move<kind>(link[i], m);
       }
@@ -251,13 +297,14 @@ struct LaneTree {
     });
     return fine;
   }
-  template <JointKind kind>
-  static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, T& fine) {
+  template <JointKind kind, bool acted>
+  static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, const Acting<T>* acts, T& fine) {
     if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) {
       constexpr bool turns = kind == JointKind::revolute;
       l.up = (turns ? s.B : s.A) * l.a3;
       l.ur = (turns ? s.E : s.C) * l.a3;
-      const T pivot = dot(l.a, turns ? l.ur : l.up);
+      T pivot = dot(l.a, turns ? l.ur : l.up);
+      if constexpr (acted) pivot += acts->stiffness;
       require(fine, pivot);
       l.inverse_pivot = T(1) / pivot;
       l.row_P = l.inverse_pivot * transposed_times(turns ? s.C : s.A, l.a);
@@ -298,10 +345,12 @@ struct LaneTree {
   }
 
   // what a joint passes on of the wrench
-  template <JointKind kind>
-  static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s) {
+  template <JointKind kind, bool acted>
+  static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s, const Acting<T>* acts) {
     if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) {
-      l.first.x = l.inverse_pivot * dot(l.a, kind == JointKind::revolute ? s.t : s.f);
+      T share = dot(l.a, kind == JointKind::revolute ? s.t : s.f);
+      if constexpr (acted) share -= acts->load;
+      l.first.x = l.inverse_pivot * share;
       s.f -= l.first.x * l.up;
       s.t -= l.first.x * l.ur;
     } else if constexpr (kind != JointKind::fixed) {
@@ -314,12 +363,13 @@ struct LaneTree {
 
   // leaf to root with the last matrix
   void again() {
-    from_leaf([this]<JointKind kind>(const Stretch& s) {
+    act();
+    from_leaf([this]<JointKind kind, bool acted>(const Stretch& s) {
       Wrench<T> m = {zero(), zero()};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
         add_wrench(i, m);
-        eliminate_wrench<kind>(link[i], m);
+        eliminate_wrench<kind, acted>(link[i], m, acting + layout.link[i].first_axis);
         move(m, link[i].rho);
       }
       if (s.parent < 0) return;

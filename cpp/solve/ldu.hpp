@@ -195,7 +195,7 @@ struct Ldu {
       static_cast<RowMemory&>(rows) = memory[j];
       rows_before(layout, c, body, clock, rows);
       memory[j] = rows;
-      for (int k = 0; k < c.row_count && layout.loop_count > 0; ++k)
+      for (int k = 0; k < c.row_count && (layout.loop_count > 0 || c.law >= 0); ++k)
         row_scale[c.row + k] = row_compliance(c, body, layout.link, rows, k);
       for (int e = 0; e < c.end_count; ++e)
         if (c.end[e] >= 0) keep_forces(block + slot[e].kept, rows.w + e * c.row_count, c.row_count, slot[e].repeat);
@@ -413,7 +413,10 @@ struct Ldu {
   RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }
   static int memory_count(const Layout& layout) { return layout.constraint_count; }
   RowMemory& memory_at(int k) { return memory[k]; }
-  double law_multiplier(const ConstraintInfo& c) const { return z[6 * layout.link_count + c.row]; }
+  static constexpr bool acts_on_axes = false;
+  double multiplier_of(int l) const {
+    return z[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
+  }
 
   // the state between steps, to and fro; turns are counted on from wherever they are
   static Offset state_size(const Layout& layout) { return layout.link_count * Offset{body_state_size}; }

@@ -15,6 +15,7 @@ struct Stretch {
   int receives;    // where the children of the last link hand over, -1 if it has none
   int sends;       // where the first link hands over, -1 for the world
   bool opens;      // it is the first to do so
+  bool acted;      // laws act on some of its freedoms
 };
 
 constexpr int freedoms(JointKind kind) { return 6 - joint_row_count(static_cast<int>(kind)); }
@@ -39,13 +40,16 @@ int find_stretches(const Layout& layout, Link* link, Stretch* stretch) {
   for (int i = 0; i < layout.link_count; ++i) {
     const LinkInfo& info = layout.link[i];
     const int slot = form_of(info.kind) >= swivel_form ? swivels++ : info.first_axis, parent = info.parent;
+    const bool acted =
+        layout.first_axis_law[info.first_axis + info.axis_count] > layout.first_axis_law[info.first_axis];
     if (parent >= 0 && parent == i - 1 && info.kind == layout.link[parent].kind && link[parent].children == 1) {
       ++stretch[count - 1].end;
+      stretch[count - 1].acted |= acted;
       continue;
     }
     if (parent >= 0 && link[parent].receiver < 0) link[parent].receiver = receivers++;
-    stretch[count++] = {info.kind, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver,
-                        false};
+    stretch[count++] = {
+        info.kind, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver, false, acted};
   }
   // the last of several children is the first to hand over
   for (int k = count - 1; k >= 0; --k) {

@@ -118,6 +118,7 @@ def hand_over(
     """What build_core compiles."""
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
+    places = {name: k for k, name in enumerate(mechanism.joints)}
     signals = Signals()
     parts = [] if frozen is not None else [part for force in mechanism.forces.values() for part in force.parts]
     couplings = list(mechanism.couplings.values())
@@ -144,7 +145,7 @@ def hand_over(
             [0.0] * (len(laws) + len(terms) + len(counters)),
         ),
         laws=np.reshape([[part.law[key] for key in LAW] for part in parts], (-1, len(LAW))).astype(float),
-        law_signals=np.array([_law_signals(part, signals) for part in parts], dtype=np.int32).reshape(-1, 2),
+        law_extras=np.array([_law_extras(part, signals, places) for part in parts], dtype=np.int32).reshape(-1, 4),
         coupling_terms=np.array([len(coupling.terms) for coupling in couplings], dtype=np.int32),
         coefficients=np.array([term.coefficient for coupling in couplings for term in coupling.terms], dtype=float),
         offsets=np.array([coupling.offset for coupling in couplings], dtype=float),
@@ -210,12 +211,15 @@ def _extras(joint: Joint, signals: Signals) -> tuple[int, int, int]:
     return joint.row_count, signal, ground
 
 
-def _law_signals(part: Part, signals: Signals) -> tuple[int, int]:
+def _law_extras(part: Part, signals: Signals, joints: Mapping[str, int]) -> tuple[int, int, int, int]:
+    """Signals of target and force; joint and coordinate that are measured."""
+
     def place(key: str) -> int:
         function = part.functions.get(key)
         return -1 if function is None else signals.add(f"{key} of joint {part.measure.joint!r}", function)
 
-    return place("target"), place("force")
+    measure = part.measure
+    return place("target"), place("force"), joints.get(measure.joint, -1), measure.index if measure.joint else -1
 
 
 def _row_function(joint: GivenRows) -> RowFunction:
