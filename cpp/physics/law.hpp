@@ -12,8 +12,8 @@
 // lambda - (dt^2/2) f(phi3) = 0 in place of a gap: stable however stiff, second order.
 //
 // A step backwards in time, of which the higher orders make use, feeds what a damper takes: the pivot 1 - c |dt| k/2, k
-// the compliance of the bodies, vanishes for a stiff one, and what lies beyond is not to be trusted. Such a step is
-// refused, with the compliance of free bodies for a bound, and so is halved until it fits.
+// the compliance of the bodies, vanishes for a stiff one, and what lies beyond is not to be trusted. A solution there
+// is refused, with the compliance of free bodies for a bound, and so the step is halved until it fits.
 //
 // A rotor that turns with phi (an armature) has the discrete momentum p = I (phi3 - phi2)/dt on the interval, and what
 // it takes over from the bodies at the node is lambda = -dt (p - p1), p1 of the interval before: variational too.
@@ -30,6 +30,7 @@ namespace catena::CATENA_ISA {
 struct Clock {
   double dt = 1;
   bool resting = false, frozen = false;
+  double soft = 1;  // by so much friction begins more gently than it should, on the way to a solution
   const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
 };
 
@@ -44,9 +45,9 @@ CATENA_INLINE double stage_force(const LawInfo& law, double phi2, double phi3, c
     slope -= 0.5 * law.stiffness;
   }
   if (law.friction > 0) {
-    const double t = std::tanh(v / law.threshold);
+    const double threshold = clock.soft * law.threshold, t = std::tanh(v / threshold);
     f -= law.friction * t;
-    slope -= law.friction * (1 - t * t) / (law.threshold * dt);
+    slope -= law.friction * (1 - t * t) / (threshold * dt);
   }
   if (law.gain > 0 || law.rate_gain > 0) {
     double target = law.target, target_rate = law.target_rate;
@@ -78,9 +79,14 @@ struct LawState {
   double compliance;  // of its row
 };
 
-// whether a step backwards cannot be trusted with the law
-CATENA_INLINE bool too_stiff(const Clock& clock, double slope, const LawState& state) {
-  return clock.dt < 0 && slope * state.compliance > 0.9;
+// Whether a step backwards, of so much, cannot be trusted with the law: it is too stiff, or its friction could turn the
+// motion round, where there are several solutions.
+CATENA_INLINE bool misleads(const LawInfo& law, double phi2, double by, const Clock& clock, double compliance) {
+  const double weight = 0.5 * clock.dt * clock.dt, pull = weight * law.friction * compliance;
+  double slope;
+  stage_force(law, phi2, phi2 + by, clock, slope);
+  return weight * slope * compliance > 0.9 ||
+         (pull > 0.9 * law.threshold * std::fabs(clock.dt) && std::fabs(by) < 2 * pull);
 }
 
 // turn a measured row into the law's row; in a projection of velocities only rotors take part
@@ -90,7 +96,6 @@ CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, 
   double slope = 0;
   const double f = clock.resting ? 0 : stage_force(law, phi2, phi3, clock, slope);
   rows.g[0] = state.lambda - weight * f + law.inertia * (phi3 - phi2) - clock.dt * state.momentum;
-  if (too_stiff(clock, weight * slope, state)) rows.g[0] = NAN;
   const double factor = law.inertia - weight * slope;
   for (int e = 0; e < 2; ++e) rows.w[e] = {factor * rows.w[e].f, factor * rows.w[e].t};
 }
