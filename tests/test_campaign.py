@@ -16,7 +16,7 @@ from catena.__main__ import main
 from catena.campaign import Case, checks, member, runner
 
 # members of seed 0 that are not clean yet, by number: see the classes of `python -m catena campaign --only`
-OPEN = {0, 27, 36, 44, 92, 171, 179, 185, 190, 215, 231, 247, 256, 262, 277, 288, 299}
+OPEN = {36, 44, 171, 179, 185, 190, 215, 231, 262, 288, 299, 320, 333, 339}
 # and one whose steps are halved over and over, which takes seconds
 FIXED = [index for index in range(66) if index not in {*OPEN, 23}]
 

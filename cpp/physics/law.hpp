@@ -12,8 +12,8 @@
 // lambda - (dt^2/2) f(phi3) = 0 in place of a gap: stable however stiff, second order.
 //
 // A step backwards in time, of which the higher orders make use, feeds what a damper takes: the pivot 1 - c |dt| k/2, k
-// the compliance of the bodies, vanishes for a stiff one, and what lies beyond is not to be trusted. Such a step is
-// refused, with the compliance of free bodies for a bound, and so is halved until it fits.
+// the compliance of the bodies, vanishes for a stiff one, and what lies beyond is not to be trusted. A solution there
+// is refused, with the compliance of free bodies for a bound, and so the step is halved until it fits.
 //
 // A rotor that turns with phi (an armature) has the discrete momentum p = I (phi3 - phi2)/dt on the interval, and what
 // it takes over from the bodies at the node is lambda = -dt (p - p1), p1 of the interval before: variational too.
@@ -31,24 +31,28 @@ namespace catena::CATENA_ISA {
 struct Clock {
   double dt = 1;
   bool resting = false, frozen = false;
+  double soft = 1;  // by so much friction begins more gently than it should, on the way to a solution
   const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
 };
 
-// where a servo wants the measure in the middle of the step, and how fast
+// what a law needs to know of the interval
 template <class T>
-struct Aim {
-  T target, rate;
+struct Stage {
+  T dt;
+  bool resting;     // velocities are projected
+  T target, rate;   // where a servo wants the measure in the middle, and how fast
+  double soft = 1;  // see Clock
 };
-CATENA_INLINE Aim<double> aim_of(const LawInfo& law, const Clock& clock) {
+CATENA_INLINE Stage<double> stage_of(const LawInfo& law, const Clock& clock) {
   const int k = law.target_signal;
-  if (k < 0 || clock.resting) return {law.target, law.target_rate};
-  return {clock.middle[k], (clock.end[k] - clock.now[k]) / clock.dt};
+  if (k < 0 || clock.resting) return {clock.dt, clock.resting, law.target, law.target_rate, clock.soft};
+  return {clock.dt, false, clock.middle[k], (clock.end[k] - clock.now[k]) / clock.dt, clock.soft};
 }
 
 // force on the interval, and its derivative against phi3
 template <class T>
-CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, T dt, const Aim<T>& aim, T& slope) {
-  const T v = (phi3 - phi2) / dt, middle = T(0.5) * (phi2 + phi3);
+CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>& stage, T& slope) {
+  const T dt = stage.dt, v = (phi3 - phi2) / dt, middle = T(0.5) * (phi2 + phi3);
   T f = -law.damping * v;
   slope = -law.damping / dt;
   if (any(law.implicit > T(0))) {
@@ -57,12 +61,12 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, T dt, const Aim
     slope -= T(0.5) * stiffness;
   }
   if (any(law.friction > T(0))) {
-    const T t = tanh(v / law.threshold);
+    const T threshold = T(stage.soft) * law.threshold, t = tanh(v / threshold);
     f -= law.friction * t;
-    slope -= law.friction * (T(1) - t * t) / (law.threshold * dt);
+    slope -= law.friction * (T(1) - t * t) / (threshold * dt);
   }
   if (any(law.gain > T(0)) || any(law.rate_gain > T(0))) {
-    const T servo = law.gain * (aim.target - middle) + law.rate_gain * (aim.rate - v);
+    const T servo = law.gain * (stage.target - middle) + law.rate_gain * (stage.rate - v);
     const auto within = (servo < law.limit) & (-servo < law.limit);
     f += choose(within, servo, choose(servo > T(0), law.limit, -law.limit));
     slope -= choose(within, T(0.5) * law.gain + law.rate_gain / dt, T(0));
@@ -80,38 +84,39 @@ CATENA_INLINE double node_force(const LawInfo& law, double phi, const Clock& clo
 }
 
 // The multiplier that a law wants where the step moves its measure from phi2 by so much, with what its rotor had as
-// momentum, and its derivative against that; in a projection of velocities (`resting`) only rotors take part.
+// momentum, and its derivative against that; in a projection of velocities only rotors take part.
 template <class T>
-CATENA_INLINE T law_multiplier(const LawOf<T>& law, T phi2, T by, T dt, bool resting, const Aim<T>& aim, T momentum,
-                               T& slope) {
-  const T weight = T(0.5) * dt * dt;
+CATENA_INLINE T law_multiplier(const LawOf<T>& law, T phi2, T by, const Stage<T>& stage, T momentum, T& slope) {
+  const T weight = T(0.5) * stage.dt * stage.dt;
   T f = T(0);
   slope = T(0);
-  if (!resting) f = stage_force(law, phi2, phi2 + by, dt, aim, slope);
+  if (!stage.resting) f = stage_force(law, phi2, phi2 + by, stage, slope);
   slope = weight * slope - law.inertia;
-  return weight * f - law.inertia * by + dt * momentum;
+  return weight * f - law.inertia * by + stage.dt * momentum;
 }
 
-// what a law needs to know of the step besides its measure
+// Whether a step backwards, of so much, cannot be trusted with the law: it is too stiff, or its friction could turn the
+// motion round, where there are several solutions.
+CATENA_INLINE bool misleads(const LawInfo& law, double phi2, double by, const Clock& clock, double compliance) {
+  const double weight = 0.5 * clock.dt * clock.dt, pull = weight * law.friction * compliance;
+  double slope;
+  stage_force<double>(law, phi2, phi2 + by, stage_of(law, clock), slope);
+  return weight * slope * compliance > 0.9 ||
+         (pull > 0.9 * law.threshold * std::fabs(clock.dt) && std::fabs(by) < 2 * pull);
+}
+
+// what a law's row needs to know besides its measure
 struct LawState {
-  double lambda;      // its multiplier
-  double momentum;    // of its rotor, before the step
-  double compliance;  // of its row
+  double lambda;    // its multiplier
+  double momentum;  // of its rotor, before the step
 };
-
-// the same, NaN where a step backwards cannot be trusted with the law
-CATENA_INLINE double law_multiplier(const LawInfo& law, double phi2, double by, const Clock& clock,
-                                    const LawState& state, double& slope) {
-  const double wanted =
-      law_multiplier<double>(law, phi2, by, clock.dt, clock.resting, aim_of(law, clock), state.momentum, slope);
-  return clock.dt < 0 && (slope + law.inertia) * state.compliance > 0.9 ? NAN : wanted;
-}
 
 // turn a measured row into the law's row
 CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, const LawState& state,
                            JointRows& rows) {
   double slope;
-  rows.g[0] = state.lambda - law_multiplier(law, phi2, rows.g[0] - phi2, clock, state, slope);
+  rows.g[0] =
+      state.lambda - law_multiplier<double>(law, phi2, rows.g[0] - phi2, stage_of(law, clock), state.momentum, slope);
   for (int e = 0; e < 2; ++e) rows.w[e] = {-slope * rows.w[e].f, -slope * rows.w[e].t};
 }
 

@@ -68,6 +68,7 @@ struct Runner {
   bool weighed = false;      // its reactions are known before the step that leaves it
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
   bool floats = false;       // some tree has no hold on the world
+  bool rubs = false;         // there is friction
 
   // the caller's arrays -> state
   void enter() {
@@ -84,6 +85,7 @@ struct Runner {
     }
     solver.reach = layout.reach;
     newton.by_sign = args.rescue_depth == 0;
+    for (int l = 0; l < layout.law_count; ++l) rubs |= layout.law[l].friction > 0;
     solver.momentum = law_momentum;
     if constexpr (Solver::acts_on_axes) solver.measured = law_angle, solver.pushed = pushed;
     solver.clock.now = signals(0);
@@ -431,12 +433,16 @@ struct Runner {
     aim(dt);
     const bool guessed = newton.history->count > 0, rescues = args.rescue_depth > 0;
     Outcome outcome = judged(newton.solve(dt));
-    if (outcome != Outcome::converged && guessed) {
+    if (outcome != Outcome::converged && (guessed || rubs)) {
       newton.forget();
       int before = newton.iterations;
       if (project(half)) {
         aim(dt);
-        outcome = judged(newton.solve_from(dt, scratch));
+        if (guessed) outcome = judged(newton.solve_from(dt, scratch));
+      }
+      if (outcome != Outcome::converged && rubs) {
+        before += newton.iterations;
+        outcome = soften(dt);
       }
       // where nothing else can be done any root is better than none
       if (outcome != Outcome::converged && !rescues) {
@@ -453,11 +459,32 @@ struct Runner {
     remainder = std::fmax(remainder, newton.remainder);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
   }
+  // Friction bends sharply where the motion turns round, and Newton's method goes to and fro there: with a gentle bend,
+  // then sharper ones, each from the last one's solution.
+  Outcome soften(double dt) {
+    Outcome outcome = Outcome::converged;
+    aim(dt);
+    for (int k = 0; k < newton.count; ++k) solver.z[k] = k < newton.motions ? dt * scratch[k] : 0;
+    int spent = 0;
+    for (double soft = 4096; soft >= 1 && outcome == Outcome::converged; soft /= 8) {
+      solver.clock.soft = soft;
+      outcome = newton.iterate(dt);
+      spent += newton.iterations;
+      newton.forget_convergence();
+    }
+    solver.clock.soft = 1;
+    newton.iterations = spent;
+    return judged(outcome);
+  }
+
   // A step too long for its motion has several solutions, and invents energy: what turns a body too far is not taken.
   // That depends on the solution alone, which is the same from either end: all solvers halve the same steps, and so do
   // runs that begin at any node or go backwards, which is what keeps energy from drifting where lengths change.
   Outcome judged(Outcome outcome) {
-    if (outcome != Outcome::converged || args.rescue_depth == 0) return outcome;
+    if (outcome != Outcome::converged) return outcome;
+    for (int l = 0; l < layout.law_count; ++l)
+      if (refuses(l)) return Outcome::singular;
+    if (args.rescue_depth == 0) return outcome;
     double least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
     if (least >= farthest_cosine) return outcome;
@@ -544,14 +571,52 @@ struct Runner {
     leaving = true;
   }
 
-  // whether a law is too stiff for the step that failed
+  // whether a step backwards cannot be trusted with a law
   bool refuses(int l) {
-    if constexpr (Solver::acts_on_axes)
-      if (on_axis(l)) return solver.clock.dt < 0 && solver.refuses(l);
-    const ConstraintInfo& c = layout.constraint[layout.law[l].constraint];
-    JointRows rows;
-    rows_after(layout, c, solver.body, solver.clock, solver.rows_of(c), solver.law_state(c), rows);
-    return solver.clock.dt < 0 && !(rows.g[0] == rows.g[0]);
+    if (solver.clock.dt >= 0 || layout.law[l].constraint < 0) return false;
+    const ConstraintInfo& m = layout.law[l].measure;
+    const JointRows before = measured(m, law_angle[l]);
+    JointRows after;
+    joint_rows(m, new_pose(solver.body, m.end[0]), new_pose(solver.body, m.end[1]), before.angle[0], after);
+    const auto too_much = [&](double compliance) {
+      return misleads(layout.law[l], before.g[0], after.g[0] - before.g[0], solver.clock, compliance);
+    };
+    // free bodies give way most
+    double most = 0;
+    for (int e = 0; e < 2; ++e) most += compliance(solver.body, layout.link, m.end[e], before.w[e]);
+    return too_much(most) && too_much(compliance_of(l));
+  }
+  // by how much a unit of a law's multiplier moves its measure at the node, as far as the joints let it
+  double compliance_of(int l) {
+    const double dt = solver.clock.dt;
+    const ConstraintInfo& m = layout.law[l].measure;
+    const JointRows rows = measured(m, law_angle[l]);
+    double* momentum = law_mode + layout.law_count;
+    for (int k = 0; k < layout.law_count; ++k) std::swap(momentum[k] = 0, law_momentum[k]);
+    double sum = 0;
+    if constexpr (Solver::acts_on_axes) solver.pushed = zeros;
+    at_rest([&] {
+      solver.clock.frozen = true;
+      for (int i = 0; i < layout.link_count; ++i) solver.body[i].target_d = solver.body[i].target_L = {0, 0, 0};
+      for (int e = 0; e < 2; ++e) {
+        const int i = m.end[e];
+        if (i < 0) continue;
+        solver.body[i].target_d += (1 / layout.link[i].mass) * rows.w[e].f;
+        solver.body[i].target_L += rows.w[e].t;
+      }
+      solver.rest();
+      const bool fine = solver.direction();
+      for (int e = 0; e < 2; ++e)
+        if (m.end[e] >= 0)
+          sum += dot(rows.w[e].f, solver.body[m.end[e]].dx) + dot(rows.w[e].t, solver.body[m.end[e]].phi);
+      solver.clock.frozen = false;
+      return fine;
+    });
+    for (int k = 0; k < layout.law_count; ++k) law_momentum[k] = momentum[k];
+    if constexpr (Solver::acts_on_axes) solver.pushed = pushed;
+    aim(dt);
+    solver.evaluate();
+    return sum;
   }
 
   bool fail(Outcome outcome, long step, double time) {
@@ -569,7 +634,7 @@ struct Runner {
     status.time = time;
     status.size = outcome == Outcome::locked ? solver.widest_gap : newton.size;
     for (int l = 0; l < layout.law_count && status.law < 0; ++l)
-      if (layout.law[l].constraint >= 0 && outcome == Outcome::singular && refuses(l)) status.law = l;
+      if (outcome == Outcome::singular && refuses(l)) status.law = l;
     if (solver.widest_constraint >= 0) status.joint = layout.constraint[solver.widest_constraint].joint;
     if (outcome == Outcome::locked && solver.misfit.size > layout.fit) {
       status.joint = solver.misfit.joint;

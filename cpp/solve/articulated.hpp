@@ -341,26 +341,18 @@ struct Articulated {
         acting[n] = {pushed[n], T(0)};
         if (layout.first_axis_law[n] == layout.first_axis_law[n + 1]) continue;
         const T by = turns(kind, k) ? turned_angle(*s) : *s;
-        const T compliance = clock.dt < 0 ? compliance_of(i, n, turns(kind, k)) : T(0);
         for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
           T slope;
           const LawInfo& law = layout.law[layout.axis_law[at]];
-          acting[n].load += law.sign * wanted(layout.axis_law[at], by, compliance, slope);
+          acting[n].load += law.sign * wanted(layout.axis_law[at], by, slope);
           acting[n].stiffness -= slope;
         }
       }
   }
   // the multiplier that a law on a freedom wants if that moves by so much, and its derivative against the measure
-  CATENA_INLINE T wanted(int l, T by, T compliance, T& slope) const {
+  CATENA_INLINE T wanted(int l, T by, T& slope) const {
     const LawInfo& law = layout.law[l];
-    return law_multiplier(law, measured[l], law.sign * by, clock, {0, momentum[l], compliance}, slope);
-  }
-  // of a law's row on free bodies, as in row_compliance
-  T compliance_of(int i, int n, bool turns) const {
-    const int parent = layout.link[i].parent;
-    const Vec3<T> e = turns ? axis[n].turn : axis[n].slide, zero = {T(0), T(0), T(0)};
-    const auto row = [&](Vec3<T> arm) { return turns ? Wrench<T>{zero, e} : Wrench<T>{e, cross(arm, e)}; };
-    return compliance(body, layout.link, i, row(-link[i].c)) + compliance(body, layout.link, parent, row(link[i].arm));
+    return law_multiplier<T>(law, measured[l], law.sign * by, stage_of(law, clock), momentum[l], slope);
   }
   // of a law on a freedom, at the iterate: how far the freedom has moved, and the multiplier
   T moved_by(const LawInfo& law) const {
@@ -369,18 +361,9 @@ struct Articulated {
     const T s = z[info.variable + k];
     return turns(info.kind, k) ? turned_angle(s) : s;
   }
-  // whether the step backwards to the iterate is too long for the law
-  bool refuses(int l) const {
-    T slope;
-    const LawInfo& law = layout.law[l];
-    const LinkInfo& info = layout.link[law.link];
-    const T wants = wanted(l, moved_by(law),
-                           compliance_of(law.link, law.axis, turns(info.kind, law.axis - info.first_axis)), slope);
-    return !(wants == wants);
-  }
   T axis_multiplier(int l) const {
     T slope;
-    return wanted(l, moved_by(layout.law[l]), T(0), slope);
+    return wanted(l, moved_by(layout.law[l]), slope);
   }
 
   // Newton increment at the iterate: dz, and the increments of the poses; at rest false on a pivot that is not positive
@@ -656,7 +639,6 @@ struct Articulated {
     const LawInfo& law = layout.law[l];
     return law.axis >= 0 ? axis_multiplier(l) : loop_multipliers()[layout.constraint[law.constraint].loop_row];
   }
-  LawState law_state(const ConstraintInfo& c) const { return loop.law_state(c, loop_multipliers(), momentum); }
   void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit); }
 
   // the state between steps, to and fro

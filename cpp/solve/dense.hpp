@@ -52,7 +52,6 @@ struct Dense {
   RowMemory& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }
   static int memory_count(const Layout& layout) { return Ldu::memory_count(layout); }
   RowMemory& memory_at(int k) { return sparse.memory_at(k); }
-  LawState law_state(const ConstraintInfo& c) const { return sparse.law_state(c); }
   static constexpr bool acts_on_axes = false;
   double multiplier_of(int l) const {
     return z[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];

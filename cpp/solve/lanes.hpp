@@ -246,7 +246,8 @@ struct LaneTree {
     const LawInfo& info = layout.law[l];
     const LaneLaw& own = law[l];
     const T by = T(info.sign) * moved_by(info);
-    return law_multiplier(own, own.measured, by, dt, resting, {own.target, own.target_rate}, own.momentum, slope);
+    const Stage<T> stage = {dt, resting, own.target, own.target_rate};
+    return law_multiplier<T>(own, own.measured, by, stage, own.momentum, slope);
   }
   // how far the freedom under a law has moved
   T moved_by(const LawInfo& info) const {

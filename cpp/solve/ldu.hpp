@@ -195,7 +195,7 @@ struct Ldu {
       static_cast<RowMemory&>(rows) = memory[j];
       rows_before(layout, c, body, clock, rows);
       memory[j] = rows;
-      for (int k = 0; k < c.row_count && (layout.loop_count > 0 || c.law >= 0); ++k)
+      for (int k = 0; k < c.row_count && layout.loop_count > 0; ++k)
         row_scale[c.row + k] = row_compliance(c, body, layout.link, rows, k);
       for (int e = 0; e < c.end_count; ++e)
         if (c.end[e] >= 0) keep_forces(block + slot[e].kept, rows.w + e * c.row_count, c.row_count, slot[e].repeat);
@@ -257,8 +257,7 @@ struct Ldu {
 
   LawState law_state(const ConstraintInfo& c) const {
     if (c.law < 0) return {};
-    const double scale = row_scale[c.row];
-    return {z[6 * layout.link_count + c.row], momentum[c.law], scale * scale};
+    return {z[6 * layout.link_count + c.row], momentum[c.law]};
   }
 
   // residual and matrix at the iterate, as far as a node brings them

@@ -63,8 +63,7 @@ struct Loops {
 
   LawState law_state(const ConstraintInfo& c, const double* lambda, const double* momentum) const {
     if (c.law < 0) return {};
-    const double one = scale[c.loop_row];
-    return {lambda[c.loop_row], momentum[c.law], 1 / (one * one)};
+    return {lambda[c.loop_row], momentum[c.law]};
   }
 
   // rows and gaps at the iterate; `again` if the matrix stays

@@ -164,11 +164,14 @@ struct Newton {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 
-  // after a failure: the last solution alone, as it was, and no trust in what was seen of convergence
-  void forget() {
+  void forget_convergence() {
     history->kappa = 1e300;
     history->calm = 0;
     history->unchecked = check_every;
+  }
+  // after a failure: the last solution alone, as it was, and no trust in what was seen of convergence
+  void forget() {
+    forget_convergence();
     for (int k = motions; k < count; ++k) solver.z[k] = 0;
     if (history->count == 0) return;
     for (int k = 0; k < motions; ++k) solver.z[k] = last_solution(k);
