@@ -141,6 +141,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   Lane *z = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *ahead = arena.take<Lane>(count);
   Lane* difference = arena.take<Lane>(static_cast<long>(most_points + 1) * count);
   LaneLaw* law = arena.take<LaneLaw>(layout.law_count);
+  Axis<Lane>* axis = arena.take<Axis<Lane>>(layout.axis_count);
   Acting<Lane>* acting = arena.take<Acting<Lane>>(layout.axis_count);
   Lane* pushed = arena.take<Lane>(layout.axis_count);
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
@@ -156,6 +157,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
                 .dz = dz,
                 .ahead = ahead,
                 .law = law,
+                .axis = axis,
                 .acting = acting,
                 .pushed = pushed,
                 .stretch_count = find_stretches(layout, link, stretch)};

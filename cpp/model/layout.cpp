@@ -125,7 +125,7 @@ void Model::build_tree(const Spec& spec) {
   std::vector<int> edge_joint;
   for (int j = 0; j < static_cast<int>(spec.joint.size()); ++j) {
     const JointSpec& joint = spec.joint[j];
-    if (!joint_form[joint.kind].carries || joint.ground >= 0) continue;
+    if (!carries(joint.kind) || joint.ground >= 0) continue;
     edges.push_back({joint.body_a, joint.body_b});
     edge_joint.push_back(j);
   }
@@ -154,17 +154,17 @@ void Model::build_tree(const Spec& spec) {
       link.flipped = joint.body_a == body;
       std::copy_n(link.flipped ? joint.anchor_a : joint.anchor_b, 3, link.anchor);
       std::copy_n(link.flipped ? joint.anchor_b : joint.anchor_a, 3, link.parent_anchor);
-      double axes[9];
-      rotation_columns(link.flipped ? joint.frame_a : joint.frame_b, axes);
-      rotation_columns(link.flipped ? joint.frame_b : joint.frame_a, link.parent_axes);
-      // a universal joint turns about x of frame a and y of frame b
-      const int own_axis = link.kind != JointKind::universal ? 2 : link.flipped ? 0 : 1;
-      std::copy_n(axes + 3 * own_axis, 3, link.axis);
+      double own[9], above[9];
+      rotation_columns(link.flipped ? joint.frame_a : joint.frame_b, own);
+      rotation_columns(link.flipped ? joint.frame_b : joint.frame_a, above);
+      const Branch branch = branch_of(link.kind, link.flipped);
+      for (int k = 0; k < branch.count; ++k)
+        std::copy_n((branch.own[k] ? own : above) + 3 * branch.axis[k], 3, link.direction + 3 * k);
       link.parameter = joint.parameter;
     }
     link.first_axis = layout_.axis_count;
-    const bool one_by_one = link.kind != JointKind::ball && link.kind != JointKind::free;
-    link.axis_count = one_by_one ? 6 - joint_row_count(static_cast<int>(link.kind)) : 0;
+    link.branch = branch_number(link.kind, link.flipped);
+    link.axis_count = form_of(link.branch) < swivel_form ? form_of(link.branch) : 0;
     layout_.axis_count += link.axis_count;
     link.variable = variable;
     variable += 6 - joint_row_count(static_cast<int>(link.kind));
@@ -279,10 +279,11 @@ void Model::build_constraints(const Spec& spec) {
     law.sign = 1;
     if (given.joint >= 0 && carried[given.joint] >= 0) {
       const LinkInfo& link = links_[carried[given.joint]];
-      const int freedom = freedom_of(link.kind, link.flipped, given.coordinate);
-      if (freedom >= 0) {
+      const Branch branch = branch_of(link.kind, link.flipped);
+      for (int k = 0; k < link.axis_count; ++k) {
+        if (branch.coordinate[k] != given.coordinate) continue;
         law.link = carried[given.joint];
-        law.axis = link.first_axis + freedom;
+        law.axis = link.first_axis + k;
         law.sign = link.flipped ? -1 : 1;
       }
     }
@@ -455,10 +456,13 @@ void Model::find_rotors() {
   for (const LawInfo& law : laws_) attach(law.measure);
   for (std::size_t i = 0; i < links_.size(); ++i) {
     LinkInfo& link = links_[i];
-    const double own[9] = {0, 0, 1, 0, 1, 0, 1, 0, 0};
-    for (const double* axis : {static_cast<const double*>(link.axis), own, own + 3, own + 6}) {
-      const bool turns = std::hypot(axis[0], axis[1], axis[2]) > 0.5;
-      if (!turns || !is_round(link.inertia, axis)) continue;
+    const Branch branch = branch_at(link.branch);
+    const double body_axes[9] = {0, 0, 1, 0, 1, 0, 1, 0, 0};
+    std::vector<const double*> candidates = {body_axes, body_axes + 3, body_axes + 6};
+    for (int k = 0; k < link.axis_count; ++k)
+      if (branch.own[k]) candidates.insert(candidates.begin(), link.direction + 3 * k);
+    for (const double* axis : candidates) {
+      if (!is_round(link.inertia, axis)) continue;
       const bool free = std::all_of(ends[i].begin(), ends[i].end(), [&](const auto& at) {
         const auto& [c, e] = at;
         return e == 0 ? is_blind(*c, c->anchor_a, c->frame_a, axis, layout_.reach)

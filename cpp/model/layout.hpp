@@ -21,17 +21,17 @@ struct LinkInfo {
   int joint;       // the user's joint that carries it, -1 if it floats
   JointKind kind;  // of that joint
   bool flipped;    // the link is the joint's body a, its parent body b
+  int branch;      // see branch_number
   int tree_end;    // for the root of a tree: one past its last link
   int keeper;      // for the root of a floating tree: the root that keeps the momentum of all trees that loops tie
                    // together, -1 if they are tied to the world
   int variable;    // offset of the joint's unknowns in the articulated solver
   double mass;
-  double inertia[6];        // xx yy zz xy xz yz
-  double anchor[3];         // joint point in the link's frame
-  double parent_anchor[3];  // joint point in the parent's frame
-  double axis[3];           // joint axis in the link's frame (for a universal joint the axis that is fixed to it)
-  double parent_axes[9];    // columns: joint frame axes in the parent's frame
-  double parameter;         // of a screw, m per rad
+  double inertia[6];                    // xx yy zz xy xz yz
+  double anchor[3];                     // joint point in the link's frame
+  double parent_anchor[3];              // joint point in the parent's frame
+  double direction[3 * most_freedoms];  // of its freedoms, in its own frame or the parent's, as `branch` says
+  double parameter;                     // of a screw, m per rad
   int first_axis,
       axis_count;  // freedoms that are eliminated one by one: all but those of ball joints and floating links
   double gravity[3];

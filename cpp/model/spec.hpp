@@ -37,50 +37,88 @@ enum class JointKind : int {
   measured_distance,
   measured_bend,
 };
-constexpr int joint_kind_count = 25;
-
 // rows that neither a point nor an angle gives
 enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend, contact, edge, given, sum };
+
+// What a joint leaves free of b against a, one after the other, nearest to a first: a turn about an axis, a slide along
+// it, both at once by the joint's parameter; a turn about any, a shift along any. The axis is one of the joint frame of
+// a or of b, or one that both have in common.
+enum class Motion : int { turn, slide, helix, swivel, shift };
+enum class Side : int { a, b, both };
+struct Freedom {
+  Motion motion;
+  Side side;
+  int axis;
+};
+constexpr int most_freedoms = 3;
 
 // Every joint is made of two kinds of rows, both measured in the joint frames of a and b:
 // point rows, an axis of a dotted with the vector between the two anchors, and angle rows, an axis of a dotted
 // with an axis of b; a few need extra rows.
 struct JointForm {
+  JointKind kind;
   const char* name;
-  bool carries;  // b's pose follows from a's and a few joint variables: the joint may be a branch of the tree
   int point_count, point_axis[3];
   int angle_count, angle_axes[3][2];  // axis of a, axis of b
   ExtraRow extra;
+  int freedom_count = 0;  // if there are any b's pose follows from a's: the joint may be a branch of the tree
+  Freedom freedom[most_freedoms] = {};
 };
-constexpr JointForm joint_form[joint_kind_count] = {
-    {"fixed", true, 3, {0, 1, 2}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
-    {"revolute", true, 3, {0, 1, 2}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
-    {"prismatic", true, 2, {0, 1}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
-    {"cylindrical", true, 2, {0, 1}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
-    {"universal", true, 3, {0, 1, 2}, 1, {{0, 1}}, ExtraRow::none},
-    {"ball", true, 3, {0, 1, 2}, 0, {}, ExtraRow::none},
-    {"planar", true, 1, {2}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
-    {"screw", true, 2, {0, 1}, 2, {{0, 2}, {1, 2}}, ExtraRow::screw},
-    {"free", false, 0, {}, 0, {}, ExtraRow::none},
-    {"in_line", false, 2, {0, 1}, 0, {}, ExtraRow::none},
-    {"in_plane", false, 1, {2}, 0, {}, ExtraRow::none},
-    {"distance", false, 0, {}, 0, {}, ExtraRow::distance},
-    {"parallel", false, 0, {}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
-    {"orientation", false, 0, {}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
-    {"constant_velocity", false, 3, {0, 1, 2}, 0, {}, ExtraRow::twist},
+// clang-format off
+constexpr JointForm joint_form[] = {
+    {JointKind::fixed, "fixed", 3, {0, 1, 2}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
+    {JointKind::revolute, "revolute", 3, {0, 1, 2}, 2, {{0, 2}, {1, 2}}, ExtraRow::none,
+     1, {{Motion::turn, Side::both, 2}}},
+    {JointKind::prismatic, "prismatic", 2, {0, 1}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none,
+     1, {{Motion::slide, Side::both, 2}}},
+    {JointKind::cylindrical, "cylindrical", 2, {0, 1}, 2, {{0, 2}, {1, 2}}, ExtraRow::none,
+     2, {{Motion::slide, Side::both, 2}, {Motion::turn, Side::both, 2}}},
+    {JointKind::universal, "universal", 3, {0, 1, 2}, 1, {{0, 1}}, ExtraRow::none,
+     2, {{Motion::turn, Side::a, 0}, {Motion::turn, Side::b, 1}}},
+    {JointKind::ball, "ball", 3, {0, 1, 2}, 0, {}, ExtraRow::none,
+     1, {{Motion::swivel, Side::both, 0}}},
+    {JointKind::planar, "planar", 1, {2}, 2, {{0, 2}, {1, 2}}, ExtraRow::none,
+     3, {{Motion::slide, Side::a, 0}, {Motion::slide, Side::a, 1}, {Motion::turn, Side::both, 2}}},
+    {JointKind::screw, "screw", 2, {0, 1}, 2, {{0, 2}, {1, 2}}, ExtraRow::screw,
+     1, {{Motion::helix, Side::both, 2}}},
+    {JointKind::free, "free", 0, {}, 0, {}, ExtraRow::none,
+     2, {{Motion::shift, Side::both, 0}, {Motion::swivel, Side::both, 0}}},
+    {JointKind::in_line, "in_line", 2, {0, 1}, 0, {}, ExtraRow::none},
+    {JointKind::in_plane, "in_plane", 1, {2}, 0, {}, ExtraRow::none},
+    {JointKind::distance, "distance", 0, {}, 0, {}, ExtraRow::distance},
+    {JointKind::parallel, "parallel", 0, {}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
+    {JointKind::orientation, "orientation", 0, {}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
+    {JointKind::constant_velocity, "constant_velocity", 3, {0, 1, 2}, 0, {}, ExtraRow::twist},
     // rolling and blades (physics/contact.hpp), rows that the user computes, sums of measures (physics/constraint.hpp)
-    {"rolling_ball", false, 0, {}, 0, {}, ExtraRow::contact},
-    {"rolling_disk", false, 0, {}, 0, {}, ExtraRow::contact},
-    {"knife_edge", false, 0, {}, 0, {}, ExtraRow::edge},
-    {"custom", false, 0, {}, 0, {}, ExtraRow::given},
-    {"custom_velocity", false, 0, {}, 0, {}, ExtraRow::given},
-    {"coupling", false, 0, {}, 0, {}, ExtraRow::sum},
+    {JointKind::rolling_ball, "rolling_ball", 0, {}, 0, {}, ExtraRow::contact},
+    {JointKind::rolling_disk, "rolling_disk", 0, {}, 0, {}, ExtraRow::contact},
+    {JointKind::knife_edge, "knife_edge", 0, {}, 0, {}, ExtraRow::edge},
+    {JointKind::custom, "custom", 0, {}, 0, {}, ExtraRow::given},
+    {JointKind::custom_velocity, "custom_velocity", 0, {}, 0, {}, ExtraRow::given},
+    {JointKind::coupling, "coupling", 0, {}, 0, {}, ExtraRow::sum},
     // not joints but scalars that force laws act on and couplings add up (physics/law.hpp)
-    {"measured_angle", false, 0, {}, 0, {}, ExtraRow::angle},
-    {"measured_slide", false, 0, {}, 0, {}, ExtraRow::slide},
-    {"measured_distance", false, 0, {}, 0, {}, ExtraRow::distance},
-    {"measured_bend", false, 0, {}, 0, {}, ExtraRow::bend},
+    {JointKind::measured_angle, "measured_angle", 0, {}, 0, {}, ExtraRow::angle},
+    {JointKind::measured_slide, "measured_slide", 0, {}, 0, {}, ExtraRow::slide},
+    {JointKind::measured_distance, "measured_distance", 0, {}, 0, {}, ExtraRow::distance},
+    {JointKind::measured_bend, "measured_bend", 0, {}, 0, {}, ExtraRow::bend},
 };
+// clang-format on
+constexpr int joint_kind_count = sizeof joint_form / sizeof joint_form[0];
+static_assert(joint_kind_count == static_cast<int>(JointKind::measured_bend) + 1);
+static_assert(
+    [] {
+      for (int k = 0; k < joint_kind_count; ++k)
+        if (static_cast<int>(joint_form[k].kind) != k) return false;
+      return true;
+    }(),
+    "the table is in the order of the enumeration");
+
+// whether a joint may be a branch of the tree: it fixes b against a, or leaves it listed freedoms
+constexpr bool carries(int kind) {
+  const JointForm& form = joint_form[kind];
+  return form.kind == JointKind::fixed || (form.freedom_count > 0 && form.kind != JointKind::free);
+}
+
 // rows of a kind; those of the user's own constraints are counted elsewhere
 constexpr int joint_row_count(int kind) {
   const JointForm& form = joint_form[kind];
@@ -90,19 +128,49 @@ constexpr int joint_row_count(int kind) {
   return form.point_count + form.angle_count + extra;
 }
 
-// Which freedom of the link that a joint carries is one of the joint's coordinates, nearest to the parent first; -1 if
-// it is none by itself. The link may be the joint's body a, and its freedoms run the other way.
-constexpr int freedom_of(JointKind kind, bool flipped, int coordinate) {
-  switch (kind) {
-    case JointKind::revolute:
-    case JointKind::prismatic:
-    case JointKind::cylindrical:
-    case JointKind::screw: return coordinate;
-    case JointKind::universal: return flipped ? 1 - coordinate : coordinate;
-    case JointKind::planar: return flipped && coordinate < 2 ? -1 : coordinate;
-    default: return -1;
+// The freedoms of a link against its parent, nearest to the parent first: those of its joint, in reverse if the link is
+// the joint's body a and their order matters. Axes are fixed to the link itself (`own`) or to the parent.
+struct Branch {
+  int count = 0;
+  Motion motion[most_freedoms] = {};
+  bool own[most_freedoms] = {};
+  int axis[most_freedoms] = {};        // of the joint frame there
+  int coordinate[most_freedoms] = {};  // of the joint
+};
+constexpr Branch branch_of(JointKind kind, bool flipped) {
+  const JointForm& form = joint_form[static_cast<int>(kind)];
+  bool ordered = false;
+  for (int k = 0; k < form.freedom_count; ++k) ordered |= form.freedom[k].side != Side::both;
+  Branch branch;
+  branch.count = form.freedom_count;
+  for (int k = 0; k < branch.count; ++k) {
+    const int from = ordered && flipped ? branch.count - 1 - k : k;
+    const Freedom& freedom = form.freedom[from];
+    branch.motion[k] = freedom.motion;
+    // an axis in common: turns about the link's, slides along the parent's
+    branch.own[k] = freedom.side == Side::both ? freedom.motion != Motion::slide : (freedom.side == Side::b) != flipped;
+    branch.axis[k] = freedom.axis;
+    branch.coordinate[k] = from;
   }
+  return branch;
 }
+// links whose branches have the same number are treated alike: axes and coordinates are data
+constexpr bool moves_alike(const Branch& p, const Branch& q) {
+  bool alike = p.count == q.count;
+  for (int k = 0; k < p.count && alike; ++k) alike = p.motion[k] == q.motion[k] && p.own[k] == q.own[k];
+  return alike;
+}
+constexpr int branch_number(JointKind kind, bool flipped) {
+  return 2 * static_cast<int>(kind) + (flipped && !moves_alike(branch_of(kind, false), branch_of(kind, true)) ? 1 : 0);
+}
+// how a joint is eliminated: so many freedoms one by one, or else
+constexpr int swivel_form = 4, floating_form = 5;
+constexpr int form_of(int branch) {
+  const JointForm& form = joint_form[branch / 2];
+  if (form.freedom_count == 0 || form.freedom[0].motion < Motion::swivel) return form.freedom_count;
+  return form.freedom[0].motion == Motion::swivel ? swivel_form : floating_form;
+}
+constexpr Branch branch_at(int number) { return branch_of(static_cast<JointKind>(number / 2), number % 2 == 1); }
 
 // whether a row is measured in metres, or else in radians
 constexpr bool row_is_length(int kind, int row) {

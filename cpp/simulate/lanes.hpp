@@ -385,17 +385,15 @@ struct LaneRunner {
       b.L = keep(b.L, twice * half_turn_momentum(b));
       const Quat<T> q = renormalised(b.w * b.q);
       b.q = {choose(tired, b.q.w, q.w), keep(b.q.v, q.v)};
-      if (layout.link[i].kind == JointKind::prismatic) {
-        const Vec3<T> slide = tree.z[layout.link[i].variable] * LaneTree::wide(layout.link[i].parent_axes + 6);
-        tree.link[i].offset = keep(tree.link[i].offset, tree.link[i].offset + slide);
-      }
+      if (slides(layout.link[i].branch))
+        tree.link[i].offset = keep(tree.link[i].offset, tree.link[i].offset + tree.slid(i));
     }
     for (int l = 0; l < layout.law_count; ++l)
       if (layout.law[l].axis >= 0) commit_law(l, inverse);
     balance();
     // carried links are placed anew
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end)
-      if (layout.link[i].kind == JointKind::free)
+      if (form_of(layout.link[i].branch) == floating_form)
         tree.body[i].x = keep(tree.body[i].x, tree.body[i].x + tree.body[i].d);
     if (common().counter_count > 0) wind();
     half = choose(tired, half, T(0.5 * dt));

@@ -70,32 +70,18 @@ struct Articulated {
   static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
   static int swivel_count(const Layout& layout) {
     int count = 0;
-    for (int i = 0; i < layout.link_count; ++i) count += form_of(layout.link[i].kind) >= swivel_form;
+    for (int i = 0; i < layout.link_count; ++i) count += form_of(layout.link[i].branch) >= swivel_form;
     return count;
   }
-  // a pass over all stretches: f.template operator()<kind>(stretch)
-  template <class F>
-  CATENA_INLINE void pass(const Stretch& s, F f) {
-    switch (s.kind) {
-      case JointKind::revolute: return f.template operator()<JointKind::revolute>(s);
-      case JointKind::ball: return f.template operator()<JointKind::ball>(s);
-      case JointKind::free: return f.template operator()<JointKind::free>(s);
-      case JointKind::fixed: return f.template operator()<JointKind::fixed>(s);
-      case JointKind::prismatic: return f.template operator()<JointKind::prismatic>(s);
-      case JointKind::cylindrical: return f.template operator()<JointKind::cylindrical>(s);
-      case JointKind::universal: return f.template operator()<JointKind::universal>(s);
-      case JointKind::planar: return f.template operator()<JointKind::planar>(s);
-      default: return f.template operator()<JointKind::screw>(s);
-    }
-  }
+  // a pass over all stretches: f.template operator()<branch>(stretch)
   template <class F>
   CATENA_INLINE void from_root(F f) {
-    for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
+    for (int k = 0; k < stretch_count; ++k) dispatch<tree_branches>(stretch[k], f);
   }
   // the same by form, and whether laws act on it
   template <class F>
   CATENA_INLINE void by_form(const Stretch& s, F f) {
-    switch (form_of(s.kind)) {
+    switch (form_of(s.branch)) {
       case 1: return s.acted ? f.template operator()<1, true>(s) : f.template operator()<1, false>(s);
       case swivel_form: return f.template operator()<swivel_form, false>(s);
       case floating_form: return f.template operator()<floating_form, false>(s);
@@ -111,18 +97,17 @@ struct Articulated {
       const LinkInfo& info = layout.link[i];
       link[i].mass = T(info.mass);
       link[i].offset = {T(0), T(0), T(0)};
-      if (info.kind == JointKind::free) continue;
+      const Branch branch = branch_at(info.branch);
       const Pose<T> p = old_pose(body, info.parent);
+      // from the joint point on the parent to that on the link
       const Vec3<T> from = p.x + p.R * load3(info.parent_anchor);
-      const Vec3<T> span = transposed_times(p.R, body[i].x + body[i].R * load3(info.anchor) - from);
-      const auto along = [&](int k) {
-        const Vec3<T> e = load3(info.parent_axes + 3 * k);
-        link[i].offset += dot(e, span) * e;
-      };
-      if (info.kind == JointKind::planar)
-        along(0), along(1);
-      else if (slides(info.kind))
-        along(2);
+      const Vec3<T> span = body[i].x + body[i].R * load3(info.anchor) - from;
+      for (int k = 0; k < info.axis_count; ++k) {
+        if (branch.motion[k] == Motion::turn) continue;
+        const Vec3<T> e = load3(info.direction + 3 * k);
+        link[i].offset +=
+            branch.own[k] ? -dot(e, transposed_times(body[i].R, span)) * e : dot(e, transposed_times(p.R, span)) * e;
+      }
     }
     stretch_count = find_stretches(layout, link, stretch);
     loop.enter();
@@ -130,10 +115,10 @@ struct Articulated {
 
   // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
   void place() {
-    from_root([this]<JointKind kind>(const Stretch& s) { place_stretch<kind>(s); });
+    from_root([this]<int branch>(const Stretch& s) { place_stretch<branch>(s); });
     loop.place(clock);
   }
-  template <JointKind kind>
+  template <int branch>
   void place_stretch(const Stretch& s) {
     Pose<T> p = old_pose(body, s.parent);
     Axis<T>* x = axis + s.slot;
@@ -145,60 +130,51 @@ struct Articulated {
       Body<T>& b = bodies[i];
       Link<T>& l = links[i];
       place_body(b, info);
-      if constexpr (kind != JointKind::free) {
-        l.c = -(b.R * load3(info.anchor));
-        l.arm = p.R * load3(info.parent_anchor);
-        if constexpr (slides(kind)) l.arm += p.R * l.offset;
-        l.r = kind == JointKind::ball ? l.arm : l.arm + l.c;
+      if constexpr (form_of(branch) != floating_form) {
+        Vec3<T> anchor = load3(info.anchor), above = load3(info.parent_anchor);
+        if constexpr (slides(branch)) (slides_on_link(branch) ? anchor : above) += l.offset;
+        l.c = -(b.R * anchor);
+        l.arm = p.R * above;
+        l.r = form_of(branch) == swivel_form ? l.arm : l.arm + l.c;
         b.x = p.x + l.arm + l.c;
-        if constexpr (kind != JointKind::ball) place_axes<kind>(x, info, b.R * load3(info.axis), p.R, l.c);
-        x += form_of(kind);
+        if constexpr (form_of(branch) < swivel_form) place_axes<branch>(x, info, b.R, p.R, l.c);
+        x += form_of(branch);
       }
       p = {b.x, b.R};
     }
   }
 
   // directions of a joint's freedoms in the old pose; a turn about the joint point moves the centre
-  template <JointKind kind>
-  static CATENA_INLINE void place_axes(Axis<T>* x, const LinkInfo& info, Vec3<T> a, const Mat3<T>& R, Vec3<T> c) {
-    const Vec3<T> zero = {T(0), T(0), T(0)};
-    const auto parent_axis = [&](int k) { return R * load3(info.parent_axes + 3 * k); };
-    const auto slide = [&](int k, Vec3<T> e) { x[k].slide = e, x[k].turn = zero; };
-    const auto turn = [&](int k, Vec3<T> e) { x[k].slide = cross(e, c), x[k].turn = e; };
-    if constexpr (kind == JointKind::revolute) turn(0, a);
-    if constexpr (kind == JointKind::prismatic) slide(0, a);
-    if constexpr (kind == JointKind::cylindrical) slide(0, a), turn(1, a);
-    if constexpr (kind == JointKind::planar) slide(0, parent_axis(0)), slide(1, parent_axis(1)), turn(2, a);
-    if constexpr (kind == JointKind::universal) turn(0, parent_axis(info.flipped ? 1 : 0)), turn(1, a);
-    if constexpr (kind == JointKind::screw) {
-      turn(0, a);
-      x[0].slide += T(info.parameter) * a;
+  template <int branch>
+  static CATENA_INLINE void place_axes(Axis<T>* x, const LinkInfo& info, const Mat3<T>& own, const Mat3<T>& above,
+                                       Vec3<T> c) {
+    constexpr Branch form = branch_at(branch);
+    for (int k = 0; k < form.count; ++k) {
+      const Vec3<T> e = (form.own[k] ? own : above) * load3(info.direction + 3 * k);
+      if (form.motion[k] == Motion::slide) {
+        x[k].slide = e;
+        x[k].turn = {T(0), T(0), T(0)};
+        continue;
+      }
+      x[k].slide = cross(e, c);
+      x[k].turn = e;
+      if (form.motion[k] == Motion::helix) x[k].slide += T(info.parameter) * e;
     }
   }
-  static constexpr bool slides(JointKind kind) {
-    return kind == JointKind::prismatic || kind == JointKind::cylindrical || kind == JointKind::planar ||
-           kind == JointKind::screw;
-  }
-  // whether a freedom's unknown is the sine of half an angle, or else a distance
-  static constexpr bool turns(JointKind kind, int k) {
-    return kind == JointKind::revolute || kind == JointKind::screw || kind == JointKind::universal ||
-           (kind == JointKind::cylindrical && k == 1) || (kind == JointKind::planar && k == 2);
-  }
-
   // Iterate from the unknowns, and what a new matrix needs of it; false where a body would turn too far for the step.
   // A part of a stretch at a time, which stays in the cache.
   bool evaluate() {
     bool fine = true;
-    from_root([&]<JointKind kind>(const Stretch& s) { fine &= evaluate_stretch<kind>(s); });
+    from_root([&]<int branch>(const Stretch& s) { fine &= evaluate_stretch<branch>(s); });
     prepared = true;
     return fine;
   }
   // the same where nothing moves and all unknowns are zero: directions are those of the old pose
   void rest() {
-    from_root([this]<JointKind kind>(const Stretch& s) { rest_stretch<kind>(s); });
+    from_root([this]<int branch>(const Stretch& s) { rest_stretch<branch>(s); });
     prepared = true;
   }
-  template <JointKind kind>
+  template <int branch>
   void rest_stretch(const Stretch& run) {
     Axis<T>* x = axis + run.slot;
     for (int i = run.first; i < run.end; ++i) {
@@ -211,16 +187,16 @@ struct Articulated {
       l.H = b.J;
       l.f = -l.mass * b.target_d;
       l.t = -b.target_L;
-      for (int k = 0; k < form_of(kind) && form_of(kind) < swivel_form; ++k, ++x) {
+      for (int k = 0; k < form_of(branch) && form_of(branch) < swivel_form; ++k, ++x) {
         x->slide3 = x->slide;
         x->turn3 = x->turn;
-        x->gain = T(turns(kind, k) ? 0.5 : 1);
+        x->gain = T(turns(branch, k) ? 0.5 : 1);
       }
     }
-    if constexpr (form_of(kind) < swivel_form)
-      if (run.acted) act<kind>(run, run.first, run.end);
+    if constexpr (form_of(branch) < swivel_form)
+      if (run.acted) act<branch>(run, run.first, run.end);
   }
-  template <JointKind kind>
+  template <int branch>
   bool evaluate_stretch(const Stretch& run) {
     bool fine = true;
     Quat<T> w;
@@ -234,9 +210,9 @@ struct Articulated {
     const LinkInfo* const infos = layout.link;
     for (int i = run.first; i < run.end;) {
       const int first = i, end = run.end - i < portion ? run.end : i + portion;
-      for (; i < end; ++i, s += freedoms(kind), x += form_of(kind))
-        fine &= evaluate_link<kind>(links[i], bodies[i], infos[i], x, s, turn_of<kind>(s), w, d);
-      prepare<kind>(run, first, end);
+      for (; i < end; ++i, s += freedoms(branch), x += form_of(branch))
+        fine &= evaluate_link<branch>(links[i], bodies[i], infos[i], x, s, turn_of<branch>(s), w, d);
+      prepare<branch>(run, first, end);
     }
     return fine;
   }
@@ -248,29 +224,31 @@ struct Articulated {
   }
 
   // the step quaternion of a link that has its own among the unknowns, behind so many displacements
-  static constexpr int slides_of(JointKind kind) { return kind == JointKind::free ? 3 : 0; }
-  template <JointKind kind>
+  static constexpr int slides_of(int branch) { return form_of(branch) == floating_form ? 3 : 0; }
+  template <int branch>
   static CATENA_INLINE Vec3<T> turn_of(const T* s) {
-    return form_of(kind) >= swivel_form ? load_whole(s + slides_of(kind)) : Vec3<T>{T(0), T(0), T(0)};
+    return form_of(branch) >= swivel_form ? load_whole(s + slides_of(branch)) : Vec3<T>{T(0), T(0), T(0)};
   }
   // w and d of the parent become those of the link
-  template <JointKind kind>
+  template <int branch>
   static CATENA_INLINE bool evaluate_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis<T>* x, const T* s,
                                           Vec3<T> eta, Quat<T>& w, Vec3<T>& d) {
-    if constexpr (kind == JointKind::free) {
+    if constexpr (form_of(branch) == floating_form) {
       d = {s[0], s[1], s[2]};
       w = unit(eta);
     } else {
-      Vec3<T> swing = turn(w, l.arm);
-      if constexpr (kind == JointKind::ball)
+      Vec3<T> swing = turn(w, l.arm), shift = {T(0), T(0), T(0)};
+      if constexpr (form_of(branch) == swivel_form)
         w = unit(eta);
       else
-        for (int k = 0; k < form_of(kind); ++k) evaluate_axis<kind>(k, x[k], s[k], w, swing, info);
-      const Vec3<T> spin = turn(w, l.c);
+        for (int k = 0; k < form_of(branch); ++k)
+          evaluate_axis<branch>(k, x[k], s[k], w, slides_on_link(branch) ? shift : swing, info);
+      Vec3<T> spin = turn(w, l.c);
+      if constexpr (slides_on_link(branch)) spin += shift;
       d += swing + spin;
       l.c3 = l.c + spin;
       l.r3 = l.r + swing;
-      if constexpr (kind != JointKind::ball) l.r3 += spin;
+      if constexpr (form_of(branch) != swivel_form) l.r3 += spin;
     }
     b.w = w;
     b.d = d;
@@ -279,25 +257,26 @@ struct Articulated {
   }
   static CATENA_INLINE Quat<T> unit(Vec3<T> eta) { return {std::sqrt(T(1) - norm2(eta)), eta}; }
 
-  // one freedom of a joint: turns the frame w that the ones before it have reached, adds to the displacement
-  template <JointKind kind>
-  static CATENA_INLINE void evaluate_axis(int k, Axis<T>& x, T s, Quat<T>& w, Vec3<T>& swing, const LinkInfo& info) {
-    if (!turns(kind, k)) {
+  // one freedom of a joint: turns the frame w that the ones before it have reached, or moves the link
+  template <int branch>
+  static CATENA_INLINE void evaluate_axis(int k, Axis<T>& x, T s, Quat<T>& w, Vec3<T>& way, const LinkInfo& info) {
+    constexpr Branch form = branch_at(branch);
+    if (form.motion[k] == Motion::slide) {
       x.gain = T(1);
-      swing += s * (x.slide + turn(w, x.slide));
+      way += s * (x.slide + turn(w, x.slide));
       return;
     }
     // a screw slides by its pitch times the angle
-    if (kind == JointKind::screw) swing += T(2 * info.parameter) * std::asin(s) * (x.turn + turn(w, x.turn));
+    if (form.motion[k] == Motion::helix) way += T(info.parameter) * turned_angle(s) * (x.turn + turn(w, x.turn));
     const T cosine = std::sqrt(T(1) - s * s);
     x.gain = T(0.5) * cosine;
     w = w * Quat<T>{cosine, s * x.turn};
   }
 
   // Bodies and directions of joints at the iterate: all that the elimination needs and no link has to wait for.
-  template <JointKind kind>
+  template <int branch>
   void prepare(const Stretch& run, int first, int end) {
-    Axis<T>* x = axis + run.slot + (first - run.first) * form_of(kind);
+    Axis<T>* x = axis + run.slot + (first - run.first) * form_of(branch);
     Link<T>* const links = link;
     const Body<T>* const bodies = body;
     for (int i = first; i < end; ++i) {
@@ -306,41 +285,41 @@ struct Articulated {
       l.H = turn_jacobian(b);
       l.f = l.mass * force_residual(b);
       l.t = torque_residual(b);
-      if constexpr (form_of(kind) > 0 && form_of(kind) < swivel_form) {
+      if constexpr (form_of(branch) > 0 && form_of(branch) < swivel_form) {
         const int parent = i == run.first ? run.parent : i - 1;
         Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : bodies[parent].w;
-        for (int k = 0; k < form_of(kind); ++k) {
+        for (int k = 0; k < form_of(branch); ++k) {
           Axis<T>& e = x[k];
           e.turn3 = e.slide3 = {T(0), T(0), T(0)};
-          if (!turns(kind, k)) {
+          if (!turns(branch, k)) {
             e.slide3 = e.slide + turn(w, e.slide);
             continue;
           }
           e.turn3 = e.turn + turn(w, e.turn);
           e.slide3 = cross(e.turn3, l.c3);
-          if (kind == JointKind::screw) e.slide3 += T(layout.link[i].parameter) * e.turn3;
+          if (branch_at(branch).motion[k] == Motion::helix) e.slide3 += T(layout.link[i].parameter) * e.turn3;
           // on to the frame of the next one
-          if (k + 1 < form_of(kind))
-            w = w * Quat<T>{T(2) * e.gain, z[run.variable + (i - run.first) * form_of(kind) + k] * e.turn};
+          if (k + 1 < form_of(branch))
+            w = w * Quat<T>{T(2) * e.gain, z[run.variable + (i - run.first) * form_of(branch) + k] * e.turn};
         }
-        x += form_of(kind);
+        x += form_of(branch);
       }
     }
-    if constexpr (form_of(kind) < swivel_form)
-      if (run.acted) act<kind>(run, first, end);
+    if constexpr (form_of(branch) < swivel_form)
+      if (run.acted) act<branch>(run, first, end);
   }
 
   // Loads on the freedoms of links at the iterate, and how they fall.
-  template <JointKind kind>
+  template <int branch>
   void act(const Stretch& run, int first, int end) {
-    constexpr int form = form_of(kind);
+    constexpr int form = form_of(branch);
     int n = run.slot + (first - run.first) * form;
     const T* s = z + run.variable + (first - run.first) * form;
     for (int i = first; i < end; ++i)
       for (int k = 0; k < form; ++k, ++n, ++s) {
         acting[n] = {pushed[n], T(0)};
         if (layout.first_axis_law[n] == layout.first_axis_law[n + 1]) continue;
-        const T by = turns(kind, k) ? turned_angle(*s) : *s;
+        const T by = turns(branch, k) ? turned_angle(*s) : *s;
         for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
           T slope;
           const LawInfo& law = layout.law[layout.axis_law[at]];
@@ -359,7 +338,7 @@ struct Articulated {
     const LinkInfo& info = layout.link[law.link];
     const int k = law.axis - info.first_axis;
     const T s = z[info.variable + k];
-    return turns(info.kind, k) ? turned_angle(s) : s;
+    return turns(info.branch, k) ? turned_angle(s) : s;
   }
   T axis_multiplier(int l) const {
     T slope;
@@ -385,7 +364,7 @@ struct Articulated {
   bool factor() { return layout.loop_count > 0 ? factor<true>() : factor<false>(); }
   template <bool loops>
   bool factor() {
-    if (!prepared) from_root([this]<JointKind kind>(const Stretch& s) { prepare<kind>(s, s.first, s.end); });
+    if (!prepared) from_root([this]<int branch>(const Stretch& s) { prepare<branch>(s, s.first, s.end); });
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, false);
     bool fine = true;
     for (int k = stretch_count - 1; k >= 0; --k)
@@ -398,9 +377,9 @@ struct Articulated {
   template <bool loops>
   void repeat() {
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, true);
-    from_root([this]<JointKind kind>(const Stretch& s) {
-      if constexpr (form_of(kind) < swivel_form)
-        if (s.acted) act<kind>(s, s.first, s.end);
+    from_root([this]<int branch>(const Stretch& s) {
+      if constexpr (form_of(branch) < swivel_form)
+        if (s.acted) act<branch>(s, s.first, s.end);
     });
     for (int k = stretch_count - 1; k >= 0; --k)
       by_form(stretch[k], [this]<int form, bool acted>(const Stretch& s) { repeat_stretch<form, loops, acted>(s); });
@@ -442,7 +421,7 @@ struct Articulated {
         // the freedom nearest to the link goes first
         for (int k = form - 1; k >= 0; --k) {
           Axis<T>& e = x[k];
-          fine &= e.template divide<acted>(m, acts + k);
+          fine &= e.template divide<acted>(m, acts + k) > T(0);
           if (k > 0)
             e.reduce(m);
           else if (!root)
@@ -520,14 +499,14 @@ struct Articulated {
     prepared = false;
     moved = {T(0), T(0), T(0)};
     if (layout.loop_count == 0)
-      return from_root([this]<JointKind kind>(const Stretch& s) { substitute_stretch<kind, false, on>(s); });
+      return from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, false, on>(s); });
     loop.open_world(lambda);
-    from_root([this]<JointKind kind>(const Stretch& s) { substitute_stretch<kind, true, on>(s); });
+    from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, true, on>(s); });
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
   }
-  template <JointKind kind, bool loops, bool on>
+  template <int branch, bool loops, bool on>
   void substitute_stretch(const Stretch& run) {
-    constexpr int form = form_of(kind);
+    constexpr int form = form_of(branch);
     T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
     const T* s = z + run.variable;
     Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, deta = dx, d;
@@ -567,7 +546,7 @@ struct Articulated {
         phi = -(turned->first + turned->rows * dx);
         if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
         deta = turn_increment(b.w, phi);
-        store_whole(ds + slides_of(kind), deta);
+        store_whole(ds + slides_of(branch), deta);
         if constexpr (form == swivel_form) dx += cross(phi, l.c3);
         ++turned;
       }
@@ -576,13 +555,13 @@ struct Articulated {
       sum += squares(dx) + squares(phi);
       if constexpr (loops) loop.open(i, dx, phi, lambda);
       if constexpr (on) {
-        for (int k = 0; k < (form < swivel_form ? form : slides_of(kind)); ++k) next[k] = s[k] + ds[k];
-        const Vec3<T> eta = turn_of<kind>(s) + deta;
-        if constexpr (form >= swivel_form) store_whole(next + slides_of(kind), eta);
-        fine &= evaluate_link<kind>(l, b, infos[i], x, next, eta, w, d);
+        for (int k = 0; k < (form < swivel_form ? form : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
+        const Vec3<T> eta = turn_of<branch>(s) + deta;
+        if constexpr (form >= swivel_form) store_whole(next + slides_of(branch), eta);
+        fine &= evaluate_link<branch>(l, b, infos[i], x, next, eta, w, d);
       }
       x += form;
-      s += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);
+      s += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
     }
     moved = sum;
     in_reach &= fine;
@@ -594,19 +573,16 @@ struct Articulated {
   void commit(T dt) {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
     for (int k = 0; k < stretch_count; ++k)
-      if (slides(stretch[k].kind))
+      if (slides(stretch[k].branch))
         for (int i = stretch[k].first; i < stretch[k].end; ++i) slide_on(i);
   }
   void slide_on(int i) {
     const LinkInfo& info = layout.link[i];
-    const T* s = z + info.variable;
-    const auto along = [&](int k, T by) { link[i].offset += by * load3(info.parent_axes + 3 * k); };
-    switch (info.kind) {
-      case JointKind::prismatic:
-      case JointKind::cylindrical: along(2, s[0]); break;
-      case JointKind::planar: along(0, s[0]), along(1, s[1]); break;
-      case JointKind::screw: along(2, T(2 * info.parameter) * std::asin(s[0])); break;
-      default: break;
+    const Branch form = branch_at(info.branch);
+    for (int k = 0; k < form.count; ++k) {
+      if (form.motion[k] == Motion::turn) continue;
+      const T s = z[info.variable + k], by = form.motion[k] == Motion::slide ? s : T(info.parameter) * turned_angle(s);
+      link[i].offset += (form.own[k] ? -by : by) * load3(info.direction + 3 * k);
     }
   }
 
@@ -614,7 +590,7 @@ struct Articulated {
   // does: its inertia about the parent against the parent's own.
   bool slid_far() const {
     for (int k = 0; k < stretch_count; ++k) {
-      if (!slides(stretch[k].kind)) continue;
+      if (!slides(stretch[k].branch)) continue;
       for (int i = stretch[k].first; i < stretch[k].end; ++i) {
         const int parent = layout.link[i].parent;
         if (parent < 0) continue;
@@ -696,7 +672,7 @@ struct Articulated {
     const T sign = info.flipped ? -scale : scale;
     Vec3<T> torque = m.t;
     // what acts along the freedom of a screw is not across its rows
-    if (info.kind == JointKind::screw) torque -= load_at(info) * axis[info.first_axis].turn;
+    if (branch_at(info.branch).motion[0] == Motion::helix) torque -= load_at(info) * axis[info.first_axis].turn;
     RowShares shares = {{sign * m.f, sign * torque}, body[i].x - link[i].c, out + joint.recorded, {}, {}};
     joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, shares);
   }

@@ -26,15 +26,6 @@
 
 namespace catena::CATENA_ISA {
 
-// how a joint is eliminated: so many freedoms one by one, or else
-constexpr int swivel_form = 4, floating_form = 5;
-
-constexpr int form_of(JointKind kind) {
-  return kind == JointKind::ball   ? swivel_form
-         : kind == JointKind::free ? floating_form
-                                   : 6 - joint_row_count(static_cast<int>(kind));
-}
-
 template <class T>
 struct Articulation : Wrench<T> {
   Mat3<T> A, B, C, E;
@@ -78,7 +69,7 @@ struct Axis {
 
   // the pivot; pivots of a stable step are positive
   template <bool acted>
-  CATENA_INLINE bool divide(const Articulation<T>& m, const Acting<T>* acting) {
+  CATENA_INLINE T divide(const Articulation<T>& m, const Acting<T>* acting) {
     up = m.A * slide3 + m.B * turn3;
     ur = m.C * slide3 + m.E * turn3;
     T pivot = dot(slide, up, turn, ur);
@@ -87,7 +78,7 @@ struct Axis {
     row_P = dots(slide, m.A, m.f, turn, m.C, m.t, first);
     if constexpr (acted) first -= acting->load;
     row_R = dots(slide, m.B, turn, m.E);
-    return pivot > T(0);
+    return pivot;
   }
   // what is left of the matrix
   CATENA_INLINE void reduce(Articulation<T>& m) { reduce(m, up, ur); }

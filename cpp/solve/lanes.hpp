@@ -1,7 +1,7 @@
 // Several members of a batch in lockstep, one to a lane: the recursion of solve/articulated.hpp with a register of
 // doubles for every number.
 //
-// For open trees of fixed, revolute, prismatic, ball and floating links. Lanes never mix: every operation acts on each
+// For open trees. Lanes never mix: every operation acts on each
 // by itself, and what a lane decides (stop, shorten a step, give up) it decides alone, so a member's result does not
 // depend on its neighbours. Links are worked on in stretches, as there: inside one a matrix goes from child to parent,
 // and a motion from parent to child, in registers. Here nothing waits, so what counts is arithmetic: joints are
@@ -68,48 +68,36 @@ struct LaneTree {
   Articulation<T>* received;  // from the stretches that hang on a link
   T *z, *dz, *ahead;          // unknowns, their increment, and the unknowns after it
   LaneLaw* law;               // (law)
+  Axis<T>* axis;              // (axis) freedoms that are worked on one by one
   Acting<T>* acting;          // (axis) laws on freedoms, at the iterate
   T* pushed;                  // (axis) and at the node, times dt
   int stretch_count;
   T dt = T(1);           // of the step to be solved
   bool resting = false;  // velocities are projected
 
-  static bool fits(const Layout& layout) {
-    if (layout.loop_count + layout.idle_count > 0) return false;
-    for (int i = 0; i < layout.link_count; ++i) switch (layout.link[i].kind) {
-        case JointKind::fixed:
-        case JointKind::revolute:
-        case JointKind::prismatic:
-        case JointKind::ball:
-        case JointKind::free: break;
-        default: return false;
-      }
-    return true;
-  }
+  static bool fits(const Layout& layout) { return layout.loop_count + layout.idle_count == 0; }
 
-  // f.template operator()<kind>(stretch)
-  template <class F>
-  static CATENA_INLINE void pass(const Stretch& s, F f) {
-    switch (s.kind) {
-      case JointKind::revolute: return f.template operator()<JointKind::revolute>(s);
-      case JointKind::prismatic: return f.template operator()<JointKind::prismatic>(s);
-      case JointKind::ball: return f.template operator()<JointKind::ball>(s);
-      case JointKind::free: return f.template operator()<JointKind::free>(s);
-      default: return f.template operator()<JointKind::fixed>(s);
-    }
+  // how a link is worked on: as a single turn or slide, or its freedoms one by one
+  enum class Way { fixed, turn, slide, swivel, floating, general };
+  static constexpr Way way_of(int branch) {
+    const Branch form = branch_at(branch);
+    if (form_of(branch) == 0) return Way::fixed;
+    if (form_of(branch) >= swivel_form) return form_of(branch) == swivel_form ? Way::swivel : Way::floating;
+    if (form.count > 1 || form.motion[0] == Motion::helix) return Way::general;
+    return form.motion[0] == Motion::turn ? Way::turn : Way::slide;
   }
   template <class F>
   CATENA_INLINE void from_root(F f) {
-    for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
+    for (int k = 0; k < stretch_count; ++k) dispatch<tree_branches>(stretch[k], f);
   }
-  // f.template operator()<kind, acted>(stretch)
+  // f.template operator()<branch, acted>(stretch)
   template <class F>
   CATENA_INLINE void from_leaf(F f) {
     for (int k = stretch_count - 1; k >= 0; --k)
-      pass(stretch[k], [&]<JointKind kind>(const Stretch& s) {
-        if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic)
-          if (s.acted) return f.template operator()<kind, true>(s);
-        f.template operator()<kind, false>(s);
+      dispatch<tree_branches>(stretch[k], [&]<int branch>(const Stretch& s) {
+        if constexpr (form_of(branch) < swivel_form)
+          if (s.acted) return f.template operator()<branch, true>(s);
+        f.template operator()<branch, false>(s);
       });
   }
 
@@ -120,22 +108,35 @@ struct LaneTree {
 
   // geometry of the node; positions of carried links are rebuilt from the tree
   void place() {
-    from_root([this]<JointKind kind>(const Stretch& s) {
-      for (int i = s.first; i < s.end; ++i) place_link<kind>(i);
+    from_root([this]<int branch>(const Stretch& s) {
+      for (int i = s.first; i < s.end; ++i) place_link<branch>(i);
     });
   }
-  template <JointKind kind>
+  template <int branch>
   CATENA_INLINE void place_link(int i) {
     const LinkInfo& info = layout.link[i];
     Body<T>& b = body[i];
     LaneLink<T>& l = link[i];
     b.R = matrix(b.q);
     b.J = rotated(b.R, l.inertia);
-    l.c = -(b.R * wide(info.anchor));
-    if constexpr (kind == JointKind::free) return;
-    if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) l.a = b.R * wide(info.axis);
-    Vec3<T> anchor = wide(info.parent_anchor);
-    if constexpr (kind == JointKind::prismatic) anchor += l.offset;
+    Vec3<T> own = wide(info.anchor), anchor = wide(info.parent_anchor);
+    if constexpr (slides(branch)) (slides_on_link(branch) ? own : anchor) += l.offset;
+    l.c = -(b.R * own);
+    if constexpr (way_of(branch) == Way::floating) return;
+    constexpr Branch form = branch_at(branch);
+    for (int k = 0; k < form_of(branch) && form_of(branch) < swivel_form; ++k) {
+      const Vec3<T> e = wide(info.direction + 3 * k);
+      const Vec3<T> turned = form.own[k] ? b.R * e : info.parent < 0 ? e : body[info.parent].R * e;
+      if constexpr (way_of(branch) != Way::general) {
+        l.a = turned;
+        continue;
+      }
+      Axis<T>& x = axis[info.first_axis + k];
+      x.slide = x.turn = zero();
+      if (form.motion[k] != Motion::turn)
+        x.slide = form.motion[k] == Motion::slide ? turned : T(info.parameter) * turned;
+      if (form.motion[k] != Motion::slide) x.turn = turned;
+    }
     if (info.parent < 0) {
       l.rho = anchor;
       b.x = anchor + l.c;
@@ -148,21 +149,21 @@ struct LaneTree {
   }
 
   // how a link turns, and how its joint point moves
-  struct Motion {
+  struct Moved {
     Quat<T> w;
     Mat3<T> turn;
     Vec3<T> u;
   };
-  CATENA_INLINE Motion follow(const Stretch& s) const {
+  CATENA_INLINE Moved follow(const Stretch& s) const {
     const Quat<T> w = s.parent < 0 ? Quat<T>{T(1), zero()} : body[s.parent].w;
     return {w, turn_matrix(w), s.parent < 0 ? zero() : link[s.parent].u};
   }
   // of half the angle turned by a joint; found one link ahead, because a root takes long
-  template <JointKind kind>
+  template <int branch>
   CATENA_INLINE void find_cosine(int i, const T* s) {
-    constexpr int first = kind == JointKind::free ? 3 : 0;
-    if constexpr (kind == JointKind::revolute) link[i].cosine = sqrt(T(1) - s[0] * s[0]);
-    if constexpr (kind == JointKind::ball || kind == JointKind::free)
+    constexpr int first = way_of(branch) == Way::floating ? 3 : 0;
+    if constexpr (way_of(branch) == Way::turn) link[i].cosine = sqrt(T(1) - s[0] * s[0]);
+    if constexpr (way_of(branch) == Way::swivel || way_of(branch) == Way::floating)
       link[i].cosine = sqrt(T(1) - norm2(Vec3<T>{s[first], s[first + 1], s[first + 2]}));
   }
 
@@ -170,14 +171,14 @@ struct LaneTree {
   // where a body would turn too far
   T evaluate(T kick) {
     T fine = T(1);
-    from_root([&]<JointKind kind>(const Stretch& s) {
-      Motion m = follow(s);
+    from_root([&]<int branch>(const Stretch& s) {
+      Moved m = follow(s);
       const T* q = z + s.variable;
-      find_cosine<kind>(s.first, q);
-      for (int i = s.first; i < s.end; ++i, q += freedoms(kind)) {
-        if (i + 1 < s.end) find_cosine<kind>(i + 1, q + freedoms(kind));
+      find_cosine<branch>(s.first, q);
+      for (int i = s.first; i < s.end; ++i, q += freedoms(branch)) {
+        if (i + 1 < s.end) find_cosine<branch>(i + 1, q + freedoms(branch));
         aim_body(body[i], dt, kick);
-        evaluate_link<kind, true>(i, q, m, fine);
+        evaluate_link<branch, true>(i, q, m, fine);
       }
       link[s.end - 1].u = m.u;
     });
@@ -185,34 +186,72 @@ struct LaneTree {
   }
 
   // the parent's motion becomes that of the link
-  template <JointKind kind, bool directions>
-  CATENA_INLINE void evaluate_link(int i, const T* s, Motion& m, T& fine) {
+  template <int branch, bool directions>
+  CATENA_INLINE void evaluate_link(int i, const T* s, Moved& m, T& fine) {
     Body<T>& b = body[i];
     LaneLink<T>& l = link[i];
-    if constexpr (kind == JointKind::free) {
+    if constexpr (way_of(branch) == Way::floating) {
       m.u = {s[0], s[1], s[2]};
       m.w = {l.cosine, {s[3], s[4], s[5]}};
     } else {
       Vec3<T> swing = m.turn * l.rho;
-      if constexpr (kind == JointKind::prismatic) {
+      if constexpr (way_of(branch) == Way::slide) {
         const Vec3<T> a3 = l.a + m.turn * l.a;
         swing += s[0] * a3;
         if constexpr (directions) l.a3 = a3;
-      } else if constexpr (kind == JointKind::revolute) {
+      } else if constexpr (way_of(branch) == Way::turn) {
         if constexpr (directions) l.a3 = l.a + m.turn * l.a;
         m.w = m.w * Quat<T>{l.cosine, s[0] * l.a};
-      } else if constexpr (kind == JointKind::ball) {
+      } else if constexpr (way_of(branch) == Way::swivel) {
         m.w = {l.cosine, {s[0], s[1], s[2]}};
+      } else if constexpr (way_of(branch) == Way::general) {
+        evaluate_axes<branch, directions>(layout.link[i], s, m.w, swing);
       }
       if constexpr (directions) l.rho3 = l.rho + swing;
       m.u += swing;
     }
-    if constexpr (kind != JointKind::prismatic && kind != JointKind::fixed) m.turn = turn_matrix(m.w);
+    if constexpr (way_of(branch) != Way::slide && way_of(branch) != Way::fixed) m.turn = turn_matrix(m.w);
     require(fine, m.w.w);
     const Vec3<T> spin = m.turn * l.c;
     if constexpr (directions) l.c3 = l.c + spin;
     b.w = m.w;
     b.d = m.u + spin;
+  }
+
+  // freedoms one by one: each turns the frame w that the ones before it have reached, or moves the link
+  template <int branch, bool directions>
+  CATENA_INLINE void evaluate_axes(const LinkInfo& info, const T* s, Quat<T>& w, Vec3<T>& swing) {
+    constexpr Branch form = branch_at(branch);
+    Axis<T>* x = axis + info.first_axis;
+    Vec3<T> way[most_freedoms + 1];
+    for (int k = 0; k < form.count; ++k) {
+      const Mat3<T> by = turn_matrix(w);
+      way[k] = zero();
+      if (form.motion[k] == Motion::slide) {
+        const Vec3<T> e = x[k].slide + by * x[k].slide;
+        way[k] = s[k] * e;
+        x[k].gain = T(1);
+        if constexpr (directions) x[k].slide3 = e, x[k].turn3 = zero();
+        continue;
+      }
+      const Vec3<T> e = x[k].turn + by * x[k].turn;
+      const T cosine = sqrt(T(1) - s[k] * s[k]);
+      if (form.motion[k] == Motion::helix) way[k] = (T(info.parameter) * turned_angle(s[k])) * e;
+      x[k].gain = T(0.5) * cosine;
+      w = w * Quat<T>{cosine, s[k] * x[k].turn};
+      if constexpr (directions) {
+        x[k].turn3 = e;
+        x[k].slide3 = form.motion[k] == Motion::helix ? T(info.parameter) * e : zero();
+      }
+    }
+    // a turn takes the link along where it slides on from its axis
+    Vec3<T> shift = zero();
+    for (int k = form.count - 1; k >= 0; --k) {
+      if constexpr (directions && slides_on_link(branch))
+        if (form.motion[k] == Motion::turn) x[k].slide3 = cross(x[k].turn3, shift);
+      shift += way[k];
+    }
+    swing += shift;
   }
 
   CATENA_INLINE void add_wrench(int i, Wrench<T>& s) const {
@@ -241,6 +280,19 @@ struct LaneTree {
     s.E.k.z += d;
   }
 
+  // how far a step takes the joint point along the slides of a link, in the frame of their axes
+  Vec3<T> slid(int i) const {
+    const LinkInfo& info = layout.link[i];
+    const Branch form = branch_at(info.branch);
+    Vec3<T> sum = zero();
+    for (int k = 0; k < form.count; ++k) {
+      if (form.motion[k] == Motion::turn) continue;
+      const T s = z[info.variable + k], by = form.motion[k] == Motion::slide ? s : T(info.parameter) * turned_angle(s);
+      sum += (form.own[k] ? -by : by) * wide(info.direction + 3 * k);
+    }
+    return sum;
+  }
+
   // the multiplier that a law on a freedom wants at the iterate, and its derivative against the measure
   T wanted(int l, T& slope) const {
     const LawInfo& info = layout.law[l];
@@ -252,8 +304,9 @@ struct LaneTree {
   // how far the freedom under a law has moved
   T moved_by(const LawInfo& info) const {
     const LinkInfo& link = layout.link[info.link];
-    const T s = z[link.variable];
-    return link.kind == JointKind::revolute ? turned_angle(s) : s;
+    const int k = info.axis - link.first_axis;
+    const T s = z[link.variable + k];
+    return turns(link.branch, k) ? turned_angle(s) : s;
   }
   // loads on all freedoms at the iterate, and how they fall
   void act() {
@@ -273,7 +326,7 @@ struct LaneTree {
   T factor() {
     T fine = T(1);
     act();
-    from_leaf([&]<JointKind kind, bool acted>(const Stretch& s) {
+    from_leaf([&]<int branch, bool acted>(const Stretch& s) {
       Articulation<T> m;
       if (s.receives >= 0) {
         m = received[s.receives];
@@ -285,10 +338,15 @@ struct LaneTree {
         add_wrench(i, m);
         add_matrix(i, m);
         const Acting<T>* acts = acting + layout.link[i].first_axis;
-        divide<kind, acted>(link[i], m, acts, fine);
-        eliminate_wrench<kind, acted>(link[i], m, acts);
-        if (i == s.first && s.parent < 0) return;
-        reduce_and_move<kind>(link[i], m);
+        const bool root = i == s.first && s.parent < 0;
+        if constexpr (way_of(branch) == Way::general) {
+          eliminate_axes<branch, acted>(i, m, acts, root, fine);
+        } else {
+          divide<branch, acted>(link[i], m, acts, fine);
+          eliminate_wrench<branch, acted>(link[i], m, acts);
+        }
+        if (root) return;
+        if constexpr (way_of(branch) != Way::general) reduce_and_move<branch>(link[i], m);
       }
       Articulation<T>& to = received[s.sends];
       if (s.opens)
@@ -298,10 +356,23 @@ struct LaneTree {
     });
     return fine;
   }
-  template <JointKind kind, bool acted>
+  // the one nearest to the link goes first; the last one moves on to the parent
+  template <int branch, bool acted>
+  CATENA_INLINE void eliminate_axes(int i, Articulation<T>& m, const Acting<T>* acts, bool root, T& fine) {
+    Axis<T>* x = axis + layout.link[i].first_axis;
+    for (int k = form_of(branch) - 1; k >= 0; --k) {
+      require(fine, x[k].template divide<acted>(m, acts + k));
+      if (k > 0)
+        x[k].reduce(m);
+      else if (!root)
+        x[k].reduce_and_move(m, link[i].rho, link[i].rho3);
+      x[k].finish();
+    }
+  }
+  template <int branch, bool acted>
   static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, const Acting<T>* acts, T& fine) {
-    if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) {
-      constexpr bool turns = kind == JointKind::revolute;
+    if constexpr (way_of(branch) == Way::turn || way_of(branch) == Way::slide) {
+      constexpr bool turns = way_of(branch) == Way::turn;
       l.up = (turns ? s.B : s.A) * l.a3;
       l.ur = (turns ? s.E : s.C) * l.a3;
       T pivot = dot(l.a, turns ? l.ur : l.up);
@@ -310,14 +381,14 @@ struct LaneTree {
       l.inverse_pivot = T(1) / pivot;
       l.row_P = l.inverse_pivot * transposed_times(turns ? s.C : s.A, l.a);
       l.row_R = l.inverse_pivot * transposed_times(turns ? s.E : s.B, l.a);
-    } else if constexpr (kind != JointKind::fixed) {
+    } else if constexpr (way_of(branch) != Way::fixed) {
       T det;
       const Mat3<T> adjoint = adjugate(s.E, det);
       l.E_inverse = (T(1) / det) * adjoint;
       require(fine, det);
       l.B = s.B;
       l.rows = l.E_inverse * s.C;
-      if constexpr (kind == JointKind::free) {
+      if constexpr (way_of(branch) == Way::floating) {
         const Mat3<T> rest = adjugate(s.A - s.B * l.rows, det);
         l.A_inverse = (T(1) / det) * rest;
         require(fine, det);
@@ -325,14 +396,14 @@ struct LaneTree {
     }
   }
   // what is left of the matrix, at the parent's joint point; in an order that keeps few numbers waiting
-  template <JointKind kind>
+  template <int branch>
   static CATENA_INLINE void reduce_and_move(const LaneLink<T>& l, Articulation<T>& s) {
-    if constexpr (kind == JointKind::ball || kind == JointKind::free) {
+    if constexpr (way_of(branch) == Way::swivel || way_of(branch) == Way::floating) {
       // a force at the joint point
       s.A = s.A - l.B * l.rows;
       move_force(s, l.rho, l.rho3);
     } else {
-      constexpr bool reduces = kind != JointKind::fixed;
+      constexpr bool reduces = way_of(branch) != Way::fixed;
       if constexpr (reduces) subtract_outer(s.A, l.up, l.row_P);
       if constexpr (reduces) subtract_outer(s.B, l.up, l.row_R);
       s.B = minus_times_skew(s.B, s.A, l.rho3);
@@ -346,15 +417,15 @@ struct LaneTree {
   }
 
   // what a joint passes on of the wrench
-  template <JointKind kind, bool acted>
+  template <int branch, bool acted>
   static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s, const Acting<T>* acts) {
-    if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) {
-      T share = dot(l.a, kind == JointKind::revolute ? s.t : s.f);
+    if constexpr (way_of(branch) == Way::turn || way_of(branch) == Way::slide) {
+      T share = dot(l.a, way_of(branch) == Way::turn ? s.t : s.f);
       if constexpr (acted) share -= acts->load;
       l.first.x = l.inverse_pivot * share;
       s.f -= l.first.x * l.up;
       s.t -= l.first.x * l.ur;
-    } else if constexpr (kind != JointKind::fixed) {
+    } else if constexpr (way_of(branch) != Way::fixed) {
       l.first = l.E_inverse * s.t;
       s.f -= l.B * l.first;
       s.t = zero();
@@ -365,12 +436,16 @@ struct LaneTree {
   // leaf to root with the last matrix
   void again() {
     act();
-    from_leaf([this]<JointKind kind, bool acted>(const Stretch& s) {
+    from_leaf([this]<int branch, bool acted>(const Stretch& s) {
       Wrench<T> m = {zero(), zero()};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
         add_wrench(i, m);
-        eliminate_wrench<kind, acted>(link[i], m, acting + layout.link[i].first_axis);
+        const int first = layout.link[i].first_axis;
+        if constexpr (way_of(branch) == Way::general)
+          for (int k = form_of(branch) - 1; k >= 0; --k) axis[first + k].template repeat<acted>(m, acting + first + k);
+        else
+          eliminate_wrench<branch, acted>(link[i], m, acting + first);
         move(m, link[i].rho);
       }
       if (s.parent < 0) return;
@@ -392,31 +467,31 @@ struct LaneTree {
   }
   template <bool on>
   CATENA_INLINE void substitute(Lane::Mask moving, T& square, T& fine) {
-    from_root([&]<JointKind kind>(const Stretch& s) {
+    from_root([&]<int branch>(const Stretch& s) {
       const T* q = z + s.variable;
       T *ds = dz + s.variable, *next = ahead + s.variable;
       Vec3<T> dP = zero(), phi = zero();
       if (s.parent >= 0) dP = link[s.parent].dP, phi = link[s.parent].phi;
-      Motion m = follow(s);
+      Moved m = follow(s);
       T sum = square, room = fine;
       for (int i = s.first; i < s.end; ++i) {
-        T step[freedoms(kind) + 1];
-        increase<kind>(i, dP, phi, step);
+        T step[freedoms(branch) + 1];
+        increase<branch>(i, dP, phi, step);
         const Vec3<T> dx = dP + cross(phi, link[i].c3);
         sum += norm2(dx) + norm2(phi);
         if constexpr (on) {
           // a lane that rests may hold anything but must not move
-          for (int k = 0; k < freedoms(kind); ++k) next[k] = choose(moving, q[k] + step[k], q[k]);
-          find_cosine<kind>(i, next);
-          if (i > s.first) evaluate_link<kind, false>(i - 1, next - freedoms(kind), m, room);
+          for (int k = 0; k < freedoms(branch); ++k) next[k] = choose(moving, q[k] + step[k], q[k]);
+          find_cosine<branch>(i, next);
+          if (i > s.first) evaluate_link<branch, false>(i - 1, next - freedoms(branch), m, room);
         } else {
-          for (int k = 0; k < freedoms(kind); ++k) ds[k] = step[k];
+          for (int k = 0; k < freedoms(branch); ++k) ds[k] = step[k];
           body[i].dx = dx;
           body[i].phi = phi;
         }
-        q += freedoms(kind), ds += freedoms(kind), next += freedoms(kind);
+        q += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
       }
-      if constexpr (on) evaluate_link<kind, false>(s.end - 1, next - freedoms(kind), m, room);
+      if constexpr (on) evaluate_link<branch, false>(s.end - 1, next - freedoms(branch), m, room);
       square = sum, fine = room;
       link[s.end - 1].dP = dP;
       link[s.end - 1].phi = phi;
@@ -424,26 +499,37 @@ struct LaneTree {
     });
   }
   // the parent's increments become those of the link, `step` that of its unknowns
-  template <JointKind kind>
+  template <int branch>
   CATENA_INLINE void increase(int i, Vec3<T>& dP, Vec3<T>& phi, T* step) const {
     const LaneLink<T>& l = link[i];
-    if constexpr (kind == JointKind::free)
+    if constexpr (way_of(branch) == Way::general) {
+      const Axis<T>* x = axis + layout.link[i].first_axis;
+      const Vec3<T> carried = plus_cross(dP, phi, l.rho3);
+      for (int k = 0; k < form_of(branch); ++k) {
+        const T y = x[k].motion(dP, phi);
+        step[k] = x[k].gain * y;
+        dP = (k == 0 ? carried : dP) + y * x[k].slide3;
+        phi += y * x[k].turn3;
+      }
+      return;
+    }
+    if constexpr (way_of(branch) == Way::floating)
       dP = -(l.A_inverse * l.free_force);
     else
       dP = plus_cross(dP, phi, l.rho3);
-    if constexpr (kind == JointKind::revolute || kind == JointKind::prismatic) {
+    if constexpr (way_of(branch) == Way::turn || way_of(branch) == Way::slide) {
       const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
-      if constexpr (kind == JointKind::revolute) {
+      if constexpr (way_of(branch) == Way::turn) {
         step[0] = T(0.5) * l.cosine * y;
         phi += y * l.a3;
       } else {
         step[0] = y;
         dP += y * l.a3;
       }
-    } else if constexpr (kind != JointKind::fixed) {
+    } else if constexpr (way_of(branch) == Way::swivel || way_of(branch) == Way::floating) {
       phi = -(l.first + l.rows * dP);
       const Vec3<T> deta = turn_increment(body[i].w, phi);
-      if constexpr (kind == JointKind::free) *step++ = dP.x, *step++ = dP.y, *step++ = dP.z;
+      if constexpr (way_of(branch) == Way::floating) *step++ = dP.x, *step++ = dP.y, *step++ = dP.z;
       step[0] = deta.x, step[1] = deta.y, step[2] = deta.z;
     }
   }

@@ -1,13 +1,15 @@
-// Stretches: lines of links on joints of one kind with no branch but at their end. Inside one what a link hands to its
+// Stretches: lines of links on joints of one kind with no fork but at their end. Inside one what a link hands to its
 // parent, or a parent to its child, stays in registers, and no link asks what it is.
 #pragma once
+
+#include <utility>
 
 #include "solve/articulation.hpp"
 
 namespace catena::CATENA_ISA {
 
 struct Stretch {
-  JointKind kind;
+  int branch;      // see branch_number
   int first, end;  // links
   int parent;      // of the first one
   int variable;    // of the first one
@@ -18,14 +20,55 @@ struct Stretch {
   bool acted;      // laws act on some of its freedoms
 };
 
-constexpr int freedoms(JointKind kind) { return 6 - joint_row_count(static_cast<int>(kind)); }
+constexpr int freedoms(int branch) { return 6 - joint_row_count(branch / 2); }
 
+// whether a freedom's unknown is the sine of half an angle, or else a distance
+constexpr bool turns(int branch, int k) { return branch_at(branch).motion[k] != Motion::slide; }
+constexpr bool slides(int branch) {
+  const Branch form = branch_at(branch);
+  bool found = false;
+  for (int k = 0; k < form.count; ++k) found |= form.motion[k] == Motion::slide || form.motion[k] == Motion::helix;
+  return found;
+}
+// along axes of the link, or else of the parent
+constexpr bool slides_on_link(int branch) {
+  const Branch form = branch_at(branch);
+  bool found = false;
+  for (int k = 0; k < form.count; ++k)
+    found |= (form.motion[k] == Motion::slide || form.motion[k] == Motion::helix) && form.own[k];
+  return found;
+}
+
+// all branches there are, those of chains first
+struct BranchList {
+  int count = 0, number[2 * joint_kind_count] = {};
+};
+constexpr BranchList tree_branches = [] {
+  BranchList list;
+  for (const JointKind kind : {JointKind::revolute, JointKind::ball, JointKind::free, JointKind::fixed})
+    list.number[list.count++] = branch_number(kind, false);
+  for (int kind = 0; kind < joint_kind_count; ++kind)
+    for (const bool flipped : {false, true}) {
+      const int number = branch_number(static_cast<JointKind>(kind), flipped);
+      bool listed = !carries(kind);
+      for (int k = 0; k < list.count; ++k) listed |= list.number[k] == number;
+      if (!listed) list.number[list.count++] = number;
+    }
+  return list;
+}();
+// Calls f.template operator()<branch>(stretch) for the branch of a stretch, one of so many.
+template <const auto& branches, class F>
+CATENA_INLINE void dispatch(const Stretch& s, F f) {
+  [&]<int... k>(std::integer_sequence<int, k...>) {
+    ((s.branch == branches.number[k] && (f.template operator()<branches.number[k]>(s), true)) || ...);
+  }(std::make_integer_sequence<int, branches.count>{});
+}
 // links that their children reach through memory, at most: a parent whose child is not its only one or not like it
 inline int receiver_count(const Layout& layout) {
   int count = 0;
   for (int i = 0; i < layout.link_count; ++i) {
     const LinkInfo& info = layout.link[i];
-    count += info.parent >= 0 && (info.parent != i - 1 || info.kind != layout.link[i - 1].kind);
+    count += info.parent >= 0 && (info.parent != i - 1 || info.branch != layout.link[i - 1].branch);
   }
   return count;
 }
@@ -39,17 +82,17 @@ int find_stretches(const Layout& layout, Link* link, Stretch* stretch) {
   int count = 0, swivels = 0, receivers = 0;
   for (int i = 0; i < layout.link_count; ++i) {
     const LinkInfo& info = layout.link[i];
-    const int slot = form_of(info.kind) >= swivel_form ? swivels++ : info.first_axis, parent = info.parent;
+    const int slot = form_of(info.branch) >= swivel_form ? swivels++ : info.first_axis, parent = info.parent;
     const bool acted =
         layout.first_axis_law[info.first_axis + info.axis_count] > layout.first_axis_law[info.first_axis];
-    if (parent >= 0 && parent == i - 1 && info.kind == layout.link[parent].kind && link[parent].children == 1) {
+    if (parent >= 0 && parent == i - 1 && info.branch == layout.link[parent].branch && link[parent].children == 1) {
       ++stretch[count - 1].end;
       stretch[count - 1].acted |= acted;
       continue;
     }
     if (parent >= 0 && link[parent].receiver < 0) link[parent].receiver = receivers++;
     stretch[count++] = {
-        info.kind, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver, false, acted};
+        info.branch, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver, false, acted};
   }
   // the last of several children is the first to hand over
   for (int k = count - 1; k >= 0; --k) {
