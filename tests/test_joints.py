@@ -25,6 +25,7 @@ from catena import (
     KnifeEdge,
     Mechanism,
     ParallelAxes,
+    PinInSlot,
     Planar,
     PointOnLine,
     PointOnPlane,
@@ -55,6 +56,7 @@ KINDS: dict[type[Joint], tuple[dict[str, object], int]] = {
     Screw: ({"at": PLACE, "axis": AXIS, "pitch": 0.8}, 1),
     Cylindrical: ({"at": PLACE, "axis": AXIS}, 2),
     Universal: ({"at": PLACE, "axes": (AXIS, ACROSS)}, 2),
+    PinInSlot: ({"at": PLACE, "axes": (AXIS, ACROSS)}, 2),
     ConstantVelocity: ({"at": PLACE, "axis": AXIS}, 2),
     Ball: ({"at": PLACE}, 3),
     Planar: ({"at": PLACE, "axis": AXIS}, 3),
@@ -68,7 +70,7 @@ KINDS: dict[type[Joint], tuple[dict[str, object], int]] = {
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 # coordinates that are angles and lengths, so that rates are their derivatives; rotation vectors are not
-PLAIN = {Revolute: 1, Prismatic: 1, Screw: 1, Cylindrical: 2, Universal: 2, Planar: 3, ParallelAxes: 4}
+PLAIN = {Revolute: 1, Prismatic: 1, Screw: 1, Cylindrical: 2, Universal: 2, PinInSlot: 2, Planar: 3, ParallelAxes: 4}
 PLAIN |= {FixedOrientation: 3, PointOnLine: 1, PointOnPlane: 2, Distance: 2}
 
 
@@ -265,8 +267,8 @@ def test_solvers_agree_either_way_round(kind: type[Joint], grounded: bool) -> No
     for solver in ("ldu", "dense"):
         assert_same(simulate(state, solver, steps=steps), run, 1e-10)
     turned = make(kind, grounded=grounded, flipped=True)
-    if kind in (PointOnLine, PointOnPlane):
-        # line and plane are those of a: another mechanism
+    if kind in (PointOnLine, PointOnPlane, PinInSlot):
+        # line, plane and slot are those of a: another mechanism
         start = moving(turned)
         run = simulate(start, "articulated", steps=steps)
     else:

@@ -20,6 +20,7 @@ from catena import (
     Joint,
     Mechanism,
     Motor,
+    PinInSlot,
     Planar,
     PointSpring,
     Prismatic,
@@ -42,12 +43,15 @@ AXIS = rot.normalised(np.array((0.3, -0.5, 1.0)))
 PLACE = (0.1, 0.25, -0.2)
 SLOPE = 9.81 * 0.6  # m/s^2 along a slope with sine 0.6
 
+ACROSS = rot.normalised(np.cross(AXIS, (0.2, 1.0, 0.4)))
 JOINTS: dict[str, tuple[type[Joint], dict[str, object]]] = {
-    "revolute": (Revolute, {}),
-    "prismatic": (Prismatic, {}),
-    "screw": (Screw, {"pitch": 0.8}),
-    "cylindrical": (Cylindrical, {}),
-    "planar": (Planar, {}),
+    "revolute": (Revolute, {"axis": AXIS}),
+    "prismatic": (Prismatic, {"axis": AXIS}),
+    "screw": (Screw, {"axis": AXIS, "pitch": 0.8}),
+    "cylindrical": (Cylindrical, {"axis": AXIS}),
+    "planar": (Planar, {"axis": AXIS}),
+    "pin in slot": (PinInSlot, {"axes": (AXIS, ACROSS)}),
+    "universal": (Universal, {"axes": (AXIS, ACROSS)}),
 }
 ON_JOINT: dict[str, Callable[..., Force]] = {
     "spring": lambda **on: Spring("joint", 3.0, rest=0.2, **on),
@@ -59,8 +63,12 @@ ON_JOINT: dict[str, Callable[..., Force]] = {
     "speed servo": lambda **on: Servo("joint", rate_gain=0.5, target_rate=1.0, **on),
     "friction": lambda **on: Friction("joint", 0.3, threshold=0.2, **on),
 }
-ACTING = [(law, joint, {}) for law in ON_JOINT for joint in JOINTS]
-ACTING += [(law, "cylindrical", {"coordinate": "displacement"}) for law in ON_JOINT]
+ACTING: list[tuple[str, str, dict[str, str]]] = [
+    (law, joint, {}) for law in ON_JOINT for joint in JOINTS if joint != "universal"
+]
+OTHERS = [("cylindrical", "displacement"), ("planar", "x"), ("planar", "y"), ("pin in slot", "x")]
+OTHERS += [("universal", "first"), ("universal", "second")]
+ACTING += [(law, joint, {"coordinate": coordinate}) for law in ON_JOINT for joint, coordinate in OTHERS]
 
 
 def lump(mass: float = 1.0) -> Inertia:
@@ -77,11 +85,11 @@ def pair(*, gravity: float = 0.0, grounded: bool = False) -> Mechanism:
     return m
 
 
-def jointed(law: str, joint: str, on: dict[str, str], *, grounded: bool = False) -> State:
-    """Two bodies on a joint with a force in it, moving."""
+def jointed(law: str, joint: str, on: dict[str, str], *, grounded: bool = False, flipped: bool = False) -> State:
+    """Two bodies on a joint with a force in it, moving; grounded, a carries b, which is the joint's first if flipped."""
     m = pair(gravity=3.0 if grounded else 0.0, grounded=grounded)
     kind, more = JOINTS[joint]
-    m.add_joint(kind("a", "b", axis=AXIS, at=PLACE, name="joint", **more))
+    m.add_joint(kind(*("ba" if flipped else "ab"), at=PLACE, name="joint", **more))
     m.add_force(ON_JOINT[law](**on))
     state = m.assemble()
     state.joint("joint").rates = 0.4 * np.ones(kind.dof)
@@ -135,10 +143,11 @@ def test_force_on_a_joint(law: str, joint: str, on: dict[str, str]) -> None:
     # it does act: without it the motion is another
     kind, more = JOINTS[joint]
     bare = pair()
-    bare.add_joint(kind("a", "b", axis=AXIS, at=PLACE, name="joint", **more))
+    bare.add_joint(kind("a", "b", at=PLACE, name="joint", **more))
     without = State(bare, floating.position, floating.orientation, floating.velocity, floating.angular_velocity)
     assert np.abs(simulate(without).position - run.position).max() > 1e-3
-    for state in (floating, jointed(law, joint, on, grounded=True)):
+    grounded = [jointed(law, joint, on, grounded=True, flipped=flipped) for flipped in (False, True)]
+    for state in (floating, *grounded):
         run = simulate(state, "articulated")
 
         # closed to rounding
@@ -146,7 +155,14 @@ def test_force_on_a_joint(law: str, joint: str, on: dict[str, str]) -> None:
         assert run.misalignment().max() <= 1e-12
         for solver in ("ldu", "dense"):
             # a second of calm motion: Newton's last increments, 1e-13 each
-            assert_same(simulate(state, solver), run, 1e-10)
+            other = simulate(state, solver)
+            assert_same(other, run, 1e-10)
+            # reactions are those increments over the step
+            np.testing.assert_allclose(other.joint("joint").force, run.joint("joint").force, rtol=0, atol=1e-7)
+            np.testing.assert_allclose(other.joint("joint").torque, run.joint("joint").torque, rtol=0, atol=1e-7)
+        # in lanes sums are ordered otherwise
+        simulator = Simulator(state.mechanism, 0.005, tolerance=1e-13, rescue=False)
+        assert_same(simulator.run_batch([state, state], steps=200)[1], run, 1e-10)
 
 
 @pytest.mark.parametrize("implicit", [False, True])

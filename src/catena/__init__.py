@@ -40,6 +40,7 @@ from .joints import Cylindrical as Cylindrical
 from .joints import Fixed as Fixed
 from .joints import Free as Free
 from .joints import Joint as Joint
+from .joints import PinInSlot as PinInSlot
 from .joints import Planar as Planar
 from .joints import Prismatic as Prismatic
 from .joints import Revolute as Revolute

@@ -447,17 +447,11 @@ class Screw(AxisJoint):
         return angular_velocity[..., 2:]
 
 
-class Universal(Joint):
-    """A cross joint (Hooke): turns about one axis fixed in a and one fixed in b, at right angles.
+class CrossedJoint(Joint):
+    """A joint with two axes at right angles.
 
-    `axes` are two world directions with `at`, two directions in the frame of a with `anchors`. Coordinates: the two
-    angles (rad), zero in the described pose; rates: rad/s.
+    `axes` are two world directions with `at`, two directions in the frame of a with `anchors`.
     """
-
-    code = "universal"
-    dof = 2
-    names = ("first", "second")
-    angles = (0, 1)
 
     def __init__(
         self,
@@ -479,9 +473,51 @@ class Universal(Joint):
             raise ValueError(f"{self.label}: axes must be at right angles in the described pose")
 
     def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
-        x, y = self._axes if self._at is None else (rotate(conjugate(a.orientation), axis) for axis in self._axes)
-        frame_a = from_matrix(np.stack((x, y, cross(x, y)), axis=1))
+        first, second = self._axes if self._at is None else (back(a.orientation, axis) for axis in self._axes)
+        frame_a = from_matrix(np.stack(self._columns(first, second), axis=1))
         return frame_a, _same_frame(a, b, frame_a)
+
+    @staticmethod
+    def _columns(first: Array, second: Array) -> tuple[Array, Array, Array]:
+        """Axes of the joint frame, as columns."""
+        return first, second, cross(first, second)
+
+
+class PinInSlot(CrossedJoint):
+    """A pin on b in a slot of a: slides along the first of `axes`, fixed in a, and turns about the second.
+
+    Coordinates: x (m) along the slot, angle (rad) about the pin, turns counted; rates: m/s, rad/s.
+    """
+
+    code = "pin_in_slot"
+    dof = 2
+    motion = np.eye(6)[:, (0, 5)]
+    names = ("x", "angle")
+    angles = (1,)
+
+    @staticmethod
+    def _columns(first: Array, second: Array) -> tuple[Array, Array, Array]:
+        return first, cross(second, first), second
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Slide along x and turn about z."""
+        return np.array((coordinates[0], 0.0, 0.0)), about_z(coordinates[1])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the place along x and the angle about z."""
+        return np.concatenate((translation[..., :1], z_angle(quaternion)[..., None]), axis=-1)
+
+
+class Universal(CrossedJoint):
+    """A cross joint (Hooke): turns about one axis fixed in a and one fixed in b, at right angles.
+
+    Coordinates: the two angles (rad), zero in the described pose; rates: rad/s.
+    """
+
+    code = "universal"
+    dof = 2
+    names = ("first", "second")
+    angles = (0, 1)
 
     def relative(self, coordinates: Array) -> Pose:
         """Turn about x, then about the turned y."""

@@ -18,9 +18,6 @@ Z_TO_X = np.array((0.5, 0.5, 0.5, 0.5))
 Z_TO_Y = np.array((0.5, -0.5, -0.5, -0.5))
 _ABOUT_X = np.array((sqrt(0.5), sqrt(0.5), 0.0, 0.0))
 
-# the coordinate that is meant where none is named
-_DEFAULT = {"cylindrical": "angle", "planar": "angle"}
-
 
 @dataclass(frozen=True)
 class Measure:
@@ -46,7 +43,8 @@ def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Meas
     if not names:
         raise ValueError(f"{asker}: {joint.label} has no single coordinate to act on; a Bushing acts on any two bodies")
     if coordinate is None:
-        coordinate = names[0] if len(names) == 1 else _DEFAULT.get(joint.code)
+        # where none is named, the only one is meant, or the angle
+        coordinate = names[0] if len(names) == 1 else "angle" if "angle" in names else None
     if coordinate is None:
         raise ValueError(f"{asker}: say which coordinate of {joint.label}: {' or '.join(map(repr, names))}")
     if coordinate not in names:
