@@ -86,7 +86,7 @@ def pair(*, gravity: float = 0.0, grounded: bool = False) -> Mechanism:
 
 
 def jointed(law: str, joint: str, on: dict[str, str], *, grounded: bool = False, flipped: bool = False) -> State:
-    """Two bodies on a joint with a force in it, moving; grounded, a carries b, which is the joint's first if flipped."""
+    """Two bodies on a joint with a force in it, moving; grounded, a carries b, or b is the joint's first (flipped)."""
     m = pair(gravity=3.0 if grounded else 0.0, grounded=grounded)
     kind, more = JOINTS[joint]
     m.add_joint(kind(*("ba" if flipped else "ab"), at=PLACE, name="joint", **more))
