@@ -144,6 +144,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   Axis<Lane>* axis = arena.take<Axis<Lane>>(layout.axis_count);
   Acting<Lane>* acting = arena.take<Acting<Lane>>(layout.axis_count);
   Lane* pushed = arena.take<Lane>(layout.axis_count);
+  Wrench<Lane>* load = layout.loop_count + layout.idle_count > 0 ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const long used = arena.used;
   if (!args) return used + with_runner<Articulated<double>>(layout, nullptr, 2, nullptr, [](auto&) {});
@@ -160,11 +161,14 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
                 .axis = axis,
                 .acting = acting,
                 .pushed = pushed,
+                .load = load,
                 .stretch_count = find_stretches(layout, link, stretch)};
   auto with_single = [&](const Layout& own, RunArgs& run, auto&& use) {
     with_runner<Articulated<double>>(own, static_cast<char*>(workspace) + used, 2, &run, use);
   };
-  LaneRunner<decltype(with_single)> runner{layout, layouts, args, members, tree, with_single, difference, counted};
+  LaneLoops loops{layout, tree, load};
+  LaneRunner<decltype(with_single)> runner{layout, layouts,     args,       members, tree,
+                                           loops,  with_single, difference, counted};
   runner.run();
   return used;
 }

@@ -100,28 +100,51 @@ CATENA_INLINE double angle_near(const ConstraintInfo& info, const Pose<double>& 
   return counted_angle(dot(a.R * load3(info.frame_a + 3), h), dot(a.R * load3(info.frame_a), h), recent);
 }
 
-template <class Rows>
-CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& info, const Pose<double>& a,
-                                const Pose<double>& b, double angle, Rows& rows) {
-  const Vec3<double> arm_b = b.R * load3(info.anchor_b);
-  const Vec3<double> p_b = b.x + arm_b;
-  const Vec3<double> r = p_b - (a.x + a.R * load3(info.anchor_a));
-  const Vec3<double> arm_a = p_b - a.x;
-  const Vec3<double> e[3] = {a.R * load3(info.frame_a), a.R * load3(info.frame_a + 3), a.R * load3(info.frame_a + 6)};
-  const Vec3<double> zero = {0, 0, 0};
+CATENA_INLINE void widen(Vec3<double>& to, const double* p) { to = load3(p); }
+CATENA_INLINE void widen(Vec3<Lane>& to, const double* p) { to = {Lane(p[0]), Lane(p[1]), Lane(p[2])}; }
+template <class T>
+CATENA_INLINE Vec3<T> constant(const double* p) {
+  Vec3<T> v;
+  widen(v, p);
+  return v;
+}
+
+// point and angle rows; the axes of a's frame and the two arms to b's anchor serve for others
+template <class T>
+struct Sight {
+  Vec3<T> e[3], r, arm_a, arm_b;
+};
+template <class T, class Rows>
+CATENA_INLINE Sight<T> plain_rows(const JointForm& form, const ConstraintInfo& info, const Pose<T>& a, const Pose<T>& b,
+                                  Rows& rows) {
+  const auto axis = [&](int k) { return a.R * constant<T>(info.frame_a + 3 * k); };
+  const Vec3<T> arm_b = b.R * constant<T>(info.anchor_b), p_b = b.x + arm_b;
+  const Vec3<T> r = p_b - (a.x + a.R * constant<T>(info.anchor_a));
+  const Sight<T> sight = {{axis(0), axis(1), axis(2)}, r, p_b - a.x, arm_b};
+  const Vec3<T> zero = {T(0), T(0), T(0)};
   rows.point = p_b;
   int k = 0;
   for (int i = 0; i < form.point_count; ++i, ++k) {
-    const Vec3<double> n = e[form.point_axis[i]];
-    rows.put(info, k, dot(n, r), {-n, -cross(arm_a, n)}, {n, cross(arm_b, n)}, {n, zero});
+    const Vec3<T> n = sight.e[form.point_axis[i]];
+    rows.put(info, k, dot(n, r), {-n, -cross(sight.arm_a, n)}, {n, cross(arm_b, n)}, {n, zero});
   }
   for (int i = 0; i < form.angle_count; ++i, ++k) {
-    const Vec3<double> n = e[form.angle_axes[i][0]];
-    const Vec3<double> h = b.R * load3(info.frame_b + 3 * form.angle_axes[i][1]);
-    const Vec3<double> t = cross(h, n);
+    const Vec3<T> n = sight.e[form.angle_axes[i][0]];
+    const Vec3<T> h = b.R * constant<T>(info.frame_b + 3 * form.angle_axes[i][1]);
+    const Vec3<T> t = cross(h, n);
     rows.put(info, k, dot(n, h), {zero, -t}, {zero, t}, {zero, t});
   }
+  return sight;
+}
+
+template <class Rows>
+CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& info, const Pose<double>& a,
+                                const Pose<double>& b, double angle, Rows& rows) {
+  const Sight<double> sight = plain_rows<double>(form, info, a, b, rows);
   if (form.extra == ExtraRow::none) return;
+  const auto& [e, r, arm_a, arm_b] = sight;
+  const Vec3<double> zero = {0, 0, 0};
+  const int k = form.point_count + form.angle_count;
   const auto h = [&](int axis) { return b.R * load3(info.frame_b + 3 * axis); };
   double gap;
   Wrench<double> w = {zero, zero};

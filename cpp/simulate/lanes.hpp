@@ -10,14 +10,14 @@
 #include "kernel.hpp"
 #include "simulate/run.hpp"
 #include "solve/articulated.hpp"
-#include "solve/lanes.hpp"
+#include "solve/lane_loops.hpp"
 
 namespace catena::CATENA_ISA {
 
 // whether a batch can run in lanes
 inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
   return args.solver == SolverKind::articulated && args.order == 2 && !args.paper_start && args.signal_count == 0 &&
-         LaneTree::fits(layout);
+         LaneLoops::fit(layout);
 }
 
 // what lanes remember of their convergence (struct History)
@@ -50,12 +50,14 @@ struct LaneRunner {
   RunArgs* args;                 // (lane)
   int members;                   // lanes in use; the rest repeat the last member
   LaneTree& tree;
+  LaneLoops& loops;
   WithSingle& with_single;
   T* difference;    // (unknown, points) backward differences of the solutions, the 0-th is the last one itself
   double* counted;  // (lane, counter)
   LaneMemory memory = {};
   T half = T(0), extent = T(0), iterations = T(0), remainder = T(0);
   T wound = T(at_start);  // no counted angle has turned further since it was counted
+  Mask poor = {};         // near a singular pose
   long next_stiff_check = 0;
   Mask alive = {}, tired = {};  // still running; could not take this step
 
@@ -186,6 +188,7 @@ struct LaneRunner {
 
   void place(long node) {
     tree.place();
+    if (has_loops()) loops.place();
     forces(node);
     const Mask due = wound > T(count_after);
     for (int k = 0; any(due) && k < members; ++k)
@@ -205,6 +208,16 @@ struct LaneRunner {
     }
   }
 
+  bool has_loops() const { return layout.loop_count + layout.idle_count > 0; }
+
+  // the open tree's increment is known: with loops their multipliers follow, and the increment that goes with them
+  void close(Mask moving) {
+    if (!has_loops()) return;
+    tree.substitute();
+    loops.correct(moving);
+    tree.again();
+  }
+
   // see Runner::push
   void push(T kick) {
     for (int n = 0; n < layout.axis_count && layout.free_law_count < layout.law_count; ++n) {
@@ -218,19 +231,47 @@ struct LaneRunner {
   }
 
   // node velocities into body.dx and body.phi, and rates of the unknowns into dz
-  void project() {
+  void project(long step, double time) {
     for (int e = 0; e < layout.variable_count; ++e) tree.z[e] = T(0);
     tree.resting = true;
     tree.dt = T(1);
     push(half);
     tree.evaluate(half);
+    if (has_loops()) {
+      loops.begin();
+      loops.look(true);
+    }
     tree.factor();
+    poor = Mask{};
+    if (has_loops()) {
+      poor = ~(loops.factor() > T(0));
+      tree.again();
+      close(alive);
+    }
     tree.substitute();
     tree.resting = false;
+    for (int k = 0; any(poor & alive) && k < members; ++k)
+      if (holds(poor & alive, k)) project_alone(k, step, time);
+  }
+  // near a singular pose it takes the solver that looks for the order of rows, and refines
+  void project_alone(int k, long step, double time) {
+    RunArgs own = args[k];
+    with_single(*layouts[k], own, [&](Single& one) {
+      one.enter();
+      give(k, one);
+      one.now = time;
+      one.place(step);
+      one.project(one.arriving());
+      for (int i = 0; i < layout.link_count; ++i) {
+        put(tree.body[i].dx, k, one.solver.body[i].dx);
+        put(tree.body[i].phi, k, one.solver.body[i].phi);
+      }
+      for (int e = 0; e < layout.variable_count; ++e) tree.dz[e].set(k, one.scratch[e]);
+    });
   }
 
-  void record(double time) {
-    project();
+  void record(long step, double time) {
+    project(step, time);
     for (int k = 0; k < members; ++k) {
       if (!holds(alive, k)) continue;
       RunArgs& own = args[k];
@@ -285,7 +326,9 @@ struct LaneRunner {
     }
     const Mask up = (best + T(1) < count) & (more < same), down = (best > T(1)) & (fewer < same);
     const T order = choose(up, best + T(1), choose(down, best - T(1), best));
-    memory.order = choose(tired, m.order, choose(order < T(1), T(1), order));
+    // loops want few: at a singular pose many differences lead to another root
+    const T most = T(has_loops() ? Newton<Articulated<double>>::few_points - 1 : points);
+    memory.order = choose(tired, m.order, least(choose(order < T(1), T(1), order), most));
     memory.count = choose(tired, m.count, count);
   }
 
@@ -308,12 +351,22 @@ struct LaneRunner {
       T fine = T(1), room, square;
       if (age == 0) {
         fine = tree.evaluate(kick);
+        if (has_loops()) {
+          if (pass == 0) loops.begin();
+          loops.look(true);
+        }
         fine = choose(tree.factor() > T(0), fine, T(0));
+        if (has_loops()) {
+          fine = choose(loops.factor() > T(0), fine, T(0));
+          tree.again();
+        }
         waiting = Mask{};
       } else {
+        if (has_loops()) loops.look(false);
         tree.again();
       }
       const Mask trying = active & ~waiting;
+      close(trying);
       tree.advance(trying, square, room);
       iterations = choose(active, iterations + T(1), iterations);
       const T size = choose(fine > T(0), sqrt(square) / dt, T(1e300));
@@ -362,6 +415,12 @@ struct LaneRunner {
       active &= ~(solved | settled | tired);
     }
     tired |= active;
+    if (has_loops()) {
+      // small increments alone do not prove a solution of a loop
+      const T limit = T(1e-11) * (T(1) + extent / T(layout.reach)) + T(1e-2) * tolerance;
+      const Mask shut = loops.widest() < limit;
+      tired |= alive & ~(shut & ~(loops.misfit > T(layout.fit)));
+    }
     // fast ones are for the solver that judges their roots
     if (common().rescue_depth == 0) return;
     T least_cosine = T(1);
@@ -439,7 +498,7 @@ struct LaneRunner {
   void balance() {
     const T inverse = T(1 / common().dt);
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
-      if (layout.link[i].joint >= 0 || layout.link[i].parent >= 0) continue;
+      if (layout.link[i].keeper != i) continue;
       Body<T>& root = tree.body[i];
       Vec3<T> force = {T(0), T(0), T(0)}, torque = force;
       for (int j = i; j < layout.link[i].tree_end; ++j) {
@@ -532,7 +591,7 @@ struct LaneRunner {
       double time = common().start_time + static_cast<double>(step) * common().dt;
       place(step);
       refuse_stiff(step, time);
-      if (step == common().steps || step % common().record_every == 0) record(time);
+      if (step == common().steps || step % common().record_every == 0) record(step, time);
       if (step == common().steps || !any(alive)) {
         for (int k = 0; k < members; ++k) {
           if (!holds(alive, k)) continue;

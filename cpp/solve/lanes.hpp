@@ -71,11 +71,10 @@ struct LaneTree {
   Axis<T>* axis;              // (axis) freedoms that are worked on one by one
   Acting<T>* acting;          // (axis) laws on freedoms, at the iterate
   T* pushed;                  // (axis) and at the node, times dt
+  const Wrench<T>* load;      // (link) of loops, if there are any
   int stretch_count;
   T dt = T(1);           // of the step to be solved
   bool resting = false;  // velocities are projected
-
-  static bool fits(const Layout& layout) { return layout.loop_count + layout.idle_count == 0; }
 
   // how a link is worked on: as a single turn or slide, or its freedoms one by one
   enum class Way { fixed, turn, slide, swivel, floating, general };
@@ -256,9 +255,10 @@ struct LaneTree {
 
   CATENA_INLINE void add_wrench(int i, Wrench<T>& s) const {
     const LaneLink<T>& l = link[i];
-    const Vec3<T> f = l.mass * force_residual(body[i]);
+    Vec3<T> f = l.mass * force_residual(body[i]), t = torque_residual(body[i]);
+    if (load) f += load[i].f, t += load[i].t;
     s.f += f;
-    s.t += torque_residual(body[i]) + cross(l.c, f);
+    s.t += t + cross(l.c, f);
   }
   CATENA_INLINE void add_matrix(int i, Articulation<T>& s) const {
     const LaneLink<T>& l = link[i];
@@ -452,6 +452,28 @@ struct LaneTree {
       Wrench<T>& to = received[s.sends];
       to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
     });
+  }
+
+  // the increments of the poses that a wrench on every link makes, with the last matrix
+  void respond(const Wrench<T>* on) {
+    from_leaf([&]<int branch, bool>(const Stretch& s) {
+      Wrench<T> m = {zero(), zero()};
+      if (s.receives >= 0) m = received[s.receives];
+      for (int i = s.end - 1; i >= s.first; --i) {
+        m.f += on[i].f;
+        m.t += on[i].t + cross(link[i].c, on[i].f);
+        const int first = layout.link[i].first_axis;
+        if constexpr (way_of(branch) == Way::general)
+          for (int k = form_of(branch) - 1; k >= 0; --k) axis[first + k].template repeat<false>(m, nullptr);
+        else
+          eliminate_wrench<branch, false>(link[i], m, nullptr);
+        move(m, link[i].rho);
+      }
+      if (s.parent < 0) return;
+      Wrench<T>& to = received[s.sends];
+      to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+    });
+    substitute();
   }
 
   // root to leaf: dz and the increments of the poses
