@@ -313,3 +313,12 @@ def test_mistaken_keys_and_values_are_answered_with_sentences():
     assert (
         repr(ct.Inertia(2, (1, 1, 1))) == "Inertia(mass=2, tensor=[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])"
     )
+
+
+def test_errors_have_one_base() -> None:
+    """Whoever catches CatenaError catches all that catena raises of its own; they stay what they were besides."""
+    for error, kind in ((catena.SimulationError, RuntimeError), (catena.BatchError, RuntimeError)):
+        assert issubclass(error, catena.CatenaError)
+        assert issubclass(error, kind)
+    assert issubclass(catena.AssemblyError, catena.CatenaError)
+    assert issubclass(catena.AssemblyError, ValueError)

@@ -27,6 +27,7 @@ from .couplings import Rack as Rack
 from .custom import BodyPose as BodyPose
 from .custom import Custom as Custom
 from .custom import VelocityRows as VelocityRows
+from .efforts import ForceHistory as ForceHistory
 from .forces import Load as Load
 from .inertia import Inertia as Inertia
 from .inertia import Shape as Shape
@@ -59,11 +60,17 @@ from .report import Report as Report
 from .rolling import KnifeEdge as KnifeEdge
 from .rolling import RollingBall as RollingBall
 from .rolling import RollingDisk as RollingDisk
-from .simulator import SimulationError as SimulationError
 from .simulator import Simulator as Simulator
-from .simulator import Status as Status
 from .simulator import info as info
+from .state import BodyView as BodyView
+from .state import JointView as JointView
 from .state import State as State
+from .status import CatenaError as CatenaError
+from .status import SimulationError as SimulationError
+from .status import Status as Status
+from .trajectory import BodyHistory as BodyHistory
+from .trajectory import CouplingHistory as CouplingHistory
+from .trajectory import JointHistory as JointHistory
 from .trajectory import Trajectory as Trajectory
 
 

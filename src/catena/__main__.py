@@ -11,7 +11,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from . import __version__, info, plot, scenes
-from .simulator import SimulationError, Simulator
+from .simulator import Simulator
+from .status import SimulationError
 from .trajectory import Trajectory
 
 

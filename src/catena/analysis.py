@@ -330,7 +330,7 @@ def body_rows(node: Trajectory, item: Joint | Coupling) -> dict[str, Array]:
 
 def still(state: State) -> Trajectory:
     """A trajectory of one node."""
-    from .simulator import Status
+    from .status import Status
     from .trajectory import Trajectory
 
     none = np.zeros(0, dtype=np.int32)

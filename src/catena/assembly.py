@@ -15,6 +15,7 @@ from .analysis import extent
 from .measures import by_joint
 from .names import no_such
 from .redundancy import find_asked
+from .status import CatenaError
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -34,7 +35,7 @@ _ITERATIONS = 100
 _INSTANT = 1e-4
 
 
-class AssemblyError(ValueError):
+class AssemblyError(CatenaError, ValueError):
     """A mechanism that cannot be put together; `gaps` holds what is left open: joint name to (m, rad)."""
 
     def __init__(self, message: str, gaps: dict[str, tuple[float, float]]) -> None:

@@ -21,6 +21,7 @@ from .measures import by_joint
 from .names import no_such
 from .simulator import finish, watcher, whole
 from .state import counted, ground_motion
+from .status import CatenaError, status_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from .joints import BodyLike, Joint
     from .mechanism import Mechanism
     from .signals import Signals
-    from .simulator import Simulator, Status
+    from .simulator import Simulator
     from .state import State
+    from .status import Status
 
 # members' own numbers of a force, by its name: {"spring": {"stiffness": (members,)}}
 Laws: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
@@ -185,7 +187,7 @@ class BatchJoint:
         return found[..., :3], found[..., 3:7], found[..., 7:10], found[..., 10:]
 
 
-class BatchError(RuntimeError):
+class BatchError(CatenaError, RuntimeError):
     """Members that could not be finished; `batch` holds what was computed."""
 
     def __init__(self, batch: Batch) -> None:
@@ -366,7 +368,7 @@ def run_batch(
         pieces=pieces,
         remainder=remainder,
         counts=np.array([end[7] for end in ended]),
-        status=[simulator.status_of(*end[:7]) for end in ended],
+        status=[status_of(simulator, *end[:7]) for end in ended],
         numbers=numbers,
         near=by_joint(counters, angles),
         info=simulator.run_info(),

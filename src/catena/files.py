@@ -18,7 +18,7 @@ from .trajectory import ARRAYS, COUNTS, Trajectory
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
-    from .simulator import Status
+    from .status import Status
 
 # raised when the contents of a saved file change their meaning
 FORMAT = 3
@@ -85,7 +85,7 @@ def _read(name: str) -> Contents:
 
 
 def _rebuild(contents: Contents) -> Trajectory:
-    from .simulator import Status
+    from .status import Status
 
     text = _array(contents, "document")
     if text.dtype != np.uint8 or text.ndim != 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil, inf, nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -20,6 +19,7 @@ from .measures import by_joint
 from .mechanism import Mechanism
 from .report import choose_solver
 from .state import State
+from .status import RESCUE_DEPTH, SimulationError, status_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -36,54 +36,6 @@ _NEARLY_CLOSED = 1e-5
 
 # default tolerance by order: the solver must not spoil what the scheme gains
 _TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-12}
-
-# a step may be halved this often before the rescue gives up
-_RESCUE_DEPTH = 12
-
-_SENTENCES = {
-    _core.StatusCode.diverged: "the step at t = {time:.6g} s has no solution that Newton's method can reach; "
-    "body {body!r} changes most (last increment {size:.3g} m/s)",
-    _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
-    _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
-    _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
-    "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
-    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be cut into hundreds of pieces, "
-    "because of body {body!r}: the motion is too fast for dt, or a force too stiff",
-    _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
-    "where it lies on its plane",
-    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with "
-    "w dt = {size:.3g}, and would explode; give it implicit=True, or take a smaller dt",
-}
-_ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {_RESCUE_DEPTH} times"}
-
-
-@dataclass(frozen=True)
-class Status:
-    """How a run ended; `message` is empty if it went well, else a sentence with the time and a name.
-
-    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one, or
-    the wheel that lies flat.
-    """
-
-    ok: bool = True
-    reason: str = "done"
-    message: str = ""
-    time: float = 0.0
-    step: int = 0
-    body: str = ""
-    joint: str = ""
-
-
-class SimulationError(RuntimeError):
-    """A run that could not be finished; `status` says why, `trajectory` holds what was computed."""
-
-    def __init__(self, status: Status, trajectory: Trajectory) -> None:
-        super().__init__(status.message)
-        self.status = status
-        self.trajectory = trajectory
-
-    def __reduce__(self) -> tuple[type[SimulationError], tuple[Status, Trajectory]]:
-        return type(self), (self.status, self.trajectory)
 
 
 def info() -> dict[str, Any]:
@@ -271,7 +223,7 @@ class Simulator:
         )
         if progress:
             finish(progress, done, steps)
-        status = self.status_of(code, done, time, body, joint, law, gap)
+        status = status_of(self, code, done, time, body, joint, law, gap)
         result = Trajectory(
             self.mechanism,
             self.dt,
@@ -364,7 +316,7 @@ class Simulator:
             self.dt,
             self.tolerance,
             self.max_iterations,
-            _RESCUE_DEPTH if self.rescue else 0,
+            RESCUE_DEPTH if self.rescue else 0,
             self.start == "paper" and first.multipliers is None,
             first.time,
             steps,
@@ -442,7 +394,7 @@ class Simulator:
             state = self.mechanism.assemble(state)
         refuse_misfit(self.compiled, state)
         turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
-        limit = 2.0 ** (1 + (_RESCUE_DEPTH if self.rescue else 0))
+        limit = 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0))
         if turn.max() >= limit:
             name = list(self.mechanism.bodies)[int(turn.argmax())]
             raise ValueError(
@@ -450,24 +402,6 @@ class Simulator:
                 "use a smaller dt"
             )
         return state
-
-    def status_of(
-        self, code: _core.StatusCode, step: int, time: float, body: int, joint: int, law: int, size: float
-    ) -> Status:
-        """How a run ended, from the core's account of it."""
-        if code == _core.StatusCode.done:
-            return Status(time=time, step=step)
-        moved = list(self.mechanism.bodies)[body]
-        opened = [*self.mechanism.joints, *self.mechanism.couplings][joint] if joint >= 0 else ""
-        stiff = [force.label for force in self.mechanism.forces.values() for _ in force.parts][law] if law >= 0 else ""
-        message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size, law=stiff, dt=self.dt)
-        if code == _core.StatusCode.stiff:
-            return Status(ok=False, reason=code.name, message=message, time=time, step=step)
-        if law >= 0:
-            message = f"{stiff} is too stiff for the backward substeps of order {self.order} at t = {time:.6g} s"
-        if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not self.rescue):
-            message += _ADVICE[self.rescue]
-        return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)
 
 
 class _Control:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .joints import BodyLike, Joint
     from .laws import Force
     from .mechanism import Mechanism
-    from .simulator import Status
+    from .status import Status
 
 
 class Trajectory(Recorded):
