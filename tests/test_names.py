@@ -317,8 +317,8 @@ def test_mistaken_keys_and_values_are_answered_with_sentences():
 
 def test_errors_have_one_base() -> None:
     """Whoever catches CatenaError catches all that catena raises of its own; they stay what they were besides."""
-    for error, kind in ((catena.SimulationError, RuntimeError), (catena.BatchError, RuntimeError)):
-        assert issubclass(error, catena.CatenaError)
+    for error, kind in ((ct.SimulationError, RuntimeError), (ct.BatchError, RuntimeError)):
+        assert issubclass(error, ct.CatenaError)
         assert issubclass(error, kind)
-    assert issubclass(catena.AssemblyError, catena.CatenaError)
-    assert issubclass(catena.AssemblyError, ValueError)
+    assert issubclass(ct.AssemblyError, ct.CatenaError)
+    assert issubclass(ct.AssemblyError, ValueError)
