@@ -52,18 +52,23 @@ Groups::Groups(const Layout& layout) {
       plan_.pull_count += Offset{c.row_count} * c.end_count;
     }
     for (const int i : links_of[g]) {
-      GroupLink link{i, static_cast<int>(strands_.size()),    0,
-                     0, static_cast<Offset>(columns_.size()), plan_.share_count};
+      GroupLink link{};
+      link.link = i;
+      link.constraint = layout.link[i].joint < 0 ? -1 : layout.joint_constraint[layout.link[i].joint];
+      link.held = joint_row_count(static_cast<int>(layout.link[i].kind));
+      link.first_strand = static_cast<int>(strands_.size());
+      link.first_column = static_cast<Offset>(columns_.size());
+      link.first_share = plan_.share_count;
       for (const Strand& strand : passing[i]) {
-        const int count = closure(strand.loop).row_count;
-        for (int k = 0; k < count; ++k) columns_.push_back(loops_[place[strand.loop]].row + k);
+        const GroupLoop& loop = loops_[place[strand.loop]];
+        const int count = layout.constraint[loop.constraint].row_count;
+        for (int k = 0; k < count; ++k) columns_.push_back(loop.row + k);
         link.row_count += count;
         strands_.push_back({place[strand.loop], strand.ends});
       }
       link.end_strand = static_cast<int>(strands_.size());
-      const int held = joint_row_count(static_cast<int>(layout.link[i].kind));
-      plan_.share_count += Offset{held} * link.row_count;
-      group.freedom_count += 6 - held;
+      plan_.share_count += Offset{link.held} * link.row_count;
+      group.freedom_count += 6 - link.held;
       links_.push_back(link);
     }
     group.end_loop = static_cast<int>(loops_.size());

@@ -11,7 +11,7 @@ namespace catena {
 struct LoopGroup {
   int first_loop, end_loop;      // in `loop`
   int first_link, end_link;      // in `link`
-  int row_count, freedom_count;  // rows of its loops; freedoms of the tree joints that carry its links
+  int row_count, freedom_count;  // rows of its loops; freedoms of the joints that carry its links
 };
 // a joint or coupling that closes a loop
 struct GroupLoop {
@@ -19,16 +19,17 @@ struct GroupLoop {
   int row;            // its first, among those of the group
   Offset first_pull;  // where its rows on its ends are kept: row k on end e is first_pull + e row_count + k
 };
-// a link, and through the joint that carries it, the loops on their way to the world
+// a link with the loops that pass through the joint that carries it
 struct GroupLink {
   int link;
+  int constraint, held;  // that joint, -1 if there is none, and its rows
   int first_strand, end_strand;
   int row_count;        // of its strands
-  Offset first_column;  // in `column`, the row of the group that each of them is
-  Offset first_share;   // where is kept what each row of its joint takes of every row of its strands
+  Offset first_column;  // in `column`, which rows of the group they are
+  Offset first_share;   // where is kept what each row of the joint takes of every row of the strands
 };
 struct Strand {
-  int loop;
+  int loop;       // in `loop`
   unsigned ends;  // bit e: end e lies beyond the link
 };
 

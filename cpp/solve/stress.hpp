@@ -32,21 +32,22 @@ namespace catena::CATENA_ISA {
 constexpr double dependent = 1e-9;
 
 // sum of products; both padded to whole blocks
-CATENA_INLINE double product_of(const double* a, const double* b, int size) {
+CATENA_INLINE double product_of(const double* a, const double* b, Offset size) {
   Block sum = {};
-  for (int w = 0; w < size; w += block_size) sum += block(a + w) * block(b + w);
+  for (Offset w = 0; w < size; w += block_size) sum += block(a + w) * block(b + w);
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
-CATENA_INLINE void subtract(double* a, double factor, const double* b, int size) {
-  for (int w = 0; w < size; w += block_size) block(a + w) -= factor * block(b + w);
+CATENA_INLINE void subtract(double* a, double factor, const double* b, Offset size) {
+  for (Offset w = 0; w < size; w += block_size) block(a + w) -= factor * block(b + w);
 }
 
-// The rows of a tree joint and its freedoms as one orthonormal basis of wrenches at its point.
-struct HeldBasis {
+// The rows that hold a link and the freedoms they leave, as one orthonormal basis of wrenches at the joint's point.
+struct Hold {
   Vec3<double> point;
   Wrench<double> along[6];  // the rows first
-  double share[6];          // the multiplier of a unit along the row
+  double share[6];          // the multiplier of the row that holds against a unit of it
 
+  // from the axes that are furthest from those that are there
   CATENA_INLINE void complete(int held) {
     double u[6][6];
     for (int k = 0; k < held; ++k) {
@@ -54,7 +55,6 @@ struct HeldBasis {
       store3(u[k] + 3, along[k].t);
     }
     for (int k = held; k < 6; ++k) {
-      // from the axis that is furthest from those that are there
       double least = 2;
       int axis = 0;
       for (int j = 0; j < 6; ++j) {
@@ -64,7 +64,7 @@ struct HeldBasis {
         least = square;
         axis = j;
       }
-      double* v = u[k];
+      double *v = u[k], square = 0;
       for (int j = 0; j < 6; ++j) v[j] = j == axis;
       // twice is enough
       for (int pass = 0; pass < 2; ++pass)
@@ -73,9 +73,9 @@ struct HeldBasis {
           for (int j = 0; j < 6; ++j) common += v[j] * u[b][j];
           for (int j = 0; j < 6; ++j) v[j] -= common * u[b][j];
         }
-      double square = 0;
       for (int j = 0; j < 6; ++j) square += v[j] * v[j];
-      for (int j = 0; j < 6; ++j) v[j] /= std::sqrt(square);
+      const double unit = 1 / std::sqrt(square);
+      for (int j = 0; j < 6; ++j) v[j] *= unit;
       along[k] = {load3(v), load3(v + 3)};
     }
   }
@@ -88,9 +88,10 @@ struct Stress {
   Body<double>* body;
   Wrench<double>* pull;      // of closing rows on their ends, about the group's centre
   double* share;             // B, link by link
-  double *metric, *inverse;  // L, and the inverse of its diagonal, which it has not
-  double *mu, *free;         // F L^-T, row by row
-  double** row;              // of `free`, in the order of Q
+  double *metric, *inverse;  // L without its diagonal, and the inverse of that
+  double* mu;                // g, and then all that becomes of it
+  double* freedom;           // F, and then F L^-T
+  double** row;              // its rows, those that have become Q first
 
   Clock clock{};
   double size = 1;                // m, by which torques are divided
@@ -106,11 +107,12 @@ struct Stress {
 
   // takes the self-stress out of the multipliers of a group's joints; false if there can be none
   bool relieve(const LoopGroup& group, double* lambda) {
-    const int rows = group.row_count, width = padded(rows);
+    const int rows = group.row_count;
+    const Offset width = padded(rows);
     const Vec3<double> centre = body[groups.link[group.first_link].link].x;
-    for (int k = 0; k < rows * width; ++k) metric[k] = 0;
-    for (int k = 0; k < group.freedom_count * width; ++k) free[k] = 0;
-    for (int k = 0; k < width; ++k) mu[k] = 0;
+    for (Offset k = 0; k < rows * width; ++k) metric[k] = 0;
+    for (Offset k = 0; k < group.freedom_count * width; ++k) freedom[k] = 0;
+    for (Offset k = 0; k < width; ++k) mu[k] = 0;
     for (int l = group.first_loop; l < group.end_loop; ++l) {
       const GroupLoop& loop = groups.loop[l];
       const ConstraintInfo& c = layout.constraint[loop.constraint];
@@ -120,34 +122,32 @@ struct Stress {
         metric[(loop.row + k) * (width + 1)] = 1;
       }
     }
-    double* out = free;
+    double* to = freedom;
     for (int i = group.first_link; i < group.end_link; ++i) {
-      const GroupLink& link = groups.link[i];
-      add_link(link, centre, lambda, width, out);
-      out += (6 - held_rows(link)) * width;
+      add_link(groups.link[i], centre, lambda, width, to);
+      to += (6 - groups.link[i].held) * width;
     }
     factorise(rows, width);
-    for (int k = 0; k < group.freedom_count; ++k) solve_lower(row[k] = free + k * width, rows);
-    solve_lower(mu, rows);
+    for (int k = 0; k < group.freedom_count; ++k) solve_lower(row[k] = freedom + k * width, rows, width);
     const int rank = find_basis(group.freedom_count, rows, width);
     if (rank == rows) return false;
+    solve_lower(mu, rows, width);
     for (int pass = 0; pass < 2; ++pass)
       for (int k = 0; k < rank; ++k) subtract(mu, product_of(mu, row[k], width), row[k], width);
-    solve_upper(mu, rows);
+    solve_upper(mu, rows, width);
     for (int l = group.first_loop; l < group.end_loop; ++l) {
       const GroupLoop& loop = groups.loop[l];
       const ConstraintInfo& c = layout.constraint[loop.constraint];
       for (int k = 0; k < c.row_count; ++k) lambda[c.recorded + k] -= mu[loop.row + k] / scale[c.recorded + k];
     }
-    for (int i = group.first_link; i < group.end_link; ++i) take_share(groups.link[i], lambda);
+    for (int i = group.first_link; i < group.end_link; ++i) relieve_link(groups.link[i], lambda);
     return true;
   }
 
  private:
-  int held_rows(const GroupLink& link) const { return joint_row_count(static_cast<int>(layout.link[link.link].kind)); }
-
   void find_pulls(const ConstraintInfo& c, Vec3<double> centre, Wrench<double>* out) const {
     JointRows rows;
+    // turns make no difference to directions
     for (double& angle : rows.angle) angle = 0;
     rows_before(layout, c, body, clock, rows);
     for (int e = 0; e < c.end_count; ++e) {
@@ -161,57 +161,54 @@ struct Stress {
     }
   }
 
-  int hold(const GroupLink& link, HeldBasis& basis, const ConstraintInfo*& c) const {
-    const LinkInfo& info = layout.link[link.link];
-    const int held = held_rows(link);
-    c = nullptr;
-    basis.point = body[link.link].x;
-    if (held > 0) {
-      c = layout.constraint + layout.joint_constraint[info.joint];
+  Hold hold_of(const GroupLink& link) const {
+    Hold hold;
+    hold.point = body[link.link].x;
+    if (link.held > 0) {
+      const ConstraintInfo& c = layout.constraint[link.constraint];
       JointRows rows;
-      joint_rows(*c, old_pose(body, c->end[0]), old_pose(body, c->end[1]), 0, rows);
-      basis.point = rows.point;
-      for (int k = 0; k < held; ++k) {
+      joint_rows(c, old_pose(body, c.end[0]), old_pose(body, c.end[1]), 0, rows);
+      hold.point = rows.point;
+      for (int k = 0; k < link.held; ++k) {
         const Vec3<double> f = rows.at_point[k].f, t = (1 / size) * rows.at_point[k].t;
-        const double length = std::sqrt(norm2(f) + norm2(t));
-        basis.along[k] = {(1 / length) * f, (1 / length) * t};
-        basis.share[k] = (info.flipped ? 1 : -1) * scale[c->recorded + k] / length;
+        const double unit = 1 / std::sqrt(norm2(f) + norm2(t));
+        hold.along[k] = {unit * f, unit * t};
+        // rows are those on b
+        hold.share[k] = (layout.link[link.link].flipped ? 1 : -1) * scale[c.recorded + k] * unit;
       }
     }
-    basis.complete(held);
-    return held;
+    hold.complete(link.held);
+    return hold;
   }
 
-  // a link's part of B, and with it of K and g, and of F
-  void add_link(const GroupLink& link, Vec3<double> centre, const double* lambda, int width, double* out) {
-    HeldBasis basis;
-    const ConstraintInfo* c;
-    const int held = hold(link, basis, c), count = link.row_count;
-    const Vec3<double> arm = (1 / size) * (centre - basis.point);
+  // a link's part of B, with which K and g grow, and of F
+  void add_link(const GroupLink& link, Vec3<double> centre, const double* lambda, Offset width, double* free) {
+    const Hold hold = hold_of(link);
+    const Vec3<double> arm = (1 / size) * (centre - hold.point);
     const int* column = groups.column + link.first_column;
     double* shares = share + link.first_share;
     for (int s = link.first_strand, at = 0; s < link.end_strand; ++s) {
       const GroupLoop& loop = groups.loop[groups.strand[s].loop];
-      const int of = layout.constraint[loop.constraint].row_count;
-      for (int k = 0; k < of; ++k, ++at) {
+      const int count = layout.constraint[loop.constraint].row_count;
+      for (int k = 0; k < count; ++k, ++at) {
         Wrench<double> sum = {{0, 0, 0}, {0, 0, 0}};
         for (unsigned left = groups.strand[s].ends; left; left &= left - 1) {
-          const Wrench<double>& w = pull[loop.first_pull + __builtin_ctz(left) * of + k];
+          const Wrench<double>& w = pull[loop.first_pull + __builtin_ctz(left) * count + k];
           sum.f += w.f;
           sum.t += w.t;
         }
         sum.t += cross(arm, sum.f);
-        for (int q = 0; q < 6; ++q) {
-          const double part = dot(basis.along[q].f, sum.f, basis.along[q].t, sum.t);
-          (q < held ? shares[q * count + at] : out[(q - held) * width + column[at]]) =
-              q < held ? basis.share[q] * part : part;
-        }
+        double part[6];
+        for (int q = 0; q < 6; ++q) part[q] = dot(hold.along[q].f, sum.f, hold.along[q].t, sum.t);
+        for (int q = 0; q < link.held; ++q) shares[q * link.row_count + at] = hold.share[q] * part[q];
+        for (int q = link.held; q < 6; ++q) free[(q - link.held) * width + column[at]] = part[q];
       }
     }
-    for (int q = 0; q < held; ++q) {
-      const double* b = shares + q * count;
-      const double there = lambda[c->recorded + q] * scale[c->recorded + q];
-      for (int at = 0; at < count; ++at) {
+    for (int q = 0; q < link.held; ++q) {
+      const double* b = shares + q * link.row_count;
+      const int recorded = layout.constraint[link.constraint].recorded + q;
+      const double there = lambda[recorded] * scale[recorded];
+      for (int at = 0; at < link.row_count; ++at) {
         double* to = metric + column[at] * width;
         for (int before = 0; before <= at; ++before) to[column[before]] += b[at] * b[before];
         mu[column[at]] += b[at] * there;
@@ -219,21 +216,19 @@ struct Stress {
     }
   }
 
-  void take_share(const GroupLink& link, double* lambda) const {
-    const int held = held_rows(link), count = link.row_count;
-    if (held == 0) return;
-    const ConstraintInfo& c = layout.constraint[layout.joint_constraint[layout.link[link.link].joint]];
+  void relieve_link(const GroupLink& link, double* lambda) const {
     const int* column = groups.column + link.first_column;
-    for (int q = 0; q < held; ++q) {
-      const double* b = share + link.first_share + q * count;
+    for (int q = 0; q < link.held; ++q) {
+      const double* b = share + link.first_share + q * link.row_count;
+      const int recorded = layout.constraint[link.constraint].recorded + q;
       double sum = 0;
-      for (int at = 0; at < count; ++at) sum += b[at] * mu[column[at]];
-      lambda[c.recorded + q] -= sum / scale[c.recorded + q];
+      for (int at = 0; at < link.row_count; ++at) sum += b[at] * mu[column[at]];
+      lambda[recorded] -= sum / scale[recorded];
     }
   }
 
-  // K = L L^T in place, what stands on and above the diagonal being zero
-  void factorise(int rows, int width) {
+  // K = L L^T in place; on and above the diagonal there are zeros
+  void factorise(int rows, Offset width) {
     for (int i = 0; i < rows; ++i) {
       double* a = metric + i * width;
       for (int j = 0; j < i; ++j) a[j] = (a[j] - product_of(a, metric + j * width, padded(j))) * inverse[j];
@@ -242,20 +237,18 @@ struct Stress {
       inverse[i] = 1 / std::sqrt(square - product_of(a, a, padded(i)));
     }
   }
-  void solve_lower(double* v, int rows) const {
-    const int width = padded(rows);
+  void solve_lower(double* v, int rows, Offset width) const {
     for (int i = 0; i < rows; ++i) v[i] = (v[i] - product_of(v, metric + i * width, padded(i))) * inverse[i];
   }
-  void solve_upper(double* v, int rows) const {
-    const int width = padded(rows);
+  void solve_upper(double* v, int rows, Offset width) const {
     for (int i = rows - 1; i >= 0; --i) {
       v[i] *= inverse[i];
       subtract(v, v[i], metric + i * width, padded(i));
     }
   }
 
-  // an orthonormal basis of the rows of `free`, in its first rows; how many they are
-  int find_basis(int count, int most, int width) {
+  // an orthonormal basis of up to `most` of the first `count` rows, which it replaces; how many they are
+  int find_basis(int count, int most, Offset width) {
     int rank = 0;
     for (double first = 0; rank < count && rank < most; ++rank) {
       double largest = 0;
@@ -274,7 +267,7 @@ struct Stress {
       double* q = row[rank];
       for (int b = 0; b < rank; ++b) subtract(q, product_of(q, row[b], width), row[b], width);
       const double unit = 1 / std::sqrt(product_of(q, q, width));
-      for (int w = 0; w < width; w += block_size) block(q + w) *= unit;
+      for (Offset w = 0; w < width; w += block_size) block(q + w) *= unit;
     }
     return rank;
   }
