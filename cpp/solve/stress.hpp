@@ -28,7 +28,7 @@
 
 namespace catena::CATENA_ISA {
 
-// rows of loops that are dependent are so to rounding; anything above that is a real direction
+// rows of loops that are dependent are so to rounding, in parts of the largest; anything above that is a real direction
 constexpr double dependent = 1e-9;
 
 // sum of products; both padded to whole blocks
@@ -113,10 +113,12 @@ struct Stress {
     for (Offset k = 0; k < rows * width; ++k) metric[k] = 0;
     for (Offset k = 0; k < group.freedom_count * width; ++k) freedom[k] = 0;
     for (Offset k = 0; k < width; ++k) mu[k] = 0;
+    // squared; rows of tree joints are of order one
+    double largest = 1;
     for (int l = group.first_loop; l < group.end_loop; ++l) {
       const GroupLoop& loop = groups.loop[l];
       const ConstraintInfo& c = layout.constraint[loop.constraint];
-      find_pulls(c, centre, pull + loop.first_pull);
+      largest = std::fmax(largest, find_pulls(c, centre, pull + loop.first_pull));
       for (int k = 0; k < c.row_count; ++k) {
         mu[loop.row + k] = lambda[c.recorded + k] * scale[c.recorded + k];
         metric[(loop.row + k) * (width + 1)] = 1;
@@ -129,7 +131,7 @@ struct Stress {
     }
     factorise(rows, width);
     for (int k = 0; k < group.freedom_count; ++k) solve_lower(row[k] = freedom + k * width, rows, width);
-    const int rank = find_basis(group.freedom_count, rows, width);
+    const int rank = find_basis(group.freedom_count, rows, width, dependent * dependent * largest);
     if (rank == rows) return false;
     solve_lower(mu, rows, width);
     for (int pass = 0; pass < 2; ++pass)
@@ -145,7 +147,9 @@ struct Stress {
   }
 
  private:
-  void find_pulls(const ConstraintInfo& c, Vec3<double> centre, Wrench<double>* out) const {
+  // the largest of them, squared
+  double find_pulls(const ConstraintInfo& c, Vec3<double> centre, Wrench<double>* out) const {
+    double largest = 0;
     JointRows rows;
     // turns make no difference to directions
     for (double& angle : rows.angle) angle = 0;
@@ -156,9 +160,12 @@ struct Stress {
       for (int k = 0; k < c.row_count; ++k) {
         const Wrench<double>& w = rows.w[e * c.row_count + k];
         const double unit = 1 / scale[c.recorded + k];
-        out[e * c.row_count + k] = {unit * w.f, (unit / size) * (w.t + cross(arm, w.f))};
+        const Wrench<double> pulled = {unit * w.f, (unit / size) * (w.t + cross(arm, w.f))};
+        largest = std::fmax(largest, norm2(pulled.f) + norm2(pulled.t));
+        out[e * c.row_count + k] = pulled;
       }
     }
+    return largest;
   }
 
   Hold hold_of(const GroupLink& link) const {
@@ -247,10 +254,11 @@ struct Stress {
     }
   }
 
-  // an orthonormal basis of up to `most` of the first `count` rows, which it replaces; how many they are
-  int find_basis(int count, int most, Offset width) {
+  // an orthonormal basis of up to `most` of the first `count` rows, which it replaces; how many are above rounding,
+  // whose square is given
+  int find_basis(int count, int most, Offset width, double rounding) {
     int rank = 0;
-    for (double first = 0; rank < count && rank < most; ++rank) {
+    for (; rank < count && rank < most; ++rank) {
       double largest = 0;
       for (int k = rank; k < count; ++k) {
         if (rank > 0) subtract(row[k], product_of(row[k], row[rank - 1], width), row[rank - 1], width);
@@ -261,8 +269,7 @@ struct Stress {
         row[rank] = row[k];
         row[k] = here;
       }
-      if (rank == 0) first = largest;
-      if (!(largest > dependent * dependent * first)) break;
+      if (!(largest > rounding)) break;
       // small ones are orthogonal to rounding of what they were before
       double* q = row[rank];
       for (int b = 0; b < rank; ++b) subtract(q, product_of(q, row[b], width), row[b], width);
