@@ -8,8 +8,7 @@ namespace catena {
 Groups::Groups(const Layout& layout) {
   const auto closure = [&](int l) -> const ConstraintInfo& { return layout.constraint[layout.loop[l]]; };
 
-  // every loop goes up from its ends until they meet; what the user's own rows exert on two bodies need not cancel
-  // there
+  // every loop goes up from its ends until they meet, where what it exerts cancels; the user's own rows need not
   std::vector<std::vector<Strand>> passing(layout.link_count);
   for (int l = 0; l < layout.loop_count; ++l) {
     const ConstraintInfo& c = closure(l);
