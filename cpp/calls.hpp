@@ -66,9 +66,12 @@ class Calls {
     }
     calls.last_look_ = now;
     calls.last_step_ = step;
-    if (now < calls.next_poll_) return true;
-    calls.next_poll_ = now + std::chrono::milliseconds(50);
-    return calls.ask(step);
+    return calls.ask_now_and_then(step, now);
+  }
+
+  // of what has no pace
+  static bool call_look(void* context, long done) {
+    return static_cast<Calls*>(context)->ask_now_and_then(done, Clock::now());
   }
 
   // the thread that waits for a batch
@@ -106,6 +109,11 @@ class Calls {
   static constexpr double between_looks = 0.02;  // s
   static constexpr long most_steps = 4096;
 
+  bool ask_now_and_then(long done, Clock::time_point now) {
+    if (now < next_poll_) return !stopped();
+    next_poll_ = now + std::chrono::milliseconds(50);
+    return ask(done);
+  }
   bool ask(long done) {
     return guarded([&] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();

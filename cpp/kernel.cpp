@@ -8,6 +8,7 @@
 #include "solve/articulated.hpp"
 #include "solve/dense.hpp"
 #include "solve/ldu.hpp"
+#include "solve/stress.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -364,10 +365,45 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
   }
 }
 
+long relieve_in(const Layout& layout, const LoopGroups& groups, void* workspace, const StressArgs* args) {
+  Arena arena{static_cast<char*>(workspace)};
+  const Offset width = padded(groups.most_rows);
+  Stress stress{layout,
+                groups,
+                arena.take<Body<double>>(layout.link_count),
+                arena.take<Wrench<double>>(groups.pull_count),
+                arena.take<double>(groups.share_count),
+                arena.take<double>(groups.most_rows * width),
+                arena.take<double>(width),
+                arena.take<double>(width),
+                arena.take<double>(groups.most_freedoms * width),
+                arena.take<double*>(groups.most_freedoms)};
+  char* regular = arena.take<char>(groups.group_count);
+  if (!args) return arena.used;
+  stress.size = args->size;
+  stress.scale = args->scale;
+  for (long node = 0; node < args->count && args->poll(args->context, node); ++node) {
+    stress.clock.now = args->signals + node * layout.signal_count;
+    stress.place(args->position + 3L * layout.link_count * node, args->orientation + 4L * layout.link_count * node);
+    for (int g = 0; g < groups.group_count; ++g)
+      // loops that say nothing twice at the first node are taken to go on like that
+      if (node == 0 || !regular[g])
+        regular[g] = !stress.relieve(groups.group[g], args->multipliers + layout.recorded_count * node);
+  }
+  return arena.used;
+}
+long relieve_size(const Layout& layout, const LoopGroups& groups) {
+  return relieve_in(layout, groups, nullptr, nullptr);
+}
+void relieve(const Layout& layout, const LoopGroups& groups, void* workspace, const StressArgs& args) {
+  relieve_in(layout, groups, workspace, &args);
+}
+
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run,          lane_count, lane_workspace_size, run_lanes,
-                       linearise,       assemble,       explore_size, explore,    evaluate_rows,       find_gaps};
+const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run,          lane_count,   lane_workspace_size,
+                       run_lanes,       linearise,      assemble,     explore_size, explore,
+                       evaluate_rows,   find_gaps,      relieve_size, relieve};
 
 }  // namespace catena::CATENA_ISA

@@ -2,6 +2,7 @@
 // instruction set.
 #pragma once
 
+#include "model/groups.hpp"
 #include "model/layout.hpp"
 
 namespace catena {
@@ -133,6 +134,19 @@ struct GapArgs {
   double *out = nullptr, *misfit = nullptr;
 };
 
+// Self-stress is taken out of multipliers (node, row), in place (solve/stress.hpp). The layout has no laws, and all
+// rows are asked for.
+struct StressArgs {
+  long count = 0;
+  const double *position = nullptr, *orientation = nullptr;
+  const double* signals = nullptr;  // (node, signal)
+  double size = 1;                  // m, by which torques are divided
+  const double* scale = nullptr;    // (row) one, or one over the size
+  double* multipliers = nullptr;
+  bool (*poll)(void* context, long node) = nullptr;  // false stops
+  void* context = nullptr;
+};
+
 struct Kernel {
   const char* name;
   long (*workspace_size)(const Layout&, SolverKind, int order);  // bytes, 64-byte aligned
@@ -148,6 +162,8 @@ struct Kernel {
   void (*explore)(const Layout&, void* workspace, ExploreArgs&);
   void (*rows)(const RowsArgs&);
   void (*gaps)(const Layout&, void* workspace, const GapArgs&);
+  long (*relieve_size)(const Layout&, const LoopGroups&);
+  void (*relieve)(const Layout&, const LoopGroups&, void* workspace, const StressArgs&);
 };
 
 }  // namespace catena

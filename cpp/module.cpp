@@ -21,6 +21,7 @@
 #include "checks.hpp"
 #include "kernel.hpp"
 #include "model/elimination.hpp"
+#include "model/groups.hpp"
 #include "workspace.hpp"
 
 namespace nb = nanobind;
@@ -441,6 +442,31 @@ class Core {
     calls.rethrow();
   }
 
+  // see StressArgs
+  void relieve(ConstDoubles position, ConstDoubles orientation, const std::vector<nb::object>& rows,
+               ConstDoubles signals, double size, ConstDoubles scale, Doubles multipliers) {
+    const Layout& own = model_.layout();
+    const long n = own.link_count;
+    require(own.law_count == 0 && own.row_count == own.recorded_count, "all rows, and no laws, are needed for this");
+    require_shape(position, {-1, n, 3}, "position");
+    const long nodes = static_cast<long>(position.shape(0));
+    require_shape(orientation, {nodes, n, 4}, "orientation");
+    require_shape(signals, {nodes, own.signal_count}, "functions of time");
+    require_shape(scale, {own.recorded_count}, "scale of multipliers");
+    require_shape(multipliers, {nodes, own.recorded_count}, "multipliers");
+    Calls calls;
+    const Layout layout = attached(own, calls, rows);
+    const Groups groups(layout);
+    const Workspace space = make_workspace(kernel_->relieve_size(layout, groups.plan()));
+    const StressArgs args{nodes,        position.data(),    orientation.data(), signals.data(), size,
+                          scale.data(), multipliers.data(), Calls::call_look,   &calls};
+    {
+      nb::gil_scoped_release release;
+      kernel_->relieve(layout, groups.plan(), space.get(), args);
+    }
+    calls.rethrow();
+  }
+
   // see ExploreArgs; the number of poses
   int explore(double fit, ConstDoubles position, ConstDoubles orientation, ConstDoubles term_start,
               const std::vector<nb::object>& rows, ConstDoubles signals, ConstDoubles length, Doubles singular,
@@ -714,6 +740,8 @@ NB_MODULE(_core, m) {
            "loose_below"_a = 0.0)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "misfit"_a)
+      .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
+           "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "fit"_a, "position"_a, "orientation"_a, "term_start"_a, "rows"_a,
            "signals"_a, "length"_a, "singular"_a, "direction"_a)
       .def_prop_ro("kernel", &Core::kernel)

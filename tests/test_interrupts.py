@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable
 from math import pi
 
+import numpy as np
 import pytest
 
-from catena import Mechanism, Simulator, scenes
+from catena import Mechanism, Simulator, Trajectory, analysis, scenes
 
 # s; what is asked for is a fifth of that, the rest is for a machine that has other work
 PATIENCE = 1.0
@@ -34,6 +35,18 @@ def batch(mechanism: Mechanism) -> Callable[[], object]:
     return lambda: sim.run_batch(8, steps=LONG, record_every=LONG, threads=2)
 
 
+def reactions() -> Callable[[], object]:
+    """Of a mechanism with many loops, at one pose over and over."""
+    state = scenes.strandbeest(12).state()
+    node, count = analysis.still(state), 30_000
+    rows = sum(joint.row_count for joint in state.mechanism.joints.values())
+    names = ("time", "position", "orientation", "velocity", "angular_velocity")
+    arrays = [np.repeat(getattr(node, name), count, axis=0) for name in names]
+    counts = {name: getattr(node, name) for name in ("iterations", "pieces", "remainder", "status")}
+    run = Trajectory(state.mechanism, 0.01, *arrays, np.ones((count, rows)), **counts)
+    return lambda: analysis.smallest_multipliers(run)
+
+
 WORK: dict[str, Callable[[], Callable[[], object]]] = {
     "short steps": lambda: run(1, 0.01),
     "long steps": lambda: run(1000, 0.001),
@@ -41,6 +54,7 @@ WORK: dict[str, Callable[[], Callable[[], object]]] = {
     "rescued": lambda: run(1000, 1.0, pi / 2),
     "lanes": lambda: batch(scenes.pendulum(2)),
     "members": lambda: batch(scenes.four_bar()),
+    "reactions": reactions,
 }
 
 

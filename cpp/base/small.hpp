@@ -19,6 +19,7 @@ namespace catena::CATENA_ISA {
 constexpr int block_size = 4;
 typedef double Block __attribute__((vector_size(8 * block_size)));
 CATENA_INLINE Block& block(double* p) { return *reinterpret_cast<Block*>(p); }
+CATENA_INLINE const Block& block(const double* p) { return *reinterpret_cast<const Block*>(p); }
 
 template <class T>
 struct Vec3 {

@@ -77,6 +77,17 @@ ConstraintInfo constraint_of(const Pair& pair) {
   return c;
 }
 
+int meeting_link(const LinkInfo* link, const ConstraintInfo& c) {
+  int top = c.end[0];
+  for (int e = 1; e < c.end_count; ++e)
+    for (int i = c.end[e]; i != top;) {
+      // parents have smaller numbers
+      int& deeper = i > top ? i : top;
+      deeper = link[deeper].parent;
+    }
+  return top;
+}
+
 Model::Model(const Spec& spec) {
   build_tree(spec);
   build_constraints(spec);
@@ -324,20 +335,12 @@ void Model::build_loops() {
   const int link_count = layout_.link_count, world = link_count;
   const auto parent = [&](int i) { return links_[i].parent < 0 ? world : links_[i].parent; };
 
-  // every loop goes up from its ends until they meet; parents have smaller numbers, the world counts as -1
+  // every loop goes up from its ends until they meet
   std::vector<std::vector<int>> passing(link_count + 1), closing(link_count + 1), attached(link_count + 1);
-  const auto meeting = [&](int a, int b) {
-    while (a != b) {
-      int& deeper = b == world || (a != world && a > b) ? a : b;
-      deeper = parent(deeper);
-    }
-    return a;
-  };
   for (int l = 0; l < layout_.loop_count; ++l) {
     const ConstraintInfo& c = constraints_[loops_[l]];
     const auto end = [&](int e) { return c.end[e] < 0 ? world : c.end[e]; };
-    int top = end(0);
-    for (int e = 1; e < c.end_count; ++e) top = meeting(top, end(e));
+    const int meeting = meeting_link(links_.data(), c), top = meeting < 0 ? world : meeting;
     for (int e = 0; e < c.end_count; ++e) {
       if (std::find(c.end, c.end + e, c.end[e]) == c.end + e) attached[end(e)].push_back(l);
       for (int i = end(e); i != top; i = parent(i))

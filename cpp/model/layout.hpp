@@ -192,6 +192,9 @@ struct Layout {
 // a joint's constants, links not yet known
 ConstraintInfo constraint_of(const Pair& pair);
 
+// where all ends of a constraint meet on their way up: a link, or -1 for the world
+int meeting_link(const LinkInfo* link, const ConstraintInfo& c);
+
 struct Elimination;
 class EliminationProgram;
 

@@ -268,35 +268,37 @@ def smallest_multipliers(run: Trajectory) -> Array:
     if run.multipliers.shape[1] != rows:
         raise ValueError("reactions were not recorded: members of a batch have none, a run of its own has")
     if run._smallest is None:
-        closed = mechanism.spanning_tree().loops or mechanism.couplings
-        if not len(run) or not closed or mechanism.report(run[0]).redundant_count == 0:
-            run._smallest = run.multipliers
-            return run._smallest
-        size = extent(run[0])
-        lengths = [row_lengths(joint) for joint in mechanism.joints.values()]
-        lengths.append(np.array([not c.terms[0].measure.is_angle for c in mechanism.couplings.values()], dtype=bool))
-        scale = np.where(np.concatenate(lengths), 1.0, 1.0 / size)
-        run._smallest = np.empty_like(run.multipliers)
-        for k in range(len(run)):
-            # rows of redundant joints are dependent to rounding; anything above that is a real direction
-            jacobian = _jacobian(run[k : k + 1]) / scale[:, None]
-            wanted = (run.multipliers[k] * scale) @ jacobian
-            run._smallest[k] = np.linalg.lstsq(jacobian.T, wanted, rcond=1e-9)[0] / scale
+        looped = len(run) and (mechanism.spanning_tree().loops or mechanism.couplings)
+        run._smallest = _relieved(run) if looped else run.multipliers
     return run._smallest
 
 
-def _jacobian(node: Trajectory) -> Array:
-    """Rows of all joints and couplings against displacements and turns of all bodies (rows, 6 n), at the first node."""
-    blocks = [np.zeros((0, 6 * node.mechanism.body_count))]
-    items: list[Joint | Coupling] = [*node.mechanism.joints.values(), *node.mechanism.couplings.values()]
-    for item in items:
-        found = body_rows(node, item)
-        if found:
-            block = np.zeros((len(next(iter(found.values()))), node.mechanism.body_count, 6))
-            for name, rows in found.items():
-                block[:, node.row(name)] = rows
-            blocks.append(block.reshape(len(block), -1))
-    return np.concatenate(blocks)
+def _relieved(run: Trajectory) -> Array:
+    """The multipliers (step, rows) without those of them that exert nothing on any body."""
+    from ._handover import build_core
+    from .redundancy import everything
+
+    mechanism = run.mechanism
+    # all rows of all joints, and nothing else, are those of the record
+    compiled = build_core(mechanism, frozen={}, asked=everything(mechanism))
+    signals = np.zeros((len(run), compiled.signals.count))
+    for joint, (_, _, first) in zip(mechanism.joints.values(), compiled.arguments["joint_extras"], strict=True):
+        if first >= 0:
+            signals[:, first : first + 7] = np.concatenate(ground_poses(run, joint), axis=1)
+    lengths = [row_lengths(joint) for joint in mechanism.joints.values()]
+    lengths.append(np.array([not c.terms[0].measure.is_angle for c in mechanism.couplings.values()], dtype=bool))
+    size = extent(run[0])
+    multipliers = run.multipliers.copy(order="C")
+    compiled.core.relieve(
+        position=np.ascontiguousarray(run.position),
+        orientation=np.ascontiguousarray(run.orientation),
+        rows=compiled.rows,
+        signals=signals,
+        size=size,
+        scale=np.where(np.concatenate(lengths), 1.0, 1.0 / size),
+        multipliers=multipliers,
+    )
+    return multipliers
 
 
 def body_rows(node: Trajectory, item: Joint | Coupling) -> dict[str, Array]:
