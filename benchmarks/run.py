@@ -67,12 +67,15 @@ def acted(budget: float) -> Rows:
         # all take turns, so that all meet the same noise
         while rounds < 3 or time.perf_counter() < end:
             for name, simulator in alone.items():
+                run = partial(simulator.run, record_every=steps)
+                batch = partial(simulator.run_batch, starts[name], record_every=steps, threads=1)
+                # after the others its code and data are cold, which must not fall to the call without steps alone
+                run(steps=steps)
                 for count in (0, steps):
-                    run = partial(simulator.run, steps=count, record_every=steps)
-                    take(name, f"alone {count}", run)
+                    take(name, f"alone {count}", partial(run, steps=count))
+                batch(steps=10)
                 for count in (0, batch_steps):
-                    run = partial(simulator.run_batch, starts[name], steps=count, record_every=steps, threads=1)
-                    take(name, f"batch {count}", run)
+                    take(name, f"batch {count}", partial(batch, steps=count))
             rounds += 1
         ns = {name: 1e9 * (best[name, f"alone {steps}"] - best[name, "alone 0"]) / (steps * n) for name in alone}
         each = members * batch_steps * n
