@@ -9,15 +9,18 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+import time
 from collections.abc import Callable
-from math import log, pi
+from functools import partial
+from math import inf, log, pi
 from pathlib import Path
 
 from machine import folder
 
 import catena
-from catena import Simulator, bench, scenes
+from catena import Armature, Damper, Servo, Simulator, Spring, bench, scenes
 from catena.bench import Rows, seconds
+from catena.laws import Force
 
 
 def chain(budget: float) -> Rows:
@@ -28,6 +31,68 @@ def chain(budget: float) -> Rows:
 def batch(budget: float) -> Rows:
     """Measure a thousand chains at once, on one thread and on all."""
     yield from bench.batch(budget, 1024)
+
+
+# so gentle that a step takes as many increments as without: damping that is felt saves some, which would hide the cost
+ACTING: dict[str, Callable[[str], Force] | None] = {
+    "nothing": None,
+    "damper": lambda joint: Damper(joint, 1e-4),
+    "spring": lambda joint: Spring(joint, 1e-3),
+    "servo": lambda joint: Servo(joint, gain=1e-3, rate_gain=1e-4, limit=5.0),
+    "rotor": lambda joint: Armature(joint, 1e-5),
+}
+
+
+def acted(budget: float) -> Rows:
+    """Measure what a force on every hinge of a chain adds to a step, one by one and in batches on one thread."""
+    steps, members, batch_steps = 1000, 64, 100
+    for n in (10, 100):
+        alone, starts = {}, {}
+        for name, force in ACTING.items():
+            mechanism = scenes.pendulum(n, "revolute", angle=pi / 4)
+            for joint in mechanism.joints if force else ():
+                mechanism.add_force(force(joint))  # type: ignore[misc]
+            alone[name] = Simulator(mechanism, 0.01)
+            starts[name] = bench.starts(mechanism, members)
+        best: dict[tuple[str, str], float] = {}
+
+        def take(name: str, way: str, run: Callable[[], object], best: dict[tuple[str, str], float] = best) -> None:
+            # batches run on a thread of their own
+            begun = time.process_time()
+            run()
+            best[name, way] = min(best.get((name, way), inf), time.process_time() - begun)
+
+        end = time.perf_counter() + 10 * budget
+        rounds = 0
+        # all take turns, so that all meet the same noise
+        while rounds < 3 or time.perf_counter() < end:
+            for name, simulator in alone.items():
+                run = partial(simulator.run, record_every=steps)
+                batch = partial(simulator.run_batch, starts[name], record_every=steps, threads=1)
+                # after the others its code and data are cold, which must not fall to the call without steps alone
+                run(steps=steps)
+                for count in (0, steps):
+                    take(name, f"alone {count}", partial(run, steps=count))
+                batch(steps=10)
+                for count in (0, batch_steps):
+                    take(name, f"batch {count}", partial(batch, steps=count))
+            rounds += 1
+        ns = {name: 1e9 * (best[name, f"alone {steps}"] - best[name, "alone 0"]) / (steps * n) for name in alone}
+        each = members * batch_steps * n
+        lanes = {name: 1e9 * (best[name, f"batch {batch_steps}"] - best[name, "batch 0"]) / each for name in alone}
+        for name, simulator in alone.items():
+            together = simulator.run_batch(starts[name], steps=batch_steps, record_every=steps, threads=1)
+            yield {
+                "links": n,
+                "acting": name,
+                "ns_per_link_step": round(ns[name], 1),
+                "times_nothing": round(ns[name] / ns["nothing"], 2),
+                "iterations_per_step": round(float(simulator.run(steps=steps).iterations.mean()), 3),
+                "ns_per_link_step_in_batch": round(lanes[name], 1),
+                "times_nothing_in_batch": round(lanes[name] / lanes["nothing"], 2),
+                "iterations_per_step_in_batch": round(float(together.iterations.mean()), 3),
+                "kernel": simulator.info()["kernel"],
+            }
 
 
 def dense(budget: float) -> Rows:
@@ -70,7 +135,13 @@ def release(budget: float) -> Rows:
             }
 
 
-SCENES: dict[str, Callable[[float], Rows]] = {"chain": chain, "batch": batch, "dense": dense, "release": release}
+SCENES: dict[str, Callable[[float], Rows]] = {
+    "chain": chain,
+    "batch": batch,
+    "acted": acted,
+    "dense": dense,
+    "release": release,
+}
 
 
 def main() -> int:

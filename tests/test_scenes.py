@@ -20,6 +20,9 @@ SCENES = {
     "spinning chain": lambda: scenes.spinning_chain(20),
     "tree": lambda: scenes.tree(4, 3),
     "ball tree": lambda: scenes.tree(3, 2, "ball"),
+    "quadruped": scenes.quadruped,
+    "humanoid": scenes.humanoid,
+    "humanoid of hinges": lambda: scenes.humanoid(hung=True, universals=False),
 }
 
 

@@ -29,11 +29,11 @@ VARIANTS = {
 }
 
 
-def library() -> ctypes.CDLL:
+def library(name: str = "pinocchio_loop") -> ctypes.CDLL:
     """Compile, unless that was done before."""
-    source = Path(__file__).with_name("pinocchio_loop.cpp")
+    source = Path(__file__).with_name(f"{name}.cpp")
     key = hashlib.sha256(source.read_bytes() + VERSION.encode()).hexdigest()[:12]
-    target = Path(tempfile.gettempdir()) / f"pinocchio_loop_{getpass.getuser()}_{key}.so"
+    target = Path(tempfile.gettempdir()) / f"{name}_{getpass.getuser()}_{key}.so"
     if not target.exists():
         import cmeel
 

@@ -21,6 +21,8 @@ from .linkages import scissor as scissor
 from .linkages import slider_crank as slider_crank
 from .machines import andrews_squeezer as andrews_squeezer
 from .machines import flyball_governor as flyball_governor
+from .robots import humanoid as humanoid
+from .robots import quadruped as quadruped
 from .spatial import bricard as bricard
 from .spatial import delta_robot as delta_robot
 from .spatial import stewart_platform as stewart_platform
