@@ -9,16 +9,20 @@ import numpy as np
 import pytest
 
 from catena import (
+    Armature,
     Ball,
     BatchError,
     Damper,
     Drive,
+    Friction,
+    Gear,
     Inertia,
     Load,
     Mechanism,
     Motor,
     Prismatic,
     Revolute,
+    Servo,
     SimulationError,
     Simulator,
     Spring,
@@ -27,6 +31,7 @@ from catena import (
     info,
     scenes,
 )
+from catena.laws import Force
 
 # one more than two groups of the widest lanes
 MEMBERS = 17
@@ -203,6 +208,58 @@ def test_own_forces() -> None:
         alone = simulator(own).run(steps=50)
         np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-12)
         assert batch[k].mechanism.forces["spring"].parts[0].law["stiffness"] == stiffness[k]
+
+
+# every number of a law: a force with it, the number's name, and its values in three members
+NUMBERS: dict[str, tuple[Callable[[], Force], str, tuple[float, float, float]]] = {
+    "stiffness": (lambda: Spring("joint2", 2.0, rest=0.3, name="law"), "stiffness", (0.5, 2.0, 9.0)),
+    "rest": (lambda: Spring("joint2", 5.0, name="law"), "rest", (-0.5, 0.0, 0.7)),
+    "damping": (lambda: Damper("joint2", 0.1, name="law"), "damping", (0.1, 0.5, 2.0)),
+    "implicit": (lambda: Spring("joint2", 30.0, implicit=True, name="law"), "stiffness", (5.0, 30.0, 90.0)),
+    "friction": (lambda: Friction("joint2", 0.3, threshold=0.1, name="law"), "friction", (0.1, 0.3, 1.0)),
+    "threshold": (lambda: Friction("joint2", 0.8, threshold=0.1, name="law"), "threshold", (0.05, 0.2, 1.0)),
+    "gain": (lambda: Servo("joint2", gain=5.0, target=0.4, name="law"), "gain", (1.0, 5.0, 20.0)),
+    "rate_gain": (lambda: Servo("joint2", rate_gain=0.5, name="law"), "rate_gain", (0.1, 0.5, 2.0)),
+    "target": (lambda: Servo("joint2", gain=5.0, name="law"), "target", (-0.4, 0.1, 0.6)),
+    "target_rate": (lambda: Servo("joint2", rate_gain=1.0, name="law"), "target_rate", (-1.0, 0.5, 2.0)),
+    "limit": (lambda: Servo("joint2", gain=50.0, target=1.0, limit=1.0, name="law"), "limit", (0.5, 1.0, 3.0)),
+    "force": (lambda: Motor("joint2", 1.0, name="law"), "force", (-1.0, 0.5, 2.0)),
+    "rotor": (lambda: Armature("joint2", 0.2, name="law"), "inertia", (0.05, 0.2, 2.0)),
+}
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_own_numbers_of_every_law(number: str, looped: bool) -> None:
+    """In lanes, and one by one beside a loop."""
+    force, name, values = NUMBERS[number]
+
+    def make(value: float | None = None) -> Mechanism:
+        m = scenes.pendulum(3, "revolute", angle=0.7)
+        if looped:
+            m.add_body("rider", box((0.1, 0.1, 0.1), mass=0.2))
+            m.add_joint(Revolute("world", "rider", axis=(1, 0, 0), at=(0, 0, 0), name="axle"))
+            m.add_coupling(Gear("joint1", "axle", 2.0))
+        m.add_force(force())
+        if value is not None:
+            m.forces["law"].parts[0].law[name] = value
+        return m
+
+    def spun(m: Mechanism) -> State:
+        state = m.state()
+        state.joint("joint2").rate = 1.5
+        return m.assemble(state)
+
+    m = make()
+    batch = simulator(m).run_batch([spun(m)] * 3, steps=50, laws={"law": {name: values}})
+    for k, value in enumerate(values):
+        own = make(value)
+        alone = simulator(own).run(steps=50, state=spun(own))
+        # as of members and single runs
+        np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(batch.angular_velocity[k], alone.angular_velocity, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(batch[k].energy(), alone.energy(), rtol=0, atol=1e-9)
+    assert np.ptp(batch.position[:, -1], axis=0).max() > 1e-3, "the number tells"
 
 
 def test_forces_by_step() -> None:

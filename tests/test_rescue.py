@@ -122,6 +122,18 @@ def test_a_halved_step_is_as_good_as_its_neighbours() -> None:
     assert error(step) < 0.1
 
 
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+def test_pieces_are_as_long_again_as_fit(solver: Literal["articulated", "ldu", "dense"]) -> None:
+    """A wheel driven by 3.2 rad in the first quarter of a step, then not at all: no piece turns it by over 0.25 rad."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("wheel", Inertia(1.0, (0.1, 0.12, 0.15)))
+    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
+    m.add_coupling(Drive("axle", lambda t: 12.8 * min(t, 0.25)))
+    run = Simulator(m, 1.0, solver=solver).run(steps=2, state=m.assemble())
+    # sixteen of a sixty-fourth, 0.2 rad each, a quarter and a half; the next step is whole
+    assert run.pieces.tolist() == [18, 1]
+
+
 # ---- one rotor, spun up until a step cannot hold the turn
 
 
