@@ -95,6 +95,19 @@ def test_forces_that_bend_need_no_rescue(law: str, solver: Solver) -> None:
     assert halved.halved_count == 0
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("threshold", [1e-2, 1e-3])
+def test_sharp_friction_is_reached_gently(threshold: float, solver: Solver) -> None:
+    """A pendulum let go against friction: the bend is a thousandth of the speed that a step may gain."""
+    m = scenes.pendulum(1, angle=1.0)
+    m.add_force(Friction("joint1", 2.0, threshold=threshold))
+    run = Simulator(m, 0.02, solver=solver, rescue=False).run(steps=150)
+    assert run.status.ok
+    # against the exact friction, of which both are as far away as the step is long
+    fine = Simulator(m, 0.001, solver=solver).run(3.0, record_every=20)
+    np.testing.assert_allclose(run.position, fine.position, rtol=0, atol=2e-3)
+
+
 # ---- guesses
 
 

@@ -15,9 +15,11 @@ from catena import (
     Load,
     Mechanism,
     Mimic,
+    Motor,
     Prismatic,
     Revolute,
     RollingBall,
+    Screw,
     Servo,
     Simulator,
     box,
@@ -27,6 +29,7 @@ from catena import (
 )
 
 Y, Z = np.eye(3)[1:]
+SOLVERS = ("articulated", "ldu", "dense")
 
 
 @pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
@@ -218,6 +221,25 @@ def test_reactions_where_no_short_step_goes_backwards() -> None:
     fine = Simulator(m, 0.0005).run(1.0, record_every=100)
     # of 10 N; at the first node the damper has not set in yet
     np.testing.assert_allclose(run.joint("joint1").force[1:], fine.joint("joint1").force[1:], rtol=0, atol=0.01)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("order", [2, 4])
+def test_forces_along_a_screw_are_not_among_its_reactions(order: int, flipped: bool) -> None:
+    """What acts along its freedom is neither across its rows nor along them: all solvers take it off alike."""
+    m = Mechanism()
+    m.add_body("arm", box((0.2, 0.3, 0.5), mass=2.0))
+    m.add_body("nut", box((0.3, 0.2, 0.1), mass=1.0), position=(0.5, 0.1, 0.2))
+    m.add_joint(Revolute("world", "arm", axis=(0, 1, 0), at=(0, 0, 0.3), name="hinge"))
+    ends = ("nut", "arm") if flipped else ("arm", "nut")
+    m.add_joint(Screw(*ends, axis=(1, 0.3, 0.2), at=(0.3, 0, 0.1), pitch=0.4, name="screw"))
+    m.add_force(Damper("screw", 0.3))
+    m.add_force(Motor("screw", 0.7))
+    m.add_force(Armature("screw", 0.2))
+    runs = [Simulator(m, 0.01, order=order, solver=solver, tolerance=1e-13).run(steps=20) for solver in SOLVERS]
+    for other in runs[1:]:
+        # of 30 N; Newton's last increments over dt, weighed by up to six
+        np.testing.assert_allclose(other.multipliers, runs[0].multipliers, rtol=0, atol=1e-8)
 
 
 # ---- of joints that are redundant

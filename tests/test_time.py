@@ -390,6 +390,21 @@ def test_every_joint_on_moving_ground(kind: str, flipped: bool) -> None:
     np.testing.assert_allclose(on.position, run.position[40:], rtol=0, atol=1e-10)
 
 
+def test_a_quaternion_and_its_opposite_are_the_same_ground() -> None:
+    runs = []
+    for flips in (False, True):
+        m = scenes.pendulum(1, "revolute", angle=0.5)
+
+        def ground(t: float, flips: bool = flips) -> tuple[np.ndarray, np.ndarray]:
+            # of another sign ten times in a step
+            sign = -1 if flips and np.floor(t / 0.001) % 2 else 1
+            return np.array((0.1 * t, 0, 0)), sign * np.array((np.cos(0.3 * t), 0, 0, np.sin(0.3 * t)))
+
+        m.joints["joint1"].ground = ground
+        runs.append(Simulator(m, 0.01).run(steps=100, state=m.assemble()))
+    assert_same(runs[1], runs[0], 1e-12)
+
+
 # joints without a rotation vector among their coordinates, whose rates would be angular velocities
 DERIVATIVES = ("revolute", "prismatic", "cylindrical", "planar", "screw", "universal", "parallel", "orientation")
 
