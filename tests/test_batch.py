@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import pi
 
 import numpy as np
 import pytest
 
 from catena import (
+    Armature,
     Ball,
     BatchError,
     Damper,
     Drive,
+    Friction,
+    Gear,
     Inertia,
     Load,
     Mechanism,
@@ -20,6 +24,7 @@ from catena import (
     Prismatic,
     Revolute,
     Screw,
+    Servo,
     SimulationError,
     Simulator,
     Spring,
@@ -29,6 +34,7 @@ from catena import (
     info,
     scenes,
 )
+from catena.laws import Force
 
 # one more than two groups of the widest lanes
 MEMBERS = 17
@@ -234,6 +240,58 @@ def test_own_forces() -> None:
         assert batch[k].mechanism.forces["spring"].parts[0].law["stiffness"] == stiffness[k]
 
 
+# every number of a law: a force with it, the number's name, and its values in three members
+NUMBERS: dict[str, tuple[Callable[[], Force], str, tuple[float, float, float]]] = {
+    "stiffness": (lambda: Spring("joint2", 2.0, rest=0.3, name="law"), "stiffness", (0.5, 2.0, 9.0)),
+    "rest": (lambda: Spring("joint2", 5.0, name="law"), "rest", (-0.5, 0.0, 0.7)),
+    "damping": (lambda: Damper("joint2", 0.1, name="law"), "damping", (0.1, 0.5, 2.0)),
+    "implicit": (lambda: Spring("joint2", 30.0, implicit=True, name="law"), "stiffness", (5.0, 30.0, 90.0)),
+    "friction": (lambda: Friction("joint2", 0.3, threshold=0.1, name="law"), "friction", (0.1, 0.3, 1.0)),
+    "threshold": (lambda: Friction("joint2", 0.8, threshold=0.1, name="law"), "threshold", (0.05, 0.2, 1.0)),
+    "gain": (lambda: Servo("joint2", gain=5.0, target=0.4, name="law"), "gain", (1.0, 5.0, 20.0)),
+    "rate_gain": (lambda: Servo("joint2", rate_gain=0.5, name="law"), "rate_gain", (0.1, 0.5, 2.0)),
+    "target": (lambda: Servo("joint2", gain=5.0, name="law"), "target", (-0.4, 0.1, 0.6)),
+    "target_rate": (lambda: Servo("joint2", rate_gain=1.0, name="law"), "target_rate", (-1.0, 0.5, 2.0)),
+    "limit": (lambda: Servo("joint2", gain=50.0, target=1.0, limit=1.0, name="law"), "limit", (0.5, 1.0, 3.0)),
+    "force": (lambda: Motor("joint2", 1.0, name="law"), "force", (-1.0, 0.5, 2.0)),
+    "rotor": (lambda: Armature("joint2", 0.2, name="law"), "inertia", (0.05, 0.2, 2.0)),
+}
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_own_numbers_of_every_law(number: str, looped: bool) -> None:
+    """In lanes, and one by one beside a loop."""
+    force, name, values = NUMBERS[number]
+
+    def make(value: float | None = None) -> Mechanism:
+        m = scenes.pendulum(3, "revolute", angle=0.7)
+        if looped:
+            m.add_body("rider", box((0.1, 0.1, 0.1), mass=0.2))
+            m.add_joint(Revolute("world", "rider", axis=(1, 0, 0), at=(0, 0, 0), name="axle"))
+            m.add_coupling(Gear("joint1", "axle", 2.0))
+        m.add_force(force())
+        if value is not None:
+            m.forces["law"].parts[0].law[name] = value
+        return m
+
+    def spun(m: Mechanism) -> State:
+        state = m.state()
+        state.joint("joint2").rate = 1.5
+        return m.assemble(state)
+
+    m = make()
+    batch = simulator(m).run_batch([spun(m)] * 3, steps=50, laws={"law": {name: values}})
+    for k, value in enumerate(values):
+        own = make(value)
+        alone = simulator(own).run(steps=50, state=spun(own))
+        # as of members and single runs
+        np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(batch.angular_velocity[k], alone.angular_velocity, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(batch[k].energy(), alone.energy(), rtol=0, atol=1e-9)
+    assert np.ptp(batch.position[:, -1], axis=0).max() > 1e-3, "the number tells"
+
+
 def test_forces_by_step() -> None:
     m = scenes.pendulum(2)
     rng = np.random.default_rng(0)
@@ -334,6 +392,60 @@ def test_a_failed_member_ends_like_a_single_run(every: int) -> None:
     assert alone.joint("joint3").coordinates[-1, 0] > 2 * pi
     for name in m.joints:
         np.testing.assert_allclose(member.joint(name).coordinates, alone.joint(name).coordinates, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_a_member_that_fails_within_a_step_ends_like_a_single_run(every: int) -> None:
+    """The last node is as far as the halved steps went, recorded once."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("wheel", Inertia(1.0, (0.1, 0.12, 0.15)))
+    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
+    sim = Simulator(m, 0.01, on_failure="stop")
+    force = {"wheel": (0, 0, 0, 0, 0, 1e6)}
+    alone, batch = (run(steps=30, force=force, record_every=every) for run in (sim.run, partial(sim.run_batch, 1)))
+    assert alone.status.step == batch.status[0].step == 1
+    assert 0.01 < alone.time[-1] < 0.02
+    np.testing.assert_array_equal(batch[0].time, alone.time)
+    np.testing.assert_allclose(batch[0].angular_velocity, alone.angular_velocity, rtol=1e-9)
+
+
+def test_a_spring_that_becomes_too_stiff_for_one_member() -> None:
+    """A weight slides in along an arm that a coil spring holds, in one member faster than in the other."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("slider", box((0.1, 0.1, 0.1), mass=1.0), position=(1.0, 0, 0))
+    m.add_body("arm", box((0.02, 0.02, 0.1), mass=1e-3))
+    m.add_joint(Revolute("world", "arm", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
+    m.add_joint(Prismatic("arm", "slider", axis=(1, 0, 0), at=(0, 0, 0), name="rail"))
+    m.add_force(Spring("axle", 5000.0, name="coil"))
+    states = [m.state(), m.state()]
+    for state, rate in zip(states, (-0.5, 0.0), strict=True):
+        state.joint("axle").angle = 1e-4
+        state.joint("rail").rate = rate
+    sim = Simulator(m, 0.01, on_failure="stop")
+    batch, alone = sim.run_batch(states, 1.9), sim.run(1.9, state=states[0])
+    assert [status.reason for status in batch.status] == ["stiff", "done"]
+    # looked at every few nodes, a lane with its neighbours
+    assert batch.status[0].time == pytest.approx(alone.status.time, abs=0.2)
+
+
+def test_floating_members_keep_momentum_whatever_the_tolerance() -> None:
+    m = scenes.spinning_chain(5, rate=4.0)
+    member = Simulator(m, 0.02, tolerance=1e-5).run_batch(1, steps=1000)[0]
+    for momentum in (member.momentum(), member.angular_momentum()):
+        # rounding of a thousand steps, far below what Newton leaves of each
+        np.testing.assert_allclose(momentum, momentum[:1].repeat(len(member), 0), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("flat", [1.0, 1.2])
+def test_a_member_out_of_round_is_no_rotor(flat: float) -> None:
+    """Round ones may turn by 1 rad in a step, others by 0.25 rad; here by 0.8 rad."""
+    inertias = np.array([np.diag((0.1, 0.1 * factor, 0.15)) for factor in (1.0, flat)])
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("wheel", Inertia(1.0, inertias[0]), angular_velocity=(0, 0, 80.0))
+    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
+    batch = Simulator(m, 0.01).run_batch(2, steps=5, inertias={"wheel": inertias})
+    halved = (batch.pieces > 1).all(axis=1)
+    assert halved.tolist() == [False, flat > 1]
 
 
 @pytest.mark.parametrize("every", [1, 3])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from newton_matrix import linearise, moved
@@ -299,6 +301,25 @@ def test_velocity_rows_as_a_rolling_ball() -> None:
     assert mine.mechanism.report().freedom == run.mechanism.report().freedom == 9
     for momentum in (mine.momentum(), mine.angular_momentum()):
         np.testing.assert_allclose(momentum, momentum[:1].repeat(len(mine), 0), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("make", [sleigh, rolling])
+def test_matrix_is_the_derivative_of_velocity_rows(make: Callable[[str], State]) -> None:
+    """The core takes differences of A over 1e-6 m and rad: as good as a Jacobian."""
+    state, h = make("mine"), 1e-5
+    simulator, count = Simulator(state.mechanism, 0.1), len(state.position)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        z = np.concatenate((rng.uniform(-0.4, 0.4, 6 * count), rng.normal(size=simulator._core.row_count)))
+        matrix = linearise(simulator, state, z)[1]
+        differences = np.empty_like(matrix)
+        for k in range(len(z)):
+            after, before = (linearise(simulator, state, moved(z, count, k, s * h))[0] for s in (1, -1))
+            differences[:, k] = (after - before) / (2 * h)
+        # loop rows are regularised against their multipliers
+        matrix[6 * count :, 6 * count :] = 0
+        # rounding of A, of size one, over 1e-6
+        np.testing.assert_allclose(matrix, differences, rtol=0, atol=3e-9)
 
 
 def test_prescribed_velocity() -> None:

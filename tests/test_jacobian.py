@@ -6,27 +6,55 @@ columns of the matrix are increments of d, turns phi of the new pose in the worl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from newton_matrix import moved
+from newton_matrix import linearise, moved
 
-from catena import Ball, Fixed, Free, Inertia, Joint, Mechanism, Prismatic, Revolute, Simulator
+from catena import (
+    Armature,
+    Ball,
+    Bushing,
+    Cylindrical,
+    Damper,
+    Fixed,
+    Free,
+    Friction,
+    Inertia,
+    Joint,
+    Mechanism,
+    PointSpring,
+    Prismatic,
+    Revolute,
+    Screw,
+    Servo,
+    Simulator,
+    Spring,
+    State,
+)
 from catena import _rotation as rot
+from catena.laws import Force
 
 KINDS: list[type[Joint]] = [Revolute, Prismatic, Ball, Fixed, Free]
 GRAVITY = np.array((1.0, -2.0, -9.0))
 
 
-def pair(kind: type[Joint], rng: np.random.Generator, flipped: bool) -> Mechanism:
-    """Two bodies of full inertia, joined to each other and to the world by joints of one kind."""
+def two_bodies(rng: np.random.Generator) -> Mechanism:
+    """Of full inertia, somewhere."""
     m = Mechanism(gravity=GRAVITY)
     for name in ("near", "far"):
         turn = rot.to_matrix(rot.normalised(rng.normal(size=4)))
         tensor = turn @ np.diag((0.3, 0.4, 0.5)) @ turn.T
         pose = {"position": rng.normal(size=3), "orientation": rot.normalised(rng.normal(size=4))}
         m.add_body(name, Inertia(rng.uniform(0.5, 2), tensor), **pose)
+    return m
+
+
+def pair(kind: type[Joint], rng: np.random.Generator, flipped: bool) -> Mechanism:
+    """Two bodies of full inertia, joined to each other and to the world by joints of one kind."""
+    m = two_bodies(rng)
     for ends in (("world", "near"), ("near", "far")):
         axis = {"axis": rng.normal(size=3)} if kind in (Revolute, Prismatic) else {}
         m.add_joint(kind(*(ends[::-1] if flipped else ends), at=rng.normal(size=3), **axis))
@@ -179,3 +207,94 @@ def test_matrix_at_rest_is_the_mass_matrix() -> None:
 
     # one rotation of an inertia of size one
     np.testing.assert_allclose(matrix[:12, :12], expected, rtol=0, atol=1e-15)
+
+
+# ---- rows of forces that are implicit in the step
+
+# numbers of size one, so that no term hides behind another; a step of 0.1 s moves the joint by up to 0.3
+LAWS: dict[str, Callable[..., Force]] = {
+    "damper": lambda **on: Damper("joint", 0.7, **on),
+    "implicit spring": lambda **on: Spring("joint", 30.0, rest=0.2, implicit=True, **on),
+    "implicit spring and damper": lambda **on: Spring("joint", 30.0, damping=0.7, implicit=True, **on),
+    "friction": lambda **on: Friction("joint", 2.0, threshold=3.0, **on),
+    "servo": lambda **on: Servo("joint", gain=20.0, rate_gain=0.9, target=0.5, **on),
+    "servo of a place": lambda **on: Servo("joint", gain=20.0, target=0.5, **on),
+    "servo of a speed": lambda **on: Servo("joint", rate_gain=0.9, target_rate=1.0, **on),
+    "servo with a limit": lambda **on: Servo("joint", gain=20.0, rate_gain=0.9, target=0.5, limit=1e3, **on),
+    "servo of time": lambda **on: Servo("joint", gain=20.0, rate_gain=0.9, target=lambda t: 0.0, **on),
+    "servo at its limit": lambda **on: Servo("joint", gain=20.0, rate_gain=0.9, target=5.0, limit=1.0, **on),
+    "rotor": lambda **on: Armature("joint", 0.4, **on),
+}
+COORDINATES: dict[str, tuple[type[Joint], dict[str, object], str | None]] = {
+    "hinge": (Revolute, {}, None),
+    "slide": (Prismatic, {}, None),
+    "screw": (Screw, {"pitch": 0.8}, None),
+    "turn of a cylinder": (Cylindrical, {}, "angle"),
+    "shift of a cylinder": (Cylindrical, {}, "displacement"),
+}
+
+
+def differences(simulator: Simulator, state: State, z: np.ndarray, h: float = 1e-5) -> np.ndarray:
+    """Newton's matrix by central differences of the residual."""
+    columns = []
+    for k in range(len(z)):
+        after, before = (linearise(simulator, state, moved(z, len(state.position), k, s * h))[0] for s in (1, -1))
+        columns.append((after - before) / (2 * h))
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("coordinate", COORDINATES)
+@pytest.mark.parametrize("law", LAWS)
+def test_rows_of_laws_are_derivatives(law: str, coordinate: str) -> None:
+    """Where the joint is closed: elsewhere the row of an angle is its axis, too."""
+    kind, more, which = COORDINATES[coordinate]
+    rng = np.random.default_rng(7)
+    m = two_bodies(rng)
+    m.add_joint(kind("near", "far", at=rng.normal(size=3), axis=rng.normal(size=3), name="joint", **more))
+    m.add_force(LAWS[law](coordinate=which))
+    simulator = Simulator(m, 0.1)
+    core, state = simulator._core, m.state()
+    end = state.copy()
+    end.joint("joint").coordinates = rng.uniform(0.1, 0.3, kind.dof)
+    z = np.zeros(core.unknown_count)
+    for link, k in enumerate(core.link_bodies):
+        turn = rot.multiply(end.orientation[k], rot.conjugate(state.orientation[k]))
+        z[6 * link : 6 * link + 6] = np.concatenate((end.position[k] - state.position[k], np.sign(turn[0]) * turn[1:]))
+    z[12:] = rng.normal(size=core.row_count)
+    matrix, expected = linearise(simulator, state, z)[1], differences(simulator, state, z)
+
+    # as for joints
+    np.testing.assert_allclose(matrix[-1], expected[-1], rtol=0, atol=3e-9)
+    slope = np.abs(matrix[-1, :12]).max()
+    assert slope == 0 if law == "servo at its limit" else slope > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["points", "rubber"])
+def test_rows_of_forces_between_bodies_are_derivatives(kind: str) -> None:
+    """Along a line between two points, and along and about the axes of a bushing: in any pose."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        m = two_bodies(rng)
+        if kind == "points":
+            m.add_force(
+                PointSpring("near", "far", 30.0, points=rng.normal(size=(2, 3)), damping=0.7, length=0.5, implicit=True)
+            )
+        else:
+            m.add_force(
+                Bushing(
+                    "near",
+                    "far",
+                    at=rng.normal(size=3),
+                    orientation=rot.normalised(rng.normal(size=4)),
+                    stiffness=(10, 20, 30),
+                    turn_stiffness=(1, 2, 3),
+                    damping=0.5,
+                    turn_damping=0.2,
+                    implicit=True,
+                )
+            )
+        simulator, state = Simulator(m, 0.1), m.state()
+        z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=simulator._core.row_count)))
+        matrix, expected = linearise(simulator, state, z)[1], differences(simulator, state, z)
+        np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
+        assert (np.abs(matrix[12:, :12]).max(axis=1) > 1e-3).all()

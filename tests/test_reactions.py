@@ -11,12 +11,15 @@ from catena import (
     Damper,
     Drive,
     Fixed,
+    Inertia,
     Load,
     Mechanism,
     Mimic,
+    Motor,
     Prismatic,
     Revolute,
     RollingBall,
+    Screw,
     Servo,
     Simulator,
     box,
@@ -26,6 +29,7 @@ from catena import (
 )
 
 Y, Z = np.eye(3)[1:]
+SOLVERS = ("articulated", "ldu", "dense")
 
 
 @pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
@@ -217,3 +221,88 @@ def test_reactions_where_no_short_step_goes_backwards() -> None:
     fine = Simulator(m, 0.0005).run(1.0, record_every=100)
     # of 10 N; at the first node the damper has not set in yet
     np.testing.assert_allclose(run.joint("joint1").force[1:], fine.joint("joint1").force[1:], rtol=0, atol=0.01)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("order", [2, 4])
+def test_forces_along_a_screw_are_not_among_its_reactions(order: int, flipped: bool) -> None:
+    """What acts along its freedom is neither across its rows nor along them: all solvers take it off alike."""
+    m = Mechanism()
+    m.add_body("arm", box((0.2, 0.3, 0.5), mass=2.0))
+    m.add_body("nut", box((0.3, 0.2, 0.1), mass=1.0), position=(0.5, 0.1, 0.2))
+    m.add_joint(Revolute("world", "arm", axis=(0, 1, 0), at=(0, 0, 0.3), name="hinge"))
+    ends = ("nut", "arm") if flipped else ("arm", "nut")
+    m.add_joint(Screw(*ends, axis=(1, 0.3, 0.2), at=(0.3, 0, 0.1), pitch=0.4, name="screw"))
+    m.add_force(Damper("screw", 0.3))
+    m.add_force(Motor("screw", 0.7))
+    m.add_force(Armature("screw", 0.2))
+    runs = [Simulator(m, 0.01, order=order, solver=solver, tolerance=1e-13).run(steps=20) for solver in SOLVERS]
+    for other in runs[1:]:
+        # of 30 N; Newton's last increments over dt, weighed by up to six
+        np.testing.assert_allclose(other.multipliers, runs[0].multipliers, rtol=0, atol=1e-8)
+
+
+# ---- of joints that are redundant
+
+
+@pytest.mark.parametrize("length", [0.03, 1.0, 30.0])
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+def test_smallest_reactions_of_a_beam_between_two_walls(solver: str, length: float) -> None:
+    """Of all that carry it, those with the least sum of squares of forces, and of torques over the size.
+
+    A beam of weight W welded at x = 0 and x = L, its centre at c, has f1 + f2 = W, L f2 + 2 t = W c by symmetry of the
+    torques, and f1^2 + f2^2 + 2 t^2 / L^2 is least where f2 = W/2 + K/(5 L) and t = 2 K/5, K = W (c - L/2).
+    """
+    m = Mechanism()
+    centre = 0.2 * length
+    m.add_body("beam", Inertia(3.0, 0.1 * length**2 * np.eye(3)), position=(centre, 0, 0))
+    m.add_joint(Fixed("world", "beam", at=(0, 0, 0), name="left"))
+    m.add_joint(Fixed("world", "beam", at=(length, 0, 0), name="right"))
+    assert m.report().redundant_count == 6
+    run = Simulator(m, 0.01, solver=solver).run(steps=3)
+    weight = 3.0 * 9.81
+    excess = weight * (centre - length / 2)
+    right, torque = weight / 2 + excess / (5 * length), 2 * excess / 5
+    for name, force in (("left", weight - right), ("right", right)):
+        # nothing moves: rounding of the places over dt^2
+        atol = 1e-10 * (1 + length)
+        np.testing.assert_allclose(run.joint(name).force, np.tile((0, 0, force), (4, 1)), rtol=1e-9, atol=atol)
+        np.testing.assert_allclose(
+            run.joint(name).torque, np.tile((0, -torque, 0), (4, 1)), rtol=1e-9, atol=atol * length
+        )
+
+
+# ---- at the last node, beyond which there may be no step
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+def test_last_reaction_of_a_wheel_too_fast_for_its_step(solver: str, steps: int) -> None:
+    """Every step is halved; the one after the last node, too, for which nobody asked: m w^2 r towards the axle."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("wheel", box((0.2, 0.1, 0.3), mass=2.0), position=(0.1, 0, 0))
+    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
+    state = m.state()
+    state.joint("axle").rate = 80.0
+    run = Simulator(m, 0.01, solver=solver).run(steps=steps, state=state)
+    assert (run.pieces > 1).sum() == steps
+    pull = -2.0 * 80.0**2 * run.body("wheel").position
+    # pieces of 0.2 rad: second order in that
+    np.testing.assert_allclose(run.joint("axle").force, pull, rtol=0, atol=0.02 * 1280)
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.xfail(reason="the last interval, gone back from the momentum that arrived by it, takes no impulse at all")
+def test_last_reaction_where_no_step_goes_on(solver: str) -> None:
+    """A drive that jumps right after the end: what it exerts there is known from the interval before."""
+
+    def driven(jump: float) -> Mechanism:
+        m = scenes.pendulum(1, angle=0.0)
+        m.add_coupling(Drive("joint1", lambda t: 0.3 * t + (jump if t > 0.2 + 1e-9 else 0.0), name="drive"))
+        return m
+
+    smooth, torn = (Simulator(driven(jump), 0.01, solver=solver).run(steps=20) for jump in (0.0, 1.0))
+    np.testing.assert_allclose(torn.position, smooth.position, rtol=0, atol=1e-9)
+    # first order in dt
+    np.testing.assert_allclose(torn.joint("joint1").force, smooth.joint("joint1").force, rtol=0, atol=0.1)
+    np.testing.assert_allclose(torn.coupling("drive").effort, smooth.coupling("drive").effort, rtol=0, atol=0.1)

@@ -162,6 +162,18 @@ def test_units_do_not_change_the_rank() -> None:
         assert (r.freedom, r.rank, r.redundant_count) == (1, 17, 3)
 
 
+@pytest.mark.parametrize(("tilt", "freedom"), [(0.0, 1), (1e-9, 1), (1e-6, 0), (1e-5, 0), (1e-3, 0)])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_rank_of_numbers_taken_at_their_word(scale: float, tilt: float, freedom: int) -> None:
+    """A door on two hinges out of line by an angle: it can turn if that is rounding, and jams if it is more."""
+    m = Mechanism(fit=0)
+    m.add_body("door", box((0.9 * scale, 0.05 * scale, 2 * scale), mass=30.0), position=(0.45 * scale, 0, 0))
+    m.add_joint(Revolute("world", "door", axis=(0, 0, 1), at=(0, 0, 0.8 * scale)))
+    m.add_joint(Revolute("world", "door", axis=(np.sin(tilt), 0, np.cos(tilt)), at=(0, 0, -0.8 * scale)))
+    r = m.report()
+    assert (r.freedom, r.rank, r.row_count) == (freedom, 6 - freedom, 10)
+
+
 # ---- a mechanism that cannot move
 
 

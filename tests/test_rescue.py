@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 from test_time import crank_rocker
 
-from catena import Drive, Inertia, Mechanism, Revolute, SimulationError, Simulator, Trajectory, scenes
+from catena import (
+    Drive,
+    Inertia,
+    Mechanism,
+    PointSpring,
+    Revolute,
+    SimulationError,
+    Simulator,
+    State,
+    Trajectory,
+    scenes,
+)
 
 # released horizontally the chain whips until a step of 10 ms has no solution
 LENGTHS = (10, 20, 50, 100)
@@ -122,6 +133,18 @@ def test_a_halved_step_is_as_good_as_its_neighbours() -> None:
     assert error(step) < 0.1
 
 
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+def test_pieces_are_as_long_again_as_fit(solver: Literal["articulated", "ldu", "dense"]) -> None:
+    """A wheel driven by 3.2 rad in the first quarter of a step, then not at all: no piece turns it by over 0.25 rad."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("wheel", Inertia(1.0, (0.1, 0.12, 0.15)))
+    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
+    m.add_coupling(Drive("axle", lambda t: 12.8 * min(t, 0.25)))
+    run = Simulator(m, 1.0, solver=solver).run(steps=2, state=m.assemble())
+    # sixteen of a sixty-fourth, 0.2 rad each, a quarter and a half; the next step is whole
+    assert run.pieces.tolist() == [18, 1]
+
+
 # ---- one rotor, spun up until a step cannot hold the turn
 
 
@@ -172,6 +195,29 @@ def test_rotors_may_spin_faster(solver: Literal["articulated", "ldu", "dense"]) 
     assert halved(flat, centre, 80.0)
     assert halved(round_, (0.1, 0, 0), 80.0)
     assert not halved(flat, centre, 20.0)
+
+
+def spun_wheel(*, tied: bool = False, cranked: bool = False) -> State:
+    """A round wheel, and a round frame that carries it on its axis or across; both turn by 0.8 rad in 10 ms."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("frame", Inertia(5.0, (1, 1, 1.5)))
+    m.add_body("wheel", Inertia(1.0, (0.1, 0.1, 0.15)), position=(0, 0, 0.2))
+    m.add_joint(Revolute("frame", "wheel", at=(0, 0, 0.2), axis=(1, 0, 0) if cranked else (0, 0, 1), name="axle"))
+    if tied:
+        m.add_force(PointSpring("world", "wheel", 1e-3, points=((1, 0, 0), (0.1, 0, 0.2))))
+    state = m.state()
+    state.angular_velocity[:] = (0, 0, 80.0)
+    return state
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+def test_what_turns_with_a_rotor_must_not_tell(solver: Literal["articulated", "ldu", "dense"]) -> None:
+    """Neither the axis of a hinge across it nor a spring at its rim."""
+    for more, halves in (({}, False), ({"tied": True}, True), ({"cranked": True}, True)):
+        state = spun_wheel(**more)
+        run = Simulator(state.mechanism, 0.01, solver=solver).run(steps=5, state=state)
+        assert (run.halved_count == 5) == halves, more
+        assert run.halved_count in (0, 5)
 
 
 @pytest.mark.parametrize("torque", [1e5, 1e12])

@@ -133,3 +133,18 @@ def test_slow_increments_are_called_so() -> None:
     assert "ill conditioned" in str(slow)
     assert "above the tolerance" in str(slow)
     assert "far off" in str(catena.Convergence(np.array([1.0, 0.6, 0.1]), 1e-10, 1e-11))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("tilt", [1e-4, 1e-5, 3e-6])
+def test_velocities_of_a_door_that_jams(tilt: float, solver: Any) -> None:
+    """On two hinges out of line by so little that an increment takes away only a part of what they forbid."""
+    m = Mechanism(gravity=(0, 0, 0), fit=0)
+    swing = {"velocity": (0, 0.45, 0), "angular_velocity": (0, 0, 1)}
+    m.add_body("door", box((0.9, 0.05, 2.0), mass=30.0), position=(0.45, 0, 0), **swing)
+    m.add_joint(Revolute("world", "door", axis=(0, 0, 1), at=(0, 0, 0.8)))
+    m.add_joint(Revolute("world", "door", axis=(np.sin(tilt), 0, np.cos(tilt)), at=(0, 0, -0.8)))
+    run = Simulator(m, 0.01, solver=solver).run(steps=3)
+    # rounding over the tilt
+    assert np.abs(run.angular_velocity).max() < 1e-9
+    assert np.abs(run.velocity).max() < 1e-9

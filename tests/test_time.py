@@ -390,6 +390,49 @@ def test_every_joint_on_moving_ground(kind: str, flipped: bool) -> None:
     np.testing.assert_allclose(on.position, run.position[40:], rtol=0, atol=1e-10)
 
 
+def test_a_quaternion_and_its_opposite_are_the_same_ground() -> None:
+    runs = []
+    for flips in (False, True):
+        m = scenes.pendulum(1, "revolute", angle=0.5)
+
+        def ground(t: float, flips: bool = flips) -> tuple[np.ndarray, np.ndarray]:
+            # of another sign ten times in a step
+            sign = -1 if flips and np.floor(t / 0.001) % 2 else 1
+            return np.array((0.1 * t, 0, 0)), sign * np.array((np.cos(0.3 * t), 0, 0, np.sin(0.3 * t)))
+
+        m.joints["joint1"].ground = ground
+        runs.append(Simulator(m, 0.01).run(steps=100, state=m.assemble()))
+    assert_same(runs[1], runs[0], 1e-12)
+
+
+# joints without a rotation vector among their coordinates, whose rates would be angular velocities
+DERIVATIVES = ("revolute", "prismatic", "cylindrical", "planar", "screw", "universal", "parallel", "orientation")
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("kind", DERIVATIVES)
+def test_rates_on_moving_ground_are_those_of_the_coordinates(kind: str, flipped: bool) -> None:
+    """In a run, in its states and in a batch; the ground's own velocity is taken off."""
+    m = Mechanism()
+    m.add_body("b", Inertia(1.0, np.diag((0.1, 0.12, 0.15))), position=(0.3, 0.1, -0.2))
+    joint = m.add_joint(ON_GROUND[kind](*(("b", "world") if flipped else ("world", "b"))))
+    joint.ground = lambda t: (
+        (0.2 * np.sin(2 * t), 0.1 * t**2, 0.3 * t),
+        rot.from_rotation_vector((0.3 * np.sin(t), 0.2 * t, -0.4 * t)),
+    )
+    simulator, state = Simulator(m, 0.005, tolerance=1e-13), m.assemble()
+    run = simulator.run(steps=100, state=state)
+    rates, angles = run.joint("joint").rates, run.joint("joint").coordinates
+    # central differences, and the scheme itself, are of second order
+    slopes = (angles[2:] - angles[:-2]) / 0.01
+    np.testing.assert_allclose(rates[1:-1], slopes, rtol=0, atol=2e-3)
+    assert np.abs(rates).max() > 0.05
+    batch = simulator.run_batch([state], steps=100)
+    np.testing.assert_allclose(batch.joint("joint").rates[0], rates, rtol=0, atol=1e-10)
+    for k in (0, 50, 100):
+        np.testing.assert_allclose(run[k].joint("joint").rates, rates[k], rtol=0, atol=1e-10)
+
+
 def test_a_frame_of_constant_velocity_is_no_other() -> None:
     moving, still = scenes.pendulum(2, "ball", angle=0.8), scenes.pendulum(2, "ball", angle=0.8)
     speed = np.array((1.0, -2.0, 0.5))

@@ -1,0 +1,196 @@
+"""Ten runs whose every bit is stored: what no law would notice, such as a slower way to a solution, is seen here.
+
+`data/goldens.json` has, for every kernel, how many Newton increments each run takes, and digests of its arrays. Where a
+change is meant to alter them, `python tests/test_goldens.py` writes those of the kernels that this machine can run; the
+others stay as they are. Counts are the same for all compilers; digests belong to the compiler, and to the elementary
+functions of the machine, that they were made with.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_batch import tree
+
+from catena import (
+    Armature,
+    Batch,
+    Cylindrical,
+    Damper,
+    Drive,
+    Friction,
+    Gear,
+    Mechanism,
+    Planar,
+    RollingBall,
+    Screw,
+    Servo,
+    Simulator,
+    Spring,
+    State,
+    Trajectory,
+    Universal,
+    _core,
+    box,
+    info,
+    scenes,
+    sphere,
+)
+
+FILE = Path(__file__).parent / "data" / "goldens.json"
+MEMBERS, STEPS = 5, 100
+
+
+def exact(m: Mechanism) -> Mechanism:
+    """All rows of loops asked for: a search for redundant ones would depend on the library for linear algebra."""
+    m.fit = 0
+    return m
+
+
+def joints() -> Mechanism:
+    """A chain of joints of several freedoms, with a gear and a drive, and a ball that rolls."""
+    m = Mechanism()
+    for k in range(4):
+        m.add_body(f"link{k}", box((0.2, 0.3, 0.5), mass=1.0 + 0.25 * k), position=(0.5 * k, 0, -0.5 * k))
+    m.add_joint(Universal("world", "link0", axes=((1, 0, 0), (0, 1, 0)), at=(0, 0, 0.25), name="cross"))
+    m.add_joint(Cylindrical("link0", "link1", axis=(0, 1, 0), at=(0.25, 0, -0.25), name="cylinder"))
+    m.add_joint(Screw("link2", "link1", axis=(1, 0, 0), at=(0.75, 0, -0.75), pitch=0.5, name="screw"))
+    m.add_joint(Planar("link2", "link3", axis=(0, 1, 0), at=(1.25, 0, -1.25), name="plane"))
+    m.add_coupling(Gear(("cross", "first"), "cylinder", 2.0))
+    m.add_coupling(Drive(("plane", "x"), lambda t: 0.125 * t * t))
+    m.add_body("ball", sphere(0.5, mass=2.0), position=(4, 0, 0.5), angular_velocity=(1, 2, 3))
+    m.add_joint(RollingBall("world", "ball", radius=0.5))
+    return m
+
+
+def forces() -> Mechanism:
+    m = scenes.pendulum(5, "revolute", angle=0.75)
+    m.add_force(Spring("joint1", 4.0, rest=0.25))
+    m.add_force(Damper("joint2", 0.5))
+    m.add_force(Friction("joint3", 0.25, threshold=0.0625))
+    m.add_force(Servo("joint4", gain=16.0, rate_gain=1.0, target=0.5, limit=2.0))
+    m.add_force(Armature("joint5", 0.125))
+    return m
+
+
+# mechanism, step (s) and the simulator's other settings
+SCENES: dict[str, tuple[Callable[[], Mechanism], float, dict[str, Any]]] = {
+    "hinges": (lambda: scenes.pendulum(6, "revolute", angle=0.75), 0.01, {}),
+    "balls of order 4": (lambda: scenes.pendulum(3, "ball", angle=0.75), 0.01, {"order": 4}),
+    "whip": (lambda: scenes.pendulum(8, "ball", angle=1.5), 0.03, {"solver": "articulated"}),
+    "floating tree": (tree, 0.02, {}),
+    "joints": (joints, 0.01, {}),
+    "forces": (forces, 0.01, {}),
+    "four-bar by ldu": (lambda: exact(scenes.four_bar()), 0.01, {"solver": "ldu"}),
+    "closed chain": (lambda: exact(scenes.closed_chain(9)), 0.05, {"solver": "articulated"}),
+    "squeezer": (lambda: exact(scenes.andrews_squeezer()), 0.0003, {"solver": "articulated"}),
+    "scissor by dense": (lambda: exact(scenes.scissor(2)), 0.01, {"solver": "dense"}),
+}
+KERNELS: list[str] = info()["kernels"]
+every_scene = pytest.mark.parametrize("scene", SCENES)
+every_kernel = pytest.mark.parametrize("kernel", KERNELS)
+
+
+def simulator(scene: str, kernel: str) -> Simulator:
+    make, dt, settings = SCENES[scene]
+    return Simulator(make(), dt, kernel=kernel, **settings)
+
+
+def starts(m: Mechanism) -> list[State]:
+    """Members that differ a little in how they turn."""
+    states = [m.state() for _ in range(MEMBERS)]
+    for k, state in enumerate(states):
+        state.angular_velocity += 0.0625 * k
+    return states
+
+
+def digest(run: Trajectory | Batch) -> str:
+    arrays = (run.position, run.orientation, run.velocity, run.angular_velocity)
+    return sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()
+
+
+def found(scene: str, kernel: str) -> dict[str, Any]:
+    simulate = simulator(scene, kernel)
+    run = simulate.run(steps=STEPS)
+    batch = simulate.run_batch(starts(simulate.mechanism), steps=STEPS, threads=1)
+    return {"iterations": int(run.iterations.sum()), "run": digest(run), "batch": digest(batch)}
+
+
+def compiler() -> str:
+    """What built the extension, as it says itself; sanitizers make other code."""
+    built = Path(_core.__file__).read_bytes()
+    names = {name.decode() for name in re.findall(rb"GCC: \([^\0]*|(?:Apple )?clang version [^\0]*", built)}
+    return ", ".join(sorted(names)) + (" with sanitizers" if b"__asan_" in built or b"__tsan_" in built else "")
+
+
+def functions() -> str:
+    """A digest of the elementary functions of C and of numpy, which differ in the last bit between machines."""
+    x = np.arange(1, 64) / 64
+    values = [getattr(np, name)(x) for name in ("sin", "cos", "tan", "arcsin", "arctan", "tanh")]
+    values += [[getattr(math, name)(v) for v in x] for name in ("sin", "cos", "tan", "asin", "atan", "tanh")]
+    return sha256(np.array(values).tobytes()).hexdigest()
+
+
+def stored(kernel: str) -> dict[str, Any]:
+    goldens: dict[str, dict[str, Any]] = json.loads(FILE.read_text())
+    if kernel not in goldens:
+        pytest.skip(f"no goldens of the kernel {kernel!r} are stored: python tests/test_goldens.py adds them")
+    return goldens[kernel]
+
+
+def stored_digests(kernel: str) -> dict[str, Any]:
+    golden = stored(kernel)
+    if golden["compiler"] != compiler():
+        pytest.skip(f"digests were made by {golden['compiler']!r}, and this build by {compiler()!r}")
+    if golden["functions"] != functions():
+        pytest.skip("digests were made where sine and its like have other last bits")
+    return golden
+
+
+@every_scene
+@every_kernel
+def test_iterations(kernel: str, scene: str) -> None:
+    run = simulator(scene, kernel).run(steps=STEPS)
+    assert run.iterations.sum() == stored(kernel)["scenes"][scene]["iterations"]
+
+
+@every_scene
+@every_kernel
+def test_trajectories(kernel: str, scene: str) -> None:
+    golden = stored_digests(kernel)["scenes"][scene]
+    assert digest(simulator(scene, kernel).run(steps=STEPS)) == golden["run"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@every_scene
+@every_kernel
+def test_batches(kernel: str, scene: str, threads: int) -> None:
+    golden = stored_digests(kernel)["scenes"][scene]
+    simulate = simulator(scene, kernel)
+    batch = simulate.run_batch(starts(simulate.mechanism), steps=STEPS, threads=threads)
+    assert digest(batch) == golden["batch"]
+
+
+def write() -> None:
+    """Replace the goldens of the kernels that this machine can run."""
+    goldens = json.loads(FILE.read_text()) if FILE.exists() else {}
+    for kernel in KERNELS:
+        goldens[kernel] = {
+            "compiler": compiler(),
+            "functions": functions(),
+            "scenes": {scene: found(scene, kernel) for scene in SCENES},
+        }
+        print(kernel, {scene: golden["iterations"] for scene, golden in goldens[kernel]["scenes"].items()})
+    FILE.write_text(json.dumps(goldens, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write()
