@@ -292,7 +292,6 @@ def test_last_reaction_of_a_wheel_too_fast_for_its_step(solver: str, steps: int)
 
 
 @pytest.mark.parametrize("solver", ["articulated", "ldu"])
-@pytest.mark.xfail(reason="the last interval, gone back from the momentum that arrived by it, takes no impulse at all")
 def test_last_reaction_where_no_step_goes_on(solver: str) -> None:
     """A drive that jumps right after the end: what it exerts there is known from the interval before."""
 

@@ -55,6 +55,7 @@ struct Runner {
   double now = 0;        // time of the node
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
+  bool looks_behind = false;  // functions of time are not to be asked for what comes after the node
   // of the step, over all its solves
   int iterations = 0, longest = 0;
   double remainder = 0;
@@ -167,11 +168,16 @@ struct Runner {
     double *rate = signals(3), *one = signals(1);
     has_end = false;
     for (int k = 0; k < n; ++k) rate[k] = 0;
-    for (const double offset : {-2.0, -1.0, 1.0, 2.0}) {
-      read_signals(now + offset * h, 1);
+    struct Term {
+      double offset, weight;
+    };
+    static constexpr Term around[] = {{-2, 1. / 12}, {-1, -8. / 12}, {1, 8. / 12}, {2, -1. / 12}, {0, 0}};
+    static constexpr Term behind[] = {{0, 25. / 12}, {-1, -4}, {-2, 3}, {-3, -4. / 3}, {-4, 1. / 4}};
+    for (const Term& term : looks_behind ? behind : around) {
+      if (term.weight == 0) continue;
+      read_signals(now + term.offset * h, 1);
       align_grounds(one);
-      const double weight = (std::fabs(offset) > 1 ? -offset / 2 : 8 * offset) / (12 * h);
-      for (int k = 0; k < n; ++k) rate[k] += weight * one[k];
+      for (int k = 0; k < n; ++k) rate[k] += (term.weight / h) * one[k];
     }
   }
   // a quaternion and its opposite are the same turn: take the one nearest to the node's
@@ -868,14 +874,29 @@ struct Runner {
     if (has_before && args.out_multipliers && !weighed) write_multipliers(dt);
   }
 
-  // the reaction at the last node needs the step after it; a short one will do, or else the one before it, backwards
+  // the reaction at the last node needs the step after it; a short one will do, or else one backwards from its
+  // velocities
   void peek(long step) {
     if (!args.out_multipliers || weighed) return record_multipliers(step, args.dt);
     double dt = parts.part[0] * args.dt;
     newton.select(history[0]);
     Outcome outcome = solve(dt);
     for (int k = 0; k < 10 && outcome != Outcome::converged; ++k) outcome = solve(dt *= 0.5);
-    if (outcome != Outcome::converged && half > 0) outcome = solve(dt = -2 * half);
+    looks_behind = true;
+    if (outcome != Outcome::converged && half > 0 && project(half)) {
+      for (int i = 0; i < layout.link_count; ++i) {
+        Body<double>& b = solver.body[i];
+        b.v = b.dx;
+        b.L = b.J * b.phi;
+      }
+      for (int l = 0; l < layout.law_count; ++l)
+        law_momentum[l] =
+            rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].dx, solver.body[i].phi}; });
+      dt = -2 * half;
+      half = 0;
+      newton.forget();
+      outcome = solve(dt);
+    }
     if (outcome == Outcome::converged) return record_multipliers(step, dt);
     for (int k = 0; k < layout.recorded_count; ++k) reactions()[k] = 0;
     ++args.status.records;
