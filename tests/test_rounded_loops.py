@@ -288,6 +288,18 @@ def test_velocities_of_loops_whose_directions_turn(size: float) -> None:
     assert speeds[1] == pytest.approx(speeds[0], abs=30 * size)
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e-5])
+def test_reactions_of_loops_whose_directions_turn(size: float) -> None:
+    """Those of exact numbers, and without jumps, whichever rows become pivots on the way."""
+    exact, rounded = (
+        Simulator(m, 0.01, solver="articulated").run(3.0, state=m.assemble())
+        for m in (scenes.bricard(), disturbed(scenes.bricard(), size))
+    )
+    # of 30 N, by as much as poses are apart
+    np.testing.assert_allclose(rounded.multipliers, exact.multipliers, rtol=0, atol=300 * size)
+    assert np.abs(np.diff(rounded.multipliers, axis=0)).max() < 1
+
+
 # ---- structures, jams, contradictions
 
 
