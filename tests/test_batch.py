@@ -292,6 +292,22 @@ def test_own_numbers_of_every_law(number: str, looped: bool) -> None:
     assert np.ptp(batch.position[:, -1], axis=0).max() > 1e-3, "the number tells"
 
 
+def test_members_may_have_what_their_law_has_room_for() -> None:
+    """A damper is implicit in the step already, and so may rub as well; a spring at the nodes may not."""
+    m = scenes.pendulum(2)
+    m.add_force(Damper("joint1", 0.2, name="damper"))
+    m.add_force(Spring("joint2", 2.0, name="spring"))
+    friction = np.array((0.0, 0.3))
+    batch = simulator(m).run_batch(2, steps=30, laws={"damper": {"friction": friction, "threshold": (0.1, 0.1)}})
+    for k in range(2):
+        own = m.copy()
+        own.forces["damper"].parts[0].law |= {"friction": friction[k], "threshold": 0.1}
+        alone = simulator(own).run(steps=30)
+        np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-11)
+    with pytest.raises(ValueError, match="spring 'spring' has no friction of its own, so its members cannot"):
+        simulator(m).run_batch(2, steps=3, laws={"spring": {"friction": friction}})
+
+
 def test_forces_by_step() -> None:
     m = scenes.pendulum(2)
     rng = np.random.default_rng(0)

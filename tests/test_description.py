@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catena import _rotation as rot
+from catena.couplings import Drive
 from catena.inertia import Inertia, Shape, box, capsule, cylinder, rod, sphere
 from catena.joints import Ball, Fixed, Free, Joint, Prismatic, Revolute
+from catena.laws import PointSpring
 from catena.mechanism import Mechanism
 
 X, Y, Z = np.eye(3)
@@ -424,9 +426,31 @@ def test_joint_form(kind: type[Joint]) -> None:
 # ---- copies and text
 
 
-@pytest.mark.parametrize(
+every_copy = pytest.mark.parametrize(
     "duplicate", [Mechanism.copy, copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
 )
+
+
+@every_copy
+def test_copies_have_places_of_their_own(duplicate: object) -> None:
+    """Where forces and couplings act: moved in one, it stays in the other, and in what a simulator took over."""
+    m = four_bar()
+    m.add_force(PointSpring("crank", "rocker", 3.0, anchors=((0, 0, 0.1), (0, 0, -0.1)), name="string"))
+    m.add_coupling(Drive("crank-rod", np.sin, name="motor"))
+    twin: Mechanism = duplicate(m)  # type: ignore[operator]
+    places = [m.forces["string"].parts[0].measure, m.couplings["motor"].terms[0].measure]
+    others = [twin.forces["string"].parts[0].measure, twin.couplings["motor"].terms[0].measure]
+    kept = [measure.anchors.copy() for measure in others]
+    m.snapshot()
+    for mine, theirs, anchors in zip(places, others, kept, strict=True):
+        np.testing.assert_array_equal(mine.anchors, anchors)
+        mine.anchors[:] += 1.0
+        mine.frames[:] *= -1.0
+        np.testing.assert_array_equal(theirs.anchors, anchors)
+        np.testing.assert_array_equal(theirs.frames, -mine.frames)
+
+
+@every_copy
 def test_copies_are_equal_and_independent(duplicate: object) -> None:
     m = four_bar()
     twin: Mechanism = duplicate(m)  # type: ignore[operator]

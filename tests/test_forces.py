@@ -260,6 +260,20 @@ def test_forces_are_held_through_halved_steps() -> None:
     np.testing.assert_allclose(control.position[:30], given.position[:30], rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("frame", ["world", "body"])
+def test_what_a_control_did_is_told_at_the_centre_of_mass(frame: Literal["world", "body"]) -> None:
+    force, torque, at = np.array((1.0, -2.0, 0.5)), np.array((0.1, 0.3, -0.2)), np.array((0.2, 0.1, -0.3))
+    load = Load(force=force, torque=torque, at=at, frame=frame)
+    run = Simulator(brick(angular_velocity=(1, 2, 3)), 0.02).run(steps=30, control=lambda t, state: {"brick": load})
+    turn = run.body("brick").orientation
+    arm = rot.rotate(turn, at)
+    if frame == "body":
+        force, torque = rot.rotate(turn, force), rot.rotate(turn, torque)
+    assert run.control is not None
+    np.testing.assert_allclose(run.control[:, 0, :3], np.broadcast_to(force, (31, 3)), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(run.control[:, 0, 3:], torque + np.cross(arm, force), rtol=0, atol=1e-14)
+
+
 def test_what_a_controller_knows_of_the_model_is_true() -> None:
     """A held force on a free body is the textbook's zero-order hold: feedback is as stable as the textbook says."""
     dt = 0.02

@@ -174,6 +174,21 @@ def test_rank_of_numbers_taken_at_their_word(scale: float, tilt: float, freedom:
     assert (r.freedom, r.rank, r.row_count) == (freedom, 6 - freedom, 10)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1.0, 1e4])
+def test_units_do_not_change_the_rank_of_slides(scale: float) -> None:
+    """A table on two crossed rails, held a second time from above, of a micrometre or ten kilometres."""
+    m = Mechanism()
+    for k, name in enumerate(("lower", "upper", "rider")):
+        m.add_body(name, box((scale, scale, 0.1 * scale), mass=1.0), position=(0, 0, 0.2 * k * scale))
+    rails = (("world", "lower", (1, 0, 0)), ("lower", "rider", (0, 1, 0)), ("world", "upper", (0, 1, 0)))
+    for k, (a, b, axis) in enumerate(rails):
+        m.add_joint(Prismatic(a, b, axis=axis, at=(0, 0, 0.1 * k * scale)))
+    m.add_joint(Prismatic("upper", "rider", axis=(1, 0, 0), at=(0, 0, 0.4 * scale)))
+    r = m.report()
+    # three turns are kept from it twice, and one height
+    assert (r.freedom, r.row_count, r.rank) == (2, 20, 16)
+
+
 # ---- a mechanism that cannot move
 
 
