@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import catena as ct
-from catena.simulator import Status
+from catena import Status
 
 from . import continuous as continuous_rivals
 from . import variational as variational_rivals
