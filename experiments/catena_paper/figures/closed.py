@@ -40,7 +40,7 @@ FIGURE = Figure(
     "10 ms. Rivals as in (e); the joint that closes the loop acts through accelerations, unstabilised, as in the "
     "paper. Ours: all joints alike.",
     sizes={
-        "full": {"links": [3, 5, 7, 9, *range(11, 102, 10)], "steps": 1000, "rounds": 100, "seconds": 8.0},
+        "full": {"links": [3, 5, 7, 9, *range(11, 102, 10)], "steps": 1000, "rounds": 100, "seconds": 4.0},
         "quick": {"links": [3, 5, 11, 21, 41, 71, 101], "steps": 1000, "rounds": 30, "seconds": 1.0},
         "tiny": {"links": [3, 5, 9], "steps": 200, "rounds": 1, "seconds": 0.0},
     },
