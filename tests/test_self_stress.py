@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import pi
 from pathlib import Path
-from time import thread_time
 
 import numpy as np
 import pytest
@@ -292,35 +291,3 @@ def test_an_error_in_the_users_rows_is_told() -> None:
     run.mechanism.joints["sum"]._gap = fails  # type: ignore[attr-defined]
     with pytest.raises(ZeroDivisionError, match="no such height"):
         _ = run.joint("joint1").force
-
-
-# ---- what it costs
-
-
-def cost(n: int) -> float:
-    """Of the smallest multipliers of a closed chain, in s per node; the best of three."""
-    run = Simulator(scenes.closed_chain(n), 0.01).run(steps=200)
-    times = []
-    for _ in range(3):
-        fresh, began = run[:], thread_time()
-        analysis.smallest_multipliers(fresh)
-        times.append(thread_time() - began)
-    return min(times) / len(run)
-
-
-def test_a_loop_of_many_links_takes_linear_time() -> None:
-    # measured: four times the links, four times the time; sixteen times if it were quadratic
-    assert cost(201) < 8 * cost(51)
-
-
-def test_reactions_take_no_longer_than_the_run() -> None:
-    simulator = Simulator(scenes.four_bar(), 0.01)
-    ratios = []
-    for _ in range(3):
-        began = thread_time()
-        run = simulator.run(20.0)
-        ran = thread_time()
-        _ = run.joint("joint1").force
-        ratios.append((thread_time() - ran) / (ran - began))
-    # measured 1
-    assert min(ratios) < 2
