@@ -87,13 +87,13 @@ struct LaneTree {
   }
   template <class F>
   CATENA_INLINE void from_root(F f) {
-    for (int k = 0; k < stretch_count; ++k) dispatch<tree_branches>(stretch[k], f);
+    for (int k = 0; k < stretch_count; ++k) dispatch<lane_branches>(stretch[k], f);
   }
   // f.template operator()<branch, acted>(stretch)
   template <class F>
   CATENA_INLINE void from_leaf(F f) {
     for (int k = stretch_count - 1; k >= 0; --k)
-      dispatch<tree_branches>(stretch[k], [&]<int branch>(const Stretch& s) {
+      dispatch<lane_branches>(stretch[k], [&]<int branch>(const Stretch& s) {
         if constexpr (form_of(branch) < swivel_form)
           if (s.acted) return f.template operator()<branch, true>(s);
         f.template operator()<branch, false>(s);

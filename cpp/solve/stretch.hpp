@@ -56,6 +56,15 @@ constexpr BranchList tree_branches = [] {
     }
   return list;
 }();
+// those that lanes know: all, but for builds with sanitizers, which would take many minutes over them
+constexpr BranchList lane_branches = [] {
+  BranchList list = tree_branches;
+#ifdef CATENA_FEW_LANES
+  list.count = 4;
+#endif
+  return list;
+}();
+
 // Calls f.template operator()<branch>(stretch) for the branch of a stretch, one of so many.
 template <const auto& branches, class F>
 CATENA_INLINE void dispatch(const Stretch& s, F f) {
