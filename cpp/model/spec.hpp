@@ -173,7 +173,15 @@ constexpr int form_of(int branch) {
   if (form.freedom_count == 0 || form.freedom[0].motion < Motion::swivel) return form.freedom_count;
   return form.freedom[0].motion == Motion::swivel ? swivel_form : floating_form;
 }
-constexpr Branch branch_at(int number) { return branch_of(static_cast<JointKind>(number / 2), number % 2 == 1); }
+struct BranchTable {
+  Branch branch[2 * joint_kind_count];
+};
+constexpr BranchTable branch_table = [] {
+  BranchTable table;
+  for (int k = 0; k < 2 * joint_kind_count; ++k) table.branch[k] = branch_of(static_cast<JointKind>(k / 2), k % 2 == 1);
+  return table;
+}();
+constexpr const Branch& branch_at(int number) { return branch_table.branch[number]; }
 
 // whether a row is measured in metres, or else in radians
 constexpr bool row_is_length(int kind, int row) {

@@ -76,7 +76,7 @@ struct Articulated {
   // a pass over all stretches: f.template operator()<branch>(stretch)
   template <class F>
   CATENA_INLINE void from_root(F f) {
-    for (int k = 0; k < stretch_count; ++k) dispatch<tree_branches>(stretch[k], f);
+    for (int k = 0; k < stretch_count; ++k) dispatch(stretch[k], f);
   }
   // the same by form, and whether laws act on it
   template <class F>

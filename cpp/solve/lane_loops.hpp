@@ -39,11 +39,6 @@ struct LaneLoops {
   }
   static bool fit(const Layout& layout) {
     bool fine = layout.loop_row_count <= most_rows && layout.excess == 0;
-    for (int i = 0; i < layout.link_count; ++i) {
-      bool known = false;
-      for (int k = 0; k < lane_branches.count; ++k) known |= lane_branches.number[k] == layout.link[i].branch;
-      fine &= known;
-    }
     for (int k = 0; k < layout.loop_count; ++k) fine &= is_plain(layout, layout.constraint[layout.loop[k]]);
     for (int k = 0; k < layout.idle_count; ++k) fine &= is_plain(layout, layout.idle[k]);
     // trees that only loops tie together share what keeps their momentum

@@ -79,24 +79,48 @@ struct LaneTree {
   // how a link is worked on: as a single turn or slide, or its freedoms one by one
   enum class Way { fixed, turn, slide, swivel, floating, general };
   static constexpr Way way_of(int branch) {
-    const Branch form = branch_at(branch);
+    const Branch& form = branch_at(branch);
     if (form_of(branch) == 0) return Way::fixed;
     if (form_of(branch) >= swivel_form) return form_of(branch) == swivel_form ? Way::swivel : Way::floating;
     if (form.count > 1 || form.motion[0] == Motion::helix) return Way::general;
     return form.motion[0] == Motion::turn ? Way::turn : Way::slide;
   }
+  // unknowns of a link, and room for as many
+  template <Way way>
+  static constexpr int unknowns(int branch) {
+    constexpr int count[] = {0, 1, 1, 3, 6};
+    if constexpr (way == Way::general)
+      return branch_at(branch).count;
+    else
+      return count[static_cast<int>(way)];
+  }
+  template <Way way>
+  static constexpr int space = way == Way::general ? most_freedoms : unknowns<way>(0) + 1;
+
+  // f.template operator()<way>(stretch)
+  template <class F>
+  static CATENA_INLINE void pass(const Stretch& s, F f) {
+    switch (way_of(s.branch)) {
+      case Way::turn: return f.template operator()<Way::turn>(s);
+      case Way::swivel: return f.template operator()<Way::swivel>(s);
+      case Way::floating: return f.template operator()<Way::floating>(s);
+      case Way::slide: return f.template operator()<Way::slide>(s);
+      case Way::fixed: return f.template operator()<Way::fixed>(s);
+      case Way::general: return f.template operator()<Way::general>(s);
+    }
+  }
   template <class F>
   CATENA_INLINE void from_root(F f) {
-    for (int k = 0; k < stretch_count; ++k) dispatch<lane_branches>(stretch[k], f);
+    for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
   }
-  // f.template operator()<branch, acted>(stretch)
+  // f.template operator()<way, acted>(stretch)
   template <class F>
   CATENA_INLINE void from_leaf(F f) {
     for (int k = stretch_count - 1; k >= 0; --k)
-      dispatch<lane_branches>(stretch[k], [&]<int branch>(const Stretch& s) {
-        if constexpr (form_of(branch) < swivel_form)
-          if (s.acted) return f.template operator()<branch, true>(s);
-        f.template operator()<branch, false>(s);
+      pass(stretch[k], [&]<Way way>(const Stretch& s) {
+        if constexpr (way == Way::turn || way == Way::slide || way == Way::general)
+          if (s.acted) return f.template operator()<way, true>(s);
+        f.template operator()<way, false>(s);
       });
   }
 
@@ -107,11 +131,11 @@ struct LaneTree {
 
   // geometry of the node; positions of carried links are rebuilt from the tree
   void place() {
-    from_root([this]<int branch>(const Stretch& s) {
-      for (int i = s.first; i < s.end; ++i) place_link<branch>(i);
+    from_root([this]<Way way>(const Stretch& s) {
+      for (int i = s.first; i < s.end; ++i) place_link<way>(i);
     });
   }
-  template <int branch>
+  template <Way way>
   CATENA_INLINE void place_link(int i) {
     const LinkInfo& info = layout.link[i];
     Body<T>& b = body[i];
@@ -119,23 +143,14 @@ struct LaneTree {
     b.R = matrix(b.q);
     b.J = rotated(b.R, l.inertia);
     Vec3<T> own = wide(info.anchor), anchor = wide(info.parent_anchor);
-    if constexpr (slides(branch)) (slides_on_link(branch) ? own : anchor) += l.offset;
+    if constexpr (way == Way::slide) anchor += l.offset;
+    if constexpr (way == Way::general)
+      if (slides(info.branch)) (slides_on_link(info.branch) ? own : anchor) += l.offset;
     l.c = -(b.R * own);
-    if constexpr (way_of(branch) == Way::floating) return;
-    constexpr Branch form = branch_at(branch);
-    for (int k = 0; k < form_of(branch) && form_of(branch) < swivel_form; ++k) {
-      const Vec3<T> e = wide(info.direction + 3 * k);
-      const Vec3<T> turned = form.own[k] ? b.R * e : info.parent < 0 ? e : body[info.parent].R * e;
-      if constexpr (way_of(branch) != Way::general) {
-        l.a = turned;
-        continue;
-      }
-      Axis<T>& x = axis[info.first_axis + k];
-      x.slide = x.turn = zero();
-      if (form.motion[k] != Motion::turn)
-        x.slide = form.motion[k] == Motion::slide ? turned : T(info.parameter) * turned;
-      if (form.motion[k] != Motion::slide) x.turn = turned;
-    }
+    if constexpr (way == Way::floating) return;
+    if constexpr (way == Way::turn) l.a = b.R * wide(info.direction);
+    if constexpr (way == Way::slide) l.a = from_parent(info, wide(info.direction));
+    if constexpr (way == Way::general) place_axes(info, b.R);
     if (info.parent < 0) {
       l.rho = anchor;
       b.x = anchor + l.c;
@@ -144,6 +159,21 @@ struct LaneTree {
       const Vec3<T> arm = p.R * anchor;
       l.rho = link[info.parent].c + arm;
       b.x = p.x + arm + l.c;
+    }
+  }
+
+  CATENA_INLINE Vec3<T> from_parent(const LinkInfo& info, Vec3<T> e) const {
+    return info.parent < 0 ? e : body[info.parent].R * e;
+  }
+  // directions of freedoms that are worked on one by one, at the joint point
+  void place_axes(const LinkInfo& info, const Mat3<T>& own) {
+    const Branch& form = branch_at(info.branch);
+    for (int k = 0; k < form.count; ++k) {
+      const Vec3<T> fixed = wide(info.direction + 3 * k), e = form.own[k] ? own * fixed : from_parent(info, fixed);
+      Axis<T>& x = axis[info.first_axis + k];
+      x.slide = x.turn = zero();
+      if (form.motion[k] != Motion::turn) x.slide = form.motion[k] == Motion::slide ? e : T(info.parameter) * e;
+      if (form.motion[k] != Motion::slide) x.turn = e;
     }
   }
 
@@ -158,11 +188,11 @@ struct LaneTree {
     return {w, turn_matrix(w), s.parent < 0 ? zero() : link[s.parent].u};
   }
   // of half the angle turned by a joint; found one link ahead, because a root takes long
-  template <int branch>
+  template <Way way>
   CATENA_INLINE void find_cosine(int i, const T* s) {
-    constexpr int first = way_of(branch) == Way::floating ? 3 : 0;
-    if constexpr (way_of(branch) == Way::turn) link[i].cosine = sqrt(T(1) - s[0] * s[0]);
-    if constexpr (way_of(branch) == Way::swivel || way_of(branch) == Way::floating)
+    constexpr int first = way == Way::floating ? 3 : 0;
+    if constexpr (way == Way::turn) link[i].cosine = sqrt(T(1) - s[0] * s[0]);
+    if constexpr (way == Way::swivel || way == Way::floating)
       link[i].cosine = sqrt(T(1) - norm2(Vec3<T>{s[first], s[first + 1], s[first + 2]}));
   }
 
@@ -170,14 +200,15 @@ struct LaneTree {
   // where a body would turn too far
   T evaluate(T kick) {
     T fine = T(1);
-    from_root([&]<int branch>(const Stretch& s) {
+    from_root([&]<Way way>(const Stretch& s) {
       Moved m = follow(s);
       const T* q = z + s.variable;
-      find_cosine<branch>(s.first, q);
-      for (int i = s.first; i < s.end; ++i, q += freedoms(branch)) {
-        if (i + 1 < s.end) find_cosine<branch>(i + 1, q + freedoms(branch));
+      const int count = unknowns<way>(s.branch);
+      find_cosine<way>(s.first, q);
+      for (int i = s.first; i < s.end; ++i, q += count) {
+        if (i + 1 < s.end) find_cosine<way>(i + 1, q + count);
         aim_body(body[i], dt, kick);
-        evaluate_link<branch, true>(i, q, m, fine);
+        evaluate_link<way, true>(i, q, m, fine);
       }
       link[s.end - 1].u = m.u;
     });
@@ -185,31 +216,31 @@ struct LaneTree {
   }
 
   // the parent's motion becomes that of the link
-  template <int branch, bool directions>
+  template <Way way, bool directions>
   CATENA_INLINE void evaluate_link(int i, const T* s, Moved& m, T& fine) {
     Body<T>& b = body[i];
     LaneLink<T>& l = link[i];
-    if constexpr (way_of(branch) == Way::floating) {
+    if constexpr (way == Way::floating) {
       m.u = {s[0], s[1], s[2]};
       m.w = {l.cosine, {s[3], s[4], s[5]}};
     } else {
       Vec3<T> swing = m.turn * l.rho;
-      if constexpr (way_of(branch) == Way::slide) {
+      if constexpr (way == Way::slide) {
         const Vec3<T> a3 = l.a + m.turn * l.a;
         swing += s[0] * a3;
         if constexpr (directions) l.a3 = a3;
-      } else if constexpr (way_of(branch) == Way::turn) {
+      } else if constexpr (way == Way::turn) {
         if constexpr (directions) l.a3 = l.a + m.turn * l.a;
         m.w = m.w * Quat<T>{l.cosine, s[0] * l.a};
-      } else if constexpr (way_of(branch) == Way::swivel) {
+      } else if constexpr (way == Way::swivel) {
         m.w = {l.cosine, {s[0], s[1], s[2]}};
-      } else if constexpr (way_of(branch) == Way::general) {
-        evaluate_axes<branch, directions>(layout.link[i], s, m.w, swing);
+      } else if constexpr (way == Way::general) {
+        evaluate_axes<directions>(layout.link[i], s, m.w, swing);
       }
       if constexpr (directions) l.rho3 = l.rho + swing;
       m.u += swing;
     }
-    if constexpr (way_of(branch) != Way::slide && way_of(branch) != Way::fixed) m.turn = turn_matrix(m.w);
+    if constexpr (way != Way::slide && way != Way::fixed) m.turn = turn_matrix(m.w);
     require(fine, m.w.w);
     const Vec3<T> spin = m.turn * l.c;
     if constexpr (directions) l.c3 = l.c + spin;
@@ -218,9 +249,9 @@ struct LaneTree {
   }
 
   // freedoms one by one: each turns the frame w that the ones before it have reached, or moves the link
-  template <int branch, bool directions>
-  CATENA_INLINE void evaluate_axes(const LinkInfo& info, const T* s, Quat<T>& w, Vec3<T>& swing) {
-    constexpr Branch form = branch_at(branch);
+  template <bool directions>
+  void evaluate_axes(const LinkInfo& info, const T* s, Quat<T>& w, Vec3<T>& swing) {
+    const Branch& form = branch_at(info.branch);
     Axis<T>* x = axis + info.first_axis;
     Vec3<T> way[most_freedoms + 1];
     for (int k = 0; k < form.count; ++k) {
@@ -246,8 +277,8 @@ struct LaneTree {
     // a turn takes the link along where it slides on from its axis
     Vec3<T> shift = zero();
     for (int k = form.count - 1; k >= 0; --k) {
-      if constexpr (directions && slides_on_link(branch))
-        if (form.motion[k] == Motion::turn) x[k].slide3 = cross(x[k].turn3, shift);
+      if constexpr (directions)
+        if (form.motion[k] == Motion::turn && slides_on_link(info.branch)) x[k].slide3 = cross(x[k].turn3, shift);
       shift += way[k];
     }
     swing += shift;
@@ -283,7 +314,7 @@ struct LaneTree {
   // how far a step takes the joint point along the slides of a link, in the frame of their axes
   Vec3<T> slid(int i) const {
     const LinkInfo& info = layout.link[i];
-    const Branch form = branch_at(info.branch);
+    const Branch& form = branch_at(info.branch);
     Vec3<T> sum = zero();
     for (int k = 0; k < form.count; ++k) {
       if (form.motion[k] == Motion::turn) continue;
@@ -326,7 +357,7 @@ struct LaneTree {
   T factor() {
     T fine = T(1);
     act();
-    from_leaf([&]<int branch, bool acted>(const Stretch& s) {
+    from_leaf([&]<Way way, bool acted>(const Stretch& s) {
       Articulation<T> m;
       if (s.receives >= 0) {
         m = received[s.receives];
@@ -339,14 +370,14 @@ struct LaneTree {
         add_matrix(i, m);
         const Acting<T>* acts = acting + layout.link[i].first_axis;
         const bool root = i == s.first && s.parent < 0;
-        if constexpr (way_of(branch) == Way::general) {
-          eliminate_axes<branch, acted>(i, m, acts, root, fine);
+        if constexpr (way == Way::general) {
+          eliminate_axes<acted>(i, m, acts, root, fine);
         } else {
-          divide<branch, acted>(link[i], m, acts, fine);
-          eliminate_wrench<branch, acted>(link[i], m, acts);
+          divide<way, acted>(link[i], m, acts, fine);
+          eliminate_wrench<way, acted>(link[i], m, acts);
         }
         if (root) return;
-        if constexpr (way_of(branch) != Way::general) reduce_and_move<branch>(link[i], m);
+        if constexpr (way != Way::general) reduce_and_move<way>(link[i], m);
       }
       Articulation<T>& to = received[s.sends];
       if (s.opens)
@@ -357,10 +388,10 @@ struct LaneTree {
     return fine;
   }
   // the one nearest to the link goes first; the last one moves on to the parent
-  template <int branch, bool acted>
-  CATENA_INLINE void eliminate_axes(int i, Articulation<T>& m, const Acting<T>* acts, bool root, T& fine) {
+  template <bool acted>
+  void eliminate_axes(int i, Articulation<T>& m, const Acting<T>* acts, bool root, T& fine) {
     Axis<T>* x = axis + layout.link[i].first_axis;
-    for (int k = form_of(branch) - 1; k >= 0; --k) {
+    for (int k = branch_at(layout.link[i].branch).count - 1; k >= 0; --k) {
       require(fine, x[k].template divide<acted>(m, acts + k));
       if (k > 0)
         x[k].reduce(m);
@@ -369,10 +400,10 @@ struct LaneTree {
       x[k].finish();
     }
   }
-  template <int branch, bool acted>
+  template <Way way, bool acted>
   static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, const Acting<T>* acts, T& fine) {
-    if constexpr (way_of(branch) == Way::turn || way_of(branch) == Way::slide) {
-      constexpr bool turns = way_of(branch) == Way::turn;
+    if constexpr (way == Way::turn || way == Way::slide) {
+      constexpr bool turns = way == Way::turn;
       l.up = (turns ? s.B : s.A) * l.a3;
       l.ur = (turns ? s.E : s.C) * l.a3;
       T pivot = dot(l.a, turns ? l.ur : l.up);
@@ -381,14 +412,14 @@ struct LaneTree {
       l.inverse_pivot = T(1) / pivot;
       l.row_P = l.inverse_pivot * transposed_times(turns ? s.C : s.A, l.a);
       l.row_R = l.inverse_pivot * transposed_times(turns ? s.E : s.B, l.a);
-    } else if constexpr (way_of(branch) != Way::fixed) {
+    } else if constexpr (way != Way::fixed) {
       T det;
       const Mat3<T> adjoint = adjugate(s.E, det);
       l.E_inverse = (T(1) / det) * adjoint;
       require(fine, det);
       l.B = s.B;
       l.rows = l.E_inverse * s.C;
-      if constexpr (way_of(branch) == Way::floating) {
+      if constexpr (way == Way::floating) {
         const Mat3<T> rest = adjugate(s.A - s.B * l.rows, det);
         l.A_inverse = (T(1) / det) * rest;
         require(fine, det);
@@ -396,14 +427,14 @@ struct LaneTree {
     }
   }
   // what is left of the matrix, at the parent's joint point; in an order that keeps few numbers waiting
-  template <int branch>
+  template <Way way>
   static CATENA_INLINE void reduce_and_move(const LaneLink<T>& l, Articulation<T>& s) {
-    if constexpr (way_of(branch) == Way::swivel || way_of(branch) == Way::floating) {
+    if constexpr (way == Way::swivel || way == Way::floating) {
       // a force at the joint point
       s.A = s.A - l.B * l.rows;
       move_force(s, l.rho, l.rho3);
     } else {
-      constexpr bool reduces = way_of(branch) != Way::fixed;
+      constexpr bool reduces = way != Way::fixed;
       if constexpr (reduces) subtract_outer(s.A, l.up, l.row_P);
       if constexpr (reduces) subtract_outer(s.B, l.up, l.row_R);
       s.B = minus_times_skew(s.B, s.A, l.rho3);
@@ -417,15 +448,15 @@ struct LaneTree {
   }
 
   // what a joint passes on of the wrench
-  template <int branch, bool acted>
+  template <Way way, bool acted>
   static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s, const Acting<T>* acts) {
-    if constexpr (way_of(branch) == Way::turn || way_of(branch) == Way::slide) {
-      T share = dot(l.a, way_of(branch) == Way::turn ? s.t : s.f);
+    if constexpr (way == Way::turn || way == Way::slide) {
+      T share = dot(l.a, way == Way::turn ? s.t : s.f);
       if constexpr (acted) share -= acts->load;
       l.first.x = l.inverse_pivot * share;
       s.f -= l.first.x * l.up;
       s.t -= l.first.x * l.ur;
-    } else if constexpr (way_of(branch) != Way::fixed) {
+    } else if constexpr (way != Way::fixed) {
       l.first = l.E_inverse * s.t;
       s.f -= l.B * l.first;
       s.t = zero();
@@ -436,16 +467,17 @@ struct LaneTree {
   // leaf to root with the last matrix
   void again() {
     act();
-    from_leaf([this]<int branch, bool acted>(const Stretch& s) {
+    from_leaf([this]<Way way, bool acted>(const Stretch& s) {
       Wrench<T> m = {zero(), zero()};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
         add_wrench(i, m);
         const int first = layout.link[i].first_axis;
-        if constexpr (way_of(branch) == Way::general)
-          for (int k = form_of(branch) - 1; k >= 0; --k) axis[first + k].template repeat<acted>(m, acting + first + k);
+        if constexpr (way == Way::general)
+          for (int k = unknowns<way>(s.branch) - 1; k >= 0; --k)
+            axis[first + k].template repeat<acted>(m, acting + first + k);
         else
-          eliminate_wrench<branch, acted>(link[i], m, acting + first);
+          eliminate_wrench<way, acted>(link[i], m, acting + first);
         move(m, link[i].rho);
       }
       if (s.parent < 0) return;
@@ -456,17 +488,17 @@ struct LaneTree {
 
   // the increments of the poses that a wrench on every link makes, with the last matrix
   void respond(const Wrench<T>* on) {
-    from_leaf([&]<int branch, bool>(const Stretch& s) {
+    from_leaf([&]<Way way, bool>(const Stretch& s) {
       Wrench<T> m = {zero(), zero()};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
         m.f += on[i].f;
         m.t += on[i].t + cross(link[i].c, on[i].f);
         const int first = layout.link[i].first_axis;
-        if constexpr (way_of(branch) == Way::general)
-          for (int k = form_of(branch) - 1; k >= 0; --k) axis[first + k].template repeat<false>(m, nullptr);
+        if constexpr (way == Way::general)
+          for (int k = unknowns<way>(s.branch) - 1; k >= 0; --k) axis[first + k].template repeat<false>(m, nullptr);
         else
-          eliminate_wrench<branch, false>(link[i], m, nullptr);
+          eliminate_wrench<way, false>(link[i], m, nullptr);
         move(m, link[i].rho);
       }
       if (s.parent < 0) return;
@@ -489,31 +521,32 @@ struct LaneTree {
   }
   template <bool on>
   CATENA_INLINE void substitute(Lane::Mask moving, T& square, T& fine) {
-    from_root([&]<int branch>(const Stretch& s) {
+    from_root([&]<Way way>(const Stretch& s) {
       const T* q = z + s.variable;
       T *ds = dz + s.variable, *next = ahead + s.variable;
       Vec3<T> dP = zero(), phi = zero();
       if (s.parent >= 0) dP = link[s.parent].dP, phi = link[s.parent].phi;
       Moved m = follow(s);
+      const int count = unknowns<way>(s.branch);
       T sum = square, room = fine;
       for (int i = s.first; i < s.end; ++i) {
-        T step[freedoms(branch) + 1];
-        increase<branch>(i, dP, phi, step);
+        T step[space<way>];
+        increase<way>(i, dP, phi, step);
         const Vec3<T> dx = dP + cross(phi, link[i].c3);
         sum += norm2(dx) + norm2(phi);
         if constexpr (on) {
           // a lane that rests may hold anything but must not move
-          for (int k = 0; k < freedoms(branch); ++k) next[k] = choose(moving, q[k] + step[k], q[k]);
-          find_cosine<branch>(i, next);
-          if (i > s.first) evaluate_link<branch, false>(i - 1, next - freedoms(branch), m, room);
+          for (int k = 0; k < count; ++k) next[k] = choose(moving, q[k] + step[k], q[k]);
+          find_cosine<way>(i, next);
+          if (i > s.first) evaluate_link<way, false>(i - 1, next - count, m, room);
         } else {
-          for (int k = 0; k < freedoms(branch); ++k) ds[k] = step[k];
+          for (int k = 0; k < count; ++k) ds[k] = step[k];
           body[i].dx = dx;
           body[i].phi = phi;
         }
-        q += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
+        q += count, ds += count, next += count;
       }
-      if constexpr (on) evaluate_link<branch, false>(s.end - 1, next - freedoms(branch), m, room);
+      if constexpr (on) evaluate_link<way, false>(s.end - 1, next - count, m, room);
       square = sum, fine = room;
       link[s.end - 1].dP = dP;
       link[s.end - 1].phi = phi;
@@ -521,13 +554,13 @@ struct LaneTree {
     });
   }
   // the parent's increments become those of the link, `step` that of its unknowns
-  template <int branch>
+  template <Way way>
   CATENA_INLINE void increase(int i, Vec3<T>& dP, Vec3<T>& phi, T* step) const {
     const LaneLink<T>& l = link[i];
-    if constexpr (way_of(branch) == Way::general) {
+    if constexpr (way == Way::general) {
       const Axis<T>* x = axis + layout.link[i].first_axis;
       const Vec3<T> carried = plus_cross(dP, phi, l.rho3);
-      for (int k = 0; k < form_of(branch); ++k) {
+      for (int k = 0; k < layout.link[i].axis_count; ++k) {
         const T y = x[k].motion(dP, phi);
         step[k] = x[k].gain * y;
         dP = (k == 0 ? carried : dP) + y * x[k].slide3;
@@ -535,23 +568,23 @@ struct LaneTree {
       }
       return;
     }
-    if constexpr (way_of(branch) == Way::floating)
+    if constexpr (way == Way::floating)
       dP = -(l.A_inverse * l.free_force);
     else
       dP = plus_cross(dP, phi, l.rho3);
-    if constexpr (way_of(branch) == Way::turn || way_of(branch) == Way::slide) {
+    if constexpr (way == Way::turn || way == Way::slide) {
       const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
-      if constexpr (way_of(branch) == Way::turn) {
+      if constexpr (way == Way::turn) {
         step[0] = T(0.5) * l.cosine * y;
         phi += y * l.a3;
       } else {
         step[0] = y;
         dP += y * l.a3;
       }
-    } else if constexpr (way_of(branch) == Way::swivel || way_of(branch) == Way::floating) {
+    } else if constexpr (way == Way::swivel || way == Way::floating) {
       phi = -(l.first + l.rows * dP);
       const Vec3<T> deta = turn_increment(body[i].w, phi);
-      if constexpr (way_of(branch) == Way::floating) *step++ = dP.x, *step++ = dP.y, *step++ = dP.z;
+      if constexpr (way == Way::floating) *step++ = dP.x, *step++ = dP.y, *step++ = dP.z;
       step[0] = deta.x, step[1] = deta.y, step[2] = deta.z;
     }
   }

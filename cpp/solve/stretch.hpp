@@ -25,14 +25,14 @@ constexpr int freedoms(int branch) { return 6 - joint_row_count(branch / 2); }
 // whether a freedom's unknown is the sine of half an angle, or else a distance
 constexpr bool turns(int branch, int k) { return branch_at(branch).motion[k] != Motion::slide; }
 constexpr bool slides(int branch) {
-  const Branch form = branch_at(branch);
+  const Branch& form = branch_at(branch);
   bool found = false;
   for (int k = 0; k < form.count; ++k) found |= form.motion[k] == Motion::slide || form.motion[k] == Motion::helix;
   return found;
 }
 // along axes of the link, or else of the parent
 constexpr bool slides_on_link(int branch) {
-  const Branch form = branch_at(branch);
+  const Branch& form = branch_at(branch);
   bool found = false;
   for (int k = 0; k < form.count; ++k)
     found |= (form.motion[k] == Motion::slide || form.motion[k] == Motion::helix) && form.own[k];
@@ -56,22 +56,14 @@ constexpr BranchList tree_branches = [] {
     }
   return list;
 }();
-// those that lanes know: all, but for builds with sanitizers, which would take many minutes over them
-constexpr BranchList lane_branches = [] {
-  BranchList list = tree_branches;
-#ifdef CATENA_FEW_LANES
-  list.count = 4;
-#endif
-  return list;
-}();
-
-// Calls f.template operator()<branch>(stretch) for the branch of a stretch, one of so many.
-template <const auto& branches, class F>
+// f.template operator()<branch>(stretch) for the branch of a stretch
+template <class F>
 CATENA_INLINE void dispatch(const Stretch& s, F f) {
   [&]<int... k>(std::integer_sequence<int, k...>) {
-    ((s.branch == branches.number[k] && (f.template operator()<branches.number[k]>(s), true)) || ...);
-  }(std::make_integer_sequence<int, branches.count>{});
+    ((s.branch == tree_branches.number[k] && (f.template operator()<tree_branches.number[k]>(s), true)) || ...);
+  }(std::make_integer_sequence<int, tree_branches.count>{});
 }
+
 // links that their children reach through memory, at most: a parent whose child is not its only one or not like it
 inline int receiver_count(const Layout& layout) {
   int count = 0;
