@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <typeinfo>
 #include <utility>
@@ -18,7 +19,8 @@ namespace catena {
 
 class Calls {
  public:
-  nb::object control = nb::none(), poll = nb::none(), signals = nb::none();
+  nb::object poll = nb::none(), signals = nb::none();
+  std::function<void(double time)> at_node;  // where a control is to be called
   std::vector<nb::object> rows;              // (hook) the user's own rows: poses (14) -> gaps, gradients
   const std::vector<int>* counts = nullptr;  // (hook) how many
   int signal_count = 0;
@@ -50,9 +52,9 @@ class Calls {
     if (first_) throw nb::python_error(std::move(*std::exchange(first_, nullptr)));
   }
 
-  static bool call_control(void* context, long step, double time) {
+  static bool call_control(void* context, long, double time) {
     auto& calls = *static_cast<Calls*>(context);
-    return calls.guarded([&] { calls.control(step, time); });
+    return calls.guarded([&] { calls.at_node(time); });
   }
 
   // several times a second the interpreter is asked; how many steps that is, is found out

@@ -1,6 +1,10 @@
 // The templates, compiled once per instruction set; CATENA_ISA names the set and the namespace.
 #include "kernel.hpp"
 
+#include <new>
+#include <type_traits>
+
+#include "physics/coordinates.hpp"
 #include "simulate/assemble.hpp"
 #include "simulate/lanes.hpp"
 #include "simulate/run.hpp"
@@ -72,12 +76,22 @@ Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
   return {layout, body, sparse, {}, nullptr, 1, 0, -1, {}, first, arena.take<double>(size * size), nullptr, nullptr};
 }
 
-// carves what one run needs out of the workspace and hands its runner to `use`; with no workspace it only counts
-template <class Solver, class Use>
-long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args, Use&& use) {
-  Arena arena{static_cast<char*>(workspace)};
+// a runner and what it refers to, in a workspace
+template <class Solver>
+struct Seat {
+  Composition parts;
+  History history[most_parts + most_order];
+  Solver solver;
+  Newton<Solver> newton;
+  Runner<Solver> runner;
+};
+
+// carves what one run needs out of the workspace; with no workspace it only counts
+template <class Solver>
+Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* args) {
   const int count = Solver::unknown_count(layout);
   const Composition parts = composition_of(order);
+  Seat<Solver>* seat = arena.take<Seat<Solver>>(1);
   Body<double>* body = arena.take<Body<double>>(layout.link_count);
   Solver solver = make(layout, arena, body, static_cast<Solver*>(nullptr));
   solver.z = arena.take<double>(count);
@@ -89,44 +103,92 @@ long with_runner(const Layout& layout, void* workspace, int order, RunArgs* args
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *law_mode = arena.take<double>(2L * layout.law_count);
   double *pushed = arena.take<double>(layout.axis_count), *counted = arena.take<double>(layout.counter_count);
-  double* saved =
-      parts.count > 1 ? arena.take<double>(Solver::state_size(layout) + Runner<Solver>::memory_size(layout)) : nullptr;
-  History history[most_parts + most_order];
-  const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
-  const long blocks = (motions + block_size - 1) / block_size;
-  const int histories = parts.count > 1 ? parts.count + order : 1;
-  for (int k = 0; k < histories; ++k) history[k].differences = arena.take<double>(points * block_size * blocks);
-  if (!args) return arena.used;
+  double* saved = parts.count > 1 ? arena.take<double>(Runner<Solver>::motion_size(layout)) : nullptr;
+  const long differences = Runner<Solver>::differences_of(layout);
+  const int histories = Runner<Solver>::histories_of(parts, order);
+  double* known = arena.take<double>(histories * differences);
+  if (!args) return nullptr;
   for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
   for (int k = 0; k < layout.axis_count; ++k) pushed[k] = 0;
-  Newton<Solver> newton{solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0};
-  newton.select(history[0]);
-  Runner<Solver> runner{layout, *args,  solver, newton,    parts,     history,      saved,    zeros,  scratch,
-                        owed,   before, false,  law_angle, law_force, law_momentum, law_mode, pushed, counted};
-  use(runner);
-  return arena.used;
+  for (int k = 0; k < 2 * layout.law_count; ++k) law_mode[k] = 0;
+  for (long k = 0; k < histories * differences; ++k) known[k] = 0;
+  const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
+  new (seat) Seat<Solver>{
+      .parts = parts,
+      .history = {},
+      .solver = solver,
+      .newton = {seat->solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0},
+      .runner = {.layout = layout,
+                 .args = *args,
+                 .solver = seat->solver,
+                 .newton = seat->newton,
+                 .parts = seat->parts,
+                 .history = seat->history,
+                 .history_count = histories,
+                 .saved = saved,
+                 .zeros = zeros,
+                 .scratch = scratch,
+                 .owed = owed,
+                 .before = before,
+                 .law_angle = law_angle,
+                 .law_force = law_force,
+                 .law_momentum = law_momentum,
+                 .law_mode = law_mode,
+                 .pushed = pushed,
+                 .counted = counted}};
+  for (int k = 0; k < histories; ++k) seat->history[k].differences = known + k * differences;
+  seat->newton.select(seat->history[0]);
+  return seat;
+}
+template <class Solver>
+Runner<Solver>& runner_in(const Layout& layout, void* workspace, RunArgs& args) {
+  Arena arena{static_cast<char*>(workspace)};
+  return seat_in<Solver>(layout, arena, args.order, &args)->runner;
+}
+// that which has been there since `start`
+template <class Solver>
+Runner<Solver>& seated(void* workspace) {
+  return static_cast<Seat<Solver>*>(workspace)->runner;
+}
+
+// the kind of solver as a type
+template <class F>
+auto with_solver(SolverKind kind, F&& use) {
+  if (kind == SolverKind::ldu) return use(std::type_identity<Ldu>());
+  if (kind == SolverKind::dense) return use(std::type_identity<Dense>());
+  return use(std::type_identity<Articulated<double>>());
 }
 
 template <class Solver>
-long run_in(const Layout& layout, void* workspace, int order, RunArgs* args) {
-  return with_runner<Solver>(layout, workspace, order, args, [](Runner<Solver>& runner) { runner.run(); });
+long seat_size(const Layout& layout, int order) {
+  Arena arena{nullptr};
+  seat_in<Solver>(layout, arena, order, nullptr);
+  return arena.used;
 }
-
-long dispatch(const Layout& layout, void* workspace, SolverKind kind, int order, RunArgs* args) {
-  switch (kind) {
-    case SolverKind::articulated: return run_in<Articulated<double>>(layout, workspace, order, args);
-    case SolverKind::ldu: return run_in<Ldu>(layout, workspace, order, args);
-    case SolverKind::dense: return run_in<Dense>(layout, workspace, order, args);
-  }
-  return 0;
-}
-
 long workspace_size(const Layout& layout, SolverKind kind, int order) {
-  return dispatch(layout, nullptr, kind, order, nullptr);
+  return with_solver(kind, [&]<class S>(std::type_identity<S>) { return seat_size<S>(layout, order); });
 }
-
+long carried_size(const Layout& layout, SolverKind kind, int order, int signal_count, int input_count) {
+  return with_solver(kind, [&]<class S>(std::type_identity<S>) {
+    return Runner<S>::carried_size(layout, order, signal_count, input_count);
+  });
+}
 void run(const Layout& layout, void* workspace, RunArgs& args) {
-  dispatch(layout, workspace, args.solver, args.order, &args);
+  with_solver(args.solver,
+              [&]<class S>(std::type_identity<S>) { runner_in<S>(layout, workspace, args).run(); });
+}
+void start(const Layout& layout, void* workspace, RunArgs& args) {
+  with_solver(args.solver,
+              [&]<class S>(std::type_identity<S>) { runner_in<S>(layout, workspace, args).start(); });
+}
+void go_on(void* workspace, const RunArgs& args) {
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_on(); });
+}
+void save(void* workspace, const RunArgs& args, double* row) {
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row, 0); });
+}
+void reactions(void* workspace, const RunArgs& args, double* row) {
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).react(row); });
 }
 
 int lane_count(const Layout& layout, const RunArgs& args) { return lanes_fit(layout, args) ? lane_width : 0; }
@@ -148,7 +210,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   Wrench<Lane>* load = layout.loop_count + layout.idle_count > 0 ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const long used = arena.used;
-  if (!args) return used + with_runner<Articulated<double>>(layout, nullptr, 2, nullptr, [](auto&) {});
+  if (!args) return used + seat_size<Articulated<double>>(layout, 2);
   for (int e = 0; e < (most_points + 1) * count; ++e) difference[e] = Lane(0);
   LaneTree tree{.layout = layout,
                 .body = body,
@@ -165,7 +227,7 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
                 .load = load,
                 .stretch_count = find_stretches(layout, link, stretch)};
   auto with_single = [&](const Layout& own, RunArgs& run, auto&& use) {
-    with_runner<Articulated<double>>(own, static_cast<char*>(workspace) + used, 2, &run, use);
+    use(runner_in<Articulated<double>>(own, static_cast<char*>(workspace) + used, run));
   };
   LaneLoops loops{layout, tree, load};
   LaneRunner<decltype(with_single)> runner{layout, layouts,     args,       members, tree,
@@ -365,6 +427,28 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
   }
 }
 
+void find_coordinates(const Layout& layout, const CoordinateArgs& args) {
+  for (long pose = 0; pose < args.count; ++pose) {
+    const long n = pose * layout.link_count;
+    const auto moving = [&](const ConstraintInfo& c, int e) -> Moving {
+      if (c.end[e] < 0 && c.ground >= 0) {
+        const long at = pose * layout.signal_count + c.ground;
+        return {ground_pose(args.signals + at), ground_velocity(args.signals + at, args.signal_rates + at)};
+      }
+      if (c.end[e] < 0) return {world_pose(), {{0, 0, 0}, {0, 0, 0}}};
+      const long k = n + layout.link[c.end[e]].body;
+      return {{load3(args.position + 3 * k), matrix(load_quat(args.orientation + 4 * k))},
+              {load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)}};
+    };
+    for (int j = 0; j < layout.coordinated_count; ++j) {
+      const CoordinatedInfo& joint = layout.coordinated[j];
+      const long at = pose * layout.coordinate_count + joint.coordinate;
+      joint_motion(joint.joint, moving(joint.joint, 0), moving(joint.joint, 1),
+                   args.counted + pose * layout.counter_count + joint.counter, args.coordinate + at, args.rate + at);
+    }
+  }
+}
+
 long relieve_in(const Layout& layout, const LoopGroups& groups, void* workspace, const StressArgs* args) {
   Arena arena{static_cast<char*>(workspace)};
   const Offset width = padded(groups.most_rows);
@@ -402,8 +486,25 @@ void relieve(const Layout& layout, const LoopGroups& groups, void* workspace, co
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel = {CATENA_ISA_NAME, workspace_size, run,          lane_count,   lane_workspace_size,
-                       run_lanes,       linearise,      assemble,     explore_size, explore,
-                       evaluate_rows,   find_gaps,      relieve_size, relieve};
+const Kernel kernel = {.name = CATENA_ISA_NAME,
+                       .workspace_size = workspace_size,
+                       .run = run,
+                       .start = start,
+                       .go_on = go_on,
+                       .save = save,
+                       .reactions = reactions,
+                       .carried_size = carried_size,
+                       .lane_count = lane_count,
+                       .lane_workspace_size = lane_workspace_size,
+                       .run_lanes = run_lanes,
+                       .linearise = linearise,
+                       .assemble = assemble,
+                       .explore_size = explore_size,
+                       .explore = explore,
+                       .rows = evaluate_rows,
+                       .gaps = find_gaps,
+                       .coordinates = find_coordinates,
+                       .relieve_size = relieve_size,
+                       .relieve = relieve};
 
 }  // namespace catena::CATENA_ISA

@@ -19,22 +19,42 @@ struct Status {
   int body = -1;    // the user's index of the body that moved most, or turned too far
   int joint = -1;   // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
   int law = -1;     // the law that is too stiff, for a step backwards or at all, if one is
-  double size =
-      0;  // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law
+  // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law
+  double size = 0;
   long records = 0;  // complete ones
 };
 
-// Applied forces and torques, each on one body at a point of it, one row of values for all nodes or one per node. The
-// last `held` of them are those of a control: they change at the user's nodes and hold over the step between two.
+// Applied forces and torques, each on one body at a point of it, one row of values for all nodes or one per node.
 struct Loads {
   int count = 0;
   const int* body = nullptr;           // (load) the user's index
   const double* point = nullptr;       // (load, 3) body frame
   const int* in_body_frame = nullptr;  // (load)
   const int* signal = nullptr;         // (load) where its six values stand among the signals, -1 if in `values`
-  const double* values = nullptr;      // (rows, load, 6) force, torque; what is held stands in the first row
+  const double* values = nullptr;      // (rows, load, 6) force, torque
   long rows = 0;
-  int held = 0;
+};
+// a number of a law that may change from step to step
+struct InputInfo {
+  int law, number;
+};
+// one on every body, or none: they change at the user's nodes and hold over the step between two
+struct HeldLoads {
+  int count = 0;
+  double *values = nullptr, *point = nullptr;
+  int* in_body_frame = nullptr;
+
+  void copy(const HeldLoads& from) const {
+    for (int k = 0; k < 6 * count; ++k) values[k] = from.values[k];
+    for (int k = 0; k < 3 * count; ++k) point[k] = from.point[k];
+    for (int k = 0; k < count; ++k) in_body_frame[k] = from.in_body_frame[k];
+  }
+};
+
+// of all steps of a run, or of the last ones of one that is taken step by step
+struct Tally {
+  long iterations = 0, pieces = 0;
+  double remainder = 0;  // the largest
 };
 
 struct RunArgs {
@@ -50,6 +70,20 @@ struct RunArgs {
   const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
   const double *law_start = nullptr, *term_start = nullptr;  // (law), (term) what it measures there, turns counted
   Loads loads;
+  // The layout's own, whose inputs are part of the state. A run may go on from what another one has carried to a node
+  // (Runner::save), in place of what is given above.
+  LawInfo* laws = nullptr;
+  const double* resumed = nullptr;
+  double* out_carried = nullptr;  // (carried size) of the last record, or of each; null if not wanted
+  bool carried_of_each = false, has_carried = false;
+  long carried_size = 0;
+
+  // what holds over the step ahead, and what the caller wants to hold over the next: forces and torques on bodies,
+  // numbers of laws
+  HeldLoads held, wanted;
+  int input_count = 0;
+  const InputInfo* input = nullptr;
+  const double* input_value = nullptr;
 
   // functions of time, the mechanism's own first: read_signals fills one row of the (4, count) values
   int signal_count = 0;
@@ -68,11 +102,13 @@ struct RunArgs {
   double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
   double* out_remainder = nullptr;                       // (step): what Newton's method may have left, m/s and rad/s
+  Tally tally;
   // (step and one for scratch, iteration limit): increments of the slowest solve of the step; null if not wanted
   double* out_increments = nullptr;
 
-  // called at every node with the node's state written to the control arrays; it refills the held loads; false stops
+  // called at every node with the node's state written to the control arrays; it says what it wants; false stops
   bool (*control)(void* context, long step, double time) = nullptr;
+  double* out_control = nullptr;  // (record, body, 6) what is held on bodies from the node on
   double *control_position = nullptr, *control_orientation = nullptr, *control_velocity = nullptr,
          *control_angular_velocity = nullptr;
   // called every poll_every steps; false stops
@@ -126,6 +162,15 @@ struct RowsArgs {
   double *gap = nullptr, *wrench = nullptr, *point = nullptr;
 };
 
+// Joints' coordinates and rates (pose, coordinate) where bodies are and how they move (physics/coordinates.hpp)
+struct CoordinateArgs {
+  long count = 0;
+  const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
+  const double* counted = nullptr;                           // (pose, counter)
+  const double *signals = nullptr, *signal_rates = nullptr;  // (pose, signal)
+  double *coordinate = nullptr, *rate = nullptr;
+};
+
 // How far every joint and coupling is open, metres and radians: in the rows that are asked for (pose, joint, 2), and
 // what redundant joints disagree by (pose, joint, 2); velocity rows are no gaps
 struct GapArgs {
@@ -151,6 +196,13 @@ struct Kernel {
   const char* name;
   long (*workspace_size)(const Layout&, SolverKind, int order);  // bytes, 64-byte aligned
   void (*run)(const Layout&, void* workspace, RunArgs&);
+  // step by step: layout, workspace and arguments stay where they are from the first call on; the node stands in the
+  // first record
+  void (*start)(const Layout&, void* workspace, RunArgs&);
+  void (*go_on)(void* workspace, const RunArgs&);
+  void (*save)(void* workspace, const RunArgs&, double* carried);
+  void (*reactions)(void* workspace, const RunArgs&, double* carried);  // of the node into the first record
+  long (*carried_size)(const Layout&, SolverKind, int order, int signal_count, int input_count);
   // members of a batch at once, each with a layout and arguments of its own but the same mechanism and steps; 0 if they
   // have to run one by one
   int (*lane_count)(const Layout&, const RunArgs&);
@@ -162,6 +214,7 @@ struct Kernel {
   void (*explore)(const Layout&, void* workspace, ExploreArgs&);
   void (*rows)(const RowsArgs&);
   void (*gaps)(const Layout&, void* workspace, const GapArgs&);
+  void (*coordinates)(const Layout&, const CoordinateArgs&);
   long (*relieve_size)(const Layout&, const LoopGroups&);
   void (*relieve)(const Layout&, const LoopGroups&, void* workspace, const StressArgs&);
 };

@@ -112,6 +112,8 @@ Model::Model(const Spec& spec) {
   layout_.fit = spec.fit;
   layout_.counter_count = static_cast<int>(counters_.size());
   layout_.counter = counters_.data();
+  layout_.coordinated_count = static_cast<int>(coordinated_.size());
+  layout_.coordinated = coordinated_.data();
   layout_.front = fronts_.data();
   layout_.end = ends_.data();
   layout_.loop = loops_.data();
@@ -209,6 +211,19 @@ void Model::add_constraint(ConstraintInfo c) {
   }
   if (c.joint >= 0) joint_constraint_[c.joint] = static_cast<int>(constraints_.size());
   constraints_.push_back(c);
+}
+
+// counters of a joint stand together
+void Model::find_coordinates(const Spec& spec) {
+  std::vector<int> first(spec.joint.size(), 0);
+  for (int k = static_cast<int>(spec.counter.size()) - 1; k >= 0; --k) first[spec.counter[k].joint] = k;
+  for (std::size_t j = 0; j < spec.joint.size(); ++j) {
+    const int count = coordinate_count(spec.joint[j].kind);
+    if (count == 0) continue;
+    coordinated_.push_back({placed(spec.joint[j]), layout_.coordinate_count, first[j]});
+    coordinated_.back().joint.ground = spec.joint[j].ground;
+    layout_.coordinate_count += count;
+  }
 }
 
 void Model::reduce(ConstraintInfo& c, const Asked& asked) {
@@ -321,6 +336,7 @@ void Model::build_constraints(const Spec& spec) {
     counters_.push_back(placed(joint));
     counters_.back().ground = joint.ground;
   }
+  find_coordinates(spec);
   layout_.constraint_count = static_cast<int>(constraints_.size());
   double arms = 0;
   for (const ConstraintInfo& c : constraints_)

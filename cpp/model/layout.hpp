@@ -136,6 +136,12 @@ struct LduSlot {
   bool repeat;  // an earlier end of the constraint is on the same body
 };
 
+// a joint with the first of its coordinates, and the first counter of its turns
+struct CoordinatedInfo {
+  ConstraintInfo joint;
+  int coordinate, counter;
+};
+
 struct Layout {
   int link_count, constraint_count, row_count, variable_count, joint_count;
   int axis_count;      // freedoms that are eliminated one by one
@@ -158,6 +164,9 @@ struct Layout {
   double fit;  // what redundant joints may disagree by: rad, or parts of `reach`
   int counter_count;
   const ConstraintInfo* counter;  // joint angles whose turns can be counted
+  // joints that have coordinates, in the user's order
+  int coordinated_count, coordinate_count;
+  const CoordinatedInfo* coordinated;
   int signal_count;
   RowHook hook;
 
@@ -216,6 +225,7 @@ class Model {
   ConstraintInfo placed(const Pair& pair) const;
   void add_constraint(ConstraintInfo c);
   void reduce(ConstraintInfo& c, const Asked& asked);
+  void find_coordinates(const Spec& spec);
   void build_loops();
   void find_rotors();
 
@@ -230,6 +240,7 @@ class Model {
   std::vector<ReductionInfo> reductions_;
   std::vector<ConstraintInfo> idle_;
   std::vector<ConstraintInfo> counters_;
+  std::vector<CoordinatedInfo> coordinated_;
   std::vector<FrontInfo> fronts_;
   std::vector<LoopEnd> ends_;
   std::vector<int> loops_;

@@ -122,6 +122,16 @@ constexpr bool carries(int kind) {
   return form.kind == JointKind::fixed || (form.freedom_count > 0 && form.kind != JointKind::free);
 }
 
+// numbers that say where b is against a
+constexpr int coordinate_count(int kind) {
+  int count = 0;
+  for (int f = 0; f < joint_form[kind].freedom_count; ++f) {
+    const Motion motion = joint_form[kind].freedom[f].motion;
+    count += motion == Motion::swivel || motion == Motion::shift ? 3 : 1;
+  }
+  return count;
+}
+
 // rows of a kind; those of the user's own constraints are counted elsewhere
 constexpr int joint_row_count(int kind) {
   const JointForm& form = joint_form[kind];
@@ -210,6 +220,8 @@ struct LawOf {
 };
 using Law = LawOf<double>;
 constexpr int law_size = sizeof(Law) / sizeof(double);
+// its numbers one after the other, as Python has them
+inline double* numbers_of(Law& law) { return &law.stiffness; }
 inline Law law_of(const double* p) {
   return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
 }

@@ -37,6 +37,7 @@ struct Runner {
   Newton<Solver>& newton;
   const Composition& parts;
   History* history;  // (part), and those of weigh
+  int history_count;
   double* saved;     // room for the solver's state, where a step has several parts
   double* zeros;     // unknowns of a body at rest, and room for their increment
   double* scratch;
@@ -53,6 +54,10 @@ struct Runner {
   bool leaving = false;  // a step has been taken, its end not yet seen
   double half = 0;       // half of the interval before the node
   double now = 0;        // time of the node
+  double origin = 0;     // time of step 0, which a run that goes on has long left behind
+  long base = 0;         // steps from there to the first node of this run
+  double usual = 0;      // length of those steps
+  bool placed = false;   // geometry and forces are those of the node
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
   bool looks_behind = false;  // functions of time are not to be asked for what comes after the node
@@ -95,6 +100,8 @@ struct Runner {
     solver.clock.rate = signals(3);
     solver.enter();
     count_from_start();
+    origin = now = args.start_time;
+    usual = args.dt;
     if (!args.paper_start) return;
     // the given velocities are those of the first interval, and no force acts before its end
     half = -0.5 * args.dt;
@@ -124,7 +131,7 @@ struct Runner {
     for (int j = 0; j < layout.constraint_count; ++j)
       if (layout.constraint[j].loop >= 0)
         count_terms(layout.constraint[j], args.term_start, solver.rows_of(layout.constraint[j]));
-    for (int k = 0; k < args.counter_count; ++k) counted[k] = args.counter_start[k];
+    for (int k = 0; k < layout.counter_count; ++k) counted[k] = k < args.counter_count ? args.counter_start[k] : 0;
     wound = at_start;
   }
 
@@ -199,7 +206,7 @@ struct Runner {
 
   // gravity, laws and loads at the node
   void forces(long node) {
-    has_gravity = free_law_count() == 0 && args.loads.count == 0;
+    has_gravity = free_law_count() == 0 && args.loads.count == 0 && args.held.count == 0;
     for (int i = 0; i < layout.link_count; ++i) {
       solver.body[i].f = load3(layout.link[i].gravity);
       solver.body[i].tau = {0, 0, 0};
@@ -217,54 +224,53 @@ struct Runner {
         solver.body[i].tau += f * rows.w[e].t;
       }
     }
-    const Loads& loads = args.loads;
-    if (loads.count == 0) return;
-    for (int k = 0; k < loads.count; ++k) {
-      const int i = layout.body_link[loads.body[k]];
-      const Wrench<double> w = load_on(i, k, node);
-      solver.body[i].f += (1 / layout.link[i].mass) * w.f;
-      solver.body[i].tau += w.t;
+    for (int k = 0; k < args.loads.count; ++k) {
+      const int i = layout.body_link[args.loads.body[k]];
+      load(i, load_on(i, k, node), 1, solver.body[i].f, solver.body[i].tau);
+    }
+    for (int k = 0; k < args.held.count; ++k) {
+      const int i = layout.body_link[k];
+      load(i, held_on(i, k), 1, solver.body[i].f, solver.body[i].tau);
     }
   }
+  // so much of a force and torque on a link to what is kept per mass and as it is
+  void load(int i, const Wrench<double>& w, double part, Vec3<double>& per_mass, Vec3<double>& whole) const {
+    per_mass += (part / layout.link[i].mass) * w.f;
+    whole += part * w.t;
+  }
 
-  // a load's force and torque on the centre of mass of its link, in the link's pose
+  // force and torque on the centre of mass of a link, in its pose
   Wrench<double> load_on(int i, int k, long node) const {
     const Loads& loads = args.loads;
-    const bool one_row = loads.rows == 1 || k >= loads.count - loads.held;
     const double* row = loads.signal[k] >= 0 ? signals(0) + loads.signal[k]
-                                             : loads.values + 6L * (k + (one_row ? 0 : loads.count * node));
+                                             : loads.values + 6L * (k + (loads.rows == 1 ? 0 : loads.count * node));
+    return at_centre(i, row, loads.point + 3 * k, loads.in_body_frame[k]);
+  }
+  Wrench<double> held_on(int i, int k) const {
+    return at_centre(i, args.held.values + 6 * k, args.held.point + 3 * k, args.held.in_body_frame[k]);
+  }
+  Wrench<double> at_centre(int i, const double* row, const double* point, bool in_body_frame) const {
     const Mat3<double>& R = solver.body[i].R;
     Vec3<double> f = load3(row), t = load3(row + 3);
-    if (loads.in_body_frame[k]) f = R * f, t = R * t;
-    return {f, t + cross(R * load3(loads.point + 3 * k), f)};
+    if (in_body_frame) f = R * f, t = R * t;
+    return {f, t + cross(R * load3(point), f)};
   }
 
   // What is held over a step gives half of its impulse at either end, along the directions there. At a node `forces`
   // takes what is held now for both intervals: the momentum that arrives makes up for the one before.
   void make_up(double part) {
-    const Loads& loads = args.loads;
-    for (int k = loads.count - loads.held; k < loads.count; ++k) {
-      const int i = layout.body_link[loads.body[k]];
-      const Wrench<double> w = load_on(i, k, 0);
-      solver.body[i].v += (part / layout.link[i].mass) * w.f;
-      solver.body[i].L += part * w.t;
+    for (int k = 0; k < args.held.count; ++k) {
+      const int i = layout.body_link[k];
+      load(i, held_on(i, k), part, solver.body[i].v, solver.body[i].L);
     }
   }
 
   // the second half of what laws did on the interval that has just ended, along the directions of its end
   void arrive() {
-    leaving = false;
     for (int l = 0; l < layout.law_count; ++l) {
       if (layout.law[l].constraint < 0 || layout.law[l].inertia != 0 || on_axis(l)) continue;
       const ConstraintInfo& m = layout.law[l].measure;
-      const JointRows rows = measured(m, law_angle[l]);
-      const double impulse = half * law_force[l];
-      for (int e = 0; e < 2; ++e) {
-        const int i = m.end[e];
-        if (i < 0) continue;
-        solver.body[i].v += (impulse / layout.link[i].mass) * rows.w[e].f;
-        solver.body[i].L += impulse * rows.w[e].t;
-      }
+      apply(m, measured(m, law_angle[l]), half * law_force[l]);
     }
   }
 
@@ -273,6 +279,8 @@ struct Runner {
     enter_node();
     solver.place();
     if (leaving && free_law_count() > 0) arrive();
+    leaving = false;
+    placed = true;
     if (!has_gravity) forces(node);
     if (wound > count_after) count_turns();
   }
@@ -397,10 +405,10 @@ struct Runner {
 
   // whether the springs of the mechanism can be followed by steps of this length; a failure if not
   bool follows_springs(long step, double time) {
-    if (layout.law_count == 0 || step < next_stiff_check) return true;
+    if (layout.law_count == 0 || base + step < next_stiff_check) return true;
     StiffModes<Solver> modes{layout, solver, law_mode};
     const double square = args.dt * args.dt, bound = modes.bound(law_angle) * square;
-    next_stiff_check = step + modes.pause(bound);
+    next_stiff_check = base + step + modes.pause(bound);
     if (bound <= modes.harmless) return true;
     // rotors and functions of time stand still
     double* momentum = law_mode + layout.law_count;
@@ -563,6 +571,8 @@ struct Runner {
           law_momentum[l] -= lambda / dt;
         else
           law_force[l] = 2 * lambda / (dt * dt);
+      } else {
+        law_force[l] = 0;
       }
       if constexpr (Solver::acts_on_axes)
         if (on_axis(l)) law_angle[l] += layout.law[l].sign * solver.moved_by(layout.law[l]);
@@ -575,6 +585,7 @@ struct Runner {
     half = 0.5 * dt;
     now += dt;
     leaving = true;
+    placed = false;
   }
 
   // whether a step backwards cannot be trusted with a law
@@ -659,31 +670,124 @@ struct Runner {
     return false;
   }
 
-  // what is remembered beside the solver's state: momenta of rotors, and where every angle stands; to and fro
-  static long memory_size(const Layout& layout) {
-    return 3L * layout.law_count + layout.counter_count + static_cast<long>(most_terms) * Solver::memory_count(layout);
+  // What is carried over a node, all that the steps from there on depend on, as numbers in a row. Its first part is the
+  // motion: poses, momenta, angles.
+  static long motion_size(const Layout& layout) {
+    return Solver::state_size(layout) + 3L * layout.law_count + layout.counter_count +
+           static_cast<long>(most_terms) * Solver::memory_count(layout) + 4;
   }
-  void exchange_memory(double* at, bool save) {
-    const auto exchange = [&](double& value) {
+  // The second is what earlier steps have taught, and the inputs: nothing in it alters the motion by more than the
+  // tolerance, but a run that goes on from it is the same to the last bit.
+  static int histories_of(const Composition& parts, int order) { return parts.count > 1 ? parts.count + order : 1; }
+  static long differences_of(const Layout& layout) {
+    return static_cast<long>(Newton<Solver>::points_of(layout)) * padded(Solver::motion_count(layout));
+  }
+  static constexpr int history_scalars = 7, scalars = 11;
+  static long carried_size(const Layout& layout, int order, int signal_count, int input_count) {
+    return motion_size(layout) + scalars + 2L * layout.law_count + input_count + signal_count +
+           histories_of(composition_of(order), order) * (history_scalars + differences_of(layout));
+  }
+
+  // to and fro
+  struct Exchange {
+    double* at;
+    bool save;
+    template <class T>
+    void operator()(T& value) {
       if (save)
-        *at = value;
+        *at = static_cast<double>(value);
       else
-        value = *at;
+        value = static_cast<T>(*at);
       ++at;
-    };
-    for (int l = 0; l < layout.law_count; ++l)
-      exchange(law_momentum[l]), exchange(law_angle[l]), exchange(law_force[l]);
-    for (int k = 0; k < args.counter_count; ++k) exchange(counted[k]);
-    for (int k = 0; k < Solver::memory_count(layout); ++k)
-      for (double& angle : solver.memory_at(k).angle) exchange(angle);
+    }
+    void operator()(double* values, long count) {
+      for (long k = 0; k < count; ++k) (*this)(values[k]);
+    }
+  };
+  void exchange_motion(Exchange& exchange) {
+    if (exchange.save)
+      solver.save(exchange.at);
+    else
+      solver.restore(exchange.at);
+    exchange.at += Solver::state_size(layout);
+    exchange(law_momentum, layout.law_count);
+    exchange(law_angle, layout.law_count);
+    exchange(law_force, layout.law_count);
+    exchange(counted, layout.counter_count);
+    for (int k = 0; k < Solver::memory_count(layout); ++k) exchange(solver.memory_at(k).angle, most_terms);
+    exchange(half);
+    exchange(wound);
+    exchange(leaving);
+    exchange(now);
+  }
+  void exchange_carried(double* carried, bool save) {
+    Exchange exchange{carried, save};
+    exchange_motion(exchange);
+    exchange(origin);
+    exchange(base);
+    exchange(usual);
+    exchange(newton.extent);
+    exchange(spent);
+    exchange(next_stiff_check);
+    exchange(has_mode);
+    exchange(flat_joint);
+    exchange(flat_time);
+    exchange(has_end);
+    exchange(end_time);
+    exchange(law_mode, 2L * layout.law_count);
+    for (int k = 0; k < args.input_count; ++k) exchange(numbers_of(args.laws[args.input[k].law])[args.input[k].number]);
+    exchange(signals(2), args.signal_count);
+    for (int k = 0; k < history_count; ++k) {
+      History& h = history[k];
+      exchange(h.count);
+      exchange(h.order);
+      exchange(h.dt);
+      exchange(h.kappa);
+      exchange(h.calm);
+      exchange(h.unchecked);
+      exchange(h.miss);
+      exchange(h.differences, differences_of(layout));
+    }
+  }
+  // at a node, `step` steps after the first of this run
+  void save(double* carried, long step) {
+    const long before = base;
+    const double until = end_time, start = origin;
+    if (now == time_of(step))
+      base += step;
+    else
+      origin = now, base = 0;
+    // the values at a node that has been placed are those that its end would have
+    const bool had_end = has_end;
+    if (placed) {
+      for (int k = 0; k < args.signal_count; ++k) signals(2)[k] = signals(0)[k];
+      has_end = true;
+      end_time = now;
+    }
+    // half of what has been held on bodies arrives with their momenta; what is held on freedoms is known by itself
+    for (int i = 0; i < layout.link_count; ++i) owed[i] = {solver.body[i].v, solver.body[i].L};
+    if (placed) make_up(arriving());
+    exchange_carried(carried, true);
+    for (int i = 0; i < layout.link_count; ++i) solver.body[i].v = owed[i].f, solver.body[i].L = owed[i].t;
+    base = before;
+    origin = start;
+    has_end = had_end && !placed;
+    end_time = until;
+  }
+  void resume(const double* carried) {
+    exchange_carried(const_cast<double*>(carried), false);
+    has_gravity = placed = false;
+    // steps of another length are counted from here
+    if (usual != args.dt) origin = now, base = 0;
+    usual = args.dt;
   }
 
   // one composed step; a failure leaves the state as it was
   Outcome compose(long step, double dt, bool first) {
-    const double before_half = half, before_wound = wound, start = now;
+    const double start = now;
     if (parts.count > 1) {
-      solver.save(saved);
-      exchange_memory(saved + Solver::state_size(layout), true);
+      Exchange exchange{saved, true};
+      exchange_motion(exchange);
     }
     for (int k = 0; k < parts.count; ++k) {
       if (k > 0) place(step);
@@ -693,16 +797,13 @@ struct Runner {
       if (newton.trace) keep_trace(step);
       if (outcome != Outcome::converged) {
         if (k > 0) {
-          solver.restore(saved);
-          exchange_memory(saved + Solver::state_size(layout), false);
-          half = before_half;
-          wound = before_wound;
-          now = start;
+          Exchange exchange{saved, false};
+          exchange_motion(exchange);
           place(step);
         }
         return outcome;
       }
-      if (k == 0 && first && recorded) record_multipliers(step, parts.part[0] * dt);
+      if (k == 0 && first && recorded) record_multipliers(parts.part[0] * dt);
       commit(parts.part[k] * dt);
     }
     now = start + dt;
@@ -740,9 +841,14 @@ struct Runner {
     else if (!halve(outcome, step, records, time, pieces))
       return false;
     spent += pieces;
-    args.out_iterations[step] = iterations;
-    args.out_pieces[step] = pieces;
-    args.out_remainder[step] = remainder;
+    args.tally.iterations += iterations;
+    args.tally.pieces += pieces;
+    args.tally.remainder = std::fmax(args.tally.remainder, remainder);
+    if (args.out_iterations) {
+      args.out_iterations[step] = iterations;
+      args.out_pieces[step] = pieces;
+      args.out_remainder[step] = remainder;
+    }
     newton.trace = nullptr;
     return true;
   }
@@ -759,7 +865,7 @@ struct Runner {
         if (done == 0) args.status.records = records;
         if (piece == 1) return fail(outcome, step, time);
         piece /= 2;
-        if (spent + pieces > first_budget + step * step_budget) return fail(Outcome::exhausted, step, time);
+        if (spent + pieces > first_budget + (base + step) * step_budget) return fail(Outcome::exhausted, step, time);
       } else {
         done += piece;
         ++pieces;
@@ -788,10 +894,10 @@ struct Runner {
     return true;
   }
   // the reaction is the impulse of the step over the time it stands for
-  void write_multipliers(double dt) {
+  void write_multipliers(double dt, double* out) {
     const double kick = half + 0.5 * dt;
-    for (int k = 0; k < layout.recorded_count && layout.has_idle_rows; ++k) reactions()[k] = 0;
-    solver.multipliers(1 / (dt * (kick != 0 ? kick : dt)), reactions());
+    for (int k = 0; k < layout.recorded_count && layout.has_idle_rows; ++k) out[k] = 0;
+    solver.multipliers(1 / (dt * (kick != 0 ? kick : dt)), out);
   }
   double* reactions() const { return args.out_multipliers + args.status.records * layout.recorded_count; }
 
@@ -850,34 +956,33 @@ struct Runner {
     return true;
   }
 
-  void record_multipliers(long step, double dt) {
+  void record_multipliers(double dt) {
     if (!args.out_multipliers || weighed) {
       ++args.status.records;
       return;
     }
     // the first node has no interval before it; its mirror image makes the impulse a full one
-    const bool mirrored = step == 0 && args.status.records == 0 && !args.paper_start;
+    const bool mirrored = has_before && half == 0;
+    write_multipliers(dt, reactions());
     if (mirrored)
-      for (int k = 0; k < layout.recorded_count; ++k) before[k] = reactions()[k];
-    write_multipliers(dt);
-    if (mirrored && has_before)
       for (int k = 0; k < layout.recorded_count; ++k) reactions()[k] = 0.5 * (reactions()[k] + before[k]);
     ++args.status.records;
   }
 
   // the first node's reaction seen from the other side: one step backwards
   void look_back() {
+    if (half != 0) return;
     const double dt = -parts.part[0] * args.dt;
     newton.select(history[0]);
     // its motion, backwards, is also the best guess for the first step
     has_before = solve(dt) == Outcome::converged;
-    if (has_before && args.out_multipliers && !weighed) write_multipliers(dt);
+    if (has_before && args.out_multipliers && !weighed) write_multipliers(dt, before);
   }
 
   // the reaction at the last node needs the step after it; a short one will do, or else one backwards from its
   // velocities
-  void peek(long step) {
-    if (!args.out_multipliers || weighed) return record_multipliers(step, args.dt);
+  void peek() {
+    if (!args.out_multipliers || weighed) return record_multipliers(args.dt);
     double dt = parts.part[0] * args.dt;
     newton.select(history[0]);
     Outcome outcome = solve(dt);
@@ -897,7 +1002,7 @@ struct Runner {
       newton.forget();
       outcome = solve(dt);
     }
-    if (outcome == Outcome::converged) return record_multipliers(step, dt);
+    if (outcome == Outcome::converged) return record_multipliers(dt);
     for (int k = 0; k < layout.recorded_count; ++k) reactions()[k] = 0;
     ++args.status.records;
   }
@@ -928,46 +1033,163 @@ struct Runner {
     for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
     write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
     for (int i = 0; i < layout.link_count; ++i) owed[i] = {solver.body[i].f, solver.body[i].tau};
-    make_up(arriving());
     if (!args.control(args.context, step, time)) return interrupt(step, time);
-    make_up(-arriving());
-    forces(step);
+    change_inputs(step);
+    if (recorded) record_control();
     return true;
+  }
+  // what is held on bodies from the node on, at their centres of mass
+  void record_control() {
+    if (!args.out_control) return;
+    for (int k = 0; k < args.held.count; ++k) {
+      const Wrench<double> w = held_on(layout.body_link[k], k);
+      double* row = args.out_control + 6L * (args.status.records * args.held.count + k);
+      store3(row, w.f);
+      store3(row + 3, w.t);
+    }
+  }
+
+  // Half of the impulse of what is held over a step acts at either end of it: at this node the second half of what was
+  // held over the last one, and the first half of what the caller wants held from here on.
+  void change_inputs(long step) {
+    if (args.held.count > 0) {
+      make_up(arriving());
+      args.held.copy(args.wanted);
+      make_up(-arriving());
+      has_gravity = false;
+    }
+    for (int k = 0; k < args.input_count; ++k) {
+      const int l = args.input[k].law;
+      LawInfo& law = args.laws[l];
+      const double before = law.force;
+      numbers_of(law)[args.input[k].number] = args.input_value[k];
+      const double less = before - law.force;
+      if (less == 0) continue;
+      if (on_axis(l))
+        law_force[l] += half > 0 ? less : 0;
+      else
+        apply(law.measure, measured(law.measure, law_angle[l]), arriving() * less);
+      has_gravity = false;
+    }
+    if (!has_gravity) forces(step);
+  }
+  // an impulse along a measure
+  void apply(const ConstraintInfo& m, const JointRows& rows, double impulse) {
+    for (int e = 0; e < 2; ++e) {
+      const int i = m.end[e];
+      if (i < 0) continue;
+      solver.body[i].v += (impulse / layout.link[i].mass) * rows.w[e].f;
+      solver.body[i].L += impulse * rows.w[e].t;
+    }
+  }
+
+  // at the first node of the run: that of the caller's arrays, or where another run has been
+  void open() {
+    enter();
+    if (args.resumed) resume(args.resumed);
+    newton.rates = scratch;
+    args.status = Status{};
+  }
+  double time_of(long step) const { return origin + static_cast<double>(base + step) * args.dt; }
+
+  // one step from a node; if it fails, the state is the last one that was reached
+  bool leave(long step, double& time) {
+    look_back();
+    if (args.poll && step % args.poll_every == 0 && !args.poll(args.context, step)) return interrupt(step, time);
+    if (advance(step, time)) return true;
+    now = time;
+    place(step);
+    return false;
   }
 
   void run() {
-    enter();
-    newton.rates = scratch;
-    args.status = Status{};
+    open();
     for (long step = 0;; ++step) {
-      double time = args.start_time + static_cast<double>(step) * args.dt;
+      double time = now = time_of(step);
+      keep_carried(step, step == args.steps);
       if (!node(step, time)) return;
       args.status.step = step;
       args.status.time = time;
-      if (step == 0 && !args.paper_start) look_back();
       if (step == args.steps) {
-        peek(step);
-        return;
+        look_back();
+        return end();
       }
-      if (args.poll && step % args.poll_every == 0 && !args.poll(args.context, step)) {
-        interrupt(step, time);
-        return;
+      if (leave(step, time)) continue;
+      const Status failure = args.status;
+      keep_carried(step, true);
+      if (record(time)) {
+        record_control();
+        weigh(step, false);
+        end();
       }
-      if (!advance(step, time)) {
-        // keep the last state that was reached
-        const Status failure = args.status;
-        now = time;
-        place(step);
-        if (record(time)) {
-          weigh(step, false);
-          peek(step);
-        }
-        const long records = args.status.records;
-        args.status = failure;
-        args.status.records = records;
-        return;
-      }
+      const long records = args.status.records;
+      args.status = failure;
+      args.status.records = records;
+      return;
     }
+  }
+  void end() {
+    peek();
+    args.has_carried = args.out_carried != nullptr;
+  }
+  // of every record, or of the last one
+  void keep_carried(long step, bool last) {
+    if (!args.out_carried || !(last || (args.carried_of_each && step == next_record))) return;
+    save(args.out_carried + (args.carried_of_each ? args.status.records * args.carried_size : 0), step);
+  }
+
+  //---- step by step: `args.steps` from the node of the last call on ----
+
+  // the node's poses and velocities into the first record
+  bool show() {
+    args.status.records = 0;
+    return record(now) || fail(Outcome::singular, args.status.step, now);
+  }
+  // to the first node; false if it cannot be
+  bool start() {
+    open();
+    now = time_of(0);
+    place(0);
+    return follows_springs(0, now) && show();
+  }
+  // the node's reactions into the first record; what is found on the way is forgotten
+  void react(double* carried) {
+    const Status status = args.status;
+    save(carried, 0);
+    args.status.records = 0;
+    if (record(now)) {
+      weigh(0, false);
+      look_back();
+      peek();
+    }
+    args.status = status;
+    resume(carried);
+    place(0);
+  }
+  // on with what is held
+  void go_on() {
+    args.status = {};
+    args.tally = {};
+    change_inputs(0);
+    for (long step = 0; step < args.steps; ++step) {
+      double time = now;
+      if (!leave(step, time)) return stop();
+      args.status.step = step + 1;
+      args.status.time = now = time_of(step + 1);
+      place(0);
+      if (!follows_springs(step + 1, now)) return stop();
+    }
+    base += args.steps;
+    show();
+  }
+  // where a step has failed
+  void stop() {
+    const Status failure = args.status;
+    args.status.records = 0;
+    record(now);
+    args.status = failure;
+    origin = now;
+    base = 0;
   }
 };
 

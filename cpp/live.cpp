@@ -1,0 +1,270 @@
+#include "live.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "arguments.hpp"
+#include "checks.hpp"
+
+namespace catena {
+
+// One caller at a time: another thread, or a control that would step its own mechanism, is told so.
+class Live::Use {
+ public:
+  explicit Use(Live& live) : live_(live) {
+    if (live.in_use_.exchange(true)) throw std::runtime_error("this live mechanism is in use: one step at a time");
+  }
+  ~Use() { live_.in_use_ = false; }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  Live& live_;
+};
+
+Live::Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
+           const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
+           const std::optional<In<-1>>& carried)
+    : core_(core), args_(arguments(core.layout_for(settings.solver), core.term_count(), settings, start, loads,
+                                   signal_count)) {
+  require(start.position.shape(0) == 1, "the state to start from: a live mechanism is one");
+  layout_ = core.attached(core.layout_for(settings.solver), calls_, rows);
+  laws_.assign(layout_.law, layout_.law + layout_.law_count);
+  layout_.law = args_.laws = laws_.data();
+  require_shape(input, {-1, 2}, "inputs");
+  for (std::size_t k = 0; k < input.shape(0); ++k) {
+    const InputInfo info = {input.data()[2 * k], input.data()[2 * k + 1]};
+    require_between(info.law, 0, layout_.law_count - 1, "the law of an input");
+    require_between(info.number, 0, law_size - 1, "the number of an input");
+    inputs_.push_back(info);
+  }
+  args_.input_count = static_cast<int>(inputs_.size());
+  args_.input = inputs_.data();
+  args_.carried_size = core.kernel().carried_size(layout_, args_.solver, args_.order, signal_count, args_.input_count);
+  carried_.resize(args_.carried_size);
+  if (carried) {
+    require_size(*carried, args_.carried_size, "what is carried over");
+    require_finite(*carried, "what is carried over");
+    std::copy_n(carried->data(), args_.carried_size, carried_.begin());
+    args_.resumed = carried_.data();
+  }
+  signals_.resize(4 * static_cast<std::size_t>(signal_count));
+  args_.signals = signals_.data();
+  calls_.signals = signals;
+  calls_.signal_count = signal_count;
+  calls_.run = &args_;
+  calls_.at_node = [this](double time) { call_control(time); };
+  args_.context = &calls_;
+  args_.poll = Calls::call_poll;
+  args_.poll_every = 1;
+
+  Memory& m = *memory_;
+  const auto n = static_cast<std::size_t>(layout_.link_count);
+  m.time = args_.start_time;
+  m.position.assign(args_.position, args_.position + 3 * n);
+  m.orientation.assign(args_.orientation, args_.orientation + 4 * n);
+  m.velocity.assign(args_.velocity, args_.velocity + 3 * n);
+  m.angular_velocity.assign(args_.angular_velocity, args_.angular_velocity + 3 * n);
+  m.counted.assign(args_.counter_start, args_.counter_start + args_.counter_count);
+  m.input.resize(inputs_.size());
+  m.coordinate.resize(layout_.coordinate_count);
+  m.rate.resize(layout_.coordinate_count);
+  position = view(m.position, false, n, 3);
+  orientation = view(m.orientation, false, n, 4);
+  velocity = view(m.velocity, false, n, 3);
+  angular_velocity = view(m.angular_velocity, false, n, 3);
+  counted = view(m.counted, false, m.counted.size());
+  this->input = view(m.input, true, m.input.size());
+  coordinates_ = view(m.coordinate, false, m.coordinate.size());
+  rates_ = view(m.rate, false, m.rate.size());
+  space_ = core.workspace(args_.solver, args_.order);
+}
+
+template <class... Lengths>
+nb::object Live::view(std::vector<double>& numbers, bool writable, Lengths... lengths) {
+  const nb::capsule owner(new std::shared_ptr<Memory>(memory_),
+                          [](void* p) noexcept { delete static_cast<std::shared_ptr<Memory>*>(p); });
+  // numpy wants an address even for nothing
+  numbers.reserve(1);
+  const std::initializer_list<std::size_t> shape = {static_cast<std::size_t>(lengths)...};
+  if (writable) return nb::ndarray<nb::numpy, double>(numbers.data(), shape, owner).cast();
+  return nb::ndarray<nb::numpy, const double>(numbers.data(), shape, owner).cast();
+}
+
+Status Live::start() {
+  const Use use(*this);
+  Memory& m = *memory_;
+  args_.out_time = &m.time;
+  args_.out_position = m.position.data();
+  args_.out_orientation = m.orientation.data();
+  args_.out_velocity = m.velocity.data();
+  args_.out_angular_velocity = m.angular_velocity.data();
+  args_.out_counted = m.counted.data();
+  args_.out_multipliers = nullptr;
+  reactions_.resize(layout_.recorded_count);
+  {
+    nb::gil_scoped_release release;
+    core_.kernel().start(layout_, space_.get(), args_);
+  }
+  calls_.rethrow();
+  show_inputs();
+  node_has_moved();
+  return args_.status;
+}
+
+Status Live::step(Offset count) {
+  require(count >= 0, "step: count must not be negative");
+  const Use use(*this);
+  take_inputs();
+  args_.steps = count;
+  {
+    nb::gil_scoped_release release;
+    core_.kernel().go_on(space_.get(), args_);
+  }
+  calls_.rethrow();
+  node_has_moved();
+  return args_.status;
+}
+
+// those of the mechanism, or of what it goes on from
+void Live::show_inputs() {
+  if (inputs_shown_) return;
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    memory_->input[k] = numbers_of(laws_[inputs_[k].law])[inputs_[k].number];
+  inputs_shown_ = true;
+}
+// checked, and kept where Python does not write
+void Live::take_inputs() {
+  for (const double value : memory_->input) require(std::isfinite(value), "inputs must be finite numbers");
+  input_value_ = memory_->input;
+  args_.input_value = input_value_.data();
+}
+
+void Live::node_has_moved() {
+  coordinates_known_ = false;
+  // whoever has looked once may have kept the view
+  if (reads_coordinates_) find_coordinates();
+}
+
+void Live::find_coordinates() {
+  if (coordinates_known_) return;
+  Memory& m = *memory_;
+  const double* signals = signals_.data();
+  core_.kernel().coordinates(layout_, {.count = 1,
+                                       .position = m.position.data(),
+                                       .orientation = m.orientation.data(),
+                                       .velocity = m.velocity.data(),
+                                       .angular_velocity = m.angular_velocity.data(),
+                                       .counted = m.counted.data(),
+                                       .signals = signals,
+                                       .signal_rates = signals + 3 * args_.signal_count,
+                                       .coordinate = m.coordinate.data(),
+                                       .rate = m.rate.data()});
+  coordinates_known_ = reads_coordinates_ = true;
+}
+nb::object Live::coordinates() {
+  find_coordinates();
+  return coordinates_;
+}
+nb::object Live::rates() {
+  find_coordinates();
+  return rates_;
+}
+
+nb::object Live::carried() {
+  const Use use(*this);
+  auto* copy = new double[args_.carried_size];
+  const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  core_.kernel().save(space_.get(), args_, copy);
+  return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy, {static_cast<std::size_t>(args_.carried_size)}, owner).cast();
+}
+
+nb::object Live::multipliers() {
+  const Use use(*this);
+  const auto count = static_cast<std::size_t>(layout_.recorded_count);
+  auto* copy = new double[std::max(count, std::size_t{1})]();
+  const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  args_.out_multipliers = copy;
+  {
+    nb::gil_scoped_release release;
+    core_.kernel().reactions(space_.get(), args_, carried_.data());
+  }
+  args_.out_multipliers = nullptr;
+  calls_.rethrow();
+  return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy, {count}, owner).cast();
+}
+
+void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame) {
+  const Offset n = layout_.link_count;
+  require_shape(values, {n, 6}, "forces to be held");
+  require_shape(point, {n, 3}, "points of forces to be held");
+  require_shape(in_body_frame, {n}, "frames of forces to be held");
+  require_finite(values, "forces to be held");
+  require_finite(point, "points of forces to be held");
+  if (wanted_values_.empty()) {
+    held_values_.resize(6 * n);
+    held_point_.resize(3 * n);
+    held_frame_.resize(n);
+  }
+  wanted_values_.assign(values.data(), values.data() + 6 * n);
+  wanted_point_.assign(point.data(), point.data() + 3 * n);
+  wanted_frame_.assign(in_body_frame.data(), in_body_frame.data() + n);
+  const int count = static_cast<int>(n);
+  args_.held = {count, held_values_.data(), held_point_.data(), held_frame_.data()};
+  args_.wanted = {count, wanted_values_.data(), wanted_point_.data(), wanted_frame_.data()};
+}
+
+void Live::call_control(double time) {
+  memory_->time = time;
+  show_inputs();
+  node_has_moved();
+  const nb::object self = nb::find(*this), wanted = control_(time, self);
+  if (!wanted.is_none()) self.attr("hold")(wanted);
+  take_inputs();
+}
+
+Status Live::run(const Records& records, const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
+                 const std::optional<Out<-1, -1>>& carried, const std::optional<nb::callable>& control,
+                 const std::optional<Out<-1, -1, 6>>& held, const std::optional<PollFunction>& poll) {
+  const Use use(*this);
+  const Offset n = layout_.link_count;
+  record_into(args_, records, 1, n);
+  const auto room = static_cast<Offset>(records.time.shape(1));
+  require_shape(multipliers, {room, layout_.recorded_count}, "multipliers");
+  args_.out_multipliers = multipliers.data();
+  if (increments) {
+    require_shape(*increments, {args_.steps + 1, args_.iteration_limit}, "increments");
+    args_.out_increments = increments->data();
+  }
+  if (carried) {
+    require_shape(*carried, {-1, args_.carried_size}, "what is carried over");
+    args_.carried_of_each = carried->shape(0) > 1;
+    require(!args_.carried_of_each || static_cast<Offset>(carried->shape(0)) >= room, "there is too little room");
+    args_.out_carried = carried->data();
+  }
+  if (control) {
+    control_ = *control;
+    args_.control = Calls::call_control;
+    args_.control_position = memory_->position.data();
+    args_.control_orientation = memory_->orientation.data();
+    args_.control_velocity = memory_->velocity.data();
+    args_.control_angular_velocity = memory_->angular_velocity.data();
+    args_.control_counted = memory_->counted.data();
+    if (held) {
+      require_shape(*held, {room, n, 6}, "records of what is held");
+      args_.out_control = held->data();
+    }
+  }
+  if (poll) calls_.poll = *poll;
+  {
+    nb::gil_scoped_release release;
+    core_.kernel().run(layout_, space_.get(), args_);
+  }
+  control_ = nb::none();
+  calls_.poll = nb::none();
+  calls_.rethrow();
+  return args_.status;
+}
+
+}  // namespace catena

@@ -1,0 +1,79 @@
+// A mechanism that stays in the core from step to step: workspace, history and state, and the node for Python to read.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core.hpp"
+
+namespace catena {
+
+class Live {
+ public:
+  // `input` has a law and one of its numbers for every input, `carried` is what another one has left
+  Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
+       const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
+       const std::optional<In<-1>>& carried);
+  Live(const Live&) = delete;
+  Live& operator=(const Live&) = delete;
+
+  // to the first node
+  Status start();
+  // on from there
+  Status step(Offset count);
+  // a whole run, from the beginning; a control is called with the time and this at every node
+  Status run(const Records& records, const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
+             const std::optional<Out<-1, -1>>& carried, const std::optional<nb::callable>& control,
+             const std::optional<Out<-1, -1, 6>>& held, const std::optional<PollFunction>& poll);
+
+  // what the steps from here on depend on, as numbers in a row
+  nb::object carried();
+  // the multipliers of the node, as a run records them
+  nb::object multipliers();
+  // the forces and torques wanted on bodies from the next step on: (body, 6), (body, 3), (body)
+  void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame);
+
+  double time() const { return memory_->time; }
+  const Tally& tally() const { return args_.tally; }
+  bool has_carried() const { return args_.has_carried; }
+
+  // views that stay valid, and go with the node
+  nb::object position, orientation, velocity, angular_velocity, counted, input;
+  nb::object coordinates();
+  nb::object rates();
+
+ private:
+  // what views show: it stays as long as any of them does
+  struct Memory {
+    double time = 0;
+    std::vector<double> position, orientation, velocity, angular_velocity, counted, input, coordinate, rate;
+  };
+  class Use;
+
+  template <class... Lengths>
+  nb::object view(std::vector<double>& numbers, bool writable, Lengths... lengths);
+  void find_coordinates();
+  void node_has_moved();
+  void show_inputs();
+  void take_inputs();
+  void call_control(double time);
+
+  const Core& core_;
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+  Calls calls_;
+  Layout layout_;
+  std::vector<LawInfo> laws_;
+  std::vector<double> signals_, carried_, wanted_values_, wanted_point_, held_values_, held_point_, reactions_, input_value_;
+  std::vector<int> wanted_frame_, held_frame_;
+  std::vector<InputInfo> inputs_;
+  RunArgs args_;
+  Workspace space_;
+  nb::object coordinates_, rates_;
+  bool reads_coordinates_ = false, coordinates_known_ = false, inputs_shown_ = false;
+  nb::object control_ = nb::none();
+  std::atomic<bool> in_use_ = false;
+};
+
+}  // namespace catena
