@@ -89,9 +89,10 @@ class Worker {
     run.out_orientation = seat.orientation.data();
     run.out_velocity = seat.velocity.data();
     run.out_angular_velocity = seat.spin.data();
-    run.out_iterations += std::max(run.steps, 1L) * member;
-    run.out_pieces += std::max(run.steps, 1L) * member;
-    run.out_remainder += std::max(run.steps, 1L) * member;
+    const Offset counts = std::max(run.steps, Offset{1});
+    run.out_iterations += counts * member;
+    run.out_pieces += counts * member;
+    run.out_remainder += counts * member;
     return run;
   }
 

@@ -2,31 +2,22 @@
 // kinds, counts, finite numbers. What does not fit is a ValueError; nothing behind this door looks again.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <cmath>
 #include <initializer_list>
 #include <string>
 
-#include "kernel.hpp"
+#include "border.hpp"
+#include "model/describe.hpp"
 
 namespace catena {
-
-namespace nb = nanobind;
-
-using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-using ConstDoubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-using Ints = nb::ndarray<int, nb::c_contig, nb::device::cpu>;
-using ConstInts = nb::ndarray<const int, nb::c_contig, nb::device::cpu>;
 
 inline void require(bool fits, const std::string& sentence) {
   if (!fits) throw nb::value_error(sentence.c_str());
 }
 
 // -1 stands for any length
-template <class Array>
-void require_shape(const Array& array, std::initializer_list<Offset> shape, const char* what) {
+template <class Numbers>
+void require_shape(const Numbers& array, std::initializer_list<Offset> shape, const char* what) {
   bool fits = array.ndim() == shape.size();
   std::size_t axis = 0;
   std::string wanted;
@@ -37,8 +28,8 @@ void require_shape(const Array& array, std::initializer_list<Offset> shape, cons
   require(fits, std::string(what) + ": the core needs shape (" + wanted + ")");
 }
 
-template <class Array>
-void require_size(const Array& array, Offset size, const char* what) {
+template <class Numbers>
+void require_size(const Numbers& array, Offset size, const char* what) {
   require(static_cast<Offset>(array.size()) == size, std::string(what) + ": the core needs " + std::to_string(size) +
                                                          " numbers, got " + std::to_string(array.size()));
 }
@@ -96,6 +87,52 @@ inline void require_joint(const JointSpec& joint, int body_count, int signal_cou
   require_signal(joint.signal, joint.row_count, signal_count, "where the values of a custom joint are found");
 }
 
+// arrays of a mechanism: those of the same things are of the same length
+inline void require_description(const Description& given) {
+  const AskedArrays& asked = given.asked;
+  const auto bodies = static_cast<Offset>(given.mass.size());
+  require_size(given.inertia, 9 * bodies, "inertia");
+  require_size(given.gravity, 3 * bodies, "gravity");
+  const auto joints = static_cast<Offset>(given.joint_kind.size());
+  require_size(given.joint_bodies, 2 * joints, "joint_bodies");
+  require_size(given.joint_anchors, 6 * joints, "joint_anchors");
+  require_size(given.joint_frames, 8 * joints, "joint_frames");
+  require_size(given.joint_parameter, joints, "joint_parameter");
+  require_size(given.joint_rows, joints, "joint_rows");
+  require_size(given.joint_signal, joints, "joint_signal");
+  require_size(given.joint_ground, joints, "joint_ground");
+  const auto measures = static_cast<Offset>(given.measure_kind.size());
+  require_size(given.measure_bodies, 2 * measures, "measure_bodies");
+  require_size(given.measure_anchors, 6 * measures, "measure_anchors");
+  require_size(given.measure_frames, 8 * measures, "measure_frames");
+  const auto laws = static_cast<Offset>(given.law_target.size());
+  require_size(given.law_numbers, law_size * laws, "law_numbers");
+  for (Offset l = 0; l < laws; ++l) require_law(given.law_numbers.data() + law_size * l, "laws");
+  require_size(given.law_force, laws, "law_force");
+  require_size(given.law_joint, laws, "law_joint");
+  require_size(given.law_coordinate, laws, "law_coordinate");
+  const auto couplings = static_cast<Offset>(given.coupling_terms.size());
+  Offset terms = 0;
+  for (const int count : given.coupling_terms) {
+    require_between(count, 1, most_terms, "terms of a coupling");
+    terms += count;
+  }
+  require_size(given.term_coefficient, terms, "term_coefficient");
+  require_size(given.coupling_offset, couplings, "coupling_offset");
+  require_size(given.coupling_signal, couplings, "coupling_signal");
+  require(measures >= laws + terms, "measures: there are fewer than laws and couplings need");
+  require_size(given.counter_ground, measures - laws - terms, "counter_ground");
+  require(given.signal_count >= 0, "signal_count must not be negative");
+  require(std::isfinite(asked.fit) && asked.fit >= 0, "fit must not be negative");
+  require_size(asked.rows, joints, "rows asked for");
+  require_size(asked.excess, joints, "directions not asked for");
+  require_size(asked.combination, 36 * joints, "combinations of rows");
+  require_size(asked.length, joints, "lengths of joints");
+  require_size(asked.idle, couplings, "idle couplings");
+  require_finite(asked.combination.data(), asked.combination.size(), "combinations of rows");
+  require_finite(asked.length.data(), asked.length.size(), "lengths of joints");
+}
+
 // A mechanism as it was handed over
 inline void require_spec(const Spec& spec) {
   const int bodies = static_cast<int>(spec.mass.size());
@@ -134,16 +171,16 @@ inline void require_spec(const Spec& spec) {
 }
 
 // numbers of a run that are not arrays
-inline void require_settings(const RunArgs& args) {
-  const bool known = args.order == 2 || args.order == 4 || args.order == 6 || args.order == 8;
-  require(known, "order must be 2, 4, 6 or 8, got " + std::to_string(args.order));
-  require(std::isfinite(args.dt) && args.dt > 0, "dt must be positive");
-  require(std::isfinite(args.tolerance) && args.tolerance > 0, "tolerance must be positive");
-  require(std::isfinite(args.start_time), "the time to start from must be finite");
-  require(args.iteration_limit >= 1, "max_iterations must be at least 1");
-  require_between(args.rescue_depth, 0, 30, "halvings of a step");
-  require_between(args.steps, 0, Offset{1} << 50, "steps");
-  require(args.record_every >= 1, "record_every must be at least 1");
+inline void require_settings(const Settings& given) {
+  const bool known = given.order == 2 || given.order == 4 || given.order == 6 || given.order == 8;
+  require(known, "order must be 2, 4, 6 or 8, got " + std::to_string(given.order));
+  require(std::isfinite(given.dt) && given.dt > 0, "dt must be positive");
+  require(std::isfinite(given.tolerance) && given.tolerance > 0, "tolerance must be positive");
+  require(std::isfinite(given.start_time), "the time to start from must be finite");
+  require(given.iteration_limit >= 1, "max_iterations must be at least 1");
+  require_between(given.rescue_depth, 0, 30, "halvings of a step");
+  require_between(given.steps, 0, Offset{1} << 50, "steps");
+  require(given.record_every >= 1, "record_every must be at least 1");
 }
 
 }  // namespace catena

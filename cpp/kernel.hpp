@@ -64,7 +64,7 @@ struct RunArgs {
   int iteration_limit = 0;
   int rescue_depth = 0;  // how often a failing step may be halved
   bool paper_start = false;
-  long steps = 0, record_every = 1;
+  Offset steps = 0, record_every = 1;
 
   // first node: the user's body order, all in the world frame
   const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
@@ -116,7 +116,7 @@ struct RunArgs {
   long poll_every = 0;
   void* context = nullptr;
 
-  Status status;
+  Status status{};
 };
 
 // Newton's matrix and residual at a given iterate, for tests: unknowns are displacement and eta of every link in layout
@@ -157,7 +157,7 @@ struct ExploreArgs {
 // point; `joint` is no coupling and no custom one
 struct RowsArgs {
   const ConstraintInfo* joint = nullptr;
-  long count = 0;
+  Offset count = 0;
   const double *position_a = nullptr, *orientation_a = nullptr, *position_b = nullptr, *orientation_b = nullptr;
   double *gap = nullptr, *wrench = nullptr, *point = nullptr;
 };
@@ -174,7 +174,7 @@ struct CoordinateArgs {
 // How far every joint and coupling is open, metres and radians: in the rows that are asked for (pose, joint, 2), and
 // what redundant joints disagree by (pose, joint, 2); velocity rows are no gaps
 struct GapArgs {
-  long count = 0;
+  Offset count = 0;
   const double *position = nullptr, *orientation = nullptr, *term_start = nullptr, *signals = nullptr;
   double *out = nullptr, *misfit = nullptr;
 };
@@ -182,7 +182,7 @@ struct GapArgs {
 // Self-stress is taken out of multipliers (node, row), in place (solve/stress.hpp). The layout has no laws, and all
 // rows are asked for.
 struct StressArgs {
-  long count = 0;
+  Offset count = 0;
   const double *position = nullptr, *orientation = nullptr;
   const double* signals = nullptr;  // (node, signal)
   double size = 1;                  // m, by which torques are divided

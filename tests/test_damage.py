@@ -167,14 +167,19 @@ def test_damaged_bytes(tmp_path: Path) -> None:
 
 
 def handed_over(changes: dict[str, Callable[[Any], Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Build the core of the plant with some of the arrays changed."""
+    """Build the core of the plant with the arrays changed whose names begin with those given."""
     from catena import _core, _handover
 
     real = _core.Core
 
     def core(**arrays: Any) -> Any:
         # where redundant rows are looked for there are no laws to damage
-        damaged = {name: changes[name](value) for name, value in arrays.items() if name in changes and np.size(value)}
+        damaged = {
+            name: change(value)
+            for prefix, change in changes.items()
+            for name, value in arrays.items()
+            if name.startswith(prefix) and np.size(value)
+        }
         return real(**{**arrays, **damaged})
 
     monkeypatch.setattr(_handover._core, "Core", core)
@@ -191,10 +196,6 @@ def first(value: Any) -> Callable[[np.ndarray], np.ndarray]:
     return change
 
 
-def of_pair(k: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[tuple], tuple]:
-    return lambda pairs: tuple(change(array) if j == k else array for j, array in enumerate(pairs))
-
-
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -202,29 +203,33 @@ def of_pair(k: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[tup
         ("mass", lambda a: a[:-1]),
         ("inertia", first(np.nan)),
         ("gravity", lambda a: a[:1]),
-        ("joints", of_pair(0, first(99))),
-        ("joints", of_pair(0, first(-5))),
-        ("joints", of_pair(0, first(21))),
-        ("joints", of_pair(1, first(4))),
-        ("joints", of_pair(1, first(-2))),
-        ("joints", of_pair(2, first(np.inf))),
-        ("joints", of_pair(3, lambda a: a[:-1])),
-        ("joint_extras", lambda a: np.where(a == a[5, 0], 7, a).astype(np.int32)),
-        ("joint_extras", lambda a: np.full_like(a, 10**6)),
-        ("measures", of_pair(0, first(0))),
-        ("measures", of_pair(0, first(10**6))),
-        ("measures", lambda p: tuple(a[:2] for a in p)),
-        ("laws", lambda a: a[:, :-1]),
-        ("laws", first(np.nan)),
-        ("law_extras", first(3)),
+        ("joint_kind", first(99)),
+        ("joint_kind", first(-5)),
+        ("joint_kind", first(21)),
+        ("joint_bodies", first(4)),
+        ("joint_bodies", first(-2)),
+        ("joint_bodies", lambda a: a.reshape(-1)),
+        ("joint_anchors", first(np.inf)),
+        ("joint_frames", lambda a: a[:-1]),
+        ("joint_rows", lambda a: np.where(a == a[5], 7, a).astype(np.int32)),
+        ("joint_signal", lambda a: np.full_like(a, 10**6)),
+        ("joint_ground", lambda a: np.full_like(a, 10**6)),
+        ("measure_kind", first(0)),
+        ("measure_kind", first(10**6)),
+        ("measure_kind", lambda a: a[:2]),
+        ("measure_", lambda a: a[:2]),
+        ("law_numbers", lambda a: a[:, :-1]),
+        ("law_numbers", first(np.nan)),
+        ("law_target", first(3)),
+        ("law_coordinate", lambda a: a[:-1]),
         ("coupling_terms", first(7)),
         ("coupling_terms", first(0)),
         ("coupling_terms", first(-1)),
         ("coupling_terms", first(3)),
-        ("coefficients", lambda a: a[:-1]),
-        ("offsets", lambda a: a[:0]),
-        ("coupling_signals", first(1)),
-        ("counter_grounds", first(0)),
+        ("term_coefficient", lambda a: a[:-1]),
+        ("coupling_offset", lambda a: a[:0]),
+        ("coupling_signal", first(1)),
+        ("counter_ground", first(0)),
         ("signal_count", lambda n: -1),
         ("signal_count", lambda n: n - 1),
     ],
@@ -232,6 +237,50 @@ def of_pair(k: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[tup
 def test_the_core_checks_what_it_is_handed(name: str, change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
         handed_over({name: change}, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("struct", "name", "change"),
+    [
+        ("Settings", "order", lambda _: 3),
+        ("Settings", "dt", lambda _: np.nan),
+        ("Settings", "tolerance", lambda _: 0.0),
+        ("Settings", "rescue_depth", lambda _: 31),
+        ("Settings", "steps", lambda _: -1),
+        ("Settings", "record_every", lambda _: 0),
+        ("Start", "position", lambda a: a[:, :1]),
+        ("Start", "orientation", lambda a: a[0]),
+        ("Start", "velocity", first(np.nan)),
+        ("Start", "angular_velocity", lambda a: a[..., :2]),
+        ("Start", "counter_start", lambda a: a[:, :1]),
+        ("Start", "law_start", lambda a: np.zeros((1, 1))),
+        ("LoadArrays", "body", first(2)),
+        ("LoadArrays", "point", lambda a: a[:-1]),
+        ("LoadArrays", "signal", first(0)),
+        ("LoadArrays", "values", lambda a: a[0]),
+        ("LoadArrays", "values", lambda a: np.repeat(a, 3, axis=0)),
+        ("LoadArrays", "values", lambda a: np.repeat(a, 2, axis=1)),
+        ("Records", "time", lambda a: a[:, :1]),
+        ("Records", "position", lambda a: a[:, :, :1]),
+        ("Records", "counted", lambda a: a[0]),
+        ("Records", "iterations", lambda a: a[:, :1]),
+        ("Node", "orientation", lambda a: a[:, :3]),
+        ("Node", "counted", lambda a: a[:1]),
+        ("MemberArrays", "mass", first(0.0)),
+        ("MemberArrays", "inertia", lambda a: a[:1]),
+    ],
+)
+def test_the_core_checks_what_a_run_is_handed(
+    struct: str, name: str, change: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from catena import _core
+
+    sim = Simulator(scenes.pendulum(2), 0.01)
+    real = getattr(_core, struct)
+    monkeypatch.setattr(_core, struct, lambda **given: real(**given | {name: change(given[name])}))
+    calls = {"MemberArrays": lambda: sim.run_batch(2, steps=2, masses={"link1": (1.0, 2.0)})}
+    with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
+        calls.get(struct, lambda: sim.run(steps=2, control=lambda t, state: None))()
 
 
 # ---- hostile calls

@@ -208,7 +208,7 @@ constexpr bool row_is_velocity(int kind, int row) {
          static_cast<JointKind>(kind) == JointKind::custom_velocity;
 }
 
-// A force along a measured scalar; fields in the order in which Python passes them
+// A force along a measured scalar
 template <class T>
 struct LawOf {
   T stiffness, rest, damping;                     // spring: N/m or N m/rad, m or rad; damper
@@ -225,6 +225,11 @@ inline double* numbers_of(Law& law) { return &law.stiffness; }
 inline Law law_of(const double* p) {
   return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
 }
+// the names of its fields, in the order in which Python passes them
+constexpr const char* law_names[] = {"stiffness", "rest",      "damping", "friction",    "threshold",
+                                     "gain",      "rate_gain", "target",  "target_rate", "limit",
+                                     "force",     "implicit",  "inertia"};
+static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 
 // two bodies and where something sits on them
 struct Pair {
@@ -233,6 +238,18 @@ struct Pair {
   double frame_a[4], frame_b[4];    // joint frame in the body's frame; its z is the joint axis
   double parameter;                 // screw: m per rad; distance: m; rolling: radius
 };
+// bodies (2), anchors (2, 3), frames (2, 4)
+inline Pair pair_of(int kind, const int* bodies, const double* anchors, const double* frames, double parameter) {
+  const double *p = anchors, *q = frames;
+  return {.kind = kind,
+          .body_a = bodies[0],
+          .body_b = bodies[1],
+          .anchor_a = {p[0], p[1], p[2]},
+          .anchor_b = {p[3], p[4], p[5]},
+          .frame_a = {q[0], q[1], q[2], q[3]},
+          .frame_b = {q[4], q[5], q[6], q[7]},
+          .parameter = parameter};
+}
 
 // What is asked of a joint that closes a loop, where some of its rows follow from the other joints (redundancy.hpp):
 // `rows` combinations of its rows, constant in their frame; or all rows but `excess` directions that turn with the
@@ -246,7 +263,7 @@ struct Asked {
 
 struct JointSpec : Pair {
   int row_count = 0;  // of a custom joint
-  Asked asked;
+  Asked asked{};
   int signal = -1;  // first of the values that a custom velocity joint's rows take
   int ground = -1;  // first of seven signals, the pose of the world's side
 };

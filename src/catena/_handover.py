@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 from ._rotation import Array, multiply, rotate
 from .couplings import holds
 from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
-from .laws import LAW, Part
+from .laws import NUMBERS, Part
 from .measures import Measure, angle_measures
 from .redundancy import Asked, described_asked
 from .signals import Signals
@@ -25,6 +26,40 @@ if TYPE_CHECKING:
 
 
 RowFunction: TypeAlias = Callable[[Array], tuple[Array, Array]]
+Ints: TypeAlias = NDArray[np.int32]
+
+
+class Arguments(TypedDict):
+    """What a core is made of; measures are those of laws, then of couplings' terms, then of joint angles."""
+
+    mass: Array
+    inertia: Array
+    gravity: Array
+    joint_kind: Ints
+    joint_bodies: Ints
+    joint_anchors: Array
+    joint_frames: Array
+    joint_parameter: Array
+    joint_rows: Ints
+    joint_signal: Ints
+    joint_ground: Ints
+    measure_kind: Ints
+    measure_bodies: Ints
+    measure_anchors: Array
+    measure_frames: Array
+    law_numbers: Array
+    law_target: Ints
+    law_force: Ints
+    law_joint: Ints
+    law_coordinate: Ints
+    coupling_terms: Ints
+    term_coefficient: Array
+    coupling_offset: Array
+    coupling_signal: Ints
+    counter_ground: Ints
+    signal_count: int
+    asked: _core.AskedArrays
+    kernel: str
 
 
 def default_kernel() -> str:
@@ -43,7 +78,7 @@ class Handover:
     gradients (rows, 12).
     """
 
-    arguments: dict[str, Any]
+    arguments: Arguments
     rows: list[RowFunction]
     signals: Signals
     laws: list[Measure]
@@ -76,11 +111,17 @@ class Compiled(Handover):
     core: _core.Core
 
 
-def start_arrays(compiled: Compiled, states: Sequence[State], counters: list[Measure]) -> Any:
+def start_arrays(compiled: Compiled, states: Sequence[State]) -> _core.Start:
     """States and what is measured in them, as the core takes them, with the axis (state) in front."""
-    names = ("position", "orientation", "velocity", "angular_velocity")
-    bodies = [np.array([getattr(state, name) for state in states]) for name in names]
-    return (*bodies, *(compiled.start(measures, states) for measures in (compiled.laws, compiled.terms, counters)))
+    return _core.Start(
+        position=np.array([state.position for state in states]),
+        orientation=np.array([state.orientation for state in states]),
+        velocity=np.array([state.velocity for state in states]),
+        angular_velocity=np.array([state.angular_velocity for state in states]),
+        law_start=compiled.start(compiled.laws, states),
+        term_start=compiled.start(compiled.terms, states),
+        counter_start=compiled.start(compiled.counters, states),
+    )
 
 
 def build_core(
@@ -129,30 +170,38 @@ def hand_over(
     laws = [part.measure for part in parts]
     terms = [term.measure for coupling in couplings for term in coupling.terms]
     counters = [measure for joint in joints for measure in angle_measures(joint)]
+    measures = [*laws, *terms, *counters]
     _refuse_moving_ground(mechanism)
-    extras = {joint.name: _extras(joint, signals) for joint in joints}
-    arguments = dict(
+    grounds = {joint.name: _ground(joint, signals) for joint in joints}
+    welds = [_welded(joint, frozen.get(joint.name)) for joint in joints]
+    arguments = Arguments(
         mass=np.array([body.inertia.mass for body in bodies]) if sizes is None else 1 / sizes**2,
         inertia=np.reshape([np.eye(3) if sizes is not None else body.inertia.tensor for body in bodies], (-1, 3, 3)),
         gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
-        joints=_joint_pairs(joints, rows, frozen),
-        joint_extras=np.array(list(extras.values()), dtype=np.int32).reshape(-1, 3),
-        measures=_pairs(
-            [FORMS[m.code].code for m in (*laws, *terms, *counters)],
-            [(rows[m.a], rows[m.b]) for m in (*laws, *terms, *counters)],
-            [m.anchors for m in (*laws, *terms, *counters)],
-            [m.frames for m in (*laws, *terms, *counters)],
-            [0.0] * (len(laws) + len(terms) + len(counters)),
+        joint_kind=_ints(FORMS["fixed" if joint.name in frozen else joint.code].code for joint in joints),
+        joint_bodies=_ints(rows[body.name] for joint in joints for body in (joint.a, joint.b)).reshape(-1, 2),
+        joint_anchors=np.array([anchors for anchors, _ in welds], dtype=float).reshape(-1, 2, 3),
+        joint_frames=np.array([frames for _, frames in welds], dtype=float).reshape(-1, 2, 4),
+        joint_parameter=np.array([joint.parameter for joint in joints], dtype=float),
+        joint_rows=_ints(joint.row_count for joint in joints),
+        joint_signal=_ints(_signal(joint, signals) for joint in joints),
+        joint_ground=_ints(grounds.values()),
+        measure_kind=_ints(FORMS[m.code].code for m in measures),
+        measure_bodies=_ints(rows[name] for m in measures for name in (m.a, m.b)).reshape(-1, 2),
+        measure_anchors=np.array([m.anchors for m in measures], dtype=float).reshape(-1, 2, 3),
+        measure_frames=np.array([m.frames for m in measures], dtype=float).reshape(-1, 2, 4),
+        law_numbers=np.array([[part.law[key] for key in NUMBERS] for part in parts], dtype=float).reshape(
+            -1, len(NUMBERS)
         ),
-        laws=np.reshape([[part.law[key] for key in LAW] for part in parts], (-1, len(LAW))).astype(float),
-        law_extras=np.array([_law_extras(part, signals, places) for part in parts], dtype=np.int32).reshape(-1, 4),
-        coupling_terms=np.array([len(coupling.terms) for coupling in couplings], dtype=np.int32),
-        coefficients=np.array([term.coefficient for coupling in couplings for term in coupling.terms], dtype=float),
-        offsets=np.array([coupling.offset for coupling in couplings], dtype=float),
-        coupling_signals=np.array(
-            [-1 if c.function is None else signals.add(c.label, c.function) for c in couplings], dtype=np.int32
-        ),
-        counter_grounds=np.array([extras[measure.joint][2] for measure in counters], dtype=np.int32),
+        law_target=_ints(_function(part, "target", signals) for part in parts),
+        law_force=_ints(_function(part, "force", signals) for part in parts),
+        law_joint=_ints(places.get(m.joint, -1) for m in laws),
+        law_coordinate=_ints(m.index if m.joint else -1 for m in laws),
+        coupling_terms=_ints(len(coupling.terms) for coupling in couplings),
+        term_coefficient=np.array([term.coefficient for c in couplings for term in c.terms], dtype=float),
+        coupling_offset=np.array([coupling.offset for coupling in couplings], dtype=float),
+        coupling_signal=_ints(-1 if c.function is None else signals.add(c.label, c.function) for c in couplings),
+        counter_ground=_ints(grounds[m.joint] for m in counters),
         signal_count=signals.count,
         asked=asked.arrays(len(couplings)),
         kernel=kernel or default_kernel(),
@@ -171,55 +220,35 @@ def _refuse_moving_ground(mechanism: Mechanism) -> None:
             raise ValueError(f"{label}: {mechanism.joints[measure.joint].label} stands on moving ground")
 
 
-def _pairs(
-    kind: Sequence[int],
-    bodies: Sequence[tuple[int, int]],
-    anchors: Sequence[Array],
-    frames: Sequence[Array],
-    parameters: Sequence[float],
-) -> Any:
-    return (
-        np.array(kind, dtype=np.int32),
-        np.array(bodies, dtype=np.int32).reshape(-1, 2),
-        np.reshape(np.array(anchors, dtype=float), (-1, 2, 3)),
-        np.reshape(np.array(frames, dtype=float), (-1, 2, 4)),
-        np.array(parameters, dtype=float),
-    )
+def _ints(numbers: Iterable[int]) -> Ints:
+    return np.array(list(numbers), dtype=np.int32)
 
 
-def _joint_pairs(joints: list[Joint], rows: dict[str, int], frozen: Mapping[str, Array]) -> Any:
-    kind = [FORMS[joint.code].code for joint in joints]
-    anchors = [np.array((joint.anchor_a, joint.anchor_b)) for joint in joints]
-    frames = [np.array((joint.frame_a, joint.frame_b)) for joint in joints]
-    for k, joint in enumerate(joints):
-        if joint.name in frozen:
-            # the weld sits where the joint's frame b is at these coordinates
-            translation, turn = joint.relative(frozen[joint.name])
-            anchors[k][0] += rotate(joint.frame_a, translation)
-            frames[k][0] = multiply(joint.frame_a, turn)
-            kind[k] = FORMS["fixed"].code
-    bodies = [(rows[joint.a.name], rows[joint.b.name]) for joint in joints]
-    return _pairs(kind, bodies, anchors, frames, [joint.parameter for joint in joints])
+def _welded(joint: Joint, coordinates: Array | None) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Anchors and frames of a joint, or of the weld that sits where its frame b is at the given coordinates."""
+    anchor, frame = joint.anchor_a, joint.frame_a
+    if coordinates is not None:
+        translation, turn = joint.relative(coordinates)
+        anchor, frame = anchor + rotate(frame, translation), multiply(frame, turn)
+    return (anchor, joint.anchor_b), (frame, joint.frame_b)
 
 
-def _extras(joint: Joint, signals: Signals) -> tuple[int, int, int]:
-    """Rows of a custom joint, its first signal, and that of moving ground."""
-    signal = signals.add(joint.label, joint.value, joint.row_count) if isinstance(joint, VelocityRows) else -1
-    ground = -1
-    if joint.ground is not None:
-        ground = signals.add(f"the ground of {joint.label}", lambda t: np.concatenate(joint.ground_pose(t)), 7)
-    return joint.row_count, signal, ground
+def _signal(joint: Joint, signals: Signals) -> int:
+    """Where the values of velocity rows begin."""
+    return signals.add(joint.label, joint.value, joint.row_count) if isinstance(joint, VelocityRows) else -1
 
 
-def _law_extras(part: Part, signals: Signals, joints: Mapping[str, int]) -> tuple[int, int, int, int]:
-    """Signals of target and force; joint and coordinate that are measured."""
+def _ground(joint: Joint, signals: Signals) -> int:
+    """Where the pose of moving ground begins."""
+    if joint.ground is None:
+        return -1
+    return signals.add(f"the ground of {joint.label}", lambda t: np.concatenate(joint.ground_pose(t)), 7)
 
-    def place(key: str) -> int:
-        function = part.functions.get(key)
-        return -1 if function is None else signals.add(f"{key} of joint {part.measure.joint!r}", function)
 
-    measure = part.measure
-    return place("target"), place("force"), joints.get(measure.joint, -1), measure.index if measure.joint else -1
+def _function(part: Part, key: str, signals: Signals) -> int:
+    """Where the function of time is that stands in place of a law's number."""
+    function = part.functions.get(key)
+    return -1 if function is None else signals.add(f"{key} of joint {part.measure.joint!r}", function)
 
 
 def _row_function(joint: GivenRows) -> RowFunction:

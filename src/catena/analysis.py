@@ -282,7 +282,7 @@ def _relieved(run: Trajectory) -> Array:
     # all rows of all joints, and nothing else, are those of the record
     compiled = build_core(mechanism, frozen={}, asked=everything(mechanism))
     signals = np.zeros((len(run), compiled.signals.count))
-    for joint, (_, _, first) in zip(mechanism.joints.values(), compiled.arguments["joint_extras"], strict=True):
+    for joint, first in zip(mechanism.joints.values(), compiled.arguments["joint_ground"], strict=True):
         if first >= 0:
             signals[:, first : first + 7] = np.concatenate(ground_poses(run, joint), axis=1)
     lengths = [row_lengths(joint) for joint in mechanism.joints.values()]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, conjugate, cross, finite, multiply, rotate
 from ._strict import Recorded
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
-from .laws import LAW
+from .laws import LAW, NUMBERS
 from .measures import by_joint
 from .names import no_such
 from .simulator import finish, watcher, whole
@@ -249,7 +250,7 @@ class MemberNumbers:
 
     def _fill_laws(self, mechanism: Mechanism, count: int) -> None:
         parts = [(name, part) for name, force in mechanism.forces.items() for part in force.parts]
-        table = np.tile([[part.law[key] for key in LAW] for _, part in parts], (count, 1, 1))
+        table = np.tile([[part.law[key] for key in NUMBERS] for _, part in parts], (count, 1, 1))
         for name, numbers in self._laws.items():
             if name not in mechanism.forces:
                 raise no_such("force", name, mechanism, "laws: ")
@@ -271,7 +272,7 @@ class MemberNumbers:
                         f"laws: {label} has no {key} of its own, so its members cannot: "
                         f"give the mechanism's a small one before the simulator is built"
                     )
-                table[:, places[0], list(LAW).index(key)] = column
+                table[:, places[0], NUMBERS.index(key)] = column
         self.law = table
 
     def mechanism_of(self, mechanism: Mechanism, member: int) -> Mechanism:
@@ -287,7 +288,7 @@ class MemberNumbers:
         if self.law is not None:
             parts = [part for force in own.forces.values() for part in force.parts]
             for part, numbers in zip(parts, self.law[member], strict=True):
-                part.law = dict(zip(LAW, map(float, numbers), strict=True))
+                part.law = dict(zip(NUMBERS, map(float, numbers), strict=True))
         return own.snapshot("trajectory")
 
 
@@ -317,7 +318,7 @@ def run_batch(
     kept = _recorded(mechanism, bodies)
     numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
     signals = compiled.signals.extended()
-    table, values, own_loads = _loads(mechanism, force, count, steps, signals)
+    table = _loads(mechanism, force, count, steps, signals)
 
     records = -(-steps // record_every) + 1
     threads = min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1)
@@ -338,23 +339,19 @@ def run_batch(
     remainder = np.zeros((count, max(steps, 1)))
     counters = compiled.counters
     angles = np.full((count, records, len(counters)), np.nan)
-    recorded: Any = (arrays["time"], *(arrays[name] for name in _SIZES), iterations, pieces, remainder)
     ended = compiled.core.run_batch(
         settings=simulator.settings(starts[0], steps, record_every),
         threads=threads,
-        start=start_arrays(compiled, starts, counters),
-        loads=(*table.arrays()[:-1], values),
-        own_loads=own_loads,
+        start=start_arrays(compiled, starts),
+        loads=table.arrays(),
         rows=compiled.rows,
         signals=signals.read,
         signal_count=signals.count,
-        mass=numbers.mass,
-        inertia=numbers.inertia,
-        gravity=numbers.gravity,
-        laws=numbers.law,
+        numbers=_core.MemberArrays(
+            mass=numbers.mass, inertia=numbers.inertia, gravity=numbers.gravity, law=numbers.law
+        ),
         bodies=np.array([names.index(name) for name in kept], dtype=np.int32),
-        records=recorded,
-        out_counted=angles,
+        records=_core.Records(**arrays, counted=angles, iterations=iterations, pieces=pieces, remainder=remainder),
         poll=watcher(progress, count),
     )
     if progress:
@@ -367,8 +364,8 @@ def run_batch(
         iterations=iterations,
         pieces=pieces,
         remainder=remainder,
-        counts=np.array([end[7] for end in ended]),
-        status=[status_of(simulator, *end[:7]) for end in ended],
+        counts=np.array([end.records for end in ended]),
+        status=[status_of(simulator, end) for end in ended],
         numbers=numbers,
         near=by_joint(counters, angles),
         info=simulator.run_info(),
@@ -387,11 +384,10 @@ def _loads(
     count: int,
     steps: int,
     signals: Signals,
-) -> tuple[LoadTable, Array, bool]:
-    """Loads of all members, their values (rows, load, 6) or, where members differ, with an axis in front."""
+) -> LoadTable:
+    """Loads of all members; where they differ, with values of each."""
     if not isinstance(force, list | tuple) or not all(isinstance(f, Mapping | np.ndarray | None) for f in force):
-        table = load_table(mechanism, cast("Forces | None", force), steps, signals, control=False)
-        return table, table.values, False
+        return load_table(mechanism, cast("Forces | None", force), steps, signals, control=False)
     if len(force) != count:
         raise ValueError(f"force: {len(force)} given for {count} members")
     tables = [load_table(mechanism, cast("Forces | None", f), steps, signals, control=False) for f in force]
@@ -405,8 +401,9 @@ def _loads(
                 f"force of member {k}: members' forces must act on the same bodies, at the same points and in the same "
                 "frames, and be no functions of time"
             )
-    rows = max(len(table.values) for table in tables)
-    return first, np.stack([np.broadcast_to(t.values, (rows, *t.values.shape[1:])) for t in tables]), True
+    rows = max(table.values.shape[1] for table in tables)
+    every = [np.broadcast_to(t.values, (1, rows, *t.values.shape[2:])) for t in tables]
+    return replace(first, values=np.concatenate(every))
 
 
 def _recorded(mechanism: Mechanism, bodies: Sequence[str] | None) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _core
 from ._rotation import Array, cross, finite, rotate
 from .names import no_such
 
@@ -47,16 +48,22 @@ class LoadTable:
     point: Array
     in_body_frame: NDArray[np.int32]
     signal: NDArray[np.int32]  # where a function's values begin, -1 if they are in `values`
-    values: Array  # (rows, load, 6)
+    values: Array  # (1 or member, 1 or node, load, 6)
 
-    def arrays(self) -> Any:
-        """In the core's order."""
-        return self.body, self.point, self.in_body_frame, self.signal, self.values
+    def arrays(self) -> _core.LoadArrays:
+        """As views."""
+        return _core.LoadArrays(
+            body=self.body,
+            point=self.point,
+            in_body_frame=self.in_body_frame,
+            signal=self.signal,
+            values=self.values,
+        )
 
     def hold(self, mechanism: Mechanism, forces: Forces | None) -> None:
         """Fill the last loads, one per body, with what a control returned."""
         n = mechanism.body_count
-        values, point, in_body_frame = self.values[0, -n:], self.point[-n:], self.in_body_frame[-n:]
+        values, point, in_body_frame = self.values[0, 0, -n:], self.point[-n:], self.in_body_frame[-n:]
         values[:], point[:], in_body_frame[:] = 0.0, 0.0, False
         rows = {name: row for row, name in enumerate(mechanism.bodies)}
         for name, load in _by_body(mechanism, forces):
@@ -84,9 +91,9 @@ def load_table(
     point = [_point(name, load) for name, load in loads]
     frame = [load.frame == "body" for _, load in loads]
     extra = mechanism.body_count if control else 0
-    values = np.zeros((row_count, len(parts) + extra, 6))
+    values = np.zeros((1, row_count, len(parts) + extra, 6))
     for k, part in enumerate(parts):
-        values[:, k] = part
+        values[0, :, k] = part
     return LoadTable(
         np.array(body + list(range(extra)), dtype=np.int32),
         np.reshape(point + [np.zeros(3)] * extra, (-1, 3)),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import _core
 from ._rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
 from ._strict import Named, Strict
 from .measures import Z_TO_X, Z_TO_Y, Measure, coordinate_measure
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 # a number, or a function of time (s) that returns one
 NumberOrFunction: TypeAlias = float | Callable[[float], float]
 
-# the numbers of a law, in the order in which the core takes them, and what they are if not given
+# the numbers of a law, and what they are if not given
 LAW: dict[str, float] = {
     "stiffness": 0.0,
     "rest": 0.0,
@@ -46,6 +47,8 @@ LAW: dict[str, float] = {
     "implicit": 0.0,
     "inertia": 0.0,
 }
+# in the order in which the core takes them
+NUMBERS = _core.law_names()
 _SIGNED = ("rest", "target", "target_rate", "force")
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _core
 from ._rotation import Array
 from .joints import FORMS
 
@@ -82,11 +83,18 @@ class Asked:
     smallest_kept: float = np.inf
     why: str = ""
 
-    def arrays(self, coupling_count: int) -> Any:
-        """In the core's order, for so many couplings: those beyond the mechanism's own are asked for."""
+    def arrays(self, coupling_count: int) -> _core.AskedArrays:
+        """As the core takes them, for so many couplings: those beyond the mechanism's own are asked for."""
         idle = np.zeros(coupling_count, dtype=np.int32)
         idle[: len(self.idle)] = self.idle
-        return self.fit, self.rows, self.excess, self.combination, self.length, idle
+        return _core.AskedArrays(
+            fit=self.fit,
+            rows=self.rows,
+            excess=self.excess,
+            combination=self.combination,
+            length=self.length,
+            idle=idle,
+        )
 
     @property
     def turning(self) -> bool:

@@ -134,7 +134,7 @@ class Simulator:
 
     def info(self) -> dict[str, Any]:
         """What was chosen and how large it is."""
-        kind = getattr(_core.SolverKind, self.solver)
+        kind = _core.SolverKind[self.solver]
         return {
             "solver": self.solver,
             "kernel": self._core.kernel,
@@ -204,26 +204,35 @@ class Simulator:
         signals = compiled.signals.extended()
         table = load_table(self.mechanism, force, steps, signals, control=control is not None)
         counted = np.empty((records, len(counters)))
-        arrays = (times, position, orientation, velocity, spin, iterations, pieces, remainder)
-        recorded: Any = tuple(array[None] for array in arrays)
         held = _Control(self.mechanism, control, table, counters, steps, record_every) if control is not None else None
-        code, done, time, body, joint, law, gap, complete = self._core.run(
+        ended = self._core.run(
             settings=self.settings(first, steps, record_every),
-            start=start_arrays(compiled, [first], counters),
+            start=start_arrays(compiled, [first]),
             loads=table.arrays(),
             rows=compiled.rows,
             signals=signals.read,
             signal_count=signals.count,
-            records=recorded,
-            out_counted=counted[None],
-            out_multipliers=multipliers,
-            out_increments=trace,
-            **(held.arguments() if held else {"control": None, "control_arrays": None}),
+            records=_core.Records(
+                time=times[None],
+                position=position[None],
+                orientation=orientation[None],
+                velocity=velocity[None],
+                angular_velocity=spin[None],
+                counted=counted[None],
+                iterations=iterations[None],
+                pieces=pieces[None],
+                remainder=remainder[None],
+            ),
+            multipliers=multipliers,
+            increments=trace,
+            control=None if held is None else held.call,
+            node=None if held is None else held.node,
             poll=watcher(progress, steps),
         )
+        done, complete = ended.step, ended.records
         if progress:
             finish(progress, done, steps)
-        status = status_of(self, code, done, time, body, joint, law, gap)
+        status = status_of(self, ended)
         result = Trajectory(
             self.mechanism,
             self.dt,
@@ -308,19 +317,19 @@ class Simulator:
             progress=progress,
         )
 
-    def settings(self, first: State, steps: int, record_every: int) -> Any:
+    def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
         """What the core needs to know of a run that begins in a state."""
-        return (
-            getattr(_core.SolverKind, self.solver),
-            max(self.order, 2),
-            self.dt,
-            self.tolerance,
-            self.max_iterations,
-            RESCUE_DEPTH if self.rescue else 0,
-            self.start == "paper" and first.multipliers is None,
-            first.time,
-            steps,
-            record_every,
+        return _core.Settings(
+            solver=_core.SolverKind[self.solver],
+            order=max(self.order, 2),
+            dt=self.dt,
+            tolerance=self.tolerance,
+            iteration_limit=self.max_iterations,
+            rescue_depth=RESCUE_DEPTH if self.rescue else 0,
+            paper_start=self.start == "paper" and first.multipliers is None,
+            start_time=first.time,
+            steps=steps,
+            record_every=record_every,
         )
 
     def run_info(self) -> _provenance.RunInfo:
@@ -422,16 +431,21 @@ class _Control:
         self._counters = counters
         self._steps, self._record_every = steps, record_every
         n = mechanism.body_count
-        self._arrays = tuple(np.empty((n, k)) for k in (3, 4, 3, 3))
+        position, orientation, velocity, spin = self._arrays = tuple(np.empty((n, k)) for k in (3, 4, 3, 3))
         self._counted = np.empty(len(counters))
+        # where the core writes the node
+        self.node = _core.Node(
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=spin,
+            counted=self._counted,
+        )
         self._kept: list[Array] = []
         self._last: Forces | None = None
 
-    def arguments(self) -> dict[str, Any]:
-        """What the core is to call, and where it is to write the node."""
-        return {"control": self._call, "control_arrays": (*self._arrays, self._counted)}
-
-    def _call(self, step: int, time: float) -> None:
+    def call(self, step: int, time: float) -> None:
+        """What the core calls at a node."""
         self._last = self._control(time, self._state(time))
         self._table.hold(self._mechanism, self._last)
         if step % self._record_every == 0 or step == self._steps:

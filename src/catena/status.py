@@ -64,20 +64,19 @@ class SimulationError(CatenaError, RuntimeError):
         return type(self), (self.status, self.trajectory)
 
 
-def status_of(
-    simulator: Simulator, code: _core.StatusCode, step: int, time: float, body: int, joint: int, law: int, size: float
-) -> Status:
+def status_of(simulator: Simulator, ended: _core.Ended) -> Status:
     """How a run ended, from the core's account of it."""
+    code, time, step = ended.code, ended.time, ended.step
     if code == _core.StatusCode.done:
         return Status(time=time, step=step)
     m = simulator.mechanism
-    moved = list(m.bodies)[body]
-    opened = [*m.joints, *m.couplings][joint] if joint >= 0 else ""
-    stiff = [force.label for force in m.forces.values() for _ in force.parts][law] if law >= 0 else ""
-    message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=size, law=stiff, dt=simulator.dt)
+    moved = list(m.bodies)[ended.body]
+    opened = [*m.joints, *m.couplings][ended.joint] if ended.joint >= 0 else ""
+    stiff = [force.label for force in m.forces.values() for _ in force.parts][ended.law] if ended.law >= 0 else ""
+    message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, dt=simulator.dt)
     if code == _core.StatusCode.stiff:
         return Status(ok=False, reason=code.name, message=message, time=time, step=step)
-    if law >= 0:
+    if stiff:
         message = f"{stiff} is too stiff for the backward substeps of order {simulator.order} at t = {time:.6g} s"
     if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not simulator.rescue):
         message += _ADVICE[simulator.rescue]

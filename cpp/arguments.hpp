@@ -1,0 +1,17 @@
+// From what crossed the border to the arguments of a kernel: all is checked here, and nothing is copied, so what Python
+// handed over has to stay until the kernel has returned.
+#pragma once
+
+#include "border.hpp"
+
+namespace catena {
+
+// Where a run, or every member of a batch, starts and under which loads; the couplings of the mechanism have `terms`
+// terms, idle ones too.
+RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, const Start& start,
+                  const LoadArrays& loads, int signal_count);
+
+// where it writes, of so many bodies
+void record_into(RunArgs& args, const Records& records, Offset members, Offset bodies);
+
+}  // namespace catena

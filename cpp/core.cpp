@@ -1,0 +1,365 @@
+#include "core.hpp"
+
+#include <stdexcept>
+#include <system_error>
+
+#include "arguments.hpp"
+#include "batch.hpp"
+#include "checks.hpp"
+#include "kernels.hpp"
+#include "model/groups.hpp"
+
+namespace catena {
+
+namespace {
+
+Spec checked_spec(const Description& given) {
+  require_description(given);
+  Spec spec = describe(given);
+  require_spec(spec);
+  return spec;
+}
+
+// as double pointers of a kernel, null where members do not differ
+template <class Numbers>
+const double* given_or_null(const std::optional<Numbers>& array) {
+  return array ? array->data() : nullptr;
+}
+
+void require_numbers(const MemberArrays& numbers, Offset members, const Layout& layout) {
+  const Offset n = layout.link_count, laws = layout.law_count;
+  if (numbers.mass) {
+    require_shape(*numbers.mass, {members, n}, "masses");
+    require_finite(*numbers.mass, "masses");
+    for (Offset k = 0; k < members * n; ++k) require(numbers.mass->data()[k] > 0, "masses must be positive");
+  }
+  if (numbers.inertia) {
+    require_shape(*numbers.inertia, {members, n, 3, 3}, "inertias");
+    require_finite(*numbers.inertia, "inertias");
+  }
+  if (numbers.gravity) {
+    require_shape(*numbers.gravity, {members, n, 3}, "gravity");
+    require_finite(*numbers.gravity, "gravity");
+  }
+  if (numbers.law) {
+    require_shape(*numbers.law, {members, laws, law_size}, "laws");
+    for (Offset k = 0; k < members * laws; ++k) require_law(numbers.law->data() + law_size * k, "laws");
+  }
+}
+
+// a control is called at nodes that are written there; it holds the last loads, one on every body
+void attach_control(RunArgs& args, const Node& node, Offset n) {
+  for (const auto* array : {&node.position, &node.velocity, &node.angular_velocity})
+    require_shape(*array, {n, 3}, "the state of a control");
+  require_shape(node.orientation, {n, 4}, "the state of a control");
+  require_shape(node.counted, {args.counter_count}, "angles of a control");
+  require(args.loads.count >= n, "a control needs a load on every body");
+  args.loads.held = static_cast<int>(n);
+  args.control = Calls::call_control;
+  args.control_position = node.position.data();
+  args.control_orientation = node.orientation.data();
+  args.control_velocity = node.velocity.data();
+  args.control_angular_velocity = node.angular_velocity.data();
+  args.control_counted = node.counted.data();
+}
+
+}  // namespace
+
+template <class Positions, class Orientations>
+void Core::require_pose(const Positions& position, const Orientations& orientation) const {
+  require_shape(position, {model_.layout().link_count, 3}, "position");
+  require_shape(orientation, {model_.layout().link_count, 4}, "orientation");
+}
+
+Core::Core(const CoreArguments& given)
+    : kernel_(find_kernel(given.kernel)),
+      model_(checked_spec(given)),
+      term_count_(static_cast<Offset>(given.term_coefficient.size())) {
+  for (std::size_t j = 0; j < given.joint_kind.size(); ++j)
+    if (is_given(given.joint_kind[j])) hook_rows_.push_back(given.joint_rows[j]);
+}
+
+Status Core::run(const Settings& settings, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
+                 const SignalFunction& signals, int signal_count, const Records& records,
+                 const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
+                 const std::optional<ControlFunction>& control, const Node* node,
+                 const std::optional<PollFunction>& poll) const {
+  const Offset n = model_.layout().link_count;
+  RunArgs args = arguments(model_.layout(), term_count_, settings, start, loads, signal_count);
+  require(start.position.shape(0) == 1, "the state to start from: a run has one member");
+  record_into(args, records, 1, n);
+  require_shape(multipliers, {static_cast<Offset>(records.time.shape(1)), row_count()}, "multipliers");
+  args.out_multipliers = multipliers.data();
+  if (increments) {
+    require_shape(*increments, {args.steps + 1, args.iteration_limit}, "increments");
+    args.out_increments = increments->data();
+  }
+  std::vector<double> signal_values(4 * static_cast<std::size_t>(signal_count));
+  args.signals = signal_values.data();
+
+  Calls calls;
+  const Layout layout = attached(layout_for(args.solver), calls, rows);
+  calls.signals = signals;
+  calls.signal_count = signal_count;
+  calls.run = &args;
+  args.context = &calls;
+  if (control) {
+    require(node != nullptr, "a control needs arrays for the state");
+    attach_control(args, *node, n);
+    calls.control = *control;
+  }
+  if (poll) calls.poll = *poll;
+  args.poll = Calls::call_poll;
+  args.poll_every = 1;
+
+  const Workspace space = workspace(args.solver, args.order);
+  {
+    nb::gil_scoped_release release;
+    kernel_.run(layout, space.get(), args);
+  }
+  calls.rethrow();
+  return args.status;
+}
+
+std::vector<Status> Core::run_batch(const Settings& settings, int threads, const Start& start, const LoadArrays& loads,
+                                    const RowFunctions& rows, const SignalFunction& signals, int signal_count,
+                                    const MemberArrays& numbers, const InInts<-1>& bodies, const Records& records,
+                                    const std::optional<PollFunction>& poll) const {
+  const auto members = static_cast<Offset>(start.position.shape(0));
+  const auto recorded = static_cast<Offset>(bodies.size());
+  require_shape(bodies, {-1}, "bodies to record");
+  for (Offset k = 0; k < recorded; ++k)
+    require_between(bodies.data()[k], 0, model_.layout().link_count - 1, "body to record");
+  require(threads >= 1, "threads must be at least 1");
+  require_numbers(numbers, members, model_.layout());
+  RunArgs run = arguments(model_.layout(), term_count_, settings, start, loads, signal_count);
+  record_into(run, records, members, recorded);
+  std::vector<Status> status(members);
+  BatchArgs batch{
+      .run = run,
+      .member_count = static_cast<int>(members),
+      .threads = threads,
+      .mass = given_or_null(numbers.mass),
+      .inertia = given_or_null(numbers.inertia),
+      .gravity = given_or_null(numbers.gravity),
+      .law = given_or_null(numbers.law),
+      .own_loads = loads.values.shape(0) > 1,
+      .body_count = static_cast<int>(recorded),
+      .bodies = bodies.data(),
+      .records = static_cast<Offset>(records.time.shape(1)),
+      .term_count = term_count_,
+      .status = status.data(),
+      .poll = Calls::call_batch_poll,
+  };
+  batch.run.poll = Calls::call_stopped;
+  batch.run.poll_every = 1;
+
+  Calls calls;
+  const Layout layout = attached(layout_for(run.solver), calls, rows);
+  calls.signals = signals;
+  calls.signal_count = signal_count;
+  if (poll) calls.poll = *poll;
+  batch.run.context = &calls;
+  try {
+    nb::gil_scoped_release release;
+    catena::run_batch(kernel_, layout, batch);
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(std::string("the system has no thread for the batch: ") + error.what());
+  }
+  calls.rethrow();
+  return status;
+}
+
+void Core::linearise(double dt, double kick, const In<-1, 3>& position, const In<-1, 4>& orientation,
+                     const In<-1, 3>& velocity, const In<-1, 3>& momentum, const In<-1>& unknowns,
+                     const Out<-1>& residual, const Out<-1, -1>& matrix, const RowFunctions& rows,
+                     const std::optional<In<-1>>& signals) const {
+  const Offset n = model_.layout().link_count, count = unknown_count();
+  require_pose(position, orientation);
+  require_shape(velocity, {n, 3}, "velocity");
+  require_shape(momentum, {n, 3}, "momentum");
+  require_shape(unknowns, {count}, "unknowns");
+  require_shape(residual, {count}, "residual");
+  require_shape(matrix, {count, count}, "matrix");
+  if (signals) require_size(*signals, model_.layout().signal_count, "functions of time");
+  const std::vector<double> none(model_.layout().signal_count + 1, 0.0);
+  const LinearisationArgs args{
+      .dt = dt,
+      .kick = kick,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .velocity = velocity.data(),
+      .momentum = momentum.data(),
+      .unknowns = unknowns.data(),
+      .signals = signals ? signals->data() : none.data(),
+      .residual = residual.data(),
+      .matrix = matrix.data(),
+  };
+  Calls calls;
+  const Layout layout = attached(layout_for(SolverKind::dense), calls, rows);
+  const Workspace space = workspace(SolverKind::dense, 2);
+  kernel_.linearise(layout, space.get(), args);
+  calls.rethrow();
+}
+
+int Core::assemble(int iteration_limit, const Out<-1, 3>& position, const Out<-1, 4>& orientation,
+                   const Out<-1, 3>& velocity, const Out<-1, 3>& angular_velocity, const In<-1>& term_start,
+                   const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals, const In<-1>& signal_rates,
+                   double loose_below) const {
+  const Offset n = model_.layout().link_count;
+  require_pose(position, orientation);
+  require_shape(velocity, {n, 3}, "velocity");
+  require_shape(angular_velocity, {n, 3}, "angular velocity");
+  require_size(term_start, term_count_, "what couplings measure");
+  require_size(counted, model_.layout().counter_count, "angles");
+  require_size(signals, model_.layout().signal_count, "functions of time");
+  require_size(signal_rates, model_.layout().signal_count, "functions of time");
+  AssembleArgs args{
+      .iteration_limit = iteration_limit,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .velocity = velocity.data(),
+      .angular_velocity = angular_velocity.data(),
+      .term_start = term_start.data(),
+      .counted = counted.data(),
+      .signals = signals.data(),
+      .signal_rates = signal_rates.data(),
+      .loose_below = loose_below,
+  };
+  Calls calls;
+  // where the sparse solver has no program, the articulated one does it
+  const SolverKind solver =
+      model_.layout().excess == 0 && model_.elimination().fits ? SolverKind::ldu : SolverKind::articulated;
+  const Layout layout = attached(layout_for(solver), calls, rows);
+  const Workspace space = workspace(solver, 2);
+  {
+    nb::gil_scoped_release release;
+    kernel_.assemble(layout, space.get(), args);
+  }
+  calls.rethrow();
+  return args.iterations;
+}
+
+void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,
+                const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,
+                const Out<-1, -1, 2>& misfit) const {
+  require_shape(out, {-1, model_.layout().joint_count, 2}, "gaps");
+  const auto poses = static_cast<Offset>(out.shape(0));
+  const Offset n = model_.layout().link_count;
+  require_shape(misfit, {poses, model_.layout().joint_count, 2}, "misfit");
+  require_size(position, 3 * n * poses, "position");
+  require_size(orientation, 4 * n * poses, "orientation");
+  require_size(term_start, term_count_, "what couplings measure");
+  require_size(signals, model_.layout().signal_count, "functions of time");
+  const GapArgs args{
+      .count = poses,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .term_start = term_start.data(),
+      .signals = signals.data(),
+      .out = out.data(),
+      .misfit = misfit.data(),
+  };
+  Calls calls;
+  const Layout layout = attached(model_.layout(), calls, rows);
+  const Workspace space = workspace(SolverKind::articulated, 2);
+  kernel_.gaps(layout, space.get(), args);
+  calls.rethrow();
+}
+
+void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
+                   const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const {
+  const Layout& own = model_.layout();
+  const Offset n = own.link_count;
+  require(own.law_count == 0 && own.row_count == own.recorded_count, "all rows, and no laws, are needed for this");
+  require_shape(position, {-1, n, 3}, "position");
+  const auto nodes = static_cast<Offset>(position.shape(0));
+  require_shape(orientation, {nodes, n, 4}, "orientation");
+  require_shape(signals, {nodes, own.signal_count}, "functions of time");
+  require_shape(scale, {own.recorded_count}, "scale of multipliers");
+  require_shape(multipliers, {nodes, own.recorded_count}, "multipliers");
+  Calls calls;
+  const Layout layout = attached(own, calls, rows);
+  const Groups groups(layout);
+  const Workspace space = make_workspace(kernel_.relieve_size(layout, groups.plan()));
+  const StressArgs args{
+      .count = nodes,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .signals = signals.data(),
+      .size = size,
+      .scale = scale.data(),
+      .multipliers = multipliers.data(),
+      .poll = Calls::call_look,
+      .context = &calls,
+  };
+  {
+    nb::gil_scoped_release release;
+    kernel_.relieve(layout, groups.plan(), space.get(), args);
+  }
+  calls.rethrow();
+}
+
+int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1>& term_start,
+                  const RowFunctions& rows, const In<-1>& signals, const In<-1>& length, const Out<-1, -1, 6>& singular,
+                  const Out<-1, -1, 6, 6>& direction) const {
+  const Offset loops = model_.layout().loop_count;
+  require_pose(position, orientation);
+  require_size(term_start, term_count_, "what couplings measure");
+  require_size(signals, model_.layout().signal_count, "functions of time");
+  require_shape(length, {loops}, "lengths of loops");
+  require_shape(singular, {-1, loops, 6}, "singular values");
+  require(singular.shape(0) >= 2, "singular values: there is no room for a pose");
+  const auto poses = static_cast<Offset>(singular.shape(0));
+  require_shape(direction, {poses, loops, 6, 6}, "directions");
+  ExploreArgs args{
+      .fit = fit,
+      .poses = static_cast<int>(poses) - 1,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .term_start = term_start.data(),
+      .signals = signals.data(),
+      .length = length.data(),
+      .singular = singular.data(),
+      .direction = direction.data(),
+  };
+  Calls calls;
+  const Layout layout = attached(model_.layout(), calls, rows);
+  const Workspace space = make_workspace(kernel_.explore_size(layout));
+  {
+    nb::gil_scoped_release release;
+    kernel_.explore(layout, space.get(), args);
+  }
+  calls.rethrow();
+  return args.found;
+}
+
+std::vector<int> Core::loop_joints() const {
+  const Layout& layout = model_.layout();
+  std::vector<int> list;
+  for (int l = 0; l < layout.loop_count; ++l) list.push_back(layout.constraint[layout.loop[l]].joint);
+  return list;
+}
+
+std::vector<int> Core::link_bodies() const {
+  const Layout& layout = model_.layout();
+  std::vector<int> list;
+  for (int i = 0; i < layout.link_count; ++i) list.push_back(layout.link[i].body);
+  return list;
+}
+
+Offset Core::workspace_size(SolverKind solver, int order) const {
+  require_between(order, 2, 8, "order");
+  return kernel_.workspace_size(layout_for(solver), solver, order);
+}
+
+Layout Core::attached(const Layout& given, Calls& calls, const RowFunctions& rows) const {
+  require(rows.size() == hook_rows_.size(), "the core needs a function for every custom joint");
+  calls.rows.assign(rows.begin(), rows.end());
+  calls.counts = &hook_rows_;
+  Layout layout = given;
+  layout.hook = {Calls::call_rows, &calls};
+  return layout;
+}
+
+}  // namespace catena

@@ -1,0 +1,116 @@
+// A mechanism that is compiled for a kernel, and all that can be asked of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "border.hpp"
+#include "calls.hpp"
+#include "model/describe.hpp"
+#include "model/elimination.hpp"
+#include "workspace.hpp"
+
+namespace catena {
+
+// what Python hands over to be called: see Calls
+using RowFunction = nb::typed<nb::callable, std::pair<ConstDoubles, ConstDoubles>(ConstDoubles)>;
+using RowFunctions = std::vector<RowFunction>;
+using SignalFunction = nb::typed<nb::callable, ConstDoubles(double)>;
+using ControlFunction = nb::typed<nb::callable, void(Offset, double)>;
+using PollFunction = nb::typed<nb::callable, void(Offset)>;
+
+// numbers of the mechanism that differ between the members of a batch, where they do
+struct MemberArrays {
+  std::optional<In<-1, -1>> mass;           // (member, body)
+  std::optional<In<-1, -1, 3, 3>> inertia;  // (member, body, 3, 3)
+  std::optional<In<-1, -1, 3>> gravity;     // (member, body, 3)
+  std::optional<In<-1, -1, law_size>> law;  // (member, law, law_size)
+};
+
+// what a core is made of
+struct CoreArguments : Description {
+  std::string kernel;
+};
+
+// Holds no Python object: what may be called comes with every call.
+class Core {
+ public:
+  explicit Core(const CoreArguments& given);
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // arrays as of a batch of one member
+  Status run(const Settings& settings, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
+             const SignalFunction& signals, int signal_count, const Records& records, const Out<-1, -1>& multipliers,
+             const std::optional<Out<-1, -1>>& increments, const std::optional<ControlFunction>& control,
+             const Node* node, const std::optional<PollFunction>& poll) const;
+
+  std::vector<Status> run_batch(const Settings& settings, int threads, const Start& start, const LoadArrays& loads,
+                                const RowFunctions& rows, const SignalFunction& signals, int signal_count,
+                                const MemberArrays& numbers, const InInts<-1>& bodies, const Records& records,
+                                const std::optional<PollFunction>& poll) const;
+
+  // see LinearisationArgs
+  void linearise(double dt, double kick, const In<-1, 3>& position, const In<-1, 4>& orientation,
+                 const In<-1, 3>& velocity, const In<-1, 3>& momentum, const In<-1>& unknowns, const Out<-1>& residual,
+                 const Out<-1, -1>& matrix, const RowFunctions& rows, const std::optional<In<-1>>& signals) const;
+
+  // see AssembleArgs; the number of iterations
+  int assemble(int iteration_limit, const Out<-1, 3>& position, const Out<-1, 4>& orientation,
+               const Out<-1, 3>& velocity, const Out<-1, 3>& angular_velocity, const In<-1>& term_start,
+               const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals, const In<-1>& signal_rates,
+               double loose_below) const;
+
+  // see GapArgs; one pose, or poses with an axis in front
+  void gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,
+            const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,
+            const Out<-1, -1, 2>& misfit) const;
+
+  // see StressArgs
+  void relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
+               const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const;
+
+  // see ExploreArgs; the number of poses
+  int explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1>& term_start,
+              const RowFunctions& rows, const In<-1>& signals, const In<-1>& length, const Out<-1, -1, 6>& singular,
+              const Out<-1, -1, 6, 6>& direction) const;
+
+  // the user's joint, couplings after the joints, of every loop closure; -1 for a law
+  std::vector<int> loop_joints() const;
+  // the user's body index of every link, parents first
+  std::vector<int> link_bodies() const;
+
+  // estimated work of one Newton iteration, in multiplications as fast as the articulated solver's own
+  double articulated_work() const { return model_.layout().articulated_work; }
+  double ldu_work() const { return model_.layout().ldu_work; }
+  // of one increment of `explore`
+  double explore_work() const { return articulated_work() + model_.layout().largest_inversion; }
+  const char* kernel_name() const { return kernel_.name; }
+  int row_count() const { return model_.layout().recorded_count; }
+  int unknown_count() const { return 6 * model_.layout().link_count + model_.layout().row_count; }
+  Offset workspace_size(SolverKind solver, int order) const;
+
+  // ---- for those who run it
+
+  const Kernel& kernel() const { return kernel_; }
+  Offset term_count() const { return term_count_; }
+  const Layout& layout_for(SolverKind solver) const {
+    return solver == SolverKind::articulated ? model_.layout() : model_.with_elimination();
+  }
+  // the mechanism with the user's own rows as they are called on behalf of one run
+  Layout attached(const Layout& given, Calls& calls, const RowFunctions& rows) const;
+  Workspace workspace(SolverKind solver, int order) const { return make_workspace(workspace_size(solver, order)); }
+
+ private:
+  template <class Positions, class Orientations>
+  void require_pose(const Positions& position, const Orientations& orientation) const;
+
+  const Kernel& kernel_;
+  Model model_;
+  std::vector<int> hook_rows_;  // of every custom joint
+  Offset term_count_;           // of all couplings, idle ones too
+};
+
+}  // namespace catena
