@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
 from .laws import LAW, Part
 from .measures import Measure, angle_measures
-from .redundancy import Asked, described_asked
+from .redundancy import Asked, body_sizes, described_asked, everything
 from .signals import Signals
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ def default_kernel() -> str:
 
 
 @dataclass
-class Handover:
+class Compiled:
     """What the core is made of, the functions it needs, and what it measures: laws, couplings' terms, joint angles.
 
-    `rows` are the user's own, one function for every custom joint: poses (14,) of its bodies to gaps (rows,) and
-    gradients (rows, 12).
+    The core itself is made when it is first asked for. `rows` are the user's own, one function for every custom joint:
+    poses (14,) of its bodies to gaps (rows,) and gradients (rows, 12).
     """
 
     arguments: dict[str, Any]
@@ -51,6 +52,22 @@ class Handover:
     counters: list[Measure]
     asked: Asked
     coupling_count: int
+
+    @cached_property
+    def core(self) -> _core.Core:
+        """The core."""
+        return _core.Core(**self.arguments)
+
+    @property
+    def work(self) -> dict[str, float]:
+        """Estimated multiplications of one Newton iteration by solver."""
+        return {"articulated": self.core.articulated_work, "ldu": self.core.ldu_work}
+
+    @property
+    def solver(self) -> str:
+        """The one with the least estimated work of those that can take it."""
+        work = self.work
+        return "articulated" if self.asked.turning else min(work, key=lambda name: work[name])
 
     @staticmethod
     def start(measures: list[Measure], states: Sequence[State]) -> Array:
@@ -69,13 +86,6 @@ class Handover:
         return result
 
 
-@dataclass
-class Compiled(Handover):
-    """The same with the core."""
-
-    core: _core.Core
-
-
 def start_arrays(compiled: Compiled, states: Sequence[State], counters: list[Measure]) -> Any:
     """States and what is measured in them, as the core takes them, with the axis (state) in front."""
     names = ("position", "orientation", "velocity", "angular_velocity")
@@ -89,33 +99,44 @@ def build_core(
     kernel: str | None = None,
     frozen: Mapping[str, Array] | None = None,
     asked: Asked | None = None,
-    sizes: Array | None = None,
 ) -> Compiled:
     """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,), and forces left out.
 
-    `asked` says which rows of loops to ask for, by default those that are found around the described pose. With `sizes`
-    (n,) bodies have a turning inertia of one, and the mass that makes a shift by their size as hard as a turn by 1 rad.
+    `asked` says which rows of loops to ask for, by default those that are found around the described pose: these, and
+    nothing welded, are compiled once.
     """
+    mechanism = mechanism.snapshot()
     if asked is None:
         asked = described_asked(mechanism)
-    return compile_core(hand_over(mechanism, kernel=kernel, frozen=frozen, asked=asked, sizes=sizes))
+    kernel = kernel or default_kernel()
+    key = kernel, "joints" if frozen is not None or not mechanism.forces else "joints and forces"
+    kept = mechanism._known.compiled if not frozen and asked is mechanism._known.asked else {}
+    if key not in kept:
+        kept[key] = _compile(mechanism, kernel=kernel, frozen=frozen, asked=asked)
+    return kept[key]
 
 
-def compile_core(given: Handover) -> Compiled:
-    """Make the core."""
-    parts = {field.name: getattr(given, field.name) for field in fields(Handover)}
-    return Compiled(**parts, core=_core.Core(**given.arguments))
+def all_rows(mechanism: Mechanism) -> Compiled:
+    """Compile all rows of all joints, whatever they say twice, and nothing else, once.
+
+    Bodies have a turning inertia of one, and the mass that makes a shift by their size as hard as a turn by 1 rad.
+    """
+    mechanism, kernel = mechanism.snapshot(), default_kernel()
+    key, kept = (kernel, "all rows"), mechanism._known.compiled
+    if key not in kept:
+        asked, sizes = everything(mechanism, mechanism.fit), body_sizes(mechanism)
+        kept[key] = _compile(mechanism, kernel=kernel, frozen={}, asked=asked, sizes=sizes)
+    return kept[key]
 
 
-def hand_over(
+def _compile(
     mechanism: Mechanism,
     *,
-    kernel: str | None = None,
-    frozen: Mapping[str, Array] | None = None,
+    kernel: str,
+    frozen: Mapping[str, Array] | None,
     asked: Asked,
     sizes: Array | None = None,
-) -> Handover:
-    """What build_core compiles."""
+) -> Compiled:
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
     places = {name: k for k, name in enumerate(mechanism.joints)}
@@ -155,11 +176,11 @@ def hand_over(
         counter_grounds=np.array([extras[measure.joint][2] for measure in counters], dtype=np.int32),
         signal_count=signals.count,
         asked=asked.arrays(len(couplings)),
-        kernel=kernel or default_kernel(),
+        kernel=kernel,
     )
     # a joint that is welded has no rows of its own
     given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
-    return Handover(arguments, given, signals, laws, terms, counters, asked, len(couplings))
+    return Compiled(arguments, given, signals, laws, terms, counters, asked, len(couplings))
 
 
 def _refuse_moving_ground(mechanism: Mechanism) -> None:

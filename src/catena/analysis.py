@@ -275,12 +275,11 @@ def smallest_multipliers(run: Trajectory) -> Array:
 
 def _relieved(run: Trajectory) -> Array:
     """The multipliers (step, rows) without those of them that exert nothing on any body."""
-    from ._handover import build_core
-    from .redundancy import everything
+    from ._handover import all_rows
 
     mechanism = run.mechanism
-    # all rows of all joints, and nothing else, are those of the record
-    compiled = build_core(mechanism, frozen={}, asked=everything(mechanism))
+    # these are the rows of the record
+    compiled = all_rows(mechanism)
     signals = np.zeros((len(run), compiled.signals.count))
     for joint, (_, _, first) in zip(mechanism.joints.values(), compiled.arguments["joint_extras"], strict=True):
         if first >= 0:
