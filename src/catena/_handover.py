@@ -228,7 +228,8 @@ def _extras(joint: Joint, signals: Signals) -> tuple[int, int, int]:
     signal = signals.add(joint.label, joint.value, joint.row_count) if isinstance(joint, VelocityRows) else -1
     ground = -1
     if joint.ground is not None:
-        ground = signals.add(f"the ground of {joint.label}", lambda t: np.concatenate(joint.ground_pose(t)), 7)
+        label, pose = f"the ground of {joint.label}", lambda t: np.concatenate(joint.ground_pose(t))
+        ground = signals.add(label, pose, 7, joint.ground_rate)
     return joint.row_count, signal, ground
 
 

@@ -31,9 +31,6 @@ _ROUNDINGS = 32
 _STRIDE = 0.05
 _ITERATIONS = 100
 
-# s, over which functions of time are differentiated
-_INSTANT = 1e-4
-
 
 class AssemblyError(CatenaError, ValueError):
     """A mechanism that cannot be put together; `gaps` holds what is left open: joint name to (m, rad)."""
@@ -95,7 +92,7 @@ def assemble(
 
 def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> None:
     """One assembly in place, velocities projected."""
-    rates = compiled.signals.rates(state.time, _INSTANT)
+    rates = compiled.signals.rates(state.time)
     counted = compiled.start(compiled.counters, [state])[0]
     compiled.core.assemble(
         iteration_limit=iterations,

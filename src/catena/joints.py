@@ -44,6 +44,7 @@ from ._rotation import (
     z_to,
 )
 from ._strict import Named
+from .signals import rate
 
 if TYPE_CHECKING:
     from .bodies import Body, World
@@ -216,6 +217,16 @@ class Joint(Named):
             shift, turn = finite(moved, (3,), label), np.array(IDENTITY)  # type: ignore[arg-type]
         place = self.anchor_a if self.a.is_world else self.anchor_b
         return shift + place - rotate(turn, place), turn
+
+    def ground_rate(self, time: float) -> Array:
+        """Derivative (7,) of the ground's position and quaternion, on the side of the latter that it is on now."""
+        _, now = self.ground_pose(time)
+
+        def pose(t: float) -> Array:
+            x, q = self.ground_pose(t)
+            return np.concatenate((x, q if q @ now > 0 else -q))
+
+        return rate(pose, time)
 
     def _body(self, body: BodyOrName) -> BodyLike:
         if isinstance(body, str):

@@ -18,7 +18,6 @@ from ._rotation import (
     multiply,
     normalised,
     rotate,
-    rotation_vector,
     unit_quaternion,
 )
 from ._strict import Strict
@@ -159,11 +158,9 @@ def ground_motion(joint: Joint, time: float, point: Array) -> tuple[Array, Array
     """Velocity at a world point of a joint's ground, and its angular velocity."""
     if joint.ground is None:
         return np.zeros(3), np.zeros(3)
-    step = 1e-4
-    poses = [joint.ground_pose(time + k * step) for k in (-1, 0, 1)]
-    velocity = (poses[2][0] - poses[0][0]) / (2 * step)
-    spin = rotation_vector(multiply(poses[2][1], conjugate(poses[0][1]))) / (2 * step)
-    return velocity + cross(spin, point - poses[1][0]), spin
+    (x, q), change = joint.ground_pose(time), joint.ground_rate(time)
+    spin = 2 * multiply(change[3:], conjugate(q))[1:]
+    return change[:3] + cross(spin, point - x), spin
 
 
 class _Row:
