@@ -35,7 +35,7 @@ class Signals:
     def add(
         self, label: str, function: Callable[[float], Any], size: int = 1, rate: Callable[[float], Array] | None = None
     ) -> int:
-        """Append a function with `size` values, with its rate if differences do not tell it; returns where they begin."""
+        """Append a function with `size` values, with its rate if differences do not tell it; returns their place."""
         first = self.count
         self.count += size
         self._functions.append((label, function, slice(first, self.count)))
