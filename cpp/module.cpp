@@ -178,6 +178,7 @@ void bind_core(nb::module_& m) {
                                   copied<In<-1>>("coupling_offset", &CoreArguments::coupling_offset),
                                   copied<InInts<-1>>("coupling_signal", &CoreArguments::coupling_signal),
                                   copied<InInts<-1>>("counter_ground", &CoreArguments::counter_ground),
+                                  copied<InInts<-1>>("counter_joint", &CoreArguments::counter_joint),
                                   field("signal_count", &CoreArguments::signal_count),
                                   field("asked", &CoreArguments::asked), field("kernel", &CoreArguments::kernel));
   core.def("run", &Core::run, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,

@@ -577,4 +577,4 @@ def test_spanning_tree_of_a_loop() -> None:
         ("crank", "rod"),
     ]
     assert [joint.name for joint in tree.loops] == ["rod-rocker"]
-    assert tree.floating == []
+    assert tree.floating == ()

@@ -405,6 +405,22 @@ def test_a_quaternion_and_its_opposite_are_the_same_ground() -> None:
     assert_same(runs[1], runs[0], 1e-12)
 
 
+def test_it_may_change_sides_at_any_instant() -> None:
+    """Also between the instants at which it is differentiated."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("arm", box((1.0, 0.2, 0.1), mass=1.0), position=(0.5, 0.3, 0))
+    m.add_joint(Fixed(m.world, "arm", at=(0, 0, 0), name="weld"))
+
+    def ground(t: float) -> tuple[tuple[float, float, float], np.ndarray]:
+        return (0.2 * t, 0, 0), (-1) ** round(1e4 * t) * rot.from_axis_angle((1, 0, 0), 2 * t)
+
+    m.joints["weld"].ground = ground
+    for state in (m.assemble(), Simulator(m, 0.01).run(steps=3)[0]):
+        np.testing.assert_allclose(state.angular_velocity, [(2, 0, 0)], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(state.velocity, [(0.2, 0, 0.6)], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(state.joint("weld").rates, np.zeros(0))
+
+
 # joints without a rotation vector among their coordinates, whose rates would be angular velocities
 DERIVATIVES = ("revolute", "prismatic", "cylindrical", "planar", "screw", "universal", "parallel", "orientation")
 

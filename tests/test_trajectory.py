@@ -12,6 +12,8 @@ import pytest
 
 from catena import (
     Ball,
+    BodyHistory,
+    BodyView,
     ConstantVelocity,
     Custom,
     Distance,
@@ -19,6 +21,8 @@ from catena import (
     Free,
     Inertia,
     Joint,
+    JointHistory,
+    JointView,
     Mechanism,
     Motor,
     PointOnLine,
@@ -164,6 +168,38 @@ def test_an_open_joint_is_as_open_in_a_state_as_in_a_run(kind: str) -> None:
     assert view.gap == pytest.approx(run.joint(joint.name).gap[0], abs=1e-15)
     assert view.misalignment == pytest.approx(run.joint(joint.name).misalignment[0], abs=1e-15)
     assert view.gap + view.misalignment > 1e-3
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in dir(kind) if name[0] != "_"}
+
+
+def test_a_joint_of_a_state_and_of_a_run_have_the_same_names() -> None:
+    assert public(JointView) == public(JointHistory)
+    # rows of the state's arrays are read when asked for, those of a run at once
+    assert public(BodyView) == public(BodyHistory) | {"position", "orientation", "velocity", "angular_velocity"}
+
+
+@pytest.mark.parametrize("make", [scenes.four_bar, scenes.slider_crank, lambda: scenes.pendulum(3)])
+def test_and_the_same_numbers(make: Callable[[], Mechanism]) -> None:
+    run = Simulator(make(), 0.01).run(steps=20)
+    for name in run.mechanism.joints:
+        view, history = run[-1].joint(name), run.joint(name)
+        for what in ("wrapped", "coordinates", "rates", "gap", "misalignment"):
+            np.testing.assert_allclose(getattr(view, what), getattr(history, what)[-1], rtol=0, atol=1e-12)
+        for what in ("force", "torque"):
+            np.testing.assert_allclose(getattr(view, what), getattr(history, what)[-1], rtol=1e-9, atol=1e-9)
+        assert (view.name, view.label) == (history.name, history.label)
+    for name in run.mechanism.bodies:
+        view, history = run[-1].body(name), run.body(name)
+        assert (view.name, view.label) == (history.name, history.label)
+        np.testing.assert_allclose(view.angular_velocity_body, history.angular_velocity_body[-1], rtol=0, atol=1e-13)
+
+
+def test_a_state_that_no_run_came_by_has_no_reactions() -> None:
+    m = scenes.four_bar()
+    with pytest.raises(ValueError, match="reactions were not recorded"):
+        print(m.state().joint("joint1").force)
 
 
 @pytest.mark.parametrize("every", [1, 7, 40])

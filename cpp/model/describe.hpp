@@ -38,6 +38,7 @@ struct Description {
   std::vector<double> coupling_offset;         // (coupling)
   std::vector<int> coupling_signal;            // (coupling)
   std::vector<int> counter_ground;             // (counter)
+  std::vector<int> counter_joint;              // (counter) whose angle it is
   int signal_count = 0;
   AskedArrays asked;
 };

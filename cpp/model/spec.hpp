@@ -268,6 +268,11 @@ struct JointSpec : Pair {
   int ground = -1;  // first of seven signals, the pose of the world's side
 };
 
+struct CounterSpec : Pair {
+  int ground = -1;  // as of a joint
+  int joint = -1;   // whose angle it is
+};
+
 struct LawSpec : Law {
   Pair measure{};
   int target = -1, force = -1;      // signals in place of the constants
@@ -290,7 +295,7 @@ struct Spec {
   std::vector<JointSpec> joint;
   std::vector<LawSpec> law;
   std::vector<CouplingSpec> coupling;
-  std::vector<JointSpec> counter;  // joint angles whose turns may have to be counted
+  std::vector<CounterSpec> counter;  // joint angles whose turns may have to be counted
   int signal_count = 0;            // functions of time
   double fit = 0;                  // what redundant joints may disagree by: rad, or parts of their bodies' size
 };

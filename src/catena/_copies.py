@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ._strict import Strict
+from .bodies import Body, World
+from .measures import Measure
 from .names import ByName
 
 if TYPE_CHECKING:
+    from ._handover import Compiled
     from .couplings import Coupling
     from .joints import BodyLike
     from .laws import Force
-    from .measures import Measure
-    from .mechanism import Mechanism
+    from .mechanism import Mechanism, SpanningTree
+    from .redundancy import Asked
 
 Thing = TypeVar("Thing", bound=Strict)
 
 _BODY_ARRAYS = ("position", "orientation", "velocity", "angular_velocity")
 _JOINT_ARRAYS = ("anchor_a", "anchor_b", "frame_a", "frame_b")
+
+_ENDS = (Body, World)
+_SEQUENCES = (list, tuple)
+_MAPPINGS = (dict, MappingProxyType)
+
+
+@dataclass
+class Known:
+    """What follows from a mechanism that cannot change, found once.
+
+    Its tree; which rows of loops to ask for (redundancy.py); what was compiled, by kernel and purpose (_handover.py).
+    """
+
+    tree: SpanningTree | None = None
+    asked: Asked | None = None
+    compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
 
 
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
@@ -41,8 +61,41 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
     couplings = {name: _coupling(coupling, owner) for name, coupling in mechanism._couplings.items()}
     result._couplings = ByName("coupling", couplings)
     result._numbered = dict(mechanism._numbered)
-    result._asked = None
+    result._known = Known()
+    result._last = None
     return result
+
+
+def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
+    """Whether a mechanism is still what a copy was made of; values that both share, such as functions, are the same."""
+    if mechanism.fit != copy.fit or not _same(mechanism.gravity, copy.gravity):
+        return False
+    for kind in ("_bodies", "_joints", "_forces", "_couplings"):
+        mine, theirs = getattr(mechanism, kind), getattr(copy, kind)
+        if list(mine) != list(theirs) or not all(map(_same_item, mine.values(), theirs.values())):
+            return False
+    return True
+
+
+def _same_item(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    mine, theirs = ({**vars(item), "_owner": ""} for item in (a, b))
+    return mine.keys() == theirs.keys() and all(_same(value, theirs[name]) for name, value in mine.items())
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, _ENDS):
+        return isinstance(b, _ENDS) and a.name == b.name
+    if isinstance(a, _SEQUENCES):
+        return isinstance(b, _SEQUENCES) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, _MAPPINGS):
+        return isinstance(b, _MAPPINGS) and _same([*a.items()], [*b.items()])
+    return _same_item(a, b) if isinstance(a, (Strict, Measure)) else isinstance(a, (str, float, int)) and bool(a == b)
 
 
 def _twin(item: Thing, owner: str) -> Thing:
@@ -65,7 +118,7 @@ def _twins(items: ByName[Thing], owner: str, arrays: tuple[str, ...]) -> ByName[
 
 def _force(force: Force, owner: str) -> Force:
     twin = _twin(force, owner)
-    twin.__dict__["parts"] = [_twin(part, owner) for part in force.parts]
+    twin.__dict__["parts"] = tuple(_twin(part, owner) for part in force.parts)
     for part in twin.parts:
         law, functions = dict(part.law), dict(part.functions)
         own: dict[str, Any] = {"measure": _measure(part.measure, owner), "law": law, "functions": functions}
@@ -77,7 +130,7 @@ def _force(force: Force, owner: str) -> Force:
 
 def _coupling(coupling: Coupling, owner: str) -> Coupling:
     twin = _twin(coupling, owner)
-    twin.__dict__["terms"] = [_twin(term, owner) for term in coupling.terms]
+    twin.__dict__["terms"] = tuple(_twin(term, owner) for term in coupling.terms)
     for term in twin.terms:
         term.__dict__["measure"] = _measure(term.measure, owner)
     return twin

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
@@ -17,7 +18,7 @@ from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
 from .laws import NUMBERS, Part
 from .measures import Measure, angle_measures
-from .redundancy import Asked, described_asked
+from .redundancy import Asked, body_sizes, described_asked, everything
 from .signals import Signals
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Arguments(TypedDict):
     coupling_offset: Array
     coupling_signal: Ints
     counter_ground: Ints
+    counter_joint: Ints
     signal_count: int
     asked: _core.AskedArrays
     kernel: str
@@ -71,11 +73,11 @@ def default_kernel() -> str:
 
 
 @dataclass
-class Handover:
+class Compiled:
     """What the core is made of, the functions it needs, and what it measures: laws, couplings' terms, joint angles.
 
-    `rows` are the user's own, one function for every custom joint: poses (14,) of its bodies to gaps (rows,) and
-    gradients (rows, 12).
+    The core itself is made when it is first asked for. `rows` are the user's own, one function for every custom joint:
+    poses (14,) of its bodies to gaps (rows,) and gradients (rows, 12).
     """
 
     arguments: Arguments
@@ -86,6 +88,22 @@ class Handover:
     counters: list[Measure]
     asked: Asked
     coupling_count: int
+
+    @cached_property
+    def core(self) -> _core.Core:
+        """The core."""
+        return _core.Core(**self.arguments)
+
+    @property
+    def work(self) -> dict[str, float]:
+        """Estimated multiplications of one Newton iteration by solver."""
+        return {"articulated": self.core.articulated_work, "ldu": self.core.ldu_work}
+
+    @property
+    def solver(self) -> str:
+        """The one with the least estimated work of those that can take it."""
+        work = self.work
+        return "articulated" if self.asked.turning else min(work, key=lambda name: work[name])
 
     @staticmethod
     def start(measures: list[Measure], states: Sequence[State]) -> Array:
@@ -102,13 +120,6 @@ class Handover:
                 elif joint.name in state.turned:
                     row[k] = state.turned[joint.name][joint.angles.index(measure.index)]
         return result
-
-
-@dataclass
-class Compiled(Handover):
-    """The same with the core."""
-
-    core: _core.Core
 
 
 def start_arrays(compiled: Compiled, states: Sequence[State]) -> _core.Start:
@@ -130,33 +141,44 @@ def build_core(
     kernel: str | None = None,
     frozen: Mapping[str, Array] | None = None,
     asked: Asked | None = None,
-    sizes: Array | None = None,
 ) -> Compiled:
     """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,), and forces left out.
 
-    `asked` says which rows of loops to ask for, by default those that are found around the described pose. With `sizes`
-    (n,) bodies have a turning inertia of one, and the mass that makes a shift by their size as hard as a turn by 1 rad.
+    `asked` says which rows of loops to ask for, by default those that are found around the described pose: these, and
+    nothing welded, are compiled once.
     """
+    mechanism = mechanism.snapshot()
     if asked is None:
         asked = described_asked(mechanism)
-    return compile_core(hand_over(mechanism, kernel=kernel, frozen=frozen, asked=asked, sizes=sizes))
+    kernel = kernel or default_kernel()
+    key = kernel, "joints" if frozen is not None or not mechanism.forces else "joints and forces"
+    kept = mechanism._known.compiled if not frozen and asked is mechanism._known.asked else {}
+    if key not in kept:
+        kept[key] = _compile(mechanism, kernel=kernel, frozen=frozen, asked=asked)
+    return kept[key]
 
 
-def compile_core(given: Handover) -> Compiled:
-    """Make the core."""
-    parts = {field.name: getattr(given, field.name) for field in fields(Handover)}
-    return Compiled(**parts, core=_core.Core(**given.arguments))
+def all_rows(mechanism: Mechanism) -> Compiled:
+    """Compile all rows of all joints, whatever they say twice, and nothing else, once.
+
+    Bodies have a turning inertia of one, and the mass that makes a shift by their size as hard as a turn by 1 rad.
+    """
+    mechanism, kernel = mechanism.snapshot(), default_kernel()
+    key, kept = (kernel, "all rows"), mechanism._known.compiled
+    if key not in kept:
+        asked, sizes = everything(mechanism, mechanism.fit), body_sizes(mechanism)
+        kept[key] = _compile(mechanism, kernel=kernel, frozen={}, asked=asked, sizes=sizes)
+    return kept[key]
 
 
-def hand_over(
+def _compile(
     mechanism: Mechanism,
     *,
-    kernel: str | None = None,
-    frozen: Mapping[str, Array] | None = None,
+    kernel: str,
+    frozen: Mapping[str, Array] | None,
     asked: Asked,
     sizes: Array | None = None,
-) -> Handover:
-    """What build_core compiles."""
+) -> Compiled:
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
     places = {name: k for k, name in enumerate(mechanism.joints)}
@@ -202,13 +224,14 @@ def hand_over(
         coupling_offset=np.array([coupling.offset for coupling in couplings], dtype=float),
         coupling_signal=_ints(-1 if c.function is None else signals.add(c.label, c.function) for c in couplings),
         counter_ground=_ints(grounds[m.joint] for m in counters),
+        counter_joint=_ints(places[m.joint] for m in counters),
         signal_count=signals.count,
         asked=asked.arrays(len(couplings)),
-        kernel=kernel or default_kernel(),
+        kernel=kernel,
     )
     # a joint that is welded has no rows of its own
     given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
-    return Handover(arguments, given, signals, laws, terms, counters, asked, len(couplings))
+    return Compiled(arguments, given, signals, laws, terms, counters, asked, len(couplings))
 
 
 def _refuse_moving_ground(mechanism: Mechanism) -> None:
@@ -242,7 +265,8 @@ def _ground(joint: Joint, signals: Signals) -> int:
     """Where the pose of moving ground begins."""
     if joint.ground is None:
         return -1
-    return signals.add(f"the ground of {joint.label}", lambda t: np.concatenate(joint.ground_pose(t)), 7)
+    label, pose = f"the ground of {joint.label}", lambda t: np.concatenate(joint.ground_pose(t))
+    return signals.add(label, pose, 7, joint.ground_rate)
 
 
 def _function(part: Part, key: str, signals: Signals) -> int:

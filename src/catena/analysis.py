@@ -1,7 +1,8 @@
 """Derived quantities of a finished run: energy, momentum, gaps, reactions.
 
-Every function takes a Trajectory, whose arrays begin with the axis `step`. Velocities are those of the nodes (see
-`Trajectory`), so energies and momenta are too: positions and velocities of one instant, never of two.
+Arrays begin with the axis `step`; what concerns a whole mechanism takes the Trajectory that has them. Velocities are
+those of the nodes (see `Trajectory`), so energies and momenta are too: positions and velocities of one instant, never
+of two.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from .joints import FORMS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .joints import BodyLike, Joint
+    from .joints import BodyLike, Joint, Pose
     from .measures import Measure
+    from .mechanism import Mechanism
     from .state import State
     from .trajectory import Trajectory
 
 
-def masses(run: Trajectory) -> Array:
+def masses(mechanism: Mechanism) -> Array:
     """Mass of every body (n,) in kg."""
-    return np.array([body.inertia.mass for body in run.mechanism.bodies.values()])
+    return np.array([body.inertia.mass for body in mechanism.bodies.values()])
 
 
 def body_momenta(run: Trajectory) -> tuple[Array, Array]:
@@ -35,7 +37,7 @@ def body_momenta(run: Trajectory) -> tuple[Array, Array]:
     tensors = np.reshape([body.inertia.tensor for body in run.mechanism.bodies.values()], (-1, 3, 3))
     local = rotate(conjugate(run.orientation), run.angular_velocity)
     spin = rotate(run.orientation, np.einsum("nij,snj->sni", tensors, local))
-    return masses(run)[:, None] * run.velocity, spin
+    return masses(run.mechanism)[:, None] * run.velocity, spin
 
 
 def kinetic_energy(run: Trajectory) -> Array:
@@ -52,7 +54,7 @@ def kinetic_energy(run: Trajectory) -> Array:
 def potential_energy(run: Trajectory) -> Array:
     """Potential energy of gravity, zero at the origin, and of springs (step,) in J."""
     heavy = [body.has_gravity for body in run.mechanism.bodies.values()]
-    energy: Array = -np.einsum("n,sni,i->s", masses(run) * heavy, run.position, run.mechanism.gravity)
+    energy: Array = -np.einsum("n,sni,i->s", masses(run.mechanism) * heavy, run.position, run.mechanism.gravity)
     for force in run.mechanism.forces.values():
         for part in force.parts:
             if part.law["stiffness"] > 0:
@@ -88,9 +90,8 @@ def measured_rate(run: Trajectory, measure: Measure) -> Array:
 
 
 def _measure_rows(run: Trajectory, measure: Measure) -> tuple[Array, Array, Array]:
-    bodies = [run.mechanism.find(name, measure.code) for name in (measure.a, measure.b)]
-    sides = [_poses(run, body) for body in bodies]
-    return _rows(run, FORMS[measure.code].code, sides, measure.anchors, measure.frames, 0.0, 1)
+    a, b = (_poses(run, run.mechanism.find(name, measure.code)) for name in (measure.a, measure.b))
+    return _rows(FORMS[measure.code].code, a, b, measure.anchors, measure.frames, 0.0, 1)
 
 
 def energy(run: Trajectory) -> Array:
@@ -111,9 +112,9 @@ def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 
     return total
 
 
-def gaps(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
-    """How far a joint is open in all its rows: metres (step,) and radians (step,)."""
-    gap, _, _ = joint_rows(run, joint)
+def gaps(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array]:
+    """How far a joint is open in all its rows, at the poses of its bodies: metres (step,) and radians (step,)."""
+    gap, _, _ = joint_rows(joint, a, b)
     lengths = row_lengths(joint)
     return np.linalg.norm(gap[:, lengths], axis=1), np.linalg.norm(gap[:, ~lengths], axis=1)
 
@@ -158,53 +159,53 @@ def row_lengths(joint: Joint) -> NDArray[np.bool_]:
     return np.ones(joint.row_count, dtype=bool) if isinstance(joint, GivenRows) else FORMS[joint.code].lengths
 
 
-def joint_rows(run: Trajectory, joint: Joint) -> tuple[Array, Array, Array]:
+def joint_rows(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array, Array]:
     """Gaps (step, row) of a joint, wrenches (step, row, 6) of unit multipliers on b, b's joint point (step, 3).
 
-    A wrench is a force and a torque about b's joint point, in the world frame.
+    `a` and `b` are positions (step, 3) and orientations (step, 4) of its bodies. A wrench is a force and a torque about
+    b's joint point, in the world frame.
     """
-    sides = [_poses(run, body, joint) for body in (joint.a, joint.b)]
     if isinstance(joint, GivenRows):
-        gap, gradient = _given(joint, sides)
-        return gap, gradient[:, :, 6:], sides[1][0]
+        gap, gradient = _given(joint, a, b)
+        return gap, gradient[:, :, 6:], b[0]
     anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
-    return _rows(run, FORMS[joint.code].code, sides, anchors, frames, joint.parameter, joint.row_count)
+    return _rows(FORMS[joint.code].code, a, b, anchors, frames, joint.parameter, joint.row_count)
 
 
-def _given(joint: GivenRows, sides: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+def _given(joint: GivenRows, a: Pose, b: Pose) -> tuple[Array, Array]:
     """Gaps (step, row) and gradients (step, row, 12) of the user's own rows."""
-    (xa, qa), (xb, qb) = sides
+    (xa, qa), (xb, qb) = a, b
     found = [joint.gap_and_gradient(BodyPose(xa[k], qa[k]), BodyPose(xb[k], qb[k])) for k in range(len(xa))]
     rows = joint.row_count
     return np.reshape([gap for gap, _ in found], (-1, rows)), np.reshape([g for _, g in found], (-1, rows, 12))
 
 
-def ground_poses(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
+def ground_poses(joint: Joint, time: Array) -> Pose:
     """Position (step, 3) and orientation (step, 4) of a joint's ground."""
-    poses = [joint.ground_pose(float(t)) for t in run.time]
+    poses = [joint.ground_pose(float(t)) for t in time]
     return np.reshape([x for x, _ in poses], (-1, 3)), np.reshape([q for _, q in poses], (-1, 4))
 
 
-def _poses(run: Trajectory, body: BodyLike, joint: Joint | None = None) -> tuple[Array, Array]:
+def poses(run: Trajectory, joint: Joint) -> tuple[Pose, Pose]:
+    """Position (step, 3) and orientation (step, 4) of each of a joint's bodies, or of the ground it stands on."""
+    return _poses(run, joint.a, joint), _poses(run, joint.b, joint)
+
+
+def _poses(run: Trajectory, body: BodyLike, joint: Joint | None = None) -> Pose:
     if not body.is_world:
         row = run.row(body.name)
         return np.ascontiguousarray(run.position[:, row]), np.ascontiguousarray(run.orientation[:, row])
     if joint is not None and joint.ground is not None:
-        return ground_poses(run, joint)
+        return ground_poses(joint, run.time)
     return np.zeros((len(run), 3)), np.tile(IDENTITY, (len(run), 1))
 
 
 def _rows(
-    run: Trajectory,
-    code: int,
-    sides: list[tuple[Array, Array]],
-    anchors: Array,
-    frames: Array,
-    parameter: float,
-    count: int,
+    code: int, a: Pose, b: Pose, anchors: Array, frames: Array, parameter: float, count: int
 ) -> tuple[Array, Array, Array]:
-    gap, wrench, point = np.empty((len(run), count)), np.empty((len(run), count, 6)), np.empty((len(run), 3))
-    (position_a, orientation_a), (position_b, orientation_b) = sides
+    (position_a, orientation_a), (position_b, orientation_b) = a, b
+    steps = len(position_a)
+    gap, wrench, point = np.empty((steps, count)), np.empty((steps, count, 6)), np.empty((steps, 3))
     _core.joint_rows(
         kind=code,
         anchors=anchors,
@@ -252,7 +253,7 @@ def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
         if other is joint:
             break
         first += other.row_count
-    _, wrench, _ = joint_rows(run, joint)
+    _, wrench, _ = joint_rows(joint, *poses(run, joint))
     values = smallest_multipliers(run)[:, first : first + joint.row_count]
     total: Array = np.einsum("sr,srk->sk", values, wrench)
     return total[:, :3], total[:, 3:]
@@ -266,7 +267,7 @@ def smallest_multipliers(run: Trajectory) -> Array:
     mechanism = run.mechanism
     rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
     if run.multipliers.shape[1] != rows:
-        raise ValueError("reactions were not recorded: members of a batch have none, a run of its own has")
+        raise ValueError("reactions were not recorded: members of a batch have none, nor states that no run came by")
     if run._smallest is None:
         looped = len(run) and (mechanism.spanning_tree().loops or mechanism.couplings)
         run._smallest = _relieved(run) if looped else run.multipliers
@@ -275,16 +276,15 @@ def smallest_multipliers(run: Trajectory) -> Array:
 
 def _relieved(run: Trajectory) -> Array:
     """The multipliers (step, rows) without those of them that exert nothing on any body."""
-    from ._handover import build_core
-    from .redundancy import everything
+    from ._handover import all_rows
 
     mechanism = run.mechanism
-    # all rows of all joints, and nothing else, are those of the record
-    compiled = build_core(mechanism, frozen={}, asked=everything(mechanism))
+    # these are the rows of the record
+    compiled = all_rows(mechanism)
     signals = np.zeros((len(run), compiled.signals.count))
     for joint, first in zip(mechanism.joints.values(), compiled.arguments["joint_ground"], strict=True):
         if first >= 0:
-            signals[:, first : first + 7] = np.concatenate(ground_poses(run, joint), axis=1)
+            signals[:, first : first + 7] = np.concatenate(ground_poses(joint, run.time), axis=1)
     lengths = [row_lengths(joint) for joint in mechanism.joints.values()]
     lengths.append(np.array([not c.terms[0].measure.is_angle for c in mechanism.couplings.values()], dtype=bool))
     size = extent(run[0])
@@ -321,11 +321,11 @@ def body_rows(node: Trajectory, item: Joint | Coupling) -> dict[str, Array]:
             _, wrench, point = _measure_rows(node, term.measure)
             add_pair(term.measure.a, term.measure.b, term.coefficient * wrench[0], point[0])
     elif isinstance(item, GivenRows):
-        gradient = _given(item, [_poses(node, body, item) for body in (item.a, item.b)])[1][0]
+        gradient = _given(item, *poses(node, item))[1][0]
         add(item.a.name, gradient[:, :6])
         add(item.b.name, gradient[:, 6:])
     elif item.row_count > 0:
-        _, wrench, point = joint_rows(node, item)
+        _, wrench, point = joint_rows(item, *poses(node, item))
         add_pair(item.a.name, item.b.name, wrench[0], point[0])
     return result
 
@@ -337,7 +337,7 @@ def still(state: State) -> Trajectory:
 
     none = np.zeros(0, dtype=np.int32)
     arrays = (state.position[None], state.orientation[None], state.velocity[None], state.angular_velocity[None])
-    time, rows = np.array([state.time]), np.zeros((1, 0))
+    time, rows = np.array([state.time]), np.zeros((1, 0)) if state.multipliers is None else state.multipliers[None]
     return Trajectory(
         state.mechanism,
         0.0,
@@ -369,7 +369,7 @@ def extent(state: State) -> float:
 def _per_joint(run: Trajectory, which: int) -> Array:
     asked = asked_gaps(run)
     columns = [
-        asked[0][:, k, which] if asked is not None and asked[2][k] else gaps(run, joint)[which]
+        asked[0][:, k, which] if asked is not None and asked[2][k] else gaps(joint, *poses(run, joint))[which]
         for k, joint in enumerate(run.mechanism.joints.values())
     ]
     return np.stack(columns, axis=1) if columns else np.zeros((len(run), 0))

@@ -14,7 +14,7 @@ from ._rotation import Array, finite
 from .analysis import extent
 from .measures import by_joint
 from .names import no_such
-from .redundancy import find_asked
+from .redundancy import described_asked, find_asked
 from .status import CatenaError
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ _ROUNDINGS = 32
 _STRIDE = 0.05
 _ITERATIONS = 100
 
-# s, over which functions of time are differentiated
-_INSTANT = 1e-4
-
 
 class AssemblyError(CatenaError, ValueError):
     """A mechanism that cannot be put together; `gaps` holds what is left open: joint name to (m, rad)."""
@@ -47,17 +44,21 @@ class AssemblyError(CatenaError, ValueError):
 
 
 def assemble(
-    mechanism: Mechanism, guess: State, fixed: Iterable[str] = (), drive: Mapping[str, ArrayLike] | None = None
+    mechanism: Mechanism,
+    guess: State | None,
+    fixed: Iterable[str] = (),
+    drive: Mapping[str, ArrayLike] | None = None,
 ) -> State:
     """See Mechanism.assemble."""
-    state = guess.copy()
+    state = mechanism.state() if guess is None else guess.copy()
+    mechanism = mechanism.snapshot()
     goals = {name: _coordinates(mechanism, name, value) for name, value in (drive or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
 
     # driven joints go to their goal in short strides, so that the others follow on the same branch
     longest = max((float(np.abs(goals[name] - start[name]).max(initial=0.0)) for name in goals), default=0.0)
     count = max(1, ceil(longest / _STRIDE))
-    asked = find_asked(mechanism, state)
+    asked = described_asked(mechanism) if guess is None else find_asked(mechanism, state)
     for k in range(1, count + 1):
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
         if asked.excess.any():
@@ -91,7 +92,7 @@ def assemble(
 
 def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> None:
     """One assembly in place, velocities projected."""
-    rates = compiled.signals.rates(state.time, _INSTANT)
+    rates = compiled.signals.rates(state.time)
     counted = compiled.start(compiled.counters, [state])[0]
     compiled.core.assemble(
         iteration_limit=iterations,

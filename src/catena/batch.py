@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
-from ._rotation import Array, conjugate, cross, finite, multiply, rotate
+from ._rotation import Array, finite
 from ._strict import Recorded
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
@@ -21,13 +21,13 @@ from .laws import LAW, NUMBERS
 from .measures import by_joint
 from .names import no_such
 from .simulator import finish, watcher, whole
-from .state import counted, ground_motion
+from .state import counted
 from .status import CatenaError, status_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from ._provenance import RunInfo
-    from .joints import BodyLike, Joint
+    from .joints import BodyLike, Joint, Motion
     from .mechanism import Mechanism
     from .signals import Signals
     from .simulator import Simulator
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 # members' own numbers of a force, by its name: {"spring": {"stiffness": (members,)}}
 Laws: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
-
-# position, orientation, velocity, angular velocity
-_Side: TypeAlias = tuple[Array, Array, Array, Array]
 
 # recorded of every body, and how many numbers each is
 _SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
@@ -156,17 +153,12 @@ class BatchJoint:
     @property
     def rates(self) -> Array:
         """Joint rates (member, step, dof); rad/s and m/s."""
-        joint = self._joint
-        (xa, qa, va, wa), (xb, qb, vb, wb) = self._sides()
-        point = xb + rotate(qb, joint.anchor_b)
-        velocity = vb + cross(wb, point - xb) - va - cross(wa, point - xa)
-        frame = conjugate(multiply(qa, joint.frame_a))
-        return joint.rates_of(rotate(frame, velocity), rotate(frame, wb - wa), self.coordinates)
+        return self._joint.rates_of(*self._joint.relative_twist(*self._sides()), self.coordinates)
 
-    def _sides(self) -> tuple[_Side, _Side]:
+    def _sides(self) -> tuple[Motion, Motion]:
         return self._side(self._joint.a), self._side(self._joint.b)
 
-    def _side(self, body: BodyLike) -> _Side:
+    def _side(self, body: BodyLike) -> Motion:
         """Position, orientation, velocity and angular velocity of a body or the world, (member, step, ...)."""
         batch, joint = self._batch, self._joint
         if not body.is_world:
@@ -182,8 +174,7 @@ class BatchJoint:
         found = np.full((len(instants), 13), np.nan)
         for numbers, t in zip(found, instants, strict=True):
             if np.isfinite(t):
-                x, q = joint.ground_pose(float(t))
-                numbers[:] = np.concatenate((x, q, *ground_motion(joint, float(t), x)))
+                numbers[:] = np.concatenate(joint.ground_motion(float(t)))
         found = found[place].reshape(*shape, 13)
         return found[..., :3], found[..., 3:7], found[..., 7:10], found[..., 10:]
 

@@ -43,7 +43,7 @@ class Coupling(Named):
     its coordinate ("angle", "displacement", "x", "y", "first", "second").
     """
 
-    terms: list[Term]
+    terms: Sequence[Term]
     _kind = "coupling"
 
     def __init__(

@@ -177,7 +177,8 @@ class VelocityRows(GivenRows):
         super().__init__(a, b, name=name)
         if not callable(rows):
             raise ValueError(f"{self.label}: rows must be a function of two poses, got {rows!r}")
-        self._function, self._value = rows, value
+        self._function = rows
+        self._value = value if value is None or callable(value) else _numbers(value, f"{self.label}: value").copy()
 
     def _measure_count(self, a: BodyPose, b: BodyPose) -> int:
         return len(self._rows(a, b))

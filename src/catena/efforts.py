@@ -13,13 +13,11 @@ import numpy as np
 
 from . import analysis
 from ._rotation import Array
+from .signals import rate as derivative
 
 if TYPE_CHECKING:
     from .laws import Force, Part
     from .trajectory import Trajectory
-
-# s, over which a servo's target is differentiated
-_INSTANT = 1e-4
 
 
 class ForceHistory:
@@ -60,7 +58,7 @@ class ForceHistory:
         position = analysis.measured(self._run, part.measure)
         rate = analysis.measured_rate(self._run, part.measure)
         effort: Array = (
-            self._function(part, "force", 0.0)
+            self._function(part, "force")
             - law["stiffness"] * (position - law["rest"])
             - law["damping"] * rate
             - law["friction"] * np.tanh(rate / law["threshold"])
@@ -68,14 +66,13 @@ class ForceHistory:
         if law["gain"] > 0 or law["rate_gain"] > 0:
             wanted = law["target_rate"] * np.ones(len(self._run))
             if "target" in part.functions:
-                ahead, behind = (self._function(part, "target", d) for d in (_INSTANT, -_INSTANT))
-                wanted = (ahead - behind) / (2 * _INSTANT)
-            servo = law["gain"] * (self._function(part, "target", 0.0) - position) + law["rate_gain"] * (wanted - rate)
+                wanted = np.array([float(derivative(part.functions["target"], float(t))) for t in self._run.time])
+            servo = law["gain"] * (self._function(part, "target") - position) + law["rate_gain"] * (wanted - rate)
             effort = effort + np.clip(servo, -law["limit"], law["limit"])
         return effort
 
-    def _function(self, part: Part, name: str, later: float) -> Array:
-        """A number of the law at all nodes, or what its function of time says so much later."""
+    def _function(self, part: Part, name: str) -> Array:
+        """A number of the law at all nodes, or what its function of time says there."""
         if name not in part.functions:
             return np.full(len(self._run), part.law[name])
-        return np.array([float(part.functions[name](float(t) + later)) for t in self._run.time])
+        return np.array([float(part.functions[name](float(t))) for t in self._run.time])

@@ -44,6 +44,7 @@ from ._rotation import (
     z_to,
 )
 from ._strict import Named
+from .signals import rate
 
 if TYPE_CHECKING:
     from .bodies import Body, World
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
     BodyOrName: TypeAlias = Body | World | str
 
 Pose: TypeAlias = tuple[Array, Array]
+
+# position, orientation, velocity and angular velocity of a body, in the world frame
+Motion: TypeAlias = tuple[Array, Array, Array, Array]
 
 # time (s) to displacement (3,), or to displacement and quaternion
 Ground: TypeAlias = Callable[[float], "ArrayLike | tuple[ArrayLike, ArrayLike]"]
@@ -217,6 +221,24 @@ class Joint(Named):
         place = self.anchor_a if self.a.is_world else self.anchor_b
         return shift + place - rotate(turn, place), turn
 
+    def ground_rate(self, time: float) -> Array:
+        """Derivative (7,) of the ground's position and quaternion, on the side of the latter that it is on now."""
+        _, now = self.ground_pose(time)
+
+        def pose(t: float) -> Array:
+            x, q = self.ground_pose(t)
+            return np.concatenate((x, q if q @ now > 0 else -q))
+
+        return rate(pose, time)
+
+    def ground_motion(self, time: float) -> Motion:
+        """Pose of the world's side, velocity of the point that is its position, and angular velocity."""
+        x, q = self.ground_pose(time)
+        if self._ground is None:
+            return x, q, np.zeros(3), np.zeros(3)
+        change = self.ground_rate(time)
+        return x, q, change[:3], 2 * multiply(change[3:], conjugate(q))[1:]
+
     def _body(self, body: BodyOrName) -> BodyLike:
         if isinstance(body, str):
             raise ValueError(
@@ -252,6 +274,14 @@ class Joint(Named):
     def measure(self, pose_a: Pose, pose_b: Pose) -> Pose:
         """Pose of frame b in frame a, from the world poses of the two bodies."""
         return pose_between(pose_a, pose_b, (self.anchor_a, self.frame_a), (self.anchor_b, self.frame_b))
+
+    def relative_twist(self, a: Motion, b: Motion) -> tuple[Array, Array]:
+        """Velocity (..., 3) of b's joint point against a, and angular velocity (..., 3), in frame a."""
+        (xa, qa, va, wa), (xb, qb, vb, wb) = a, b
+        arm = rotate(qb, self.anchor_b)
+        velocity = vb + cross(wb, arm) - va - cross(wa, xb + arm - xa)
+        into = conjugate(multiply(qa, self.frame_a))
+        return rotate(into, velocity), rotate(into, wb - wa)
 
     def nearest(self, translation: Array, quaternion: Array) -> Pose:
         """Return the allowed pose of frame b in frame a nearest to the given one."""

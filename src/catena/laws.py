@@ -10,7 +10,7 @@ it cannot turn the motion round: stiff ones make them halve their steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -68,7 +68,7 @@ class Part(Strict):
 class Force(Named):
     """A force between two bodies; see the module. `parts` is what it consists of, once added to a mechanism."""
 
-    parts: list[Part]
+    parts: Sequence[Part]
     _kind = "force"
     _instead = "; its numbers are given when it is made: remove it and add another"
 

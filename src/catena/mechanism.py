@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._copies import copied
+from ._copies import Known, copied, unchanged
 from ._rotation import IDENTITY, Array, Checked, finite
 from ._strict import Strict, belongs
 from .bodies import AT_REST, Body, World
 from .couplings import Coupling
+from .custom import GivenRows
 from .inertia import Inertia, Shape
 from .joints import Joint, Pose, mismatch, pose_between
 from .laws import Force
@@ -25,7 +26,6 @@ from .state import State
 if TYPE_CHECKING:
     from ._joining import AddedNames, Placement
     from .joints import BodyLike, BodyOrName
-    from .redundancy import Asked
     from .report import Report
 
 AnyForce = TypeVar("AnyForce", bound=Force)
@@ -48,9 +48,9 @@ class Branch:
 class SpanningTree:
     """Tree joints, parents first; the first body of every part that floats; the joints that close loops."""
 
-    branches: list[Branch] = field(default_factory=list)
-    floating: list[Body] = field(default_factory=list)
-    loops: list[Joint] = field(default_factory=list)
+    branches: tuple[Branch, ...]
+    floating: tuple[Body, ...]
+    loops: tuple[Joint, ...]
 
 
 class Mechanism(Strict):
@@ -58,8 +58,8 @@ class Mechanism(Strict):
 
     gravity = Checked()
 
-    # which rows of loops to ask for (redundancy.py), kept where nothing can change any more
-    _asked: Asked | None = None
+    # the snapshot made last
+    _last: Mechanism | None = None
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, fit: float = 3e-3) -> None:
         self._world = World()
@@ -67,6 +67,7 @@ class Mechanism(Strict):
         self._joints: ByName[Joint] = ByName("joint")
         self._forces: ByName[Force] = ByName("force")
         self._couplings: ByName[Coupling] = ByName("coupling")
+        self._known = Known()
         self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
         self.gravity = gravity
         self.fit = fit
@@ -307,6 +308,13 @@ class Mechanism(Strict):
         Joints that cannot carry a body close loops, even if they close nothing but a gap in the tree; free joints hold
         nothing and are left out.
         """
+        if not self._owner:
+            return self._find_tree()
+        if self._known.tree is None:
+            self._known.tree = self._find_tree()
+        return self._known.tree
+
+    def _find_tree(self) -> SpanningTree:
         joints_at: dict[str, list[Joint]] = {name: [] for name in (self.world.name, *self._bodies)}
         holding = {name: joint for name, joint in self._joints.items() if joint.row_count > 0}
         for joint in holding.values():
@@ -314,7 +322,8 @@ class Mechanism(Strict):
                 joints_at[joint.a.name].append(joint)
                 joints_at[joint.b.name].append(joint)
 
-        tree = SpanningTree()
+        branches: list[Branch] = []
+        floating: list[Body] = []
         reached: set[str] = set()
         used: set[str] = set()
         roots: list[BodyLike] = [self.world, *self._bodies.values()]
@@ -323,7 +332,7 @@ class Mechanism(Strict):
                 continue
             reached.add(root.name)
             if isinstance(root, Body):
-                tree.floating.append(root)
+                floating.append(root)
             queue: list[BodyLike] = [root]
             for parent in queue:
                 for joint in joints_at[parent.name]:
@@ -332,10 +341,10 @@ class Mechanism(Strict):
                         continue
                     reached.add(child.name)
                     used.add(joint.name)
-                    tree.branches.append(Branch(joint, parent, child))
+                    branches.append(Branch(joint, parent, child))
                     queue.append(child)
-        tree.loops.extend(joint for name, joint in holding.items() if name not in used)
-        return tree
+        loops = tuple(joint for name, joint in holding.items() if name not in used)
+        return SpanningTree(tuple(branches), tuple(floating), loops)
 
     def state(self) -> State:
         """Return the described poses and velocities, with every tree joint closed, but not those of loops.
@@ -395,7 +404,7 @@ class Mechanism(Strict):
                 raise ValueError(f"{what} takes numbers by joint name, such as {{'motor': 0.3}}, got {given!r}")
         if isinstance(fixed, str):
             raise ValueError(f"fixed takes a list of names, such as [{fixed!r}], got {fixed!r}")
-        state = assemble(self, self.state() if guess is None else guess, fixed, drive)
+        state = assemble(self, guess, fixed, drive)
         return with_rates(state, rates) if rates else state
 
     def report(self, state: State | None = None) -> Report:
@@ -403,13 +412,28 @@ class Mechanism(Strict):
         from .redundancy import described_asked, find_asked
         from .report import report
 
+        locked = self.snapshot()
         if state is None:
-            return report(self, self.assemble(), described_asked(self))
-        return report(self, state, find_asked(self, state))
+            return report(locked, locked.assemble(), described_asked(locked))
+        return report(locked, state, find_asked(locked, state))
 
     def snapshot(self, owner: str = "simulator") -> Mechanism:
-        """Return a copy that cannot be changed, because it belongs to a simulator or the like; itself if it is one."""
-        return self if self._owner else copied(self, owner)
+        """Return a copy that cannot be changed, because it belongs to a simulator or the like; itself if it is one.
+
+        As long as nothing is changed it is the same one, with all that was found out about it.
+        """
+        if self._owner:
+            return self
+        if self._depends_on_functions():
+            return copied(self, owner)
+        if self._last is None or self._last._owner != owner or not unchanged(self, self._last):
+            self._last = copied(self, owner)
+        return self._last
+
+    def _depends_on_functions(self) -> bool:
+        """Whether functions of the user's say where joints and couplings close: what they say may change unseen."""
+        joints = any(isinstance(joint, GivenRows) or joint.ground is not None for joint in self._joints.values())
+        return joints or any(coupling.function is not None for coupling in self._couplings.values())
 
     # ---- files
 
@@ -434,8 +458,11 @@ class Mechanism(Strict):
         if self._owner:
             raise ValueError(belongs(self._owner))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_known", "_last")}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(state, _known=Known())
 
         # pickling loses the lock of arrays
         if self._owner:

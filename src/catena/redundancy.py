@@ -24,7 +24,7 @@ from ._rotation import Array
 from .joints import FORMS
 
 if TYPE_CHECKING:
-    from ._handover import Compiled, Handover
+    from ._handover import Compiled
     from .mechanism import Mechanism
     from .state import State
 
@@ -147,12 +147,10 @@ def body_sizes(mechanism: Mechanism) -> Array:
 
 def described_asked(mechanism: Mechanism) -> Asked:
     """What is asked around the described pose; found once for a mechanism that cannot change."""
-    if mechanism._asked is not None:
-        return mechanism._asked
-    asked = find_asked(mechanism, mechanism.state())
-    if mechanism._owner:
-        mechanism._asked = asked
-    return asked
+    mechanism = mechanism.snapshot()
+    if mechanism._known.asked is None:
+        mechanism._known.asked = find_asked(mechanism, mechanism.state())
+    return mechanism._known.asked
 
 
 def find_asked(mechanism: Mechanism, state: State) -> Asked:
@@ -160,20 +158,20 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
 
     What was found before for the same joints at the same pose is not looked for again.
     """
-    from ._handover import hand_over
+    from ._handover import all_rows
 
-    fit = mechanism.fit
-    whole = everything(mechanism, fit)
-    if fit == 0 or not (mechanism.spanning_tree().loops or mechanism.couplings):
-        return whole
-    sizes = body_sizes(mechanism)
-    given = hand_over(mechanism, frozen={}, asked=whole, sizes=sizes)
-    key = _key(given, state)
+    mechanism = mechanism.snapshot()
+    if mechanism.fit == 0 or not (mechanism.spanning_tree().loops or mechanism.couplings):
+        # the same at any pose
+        mechanism._known.asked = mechanism._known.asked or everything(mechanism, mechanism.fit)
+        return mechanism._known.asked
+    compiled = all_rows(mechanism)
+    key = _key(compiled, state)
     with _lock:
         if key is not None and key in _found:
             _found.move_to_end(key)
             return _found[key]
-    asked = _judge(mechanism, state, given, sizes)
+    asked = _judge(mechanism, state, compiled)
     if key is not None:
         # several mechanisms share it from now on
         for value in vars(asked).values():
@@ -186,7 +184,7 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
     return asked
 
 
-def _key(given: Handover, state: State) -> bytes | None:
+def _key(given: Compiled, state: State) -> bytes | None:
     """A digest of all numbers that the search depends on; None where it also depends on functions of the user's."""
     if given.rows:
         return None
@@ -210,12 +208,10 @@ def _key(given: Handover, state: State) -> bytes | None:
     return digest.digest()
 
 
-def _judge(mechanism: Mechanism, state: State, given: Handover, sizes: Array) -> Asked:
-    from ._handover import compile_core
-
-    compiled, whole, fit = compile_core(given), given.asked, given.asked.fit
+def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
+    whole, fit = everything(mechanism, mechanism.fit), mechanism.fit
     owner = np.array(compiled.core.loop_joints, dtype=int)
-    length = _lengths(mechanism, sizes)
+    length = _lengths(mechanism, body_sizes(mechanism))
     unjudged = np.isin(np.arange(len(whole.unjudged)), owner)
     poses = min(_POSES, int(_BUDGET / (_INCREMENTS * compiled.core.explore_work)))
     if poses == 0:

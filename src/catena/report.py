@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -124,11 +124,6 @@ def _shorten(names: tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def choose_solver(work: dict[str, float]) -> str:
-    """The solver with the least estimated work."""
-    return min(work, key=lambda name: work[name])
-
-
 def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
     """See Mechanism.report; `asked` is what a run asks for."""
     tree = mechanism.spanning_tree()
@@ -177,7 +172,6 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
     # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
     jacobian = jacobian * np.array([1.0 if np.any(twist[3:]) else size for twist in twists])
     compiled = build_core(mechanism, asked=asked)
-    core = compiled.core
     if jacobian.size:
         left, values, _ = np.linalg.svd(jacobian)
         rank = int(np.count_nonzero(values > (mechanism.fit or _RANK_TOLERANCE * max(values[0], 1.0))))
@@ -189,7 +183,6 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
     _, misfit = joint_gaps(compiled, state)
     names = [*mechanism.joints, *mechanism.couplings]
     unasked = np.flatnonzero(np.concatenate((asked.unasked, asked.idle)))
-    work = {"articulated": core.articulated_work, "ldu": core.ldu_work}
     return Report(
         body_count=mechanism.body_count,
         joint_count=mechanism.joint_count,
@@ -198,8 +191,8 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
         rank=row_total - (len(jacobian) - rank),
         redundant_joints=_stressed(mechanism, left[:, rank:], tree.loops, pulls, carrier, path),
         loops=tuple(loops),
-        work=work,
-        solver=choose_solver(work),
+        work=compiled.work,
+        solver=compiled.solver,
         driven=any(c.function is not None for c in mechanism.couplings.values())
         or any(joint.ground is not None for joint in mechanism.joints.values()),
         misfits={names[k]: (float(misfit[k, 0]), float(misfit[k, 1])) for k in unasked},
@@ -251,7 +244,7 @@ def _pose(state: State, name: str) -> tuple[Array, Array]:
 def _stressed(
     mechanism: Mechanism,
     null: Array,
-    closures: list[Joint],
+    closures: Sequence[Joint],
     pulls: list[dict[str, Array]],
     carrier: Mapping[str, Branch],
     path: Callable[[str], list[str]],

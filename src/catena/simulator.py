@@ -17,7 +17,6 @@ from .assembly import AssemblyError, describe, open_joints, refuse_misfit
 from .forces import Forces, LoadTable, load_table, wrenches
 from .measures import by_joint
 from .mechanism import Mechanism
-from .report import choose_solver
 from .state import State
 from .status import RESCUE_DEPTH, SimulationError, status_of
 from .trajectory import Trajectory
@@ -91,7 +90,7 @@ class Simulator:
             raise ValueError(f"a simulator needs a Mechanism, got {mechanism!r}")
         if mechanism.body_count == 0:
             raise ValueError("the mechanism has no bodies")
-        mechanism = self.mechanism = mechanism.snapshot()
+        mechanism = self._mechanism = mechanism.snapshot()
         self.dt = _positive(dt, "dt")
         self.order, self.start = _order(order, start)
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")
@@ -103,13 +102,12 @@ class Simulator:
             raise ValueError(f"kernel must be the name of one, got {kernel!r}")
         self._kernel = kernel
         self._compile(kernel)
-        turning = self.compiled.asked.turning
-        if turning and solver in ("ldu", "dense"):
+        if self.compiled.asked.turning and solver in ("ldu", "dense"):
             raise ValueError(
                 f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
                 f"pose ({', '.join(map(repr, self.compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
             )
-        self.solver = ("articulated" if turning else choose_solver(self._work)) if solver == "auto" else solver
+        self.solver = self.compiled.solver if solver == "auto" else solver
 
     def _compile(self, kernel: str | None) -> None:
         self.compiled = build_core(self.mechanism, kernel=kernel)
@@ -117,17 +115,21 @@ class Simulator:
         self._described: State | None = None
         joints, couplings = self.mechanism.joints, self.mechanism.couplings
         self._rows = sum(joint.row_count for joint in joints.values()) + len(couplings)
-        self._work = {"articulated": self._core.articulated_work, "ldu": self._core.ldu_work}
 
     # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
 
     def __getstate__(self) -> dict[str, Any]:
-        built = ("compiled", "_core", "_described", "_rows", "_work")
+        built = ("compiled", "_core", "_described", "_rows")
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._compile(self._kernel)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism as it was read; it cannot change any more."""
+        return self._mechanism
 
     def __repr__(self) -> str:
         return f"Simulator({self.mechanism.body_count} bodies, dt={self.dt:g}, solver={self.solver!r})"
@@ -144,7 +146,7 @@ class Simulator:
             "joint_count": self.mechanism.joint_count,
             "row_count": self._core.row_count,
             "workspace_bytes": self._core.workspace_size(kind, max(self.order, 2)),
-            "estimated_work": dict(self._work),
+            "estimated_work": self.compiled.work,
             "unjudged_joints": self.compiled.asked.unjudged_joints(self.mechanism),
         }
 

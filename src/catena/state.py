@@ -18,11 +18,10 @@ from ._rotation import (
     multiply,
     normalised,
     rotate,
-    rotation_vector,
     unit_quaternion,
 )
 from ._strict import Strict
-from .joints import Joint, Pose
+from .joints import Joint, Motion, Pose
 from .names import name_of, no_such
 
 if TYPE_CHECKING:
@@ -155,17 +154,6 @@ def counted(joint: Joint, coordinates: Array, recent: Array | None) -> Array:
     return result
 
 
-def ground_motion(joint: Joint, time: float, point: Array) -> tuple[Array, Array]:
-    """Velocity at a world point of a joint's ground, and its angular velocity."""
-    if joint.ground is None:
-        return np.zeros(3), np.zeros(3)
-    step = 1e-4
-    poses = [joint.ground_pose(time + k * step) for k in (-1, 0, 1)]
-    velocity = (poses[2][0] - poses[0][0]) / (2 * step)
-    spin = rotation_vector(multiply(poses[2][1], conjugate(poses[0][1]))) / (2 * step)
-    return velocity + cross(spin, point - poses[1][0]), spin
-
-
 class _Row:
     """One body's row of the state's array of the same name."""
 
@@ -258,10 +246,14 @@ class JointView(Strict):
         return f"JointView({self._joint.name!r}, {motion})"
 
     @property
+    def wrapped(self) -> Array:
+        """Joint coordinates (dof,) with angles in (-pi, pi]."""
+        return self._joint.coordinates_of(*self._joint.measure(self._pose(self._joint.a), self._pose(self._joint.b)))
+
+    @property
     def coordinates(self) -> Array:
         """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
-        found = self._joint.coordinates_of(*self._measured())
-        return counted(self._joint, found, self._state.turned.get(self._joint.name))
+        return counted(self._joint, self.wrapped, self._state.turned.get(self._joint.name))
 
     @coordinates.setter
     def coordinates(self, value: ArrayLike) -> None:
@@ -313,10 +305,27 @@ class JointView(Strict):
         return self._open()[1]
 
     def _open(self) -> tuple[float, float]:
-        from .analysis import gaps, still
+        from .analysis import gaps
 
-        length, angle = gaps(still(self._state), self._joint)
+        (xa, qa), (xb, qb) = self._pose(self._joint.a), self._pose(self._joint.b)
+        length, angle = gaps(self._joint, (xa[None], qa[None]), (xb[None], qb[None]))
         return float(length[0]), float(angle[0])
+
+    @property
+    def force(self) -> Array:
+        """Force (3,) in N that the joint exerts on its body b, world frame, in the step that led here."""
+        return self._reaction()[0]
+
+    @property
+    def torque(self) -> Array:
+        """Torque (3,) in N m that the joint exerts on its body b, about b's joint point, world frame."""
+        return self._reaction()[1]
+
+    def _reaction(self) -> tuple[Array, Array]:
+        from .analysis import reaction, still
+
+        force, torque = reaction(still(self._state), self._joint)
+        return force[0], torque[0]
 
     # ---- joints with one coordinate
 
@@ -368,16 +377,11 @@ class JointView(Strict):
         row = self._state._rows[body.name]
         return self._state.position[row].copy(), self._state.orientation[row].copy()
 
-    def _measured(self) -> Pose:
-        return self._joint.measure(self._pose(self._joint.a), self._pose(self._joint.b))
-
-    def _motion_at(self, body: BodyLike, point: Array) -> tuple[Array, Array]:
-        """Velocity at a world point of the body, and its angular velocity, in the world frame."""
+    def _motion(self, body: BodyLike) -> Motion:
         if body.is_world:
-            return ground_motion(self._joint, self._state.time, point)
+            return self._joint.ground_motion(self._state.time)
         row = self._state._rows[body.name]
-        w = self._state.angular_velocity[row]
-        return self._state.velocity[row] + cross(w, point - self._state.position[row]), w
+        return *self._pose(body), self._state.velocity[row], self._state.angular_velocity[row]
 
     def _meeting(self) -> tuple[Array, Array]:
         """World position of b's joint point, and orientation of frame a."""
@@ -386,10 +390,7 @@ class JointView(Strict):
         return x + rotate(q, self._joint.anchor_b), multiply(q_a, self._joint.frame_a)
 
     def _twist(self) -> tuple[Array, Array]:
-        point, frame = self._meeting()
-        va, wa = self._motion_at(self._joint.a, point)
-        vb, wb = self._motion_at(self._joint.b, point)
-        return rotate(conjugate(frame), vb - va), rotate(conjugate(frame), wb - wa)
+        return self._joint.relative_twist(self._motion(self._joint.a), self._motion(self._joint.b))
 
     def _set_rates(self, rates: Array, rows: list[int], b_moves: bool) -> None:
         """Add a rigid motion to the bodies in rows, so that the joint's twist is that of the given rates."""

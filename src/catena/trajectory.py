@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import analysis
-from ._rotation import Array, conjugate, cross, multiply, rotate
+from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
 from .convergence import Convergence
 from .efforts import ForceHistory
 from .names import name_of, no_such
-from .state import State, counted, ground_motion
+from .state import State, counted
 
 if TYPE_CHECKING:
     from ._provenance import RunInfo
     from .bodies import Body
     from .couplings import Coupling
-    from .joints import BodyLike, Joint
+    from .joints import BodyLike, Joint, Motion
     from .laws import Force
     from .mechanism import Mechanism
     from .status import Status
@@ -175,7 +175,7 @@ class Trajectory(Recorded):
 
     def body(self, name: str | Body) -> BodyHistory:
         """One body, given by name or itself, over time."""
-        return BodyHistory(self, self.row(name))
+        return BodyHistory(self, name_of(name), self.row(name))
 
     def coupling(self, name: str | Coupling) -> CouplingHistory:
         """One coupling, given by name or itself, over time."""
@@ -328,11 +328,27 @@ class BodyHistory(Recorded):
     velocity: Array
     angular_velocity: Array
 
-    def __init__(self, run: Trajectory, row: int) -> None:
+    def __init__(self, run: Trajectory, name: str, row: int) -> None:
+        self._name = name
         self.position = run.position[:, row]
         self.orientation = run.orientation[:, row]
         self.velocity = run.velocity[:, row]
         self.angular_velocity = run.angular_velocity[:, row]
+
+    @property
+    def name(self) -> str:
+        """The body's name."""
+        return self._name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"body {self.name!r}"
+
+    @property
+    def angular_velocity_body(self) -> Array:
+        """Angular velocity (step, 3) in the body frame (rad/s)."""
+        return rotate(conjugate(self.orientation), self.angular_velocity)
 
     def point(self, p: ArrayLike) -> Array:
         """World position (step, 3) of a point of the body frame (m)."""
@@ -372,6 +388,16 @@ class JointHistory(Recorded):
         self._joint = joint
 
     @property
+    def name(self) -> str:
+        """The joint's name."""
+        return self._joint.name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return self._joint.label
+
+    @property
     def wrapped(self) -> Array:
         """Joint coordinates (step, dof) with angles in (-pi, pi]."""
         a, b = self._side(self._joint.a), self._side(self._joint.b)
@@ -385,7 +411,8 @@ class JointHistory(Recorded):
     @property
     def rates(self) -> Array:
         """Joint rates (step, dof); rad/s and m/s."""
-        return self._rates(self.coordinates)
+        twist = self._joint.relative_twist(self._side(self._joint.a), self._side(self._joint.b))
+        return self._joint.rates_of(*twist, self.coordinates)
 
     @property
     def angle(self) -> Array:
@@ -410,36 +437,27 @@ class JointHistory(Recorded):
             raise AttributeError(f"{joint.label} has no single {name}; use coordinates (step, {joint.dof})")
         return self.coordinates[:, 0]
 
-    def _rates(self, coordinates: Array) -> Array:
-        joint = self._joint
-        xa, qa, va, wa = self._side(joint.a)
-        xb, qb, vb, wb = self._side(joint.b)
-        point = xb + rotate(qb, joint.anchor_b)
-        velocity = vb + cross(wb, point - xb) - va - cross(wa, point - xa)
-        frame = conjugate(multiply(qa, joint.frame_a))
-        return joint.rates_of(rotate(frame, velocity), rotate(frame, wb - wa), coordinates)
-
-    def _side(self, body: BodyLike) -> tuple[Array, Array, Array, Array]:
-        """Position, orientation, velocity and angular velocity of a body or the world, each (step, ...)."""
+    def _side(self, body: BodyLike) -> Motion:
+        """How a body or the world moves, each (step, ...)."""
         if body.is_world:
             joint, still = self._joint, np.zeros((len(self._run), 3))
             if joint.ground is None:
                 return still, np.broadcast_to(body.orientation, (len(self._run), 4)), still, still
-            x, q = analysis.ground_poses(self._run, joint)
-            motion = [ground_motion(joint, t, place) for t, place in zip(self._run.time, x, strict=True)]
-            return x, q, np.reshape([v for v, _ in motion], (-1, 3)), np.reshape([w for _, w in motion], (-1, 3))
+            motion = [np.concatenate(joint.ground_motion(float(t))) for t in self._run.time]
+            x, q, v, w = np.split(np.reshape(motion, (-1, 13)), (3, 7, 10), axis=1)
+            return x, q, v, w
         history = self._run.body(body.name)
         return history.position, history.orientation, history.velocity, history.angular_velocity
 
     @property
     def gap(self) -> Array:
         """Distance (step,) in m in the directions the joint constrains: the size of its rows that are lengths."""
-        return analysis.gaps(self._run, self._joint)[0]
+        return analysis.gaps(self._joint, *analysis.poses(self._run, self._joint))[0]
 
     @property
     def misalignment(self) -> Array:
         """Angle (step,) in rad in the directions the joint constrains; where it is large, the size of its rows."""
-        return analysis.gaps(self._run, self._joint)[1]
+        return analysis.gaps(self._joint, *analysis.poses(self._run, self._joint))[1]
 
     @property
     def force(self) -> Array:

@@ -200,7 +200,7 @@ def _rows(case: Case, run: Trajectory, size: float, solver: str, found: Findings
     for joint in run.mechanism.joints.values():
         if joint.row_count == 0:
             continue
-        _, wrench, point = analysis.joint_rows(run, joint)
+        _, wrench, point = analysis.joint_rows(joint, *analysis.poses(run, joint))
         rate = np.zeros((len(run), joint.row_count))
         for sign, body in ((-1.0, joint.a), (1.0, joint.b)):
             if not body.is_world:
@@ -243,7 +243,7 @@ def _energy_error(run: Trajectory) -> float:
     kinetic, potential = run.kinetic_energy(), run.potential_energy()
     scale = float(max(kinetic.max(), np.ptp(potential)))
     total = kinetic + potential
-    mass = float(analysis.masses(run).sum())
+    mass = float(analysis.masses(run.mechanism).sum())
     still = mass * (1e-10 * (1 + float(np.abs(run.position).max())) / run.dt) ** 2
     if scale <= still or scale <= 1e-9 * np.abs(potential).max():
         return 0.0
