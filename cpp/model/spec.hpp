@@ -222,7 +222,7 @@ struct Pair {
   double parameter;                 // screw: m per rad; distance: m; rolling: radius
 };
 
-// What is asked of a joint that closes a loop, where some of its rows follow from the other joints (redundancy.hpp):
+// What is asked of a joint that closes a loop, where some of its rows follow from the other joints (redundancy.py):
 // `rows` combinations of its rows, constant in their frame; or all rows but `excess` directions that turn with the
 // pose.
 struct Asked {

@@ -26,8 +26,7 @@ namespace catena::CATENA_ISA {
 
 // The step to be solved, and the functions of time at its two ends and in its middle; in a projection of velocities
 // (`resting`) dt is 1 and `rate` holds their derivatives at the node; where poses are put together time stands still
-// too
-// (`frozen`).
+// too (`frozen`).
 struct Clock {
   double dt = 1;
   bool resting = false, frozen = false;
