@@ -2,8 +2,8 @@
 //
 // T is the scalar: double for one mechanism, a register of doubles for several at once (base/lane.hpp). Where registers
 // hold four doubles a vector of doubles is one of them, the last number idle: sums and multiples of vectors are single
-// instructions. Matrices are three columns, because every recursion of
-// the solvers works on whole columns (M s, M - u r^T, M [r]x are all combinations of them).
+// instructions. Matrices are three columns, because every recursion of the solvers works on whole columns (M s,
+// M - u r^T, M [r]x are all combinations of them).
 #pragma once
 
 #include <cmath>

@@ -32,8 +32,7 @@ struct LinkInfo {
   double parent_anchor[3];              // joint point in the parent's frame
   double direction[3 * most_freedoms];  // of its freedoms, in its own frame or the parent's, as `branch` says
   double parameter;                     // of a screw, m per rad
-  int first_axis,
-      axis_count;  // freedoms that are eliminated one by one: all but those of ball joints and floating links
+  int first_axis, axis_count;           // freedoms eliminated one by one: all but those of balls and of floating links
   double gravity[3];
   double spin[3];  // axis of a rotor, zero for other bodies: turns about it change neither its inertia nor its joints
 };

@@ -251,7 +251,7 @@ inline Pair pair_of(int kind, const int* bodies, const double* anchors, const do
           .parameter = parameter};
 }
 
-// What is asked of a joint that closes a loop, where some of its rows follow from the other joints (redundancy.hpp):
+// What is asked of a joint that closes a loop, where some of its rows follow from the other joints (redundancy.py):
 // `rows` combinations of its rows, constant in their frame; or all rows but `excess` directions that turn with the
 // pose.
 struct Asked {

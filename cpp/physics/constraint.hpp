@@ -1,11 +1,13 @@
 // Every constraint as rows on its ends: before the step, where they are directions of forces, and after it, where they
 // must vanish. Most are joints; the others are
 //
-//     joints to moving ground      the world's side has a pose that is a function of time,
-//     couplings                    g = sum of coefficient x measure - offset - signal, a measure being an angle or
-//     slide, velocities                   rolling, blades (physics/contact.hpp) and the user's own rows A(pose) v =
-//     b(t), the user's own rows          g(pose of a, pose of b) by a function, laws                         forces in
-//     the guise of rows (physics/law.hpp).
+// clang-format off
+//     joints to moving ground  the world's side has a pose that is a function of time;
+//     couplings                g = sum of coefficient x measure - offset - signal, a measure being an angle or a slide;
+//     velocities               rolling, blades (physics/contact.hpp), and the user's own rows, A(pose) v = b(t);
+//     the user's own rows      g(pose of a, pose of b), by a function;
+//     laws                     forces in the guise of rows (physics/law.hpp).
+// clang-format on
 //
 // In a projection of velocities the rows after the step are those before it, and g is what time alone does to them.
 // Where poses are put together time stands still (`clock.frozen`), and velocity rows take no part.

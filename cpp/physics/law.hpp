@@ -11,9 +11,10 @@
 // half of its impulse at either end. As an unknown of the step it is a multiplier like any other, with the row
 // lambda - (dt^2/2) f(phi3) = 0 in place of a gap: stable however stiff, second order.
 //
-// A step backwards in time, of which the higher orders make use, feeds what a damper takes: the pivot 1 - c |dt| k/2, k
-// the compliance of the bodies, vanishes for a stiff one, and what lies beyond is not to be trusted. A solution there
-// is refused, with the compliance of free bodies for a bound, and so the step is halved until it fits.
+// A substep backwards in time, of which the higher orders make use, feeds what a damper takes: the pivot
+// 1 - c |dt| k/2, k the compliance of the bodies, vanishes for a stiff one, and what lies beyond is not to be trusted.
+// A solution there is refused (free bodies give the first bound of k, and what the joints leave of it decides), and so
+// the step is halved until it fits.
 //
 // A rotor that turns with phi (an armature) has the discrete momentum p = I (phi3 - phi2)/dt on the interval, and what
 // it takes over from the bodies at the node is lambda = -dt (p - p1), p1 of the interval before: variational too.
@@ -26,8 +27,7 @@ namespace catena::CATENA_ISA {
 
 // The step to be solved, and the functions of time at its two ends and in its middle; in a projection of velocities
 // (`resting`) dt is 1 and `rate` holds their derivatives at the node; where poses are put together time stands still
-// too
-// (`frozen`).
+// too (`frozen`).
 struct Clock {
   double dt = 1;
   bool resting = false, frozen = false;

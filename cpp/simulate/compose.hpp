@@ -23,7 +23,7 @@ inline Composition composition_of(int order) {
     const double s = 0.41449077179437573714;
     return {5, {s, s, 1 - 4 * s, s, s}};
   }
-  // Kahan and Li, nine and seventeen stages
+  // Kahan and Li, nine and seventeen substeps
   if (order == 8) {
     const double a = 0.13020248308889008088, b = 0.56116298177510838456, c = -0.38947496264484728641,
                  d = 0.15884190655515560090, e = -0.39590389413323757734, f = 0.18453964097831570709,

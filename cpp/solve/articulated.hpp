@@ -31,7 +31,7 @@ struct Link {
   Vec3<T> f, t;
 };
 
-// links that are worked on in one go where several passes follow each other
+// links that are worked on in one go where several sweeps follow each other
 constexpr int portion = 32;
 
 template <class T>
@@ -73,7 +73,7 @@ struct Articulated {
     for (int i = 0; i < layout.link_count; ++i) count += form_of(layout.link[i].branch) >= swivel_form;
     return count;
   }
-  // a pass over all stretches: f.template operator()<branch>(stretch)
+  // a sweep over all stretches: f.template operator()<branch>(stretch)
   template <class F>
   CATENA_INLINE void from_root(F f) {
     for (int k = 0; k < stretch_count; ++k) dispatch(stretch[k], f);
@@ -162,7 +162,7 @@ struct Articulated {
     }
   }
   // Iterate from the unknowns, and what a new matrix needs of it; false where a body would turn too far for the step.
-  // A part of a stretch at a time, which stays in the cache.
+  // A portion of a stretch at a time, which stays in the cache.
   bool evaluate() {
     bool fine = true;
     from_root([&]<int branch>(const Stretch& s) { fine &= evaluate_stretch<branch>(s); });

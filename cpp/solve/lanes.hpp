@@ -1,11 +1,11 @@
 // Several members of a batch in lockstep, one to a lane: the recursion of solve/articulated.hpp with a register of
 // doubles for every number.
 //
-// For open trees. Lanes never mix: every operation acts on each
-// by itself, and what a lane decides (stop, shorten a step, give up) it decides alone, so a member's result does not
-// depend on its neighbours. Links are worked on in stretches, as there: inside one a matrix goes from child to parent,
-// and a motion from parent to child, in registers. Here nothing waits, so what counts is arithmetic: joints are
-// eliminated at their own points, where a turn needs half of the products.
+// Here are the joints of the tree; loops of few rows are solved on top (solve/lane_loops.hpp). Lanes never mix: every
+// operation acts on each by itself, and what a lane decides (stop, shorten a step, give up) it decides alone, so a
+// member's result does not depend on its neighbours. Links are worked on in stretches, as there: inside one a matrix
+// goes from child to parent, and a motion from parent to child, in registers. Here nothing waits, so what counts is
+// arithmetic: joints are eliminated at their own points, where a turn needs half of the products.
 //
 // The factors of an iteration are kept. Close to the solution the next increment is found with them again (`again`):
 // one residual and two sweeps, without a new matrix.

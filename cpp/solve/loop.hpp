@@ -3,7 +3,7 @@
 // A joint that closes a loop keeps its multipliers as unknowns. On the way from its two bodies up to their lowest
 // common ancestor each link carries, for every row of every loop that passes through it,
 //
-//     a column of q: the wrench that a unit of the multiplier asks of the link (old pose, at the joint point),
+//     a column of q: the wrench that a unit of the multiplier asks of the link (old pose, at its centre of mass),
 //     a row of p: what a motion of the link does to the loop's gap (new pose),
 //     s and g: what joints eliminated so far have made of the loop's own rows,
 //

@@ -81,10 +81,10 @@ def normalised(q: Array) -> Array:
     return result
 
 
-def _square(parts: Iterable[float]) -> float:
+def _square(numbers: Iterable[float]) -> float:
     total = 0.0
-    for part in parts:
-        total += part * part
+    for number in numbers:
+        total += number * number
     return total
 
 

@@ -3,8 +3,8 @@
 Each acts along a number that two bodies have between them, the coordinate of a joint or the distance of two points,
 equally and oppositely on both. Springs, motors and rotors act at the nodes, like gravity: energy is kept. Dampers,
 servos and friction, and springs with `implicit=True`, are implicit on the step: second order and stable however stiff
-(what is far too stiff for the step rings from node to node and dies out slowly, as with the trapezoidal rule). Orders 4
-and 6 contain steps backwards in time, which a damper can only take if it is soft for the step, and friction only where
+(what is far too stiff for the step rings from node to node and dies out slowly, as with the trapezoidal rule). Orders
+4, 6 and 8 have substeps backwards in time, which a damper can only take if it is soft for them, and friction only where
 it cannot turn the motion round: stiff ones make them halve their steps.
 """
 

@@ -13,8 +13,8 @@ from ..mechanism import Mechanism
 _ANGLES = ("angle", "first", "second")
 
 
-def add_couplings(m: Mechanism, rng: np.random.Generator, length: float, spin: float) -> None:
-    """One or two couplings of named coordinates, all zero in the described pose; drives as fast as `spin` (rad/s)."""
+def add_couplings(m: Mechanism, rng: np.random.Generator, length: float, rate: float) -> None:
+    """One or two couplings of named coordinates, all zero in the described pose; drives as fast as `rate` (rad/s)."""
     named = [(joint.name, name) for joint in m.joints.values() for name in joint.names if name]
     turns = [item for item in named if item[1] in _ANGLES]
     slides = [item for item in named if item[1] not in _ANGLES]
@@ -33,15 +33,15 @@ def add_couplings(m: Mechanism, rng: np.random.Generator, length: float, spin: f
             coupling = Mimic(turns[0], turns[1], factor=ratio)
         elif kind == 4 and named:
             driven = named[int(rng.integers(len(named)))]
-            reach = float(rng.uniform(0.2, 2)) * (1.0 if driven in turns else length)
-            coupling = Drive(driven, swing(reach, spin, float(rng.uniform(0, 6))))
+            amplitude = float(rng.uniform(0.2, 2)) * (1.0 if driven in turns else length)
+            coupling = Drive(driven, swing(amplitude, rate, float(rng.uniform(0, 6))))
         if coupling is not None and coupling.name not in m.couplings:
             m.add_coupling(coupling)
 
 
-def swing(reach: float, spin: float, phase: float) -> Callable[[float], float]:
-    """A smooth function of time that is zero at zero and never faster than reach times spin."""
-    return lambda t: reach * float(np.sin(spin * t + phase) - np.sin(phase))
+def swing(amplitude: float, rate: float, phase: float) -> Callable[[float], float]:
+    """A smooth function of time that is zero at zero and never faster than amplitude times rate."""
+    return lambda t: amplitude * float(np.sin(rate * t + phase) - np.sin(phase))
 
 
 def add_laws(m: Mechanism, rng: np.random.Generator, length: float, pace: float, dt: float, calm: bool) -> None:

@@ -147,8 +147,8 @@ def _finite(run: Trajectory) -> bool:
 def _size(case: Case) -> float:
     """How far the mechanism reaches (m); a body alone has arms too."""
     arms = [np.sqrt(np.trace(body.inertia.tensor) / body.inertia.mass) for body in case.mechanism.bodies.values()]
-    reach = analysis.extent(case.state) if case.mechanism.joint_count or case.mechanism.body_count > 1 else 0.0
-    return float(max(reach, *arms))
+    size = analysis.extent(case.state) if case.mechanism.joint_count or case.mechanism.body_count > 1 else 0.0
+    return float(max(size, *arms))
 
 
 def _count_pieces(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
