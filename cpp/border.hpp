@@ -69,14 +69,6 @@ struct Records {
   Out<-1, -1> remainder;
 };
 
-// where a run writes the node at which a control is called
-struct Node {
-  Out<-1, 3> position;
-  Out<-1, 4> orientation;
-  Out<-1, 3> velocity, angular_velocity;
-  Out<-1> counted;
-};
-
 }  // namespace catena
 
 template <class T, int... lengths>

@@ -49,6 +49,7 @@ class Calls {
 
   // Python's error, kept until the kernel has returned
   void rethrow() {
+    stop_.store(false, std::memory_order_relaxed);
     if (first_) throw nb::python_error(std::move(*std::exchange(first_, nullptr)));
   }
 

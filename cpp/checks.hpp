@@ -122,6 +122,7 @@ inline void require_description(const Description& given) {
   require_size(given.coupling_signal, couplings, "coupling_signal");
   require(measures >= laws + terms, "measures: there are fewer than laws and couplings need");
   require_size(given.counter_ground, measures - laws - terms, "counter_ground");
+  require_size(given.counter_joint, measures - laws - terms, "counter_joint");
   require(given.signal_count >= 0, "signal_count must not be negative");
   require(std::isfinite(asked.fit) && asked.fit >= 0, "fit must not be negative");
   require_size(asked.rows, joints, "rows asked for");
@@ -163,10 +164,11 @@ inline void require_spec(const Spec& spec) {
       require_pair(measure, bodies, "bodies of a coupling");
     }
   }
-  for (const JointSpec& counter : spec.counter) {
+  for (const CounterSpec& counter : spec.counter) {
     require(counter.kind == static_cast<int>(JointKind::measured_angle), "only angles are counted");
     require_pair(counter, bodies, "bodies of a counted angle");
     require_signal(counter.ground, 7, spec.signal_count, "where the ground of a counted angle is found");
+    require_between(counter.joint, 0, static_cast<int>(spec.joint.size()) - 1, "the joint of a counted angle");
   }
 }
 

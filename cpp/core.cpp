@@ -47,22 +47,6 @@ void require_numbers(const MemberArrays& numbers, Offset members, const Layout& 
   }
 }
 
-// a control is called at nodes that are written there; it holds the last loads, one on every body
-void attach_control(RunArgs& args, const Node& node, Offset n) {
-  for (const auto* array : {&node.position, &node.velocity, &node.angular_velocity})
-    require_shape(*array, {n, 3}, "the state of a control");
-  require_shape(node.orientation, {n, 4}, "the state of a control");
-  require_shape(node.counted, {args.counter_count}, "angles of a control");
-  require(args.loads.count >= n, "a control needs a load on every body");
-  args.loads.held = static_cast<int>(n);
-  args.control = Calls::call_control;
-  args.control_position = node.position.data();
-  args.control_orientation = node.orientation.data();
-  args.control_velocity = node.velocity.data();
-  args.control_angular_velocity = node.angular_velocity.data();
-  args.control_counted = node.counted.data();
-}
-
 }  // namespace
 
 template <class Positions, class Orientations>
@@ -77,48 +61,6 @@ Core::Core(const CoreArguments& given)
       term_count_(static_cast<Offset>(given.term_coefficient.size())) {
   for (std::size_t j = 0; j < given.joint_kind.size(); ++j)
     if (is_given(given.joint_kind[j])) hook_rows_.push_back(given.joint_rows[j]);
-}
-
-Status Core::run(const Settings& settings, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
-                 const SignalFunction& signals, int signal_count, const Records& records,
-                 const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
-                 const std::optional<ControlFunction>& control, const Node* node,
-                 const std::optional<PollFunction>& poll) const {
-  const Offset n = model_.layout().link_count;
-  RunArgs args = arguments(model_.layout(), term_count_, settings, start, loads, signal_count);
-  require(start.position.shape(0) == 1, "the state to start from: a run has one member");
-  record_into(args, records, 1, n);
-  require_shape(multipliers, {static_cast<Offset>(records.time.shape(1)), row_count()}, "multipliers");
-  args.out_multipliers = multipliers.data();
-  if (increments) {
-    require_shape(*increments, {args.steps + 1, args.iteration_limit}, "increments");
-    args.out_increments = increments->data();
-  }
-  std::vector<double> signal_values(4 * static_cast<std::size_t>(signal_count));
-  args.signals = signal_values.data();
-
-  Calls calls;
-  const Layout layout = attached(layout_for(args.solver), calls, rows);
-  calls.signals = signals;
-  calls.signal_count = signal_count;
-  calls.run = &args;
-  args.context = &calls;
-  if (control) {
-    require(node != nullptr, "a control needs arrays for the state");
-    attach_control(args, *node, n);
-    calls.control = *control;
-  }
-  if (poll) calls.poll = *poll;
-  args.poll = Calls::call_poll;
-  args.poll_every = 1;
-
-  const Workspace space = workspace(args.solver, args.order);
-  {
-    nb::gil_scoped_release release;
-    kernel_.run(layout, space.get(), args);
-  }
-  calls.rethrow();
-  return args.status;
 }
 
 std::vector<Status> Core::run_batch(const Settings& settings, int threads, const Start& start, const LoadArrays& loads,

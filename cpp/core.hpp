@@ -18,7 +18,6 @@ namespace catena {
 using RowFunction = nb::typed<nb::callable, std::pair<ConstDoubles, ConstDoubles>(ConstDoubles)>;
 using RowFunctions = std::vector<RowFunction>;
 using SignalFunction = nb::typed<nb::callable, ConstDoubles(double)>;
-using ControlFunction = nb::typed<nb::callable, void(Offset, double)>;
 using PollFunction = nb::typed<nb::callable, void(Offset)>;
 
 // numbers of the mechanism that differ between the members of a batch, where they do
@@ -40,12 +39,6 @@ class Core {
   explicit Core(const CoreArguments& given);
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
-
-  // arrays as of a batch of one member
-  Status run(const Settings& settings, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
-             const SignalFunction& signals, int signal_count, const Records& records, const Out<-1, -1>& multipliers,
-             const std::optional<Out<-1, -1>>& increments, const std::optional<ControlFunction>& control,
-             const Node* node, const std::optional<PollFunction>& poll) const;
 
   std::vector<Status> run_batch(const Settings& settings, int threads, const Start& start, const LoadArrays& loads,
                                 const RowFunctions& rows, const SignalFunction& signals, int signal_count,

@@ -99,6 +99,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
   double* last_dz = arena.take<double>(count);
   double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
   Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
+  Wrench<double>* acting = arena.take<Wrench<double>>(layout.link_count);
   double* before = arena.take<double>(layout.recorded_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *law_mode = arena.take<double>(2L * layout.law_count);
@@ -129,6 +130,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
                  .zeros = zeros,
                  .scratch = scratch,
                  .owed = owed,
+                 .acting = acting,
                  .before = before,
                  .law_angle = law_angle,
                  .law_force = law_force,

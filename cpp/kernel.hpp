@@ -80,7 +80,7 @@ struct RunArgs {
 
   // what holds over the step ahead, and what the caller wants to hold over the next: forces and torques on bodies,
   // numbers of laws
-  HeldLoads held, wanted;
+  HeldLoads held = {}, wanted = {};
   int input_count = 0;
   const InputInfo* input = nullptr;
   const double* input_value = nullptr;
@@ -102,7 +102,7 @@ struct RunArgs {
   double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
   double* out_remainder = nullptr;                       // (step): what Newton's method may have left, m/s and rad/s
-  Tally tally;
+  Tally tally = {};
   // (step and one for scratch, iteration limit): increments of the slowest solve of the step; null if not wanted
   double* out_increments = nullptr;
 

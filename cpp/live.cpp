@@ -26,12 +26,13 @@ class Live::Use {
 Live::Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
            const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
            const std::optional<In<-1>>& carried)
-    : core_(core), args_(arguments(core.layout_for(settings.solver), core.term_count(), settings, start, loads,
-                                   signal_count)) {
-  require(start.position.shape(0) == 1, "the state to start from: a live mechanism is one");
+    : core_(core) {
+  calls_.signals = signals;
+  calls_.signal_count = signal_count;
+  calls_.run = &args_;
+  calls_.at_node = [this](double time) { call_control(time); };
   layout_ = core.attached(core.layout_for(settings.solver), calls_, rows);
-  laws_.assign(layout_.law, layout_.law + layout_.law_count);
-  layout_.law = args_.laws = laws_.data();
+  laws_.resize(layout_.law_count);
   require_shape(input, {-1, 2}, "inputs");
   for (std::size_t k = 0; k < input.shape(0); ++k) {
     const InputInfo info = {input.data()[2 * k], input.data()[2 * k + 1]};
@@ -39,9 +40,36 @@ Live::Live(const Core& core, const Settings& settings, const Start& start, const
     require_between(info.number, 0, law_size - 1, "the number of an input");
     inputs_.push_back(info);
   }
+  signals_.resize(4 * static_cast<std::size_t>(signal_count));
+  Memory& m = *memory_;
+  const auto n = static_cast<std::size_t>(layout_.link_count), c = static_cast<std::size_t>(layout_.coordinate_count);
+  position = view(m.position, false, {n, 3});
+  orientation = view(m.orientation, false, {n, 4});
+  velocity = view(m.velocity, false, {n, 3});
+  angular_velocity = view(m.angular_velocity, false, {n, 3});
+  counted = view(m.counted, false, {static_cast<std::size_t>(layout_.counter_count)});
+  this->input = view(m.input, true, {inputs_.size()});
+  coordinates_ = view(m.coordinate, false, {c});
+  rates_ = view(m.rate, false, {c});
+  put(settings, start, loads, carried);
+  space_ = core.workspace(args_.solver, args_.order);
+}
+
+void Live::put(const Settings& settings, const Start& start, const LoadArrays& loads,
+               const std::optional<In<-1>>& carried) {
+  const Use use(*this);
+  args_ = arguments(layout_, core_.term_count(), settings, start, loads, calls_.signal_count);
+  require(start.position.shape(0) == 1, "the state to start from: a live mechanism is one");
+  require(args_.counter_count == layout_.counter_count, "the state to start from: all angles are counted");
+  start_ = start;
+  loads_ = loads;
+  const Layout& given = core_.layout_for(args_.solver);
+  laws_.assign(given.law, given.law + given.law_count);
+  layout_.law = args_.laws = laws_.data();
   args_.input_count = static_cast<int>(inputs_.size());
   args_.input = inputs_.data();
-  args_.carried_size = core.kernel().carried_size(layout_, args_.solver, args_.order, signal_count, args_.input_count);
+  args_.carried_size =
+      core_.kernel().carried_size(layout_, args_.solver, args_.order, calls_.signal_count, args_.input_count);
   carried_.resize(args_.carried_size);
   if (carried) {
     require_size(*carried, args_.carried_size, "what is carried over");
@@ -49,50 +77,36 @@ Live::Live(const Core& core, const Settings& settings, const Start& start, const
     std::copy_n(carried->data(), args_.carried_size, carried_.begin());
     args_.resumed = carried_.data();
   }
-  signals_.resize(4 * static_cast<std::size_t>(signal_count));
   args_.signals = signals_.data();
-  calls_.signals = signals;
-  calls_.signal_count = signal_count;
-  calls_.run = &args_;
-  calls_.at_node = [this](double time) { call_control(time); };
   args_.context = &calls_;
   args_.poll = Calls::call_poll;
   args_.poll_every = 1;
+  wanted_values_.clear();
+  inputs_shown_ = false;
 
   Memory& m = *memory_;
-  const auto n = static_cast<std::size_t>(layout_.link_count);
   m.time = args_.start_time;
-  m.position.assign(args_.position, args_.position + 3 * n);
-  m.orientation.assign(args_.orientation, args_.orientation + 4 * n);
-  m.velocity.assign(args_.velocity, args_.velocity + 3 * n);
-  m.angular_velocity.assign(args_.angular_velocity, args_.angular_velocity + 3 * n);
-  m.counted.assign(args_.counter_start, args_.counter_start + args_.counter_count);
-  m.input.resize(inputs_.size());
-  m.coordinate.resize(layout_.coordinate_count);
-  m.rate.resize(layout_.coordinate_count);
-  position = view(m.position, false, n, 3);
-  orientation = view(m.orientation, false, n, 4);
-  velocity = view(m.velocity, false, n, 3);
-  angular_velocity = view(m.angular_velocity, false, n, 3);
-  counted = view(m.counted, false, m.counted.size());
-  this->input = view(m.input, true, m.input.size());
-  coordinates_ = view(m.coordinate, false, m.coordinate.size());
-  rates_ = view(m.rate, false, m.rate.size());
-  space_ = core.workspace(args_.solver, args_.order);
+  std::copy_n(args_.position, m.position.size(), m.position.begin());
+  std::copy_n(args_.orientation, m.orientation.size(), m.orientation.begin());
+  std::copy_n(args_.velocity, m.velocity.size(), m.velocity.begin());
+  std::copy_n(args_.angular_velocity, m.angular_velocity.size(), m.angular_velocity.begin());
+  std::copy_n(args_.counter_start, m.counted.size(), m.counted.begin());
+  coordinates_known_ = false;
 }
 
-template <class... Lengths>
-nb::object Live::view(std::vector<double>& numbers, bool writable, Lengths... lengths) {
+nb::object Live::view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape) {
+  std::size_t size = 1;
+  for (const std::size_t length : shape) size *= length;
+  // numpy wants an address even for nothing
+  numbers.reserve(size + 1);
+  numbers.resize(size);
   const nb::capsule owner(new std::shared_ptr<Memory>(memory_),
                           [](void* p) noexcept { delete static_cast<std::shared_ptr<Memory>*>(p); });
-  // numpy wants an address even for nothing
-  numbers.reserve(1);
-  const std::initializer_list<std::size_t> shape = {static_cast<std::size_t>(lengths)...};
   if (writable) return nb::ndarray<nb::numpy, double>(numbers.data(), shape, owner).cast();
   return nb::ndarray<nb::numpy, const double>(numbers.data(), shape, owner).cast();
 }
 
-Status Live::start() {
+bool Live::start() {
   const Use use(*this);
   Memory& m = *memory_;
   args_.out_time = &m.time;
@@ -110,21 +124,24 @@ Status Live::start() {
   calls_.rethrow();
   show_inputs();
   node_has_moved();
-  return args_.status;
+  return args_.status.code == StatusCode::done;
 }
 
-Status Live::step(Offset count) {
+bool Live::step(Offset count) {
   require(count >= 0, "step: count must not be negative");
   const Use use(*this);
+  if (args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted) return false;
   take_inputs();
   args_.steps = count;
   {
     nb::gil_scoped_release release;
     core_.kernel().go_on(space_.get(), args_);
   }
+  // whatever it was, the mechanism stands at a node from which it can go on
+  if (calls_.stopped()) args_.status.code = StatusCode::interrupted;
   calls_.rethrow();
   node_has_moved();
-  return args_.status;
+  return args_.status.code == StatusCode::done;
 }
 
 // those of the mechanism, or of what it goes on from
@@ -219,6 +236,8 @@ void Live::call_control(double time) {
   memory_->time = time;
   show_inputs();
   node_has_moved();
+  // what was held over the last step is not asked for again
+  std::fill(wanted_values_.begin(), wanted_values_.end(), 0.0);
   const nb::object self = nb::find(*this), wanted = control_(time, self);
   if (!wanted.is_none()) self.attr("hold")(wanted);
   take_inputs();
@@ -263,6 +282,8 @@ Status Live::run(const Records& records, const Out<-1, -1>& multipliers, const s
   }
   control_ = nb::none();
   calls_.poll = nb::none();
+  args_.control = nullptr;
+  args_.out_increments = args_.out_carried = args_.out_control = nullptr;
   calls_.rethrow();
   return args_.status;
 }

@@ -16,13 +16,15 @@ class Live {
   Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
        const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
        const std::optional<In<-1>>& carried);
+  // another state to start from, as in the constructor
+  void put(const Settings& settings, const Start& start, const LoadArrays& loads,
+           const std::optional<In<-1>>& carried);
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
 
-  // to the first node
-  Status start();
-  // on from there
-  Status step(Offset count);
+  // to the first node, and on from there; false if that fails: see `ended`
+  bool start();
+  bool step(Offset count);
   // a whole run, from the beginning; a control is called with the time and this at every node
   Status run(const Records& records, const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
              const std::optional<Out<-1, -1>>& carried, const std::optional<nb::callable>& control,
@@ -37,7 +39,9 @@ class Live {
 
   double time() const { return memory_->time; }
   const Tally& tally() const { return args_.tally; }
+  const Status& ended() const { return args_.status; }
   bool has_carried() const { return args_.has_carried; }
+  Offset carried_size() const { return args_.carried_size; }
 
   // views that stay valid, and go with the node
   nb::object position, orientation, velocity, angular_velocity, counted, input;
@@ -52,8 +56,7 @@ class Live {
   };
   class Use;
 
-  template <class... Lengths>
-  nb::object view(std::vector<double>& numbers, bool writable, Lengths... lengths);
+  nb::object view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape);
   void find_coordinates();
   void node_has_moved();
   void show_inputs();
@@ -61,6 +64,9 @@ class Live {
   void call_control(double time);
 
   const Core& core_;
+  // what the arguments refer to
+  Start start_;
+  LoadArrays loads_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   Calls calls_;
   Layout layout_;

@@ -17,6 +17,7 @@
 #include "core.hpp"
 #include "fields.hpp"
 #include "kernels.hpp"
+#include "live.hpp"
 
 namespace catena {
 
@@ -82,16 +83,17 @@ void bind_tables(nb::module_& m) {
   m.def(
       "joint_forms",
       [] {
-        std::vector<std::tuple<std::string, std::vector<bool>>> forms;
+        std::vector<std::tuple<std::string, std::vector<bool>, int>> forms;
         for (const JointForm& form : joint_form) {
           const int kind = static_cast<int>(&form - joint_form);
           std::vector<bool> lengths;
           for (int k = 0; k < joint_row_count(kind); ++k) lengths.push_back(row_is_length(kind, k));
-          forms.push_back({form.name, lengths});
+          forms.push_back({form.name, lengths, coordinate_count(kind)});
         }
         return forms;
       },
-      "Every joint kind by its code: name, and for each row whether it is a length (m) or an angle (rad).");
+      "Every joint kind by its code: name, for each row whether it is a length (m) or an angle (rad), and how many "
+      "coordinates the core tells.");
   m.def(
       "law_names", [] { return std::vector<std::string>(std::begin(law_names), std::end(law_names)); },
       "The numbers of a law, in the order in which they are passed.");
@@ -131,10 +133,6 @@ void bind_structs(nb::module_& m) {
                        field("angular_velocity", &Records::angular_velocity), field("counted", &Records::counted),
                        field("iterations", &Records::iterations), field("pieces", &Records::pieces),
                        field("remainder", &Records::remainder));
-  bind_struct<Node>(m, "Node", "Where a run writes the node at which a control is called.",
-                    field("position", &Node::position), field("orientation", &Node::orientation),
-                    field("velocity", &Node::velocity), field("angular_velocity", &Node::angular_velocity),
-                    field("counted", &Node::counted));
   bind_struct<MemberArrays>(
       m, "MemberArrays", "Numbers of the mechanism that differ between the members of a batch, (member, ...), or None.",
       field("mass", &MemberArrays::mass), field("inertia", &MemberArrays::inertia),
@@ -181,10 +179,7 @@ void bind_core(nb::module_& m) {
                                   copied<InInts<-1>>("counter_joint", &CoreArguments::counter_joint),
                                   field("signal_count", &CoreArguments::signal_count),
                                   field("asked", &CoreArguments::asked), field("kernel", &CoreArguments::kernel));
-  core.def("run", &Core::run, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
-           "signal_count"_a, "records"_a, "multipliers"_a, "increments"_a.none(), "control"_a.none(), "node"_a.none(),
-           "poll"_a.none())
-      .def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a,
+  core.def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a,
            "signals"_a, "signal_count"_a, "numbers"_a, "bodies"_a, "records"_a, "poll"_a.none())
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a, "rows"_a = RowFunctions(), "signals"_a = nb::none())
@@ -208,6 +203,39 @@ void bind_core(nb::module_& m) {
       .def("workspace_size", &Core::workspace_size, "solver"_a, "order"_a);
 }
 
+void bind_live(nb::module_& m) {
+  nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
+      .def_ro("iterations", &Tally::iterations)
+      .def_ro("pieces", &Tally::pieces)
+      .def_ro("remainder", &Tally::remainder);
+  nb::class_<Live>(m, "Live", nb::dynamic_attr(), nb::is_weak_referenceable())
+      .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
+                    const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
+           nb::kw_only(), "core"_a, "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a, "signal_count"_a,
+           "inputs"_a, "carried"_a.none(), nb::keep_alive<1, 2>())
+      .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "carried"_a.none())
+      .def("begin", &Live::start)
+      .def("advance", &Live::step, "count"_a = 1)
+      .def("run", &Live::run, nb::kw_only(), "records"_a, "multipliers"_a, "increments"_a.none(), "carried"_a.none(),
+           "control"_a.none(), "held"_a.none(), "poll"_a.none())
+      .def("carried", &Live::carried)
+      .def("multipliers", &Live::multipliers)
+      .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
+      .def_prop_ro("has_carried", &Live::has_carried)
+      .def_prop_ro("carried_size", &Live::carried_size)
+      .def_prop_ro("tally", &Live::tally)
+      .def_prop_ro("ended", &Live::ended)
+      .def_prop_ro("time", &Live::time)
+      .def_ro("position", &Live::position)
+      .def_ro("orientation", &Live::orientation)
+      .def_ro("velocity", &Live::velocity)
+      .def_ro("angular_velocity", &Live::angular_velocity)
+      .def_ro("counted", &Live::counted)
+      .def_ro("input", &Live::input)
+      .def_prop_ro("coordinates", &Live::coordinates)
+      .def_prop_ro("rates", &Live::rates);
+}
+
 }  // namespace
 }  // namespace catena
 
@@ -216,4 +244,5 @@ NB_MODULE(_core, m) {
   catena::bind_tables(m);
   catena::bind_structs(m);
   catena::bind_core(m);
+  catena::bind_live(m);
 }

@@ -59,8 +59,7 @@ Spec describe(const Description& given) {
     coupling.idle = given.asked.idle[c] != 0;
   }
   for (std::size_t k = 0; k < given.counter_ground.size(); ++k) {
-    spec.counter.push_back({measure_of(given, laws + term + k)});
-    spec.counter.back().ground = given.counter_ground[k];
+    spec.counter.push_back({measure_of(given, laws + term + k), given.counter_ground[k], given.counter_joint[k]});
   }
   return spec;
 }

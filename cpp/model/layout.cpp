@@ -215,11 +215,14 @@ void Model::add_constraint(ConstraintInfo c) {
 
 // counters of a joint stand together
 void Model::find_coordinates(const Spec& spec) {
-  std::vector<int> first(spec.joint.size(), 0);
-  for (int k = static_cast<int>(spec.counter.size()) - 1; k >= 0; --k) first[spec.counter[k].joint] = k;
+  std::vector<int> first(spec.joint.size(), 0), counters = first;
+  for (int k = static_cast<int>(spec.counter.size()) - 1; k >= 0; --k) {
+    first[spec.counter[k].joint] = k;
+    ++counters[spec.counter[k].joint];
+  }
   for (std::size_t j = 0; j < spec.joint.size(); ++j) {
-    const int count = coordinate_count(spec.joint[j].kind);
-    if (count == 0) continue;
+    const int kind = spec.joint[j].kind, count = coordinate_count(kind);
+    if (count == 0 || counters[j] < turn_count(kind)) continue;
     coordinated_.push_back({placed(spec.joint[j]), layout_.coordinate_count, first[j]});
     coordinated_.back().joint.ground = spec.joint[j].ground;
     layout_.coordinate_count += count;
@@ -332,9 +335,9 @@ void Model::build_constraints(const Spec& spec) {
     while (at < static_cast<int>(axis_law_.size()) && laws_[axis_law_[at]].axis < k) ++at;
     first_axis_law_.push_back(at);
   }
-  for (const JointSpec& joint : spec.counter) {
-    counters_.push_back(placed(joint));
-    counters_.back().ground = joint.ground;
+  for (const CounterSpec& counter : spec.counter) {
+    counters_.push_back(placed(counter));
+    counters_.back().ground = counter.ground;
   }
   find_coordinates(spec);
   layout_.constraint_count = static_cast<int>(constraints_.size());

@@ -122,6 +122,13 @@ constexpr bool carries(int kind) {
   return form.kind == JointKind::fixed || (form.freedom_count > 0 && form.kind != JointKind::free);
 }
 
+// angles whose turns are counted
+constexpr int turn_count(int kind) {
+  int count = 0;
+  for (int f = 0; f < joint_form[kind].freedom_count; ++f)
+    count += joint_form[kind].freedom[f].motion == Motion::turn ? 1 : 0;
+  return count;
+}
 // numbers that say where b is against a
 constexpr int coordinate_count(int kind) {
   int count = 0;

@@ -41,7 +41,8 @@ struct Runner {
   double* saved;     // room for the solver's state, where a step has several parts
   double* zeros;     // unknowns of a body at rest, and room for their increment
   double* scratch;
-  Wrench<double>* owed;  // (link) see balance
+  Wrench<double>* owed;    // (link) see balance
+  Wrench<double>* acting;  // (link) loads at the node where another run has ended
   double* before;        // (row) the first node's reaction from the other side
   bool has_before = false;
   double* law_angle;     // (law) angles, turns counted; of laws on freedoms of the tree, the measure
@@ -57,7 +58,6 @@ struct Runner {
   double origin = 0;     // time of step 0, which a run that goes on has long left behind
   long base = 0;         // steps from there to the first node of this run
   double usual = 0;      // length of those steps
-  bool placed = false;   // geometry and forces are those of the node
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
   bool looks_behind = false;  // functions of time are not to be asked for what comes after the node
@@ -280,7 +280,6 @@ struct Runner {
     solver.place();
     if (leaving && free_law_count() > 0) arrive();
     leaving = false;
-    placed = true;
     if (!has_gravity) forces(node);
     if (wound > count_after) count_turns();
   }
@@ -585,7 +584,6 @@ struct Runner {
     half = 0.5 * dt;
     now += dt;
     leaving = true;
-    placed = false;
   }
 
   // whether a step backwards cannot be trusted with a law
@@ -684,7 +682,7 @@ struct Runner {
   }
   static constexpr int history_scalars = 7, scalars = 11;
   static long carried_size(const Layout& layout, int order, int signal_count, int input_count) {
-    return motion_size(layout) + scalars + 2L * layout.law_count + input_count + signal_count +
+    return motion_size(layout) + scalars + 6L * layout.link_count + 2L * layout.law_count + input_count + signal_count +
            histories_of(composition_of(order), order) * (history_scalars + differences_of(layout));
   }
 
@@ -735,6 +733,8 @@ struct Runner {
     exchange(has_end);
     exchange(end_time);
     exchange(law_mode, 2L * layout.law_count);
+    for (int i = 0; i < layout.link_count; ++i)
+      for (Vec3<double>* v : {&acting[i].f, &acting[i].t}) exchange(v->x), exchange(v->y), exchange(v->z);
     for (int k = 0; k < args.input_count; ++k) exchange(numbers_of(args.laws[args.input[k].law])[args.input[k].number]);
     exchange(signals(2), args.signal_count);
     for (int k = 0; k < history_count; ++k) {
@@ -749,7 +749,7 @@ struct Runner {
       exchange(h.differences, differences_of(layout));
     }
   }
-  // at a node, `step` steps after the first of this run
+  // at a node that has been placed, `step` steps after the first of this run
   void save(double* carried, long step) {
     const long before = base;
     const double until = end_time, start = origin;
@@ -757,26 +757,20 @@ struct Runner {
       base += step;
     else
       origin = now, base = 0;
-    // the values at a node that has been placed are those that its end would have
-    const bool had_end = has_end;
-    if (placed) {
-      for (int k = 0; k < args.signal_count; ++k) signals(2)[k] = signals(0)[k];
-      has_end = true;
-      end_time = now;
-    }
-    // half of what has been held on bodies arrives with their momenta; what is held on freedoms is known by itself
-    for (int i = 0; i < layout.link_count; ++i) owed[i] = {solver.body[i].v, solver.body[i].L};
-    if (placed) make_up(arriving());
+    // the values at the node are those at the end of the step that led here
+    for (int k = 0; k < args.signal_count; ++k) signals(2)[k] = signals(0)[k];
+    has_end = true;
+    end_time = now;
+    find_acting(step, acting);
     exchange_carried(carried, true);
-    for (int i = 0; i < layout.link_count; ++i) solver.body[i].v = owed[i].f, solver.body[i].L = owed[i].t;
     base = before;
     origin = start;
-    has_end = had_end && !placed;
     end_time = until;
+    has_end = false;
   }
   void resume(const double* carried) {
     exchange_carried(const_cast<double*>(carried), false);
-    has_gravity = placed = false;
+    has_gravity = false;
     // steps of another length are counted from here
     if (usual != args.dt) origin = now, base = 0;
     usual = args.dt;
@@ -1019,6 +1013,8 @@ struct Runner {
   bool node(long step, double time) {
     now = time;
     place(step);
+    keep_carried(step, step == args.steps);
+    if (step == 0) reconcile();
     if (!follows_springs(step, time)) return false;
     recorded = step == args.steps || step == next_record;
     if (recorded) next_record += args.record_every;
@@ -1083,6 +1079,27 @@ struct Runner {
     }
   }
 
+  // loads and what is held, by link
+  void find_acting(long node, Wrench<double>* on) const {
+    for (int i = 0; i < layout.link_count; ++i) on[i] = {{0, 0, 0}, {0, 0, 0}};
+    const auto add = [&](int i, const Wrench<double>& w) { on[i] = {on[i].f + w.f, on[i].t + w.t}; };
+    for (int k = 0; k < args.loads.count; ++k) {
+      const int i = layout.body_link[args.loads.body[k]];
+      add(i, load_on(i, k, node));
+    }
+    for (int k = 0; k < args.held.count; ++k) add(layout.body_link[k], held_on(layout.body_link[k], k));
+  }
+  // What acted on the interval before a node where another run has ended gives its second half there; `forces` would
+  // take what acts from the node on for both.
+  void reconcile() {
+    if (!args.resumed || arriving() == 0) return;
+    find_acting(0, owed);
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Wrench<double> less = {acting[i].f - owed[i].f, acting[i].t - owed[i].t};
+      if (norm2(less.f) + norm2(less.t) > 0) load(i, less, arriving(), solver.body[i].v, solver.body[i].L);
+    }
+  }
+
   // at the first node of the run: that of the caller's arrays, or where another run has been
   void open() {
     enter();
@@ -1105,8 +1122,7 @@ struct Runner {
   void run() {
     open();
     for (long step = 0;; ++step) {
-      double time = now = time_of(step);
-      keep_carried(step, step == args.steps);
+      double time = time_of(step);
       if (!node(step, time)) return;
       args.status.step = step;
       args.status.time = time;
@@ -1150,6 +1166,7 @@ struct Runner {
     open();
     now = time_of(0);
     place(0);
+    reconcile();
     return follows_springs(0, now) && show();
   }
   // the node's reactions into the first record; what is found on the way is forgotten

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
@@ -88,6 +89,21 @@ class Compiled:
     counters: list[Measure]
     asked: Asked
     coupling_count: int
+    inputs: dict[str, tuple[int, int]]  # by the name of a force: its law, and which of the law's numbers
+
+    @cached_property
+    def input_places(self) -> Ints:
+        """Law and number (input, 2) of every input."""
+        return _ints(k for place in self.inputs.values() for k in place).reshape(-1, 2)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all numbers that the core was made of, by which it is known again in another process."""
+        found = sha256()
+        for name, value in (*self.arguments.items(), *vars(self.asked).items()):
+            if name not in ("asked", "kernel"):
+                found.update(f"{name}:{value.tobytes().hex() if isinstance(value, np.ndarray) else value!r};".encode())
+        return found.hexdigest()
 
     @cached_property
     def core(self) -> _core.Core:
@@ -231,7 +247,17 @@ def _compile(
     )
     # a joint that is welded has no rows of its own
     given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
-    return Compiled(arguments, given, signals, laws, terms, counters, asked, len(couplings))
+    return Compiled(arguments, given, signals, laws, terms, counters, asked, len(couplings), _inputs(mechanism, parts))
+
+
+def _inputs(mechanism: Mechanism, parts: list[Part]) -> dict[str, tuple[int, int]]:
+    numbers = list(NUMBERS)
+    places = {id(part): k for k, part in enumerate(parts)}
+    return {
+        name: (places[id(force.parts[0])], numbers.index(force.input))
+        for name, force in mechanism.forces.items()
+        if force.input and parts
+    }
 
 
 def _refuse_moving_ground(mechanism: Mechanism) -> None:

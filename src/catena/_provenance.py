@@ -14,7 +14,6 @@ class RunInfo:
     version: str
     solver: str
     order: int
-    start: str
     dt: float
     tolerance: float
     max_iterations: int

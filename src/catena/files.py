@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from . import documents
 from ._provenance import RunInfo
 from ._rotation import Array, finite
-from .trajectory import ARRAYS, COUNTS, Trajectory
+from .trajectory import ARRAYS, COUNTS, Carried, Trajectory
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
     from .status import Status
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 3
+FORMAT = 4
 _MARK = "catena trajectory"
 
 Contents = dict[str, NDArray[np.generic]]
@@ -36,10 +36,13 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     contents["counted"] = _pack_angles(run)
     if run.control is not None:
         contents["control"] = run.control
+    if run.carried is not None:
+        contents["carried"] = run.carried.numbers
     document = {
         "dt": float(run.dt),
         "status": asdict(run.status),
         "info": None if run.info is None else asdict(run.info),
+        "carried": None if run.carried is None else run.carried.key,
         "mechanism": documents.describe(run.mechanism),
     }
     contents["document"] = np.frombuffer(documents.encoded(document), dtype=np.uint8)
@@ -115,7 +118,18 @@ def _rebuild(contents: Contents) -> Trajectory:
         near=_unpack_angles(mechanism, contents, steps),
         control=_numbers(contents, "control", (steps, n, 6)) if "control" in contents else None,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
+        carried=_carried(contents, document, steps),
     )
+
+
+def _carried(contents: Contents, document: dict[str, Any], steps: int) -> Carried | None:
+    key = documents.entry(document, "carried", (str, type(None)), "the document")
+    if key is None:
+        return None
+    shape = _array(contents, "carried").shape
+    if len(shape) != 2 or shape[0] not in (1, steps):
+        raise ValueError("what is carried over must be there for one node or for all")
+    return Carried(_numbers(contents, "carried", shape), key)
 
 
 def _array(contents: Contents, name: str) -> NDArray[np.generic]:

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._rotation import Array, cross, finite, rotate
+from ._rotation import Array, finite
 from .names import no_such
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
     from .signals import Signals
-    from .state import State
 
 
 @dataclass(frozen=True)
@@ -60,25 +59,27 @@ class LoadTable:
             values=self.values,
         )
 
-    def hold(self, mechanism: Mechanism, forces: Forces | None) -> None:
-        """Fill the last loads, one per body, with what a control returned."""
-        n = mechanism.body_count
-        values, point, in_body_frame = self.values[0, 0, -n:], self.point[-n:], self.in_body_frame[-n:]
-        values[:], point[:], in_body_frame[:] = 0.0, 0.0, False
+
+class HeldLoads:
+    """One load on every body, held over a step."""
+
+    def __init__(self, body_count: int) -> None:
+        self.values = np.zeros((body_count, 6))
+        self.point = np.zeros((body_count, 3))
+        self.in_body_frame = np.zeros(body_count, dtype=np.int32)
+
+    def fill(self, mechanism: Mechanism, forces: Forces | None) -> None:
+        """Take forces of one instant."""
+        self.values[:], self.point[:], self.in_body_frame[:] = 0.0, 0.0, False
         rows = {name: row for row, name in enumerate(mechanism.bodies)}
         for name, load in _by_body(mechanism, forces):
             row = rows[name]
-            values[row], point[row] = _rows(name, load, None)[0], _point(name, load)
-            in_body_frame[row] = load.frame == "body"
+            self.values[row], self.point[row] = _rows(name, load, None)[0], _point(name, load)
+            self.in_body_frame[row] = load.frame == "body"
 
 
-def load_table(
-    mechanism: Mechanism, forces: Forces | None, steps: int, signals: Signals, *, control: bool
-) -> LoadTable:
-    """All loads of a run of `steps` steps; with `control` one more per body, see LoadTable.hold.
-
-    Loads that are functions of time are added to the signals.
-    """
+def load_table(mechanism: Mechanism, forces: Forces | None, steps: int, signals: Signals) -> LoadTable:
+    """All loads of a run of `steps` steps; those that are functions of time are added to the signals."""
     loads = _by_body(mechanism, forces)
     signal = [_signal(name, load, signals) for name, load in loads]
     parts = [
@@ -90,33 +91,16 @@ def load_table(
     body = [bodies[name] for name, _ in loads]
     point = [_point(name, load) for name, load in loads]
     frame = [load.frame == "body" for _, load in loads]
-    extra = mechanism.body_count if control else 0
-    values = np.zeros((1, row_count, len(parts) + extra, 6))
+    values = np.zeros((1, row_count, len(parts), 6))
     for k, part in enumerate(parts):
         values[0, :, k] = part
     return LoadTable(
-        np.array(body + list(range(extra)), dtype=np.int32),
-        np.reshape(point + [np.zeros(3)] * extra, (-1, 3)),
-        np.array(frame + [False] * extra, dtype=np.int32),
-        np.array(signal + [-1] * extra, dtype=np.int32),
+        np.array(body, dtype=np.int32),
+        np.reshape(np.array(point, dtype=float), (-1, 3)),
+        np.array(frame, dtype=np.int32),
+        np.array(signal, dtype=np.int32),
         values,
     )
-
-
-def wrenches(state: State, forces: Forces | None) -> Array:
-    """Force and torque (n, 6) on the centres of mass in the world frame, for one instant."""
-    total = np.zeros((state.mechanism.body_count, 6))
-    rows = {name: row for row, name in enumerate(state.mechanism.bodies)}
-    for name, load in _by_body(state.mechanism, forces):
-        value = _rows(name, load, None)[0]
-        force, torque = value[:3], value[3:]
-        q = state.orientation[rows[name]]
-        if load.frame == "body":
-            force, torque = rotate(q, force), rotate(q, torque)
-        arm = rotate(q, _point(name, load))
-        total[rows[name], :3] += force
-        total[rows[name], 3:] += torque + cross(arm, force)
-    return total
 
 
 def _by_body(mechanism: Mechanism, forces: Forces | None) -> list[tuple[str, Load]]:

@@ -63,13 +63,17 @@ Ground: TypeAlias = Callable[[float], "ArrayLike | tuple[ArrayLike, ArrayLike]"]
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of joint as the core knows it: its code, and which of its rows are lengths, the others angles."""
+    """A kind of joint as the core knows it: its code, which of its rows are lengths, the others angles, coordinates."""
 
     code: int
     lengths: NDArray[np.bool_]
+    coordinate_count: int  # 0 for those that only Python tells
 
 
-FORMS = {name: Form(code, np.array(lengths, dtype=bool)) for code, (name, lengths) in enumerate(_core.joint_forms())}
+FORMS = {
+    name: Form(code, np.array(lengths, dtype=bool), coordinates)
+    for code, (name, lengths, coordinates) in enumerate(_core.joint_forms())
+}
 
 
 _PLACES = frozenset(("anchor_a", "anchor_b", "frame_a", "frame_b"))

@@ -93,6 +93,11 @@ class Force(Named):
             given |= dict.fromkeys(part.functions, "f(t)")
         return f"{type(self).__name__}({self.name!r}, {', '.join(f'{key}={value}' for key, value in given.items())})"
 
+    @property
+    def input(self) -> str | None:
+        """Which of its numbers may be set while a mechanism runs, if one may: it has no function of time."""
+        return None
+
     def resolve(self, mechanism: Mechanism) -> None:
         """Find what the force acts on; called by Mechanism.add_force."""
         raise NotImplementedError
@@ -180,6 +185,11 @@ class Motor(JointForce):
     ) -> None:
         super().__init__(joint, coordinate=coordinate, name=name, force=force)
 
+    @property
+    def input(self) -> str | None:
+        """Its force."""
+        return None if self._numbers[1] else "force"
+
 
 class Servo(JointForce):
     """Drives a joint coordinate to `target` (rad or m) by gain (target - q) + rate_gain (target_rate - rate).
@@ -214,6 +224,12 @@ class Servo(JointForce):
             raise ValueError(f"{self.label}: a target that is a function of time brings its own target_rate")
         if gain == 0 and rate_gain == 0:
             raise ValueError(f"{self.label}: give a gain or a rate_gain")
+
+    @property
+    def input(self) -> str | None:
+        """Its target, or the rate that it holds if it has no gain."""
+        law, functions = self._numbers
+        return None if functions else "target" if law["gain"] > 0 else "target_rate"
 
 
 class Friction(JointForce):

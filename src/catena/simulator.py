@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from . import _core, _provenance, analysis
-from ._handover import build_core, default_kernel, start_arrays
+from ._handover import build_core, default_kernel
 from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
 from .assembly import AssemblyError, describe, open_joints, refuse_misfit
-from .forces import Forces, LoadTable, load_table, wrenches
+from .forces import Forces
+from .live import Live
 from .measures import by_joint
 from .mechanism import Mechanism
 from .state import State
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .batch import Batch, Laws
-    from .measures import Measure
 
-Control: TypeAlias = Callable[[float, State], "Forces | None"]
+Control: TypeAlias = Callable[[float, Live], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
 # a state whose joints are further open than this (parts of the mechanism's size, rad) is not assembled but refused
@@ -57,9 +57,8 @@ class Simulator:
         "articulated" (joint space, the fast one), "ldu" (the paper's sparse solver), "dense" (its O(n^3) reference)
         or "auto". All give the same trajectory.
     order
-        2, or 4, 6 and 8 by composition of 5, 9 and 17 steps, whose cost they have; 1 is the publication's scheme.
-    start
-        "symmetric": second order and higher. "paper": the first step is force free, as in the publication; first order.
+        2, or 4, 6 and 8 by composition of 5, 9 and 17 steps, whose cost they have; 1 is the publication's scheme, whose
+        first step is force free.
     tolerance
         Largest last Newton increment of a step, the 2-norm over all bodies in m/s and rad/s; default 1e-10, for orders
         above 2 1e-12.
@@ -79,7 +78,6 @@ class Simulator:
         *,
         solver: Solver = "auto",
         order: Literal[1, 2, 4, 6, 8] = 2,
-        start: Literal["symmetric", "paper"] | None = None,
         tolerance: float | None = None,
         max_iterations: int = 50,
         rescue: bool = True,
@@ -92,7 +90,7 @@ class Simulator:
             raise ValueError("the mechanism has no bodies")
         mechanism = self._mechanism = mechanism.snapshot()
         self.dt = _positive(dt, "dt")
-        self.order, self.start = _order(order, start)
+        self.order = _order(order)
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")
         self.on_failure = _one_of(on_failure, ("raise", "stop"), "on_failure")
         self.rescue = _flag(rescue, "rescue")
@@ -151,8 +149,21 @@ class Simulator:
         }
 
     def step(self, state: State | None = None, *, force: Forces | None = None) -> State:
-        """The state one step later; a force is held over the step, as those of a control function are in run."""
-        return self.run(steps=1, state=state, force=force)[-1]
+        """The state one step later; a force is held over the step, as those of a control function are in run.
+
+        Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
+        """
+        live = self.start(state)
+        if force is not None:
+            live.hold(force)
+        live.step()
+        return live.state()
+
+    def start(self, state: State | None = None) -> Live:
+        """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
+        live = Live(self, state)
+        live.restart()
+        return live
 
     def run(
         self,
@@ -164,6 +175,7 @@ class Simulator:
         control: Control | None = None,
         record_every: int = 1,
         increments: bool = False,
+        checkpoints: bool = False,
         progress: bool | Callable[[int, int], None] = False,
     ) -> Trajectory:
         """Simulate for a duration (s, rounded up to whole steps) or a number of steps.
@@ -172,48 +184,43 @@ class Simulator:
         ----------
         state
             Where to start; default the mechanism as described. Velocities that the joints forbid are projected onto
-            those they allow, with the mass matrix as metric.
+            those they allow, with the mass matrix as metric. From the last node of a run of this mechanism, or from any
+            that was kept with `checkpoints`, the run goes on as if it had never ended, bit for bit.
         force
             {"body": (fx, fy, fz)}, {"body": (fx, fy, fz, tx, ty, tz)}, {"body": Load(...)}, or one array for all
             bodies: constant, or with one row per node, which are samples: row k acts at node k, for half of the
             interval on either side.
         control
-            Called as control(t, state) at every node, with the state that is recorded there; returns forces in the same
-            forms (of that instant) or None. They are held until the next node: half of their impulse acts at either
-            end of the step, as in `step(force=...)`. The result has them as `control`.
+            Called as control(t, live) at every node, where `live` (see Live) reads as the state that is recorded there;
+            it may set `live.inputs`, and returns forces in the same forms (of that instant) or None. All are held until
+            the next node: half of their impulse acts at either end of the step. The result has the forces as `control`.
         record_every
             Keep every k-th node; the first and the last are always kept.
         increments
             Keep the increments of Newton's method, for `run.convergence(step)`.
+        checkpoints
+            Keep with every node, not only with the last, what a run that goes on from it needs.
         progress
             True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
         """
         steps = self._steps(duration, steps)
         record_every = whole(record_every, "record_every")
-        first = self._start(state)
+        live = Live(self, state, steps=steps, record_every=record_every, force=force)
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
         counters = self.compiled.counters
+        kept = records if _flag(checkpoints, "checkpoints") else 1
         traced = (steps + 1) * self.max_iterations if _flag(increments, "increments") else 0
-        size = 8 * (records * (1 + 13 * n + rows + len(counters)) + 2 * steps + traced)
+        size = 8 * (records * (1 + 13 * n + rows + len(counters)) + 2 * steps + traced + kept * live.carried_size)
         refuse_if_too_large(size, f"recording {records} nodes of {n} bodies", "raise record_every")
         times, multipliers = np.empty(records), np.empty((records, rows))
         position, orientation, velocity, spin = (np.empty((records, n, width)) for width in (3, 4, 3, 3))
         iterations, pieces = (np.zeros(max(steps, 1), dtype=np.int32) for _ in range(2))
         remainder = np.zeros(max(steps, 1))
         trace = np.zeros((steps + 1, self.max_iterations)) if increments else None
-        compiled = self.compiled
-        signals = compiled.signals.extended()
-        table = load_table(self.mechanism, force, steps, signals, control=control is not None)
-        counted = np.empty((records, len(counters)))
-        held = _Control(self.mechanism, control, table, counters, steps, record_every) if control is not None else None
-        ended = self._core.run(
-            settings=self.settings(first, steps, record_every),
-            start=start_arrays(compiled, [first]),
-            loads=table.arrays(),
-            rows=compiled.rows,
-            signals=signals.read,
-            signal_count=signals.count,
+        counted, carried = np.empty((records, len(counters))), np.empty((kept, live.carried_size))
+        held = None if control is None else np.zeros((records, n, 6))
+        ended = live.run(
             records=_core.Records(
                 time=times[None],
                 position=position[None],
@@ -227,8 +234,9 @@ class Simulator:
             ),
             multipliers=multipliers,
             increments=trace,
-            control=None if held is None else held.call,
-            node=None if held is None else held.node,
+            carried=carried,
+            control=control,
+            held=held,
             poll=watcher(progress, steps),
         )
         done, complete = ended.step, ended.records
@@ -252,7 +260,8 @@ class Simulator:
             status=status,
             near=by_joint(counters, counted[:complete]),
             info=self.run_info(),
-            control=None if held is None else held.recorded(times, position, orientation, velocity, spin, complete),
+            control=None if held is None else held[:complete],
+            carried=live.kept(carried[:complete] if checkpoints else carried),
         )
         if not status.ok and self.on_failure == "raise":
             raise SimulationError(status, result)
@@ -319,8 +328,8 @@ class Simulator:
             progress=progress,
         )
 
-    def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
-        """What the core needs to know of a run that begins in a state."""
+    def settings(self, first: State, steps: int, record_every: int, *, goes_on: bool = False) -> _core.Settings:
+        """What the core needs to know of a run that begins in a state, or goes on from it."""
         return _core.Settings(
             solver=_core.SolverKind[self.solver],
             order=max(self.order, 2),
@@ -328,7 +337,7 @@ class Simulator:
             tolerance=self.tolerance,
             iteration_limit=self.max_iterations,
             rescue_depth=RESCUE_DEPTH if self.rescue else 0,
-            paper_start=self.start == "paper" and first.multipliers is None,
+            paper_start=self.order == 1 and not goes_on,
             start_time=first.time,
             steps=steps,
             record_every=record_every,
@@ -340,7 +349,6 @@ class Simulator:
             version=_provenance.version(),
             solver=self.solver,
             order=self.order,
-            start=self.start,
             dt=self.dt,
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
@@ -348,6 +356,18 @@ class Simulator:
             kernel=self._core.kernel,
             date=_provenance.now(),
         )
+
+    def key(self, signal_count: int) -> str:
+        """By which it is known whether this simulator can go on bit for bit from what another one left."""
+        return f"{self.compiled.digest} {self.solver} {max(self.order, 2)} {signal_count}"
+
+    def first(self, state: State | None, key: str) -> tuple[State, Array | None]:
+        """The state to start from, checked, and what is carried over from the run that led there, if there was one."""
+        if isinstance(state, State):
+            carried = state.carried(key)
+            if carried is not None:
+                return state, carried
+        return self._start(state), None
 
     # ---- how
 
@@ -415,61 +435,6 @@ class Simulator:
         return state
 
 
-class _Control:
-    """Calls the user's control at the nodes of a run, hands its forces to the core and keeps the recorded ones."""
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        control: Control,
-        table: LoadTable,
-        counters: list[Measure],
-        steps: int,
-        record_every: int,
-    ) -> None:
-        self._mechanism = mechanism
-        self._control = control
-        self._table = table
-        self._counters = counters
-        self._steps, self._record_every = steps, record_every
-        n = mechanism.body_count
-        position, orientation, velocity, spin = self._arrays = tuple(np.empty((n, k)) for k in (3, 4, 3, 3))
-        self._counted = np.empty(len(counters))
-        # where the core writes the node
-        self.node = _core.Node(
-            position=position,
-            orientation=orientation,
-            velocity=velocity,
-            angular_velocity=spin,
-            counted=self._counted,
-        )
-        self._kept: list[Array] = []
-        self._last: Forces | None = None
-
-    def call(self, step: int, time: float) -> None:
-        """What the core calls at a node."""
-        self._last = self._control(time, self._state(time))
-        self._table.hold(self._mechanism, self._last)
-        if step % self._record_every == 0 or step == self._steps:
-            # the user may have written into the other one
-            self._kept.append(wrenches(self._state(time), self._last))
-
-    def _state(self, time: float) -> State:
-        turned = by_joint(self._counters, self._counted)
-        return State(self._mechanism, *self._arrays, time=time, turned=turned)
-
-    def recorded(
-        self, time: Array, position: Array, orientation: Array, velocity: Array, spin: Array, count: int
-    ) -> Array:
-        """Forces and torques (step, n, 6) at the recorded nodes; the last may lie within a step that failed."""
-        kept = self._kept[:count]
-        if len(kept) < count:
-            k = count - 1
-            last = State(self._mechanism, position[k], orientation[k], velocity[k], spin[k], time=float(time[k]))
-            kept += [wrenches(last, self._last)] * (count - len(kept))
-        return np.reshape(kept, (-1, self._mechanism.body_count, 6))
-
-
 def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:
     """What the core is to call now and then with the number of steps done."""
     if callable(progress):
@@ -492,17 +457,10 @@ def _bar(step: int, steps: int) -> None:
     sys.stderr.flush()
 
 
-def _order(order: int, start: str | None) -> tuple[int, str]:
+def _order(order: int) -> int:
     if not isinstance(order, int | np.integer) or order not in _TOLERANCE:
         raise ValueError(f"order must be one of 1, 2, 4, 6, 8, got {order!r}")
-    if start is None:
-        start = "paper" if order == 1 else "symmetric"
-    _one_of(start, ("symmetric", "paper"), "start")
-    if (order == 1) != (start == "paper") and order != 2:
-        raise ValueError(
-            f"order {order} and start={start!r} do not go together: the paper's start makes it first order"
-        )
-    return (1 if start == "paper" else int(order)), start
+    return int(order)
 
 
 def _number(value: Any) -> float:

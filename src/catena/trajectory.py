@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -25,6 +26,30 @@ if TYPE_CHECKING:
     from .laws import Force
     from .mechanism import Mechanism
     from .status import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """All that the steps from a node on depend on, as the core left it: for the last node (1, size), or for each.
+
+    The key tells which simulators can go on from it.
+    """
+
+    numbers: Array
+    key: str
+
+    def part(self, nodes: slice, count: int) -> Carried | None:
+        """That of a part of so many nodes."""
+        if len(self.numbers) == count:
+            return Carried(self.numbers[nodes], self.key)
+        taken = range(count)[nodes]
+        return self if taken and taken[-1] == count - 1 else None
+
+    def at(self, node: int, count: int) -> tuple[Array, str] | None:
+        """That of one of so many nodes."""
+        if len(self.numbers) == count:
+            return self.numbers[node], self.key
+        return (self.numbers[0], self.key) if range(count)[node] == count - 1 else None
 
 
 class Trajectory(Recorded):
@@ -62,6 +87,7 @@ class Trajectory(Recorded):
     near: dict[str, Array]
     control: Array | None
     info: RunInfo | None
+    carried: Carried | None
 
     def __init__(
         self,
@@ -82,6 +108,7 @@ class Trajectory(Recorded):
         near: Mapping[str, Array] | None = None,
         control: Array | None = None,
         info: RunInfo | None = None,
+        carried: Carried | None = None,
     ) -> None:
         # one by one each of them would be asked whether it may be set, which a single step would feel
         vars(self).update(
@@ -101,6 +128,7 @@ class Trajectory(Recorded):
             status=status,
             control=control,
             info=info,
+            carried=carried,
         )
         # angles (step, k) of joints near which their turns are counted, by joint name
         self.near = dict(near or {})
@@ -146,6 +174,7 @@ class Trajectory(Recorded):
                 near={name: angles[key] for name, angles in self.near.items()},
                 control=None if self.control is None else self.control[key],
                 info=self.info,
+                carried=None if self.carried is None else self.carried.part(key, len(self)),
             )
         return State(
             self.mechanism,
@@ -156,6 +185,7 @@ class Trajectory(Recorded):
             time=float(self.time[key]),
             multipliers=self.multipliers[key],
             turned={name: angles[key] for name, angles in self.near.items()},
+            carried=None if self.carried is None else self.carried.at(key, len(self)),
         )
 
     def counted(self, name: str) -> Array:

@@ -1,0 +1,247 @@
+"""Live: a mechanism that runs step by step, its state and all that its solver knows kept in the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from functools import cached_property
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+
+from . import _core
+from ._handover import start_arrays
+from ._rotation import Array
+from .forces import Forces, HeldLoads, load_table
+from .measures import by_joint
+from .names import name_of, no_such
+from .state import BodyView, JointView, State
+from .status import SimulationError, Status, status_of
+from .trajectory import ARRAYS, COUNTS, Carried, Trajectory
+
+if TYPE_CHECKING:
+    from .bodies import Body
+    from .joints import Joint
+    from .mechanism import Mechanism
+    from .simulator import Simulator
+
+
+class _Place(TypedDict):
+    settings: _core.Settings
+    start: _core.Start
+    carried: Array | None
+
+
+class Live(_core.Live):
+    """A mechanism that runs step by step; `simulator.start(state)` makes one.
+
+    time (s), position (n, 3), orientation (n, 4), velocity (n, 3), angular_velocity (n, 3) of the bodies and
+    coordinates, rates (coordinate,) of the joints, in the order of `mechanism.coordinates`, are those of the node where
+    it stands: views that go on with it and cannot be written, so copy what is to be kept. `input` (input,), in the
+    order of `mechanism.inputs`, holds from the next step on, and so does what is set by name, as in
+    `live.inputs["knee"] = 3.0`.
+
+    Going on step by step gives the same trajectory as one run, bit for bit.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        state: State | None = None,
+        *,
+        steps: int = 0,
+        record_every: int = 1,
+        force: Forces | None = None,
+    ) -> None:
+        self._simulator = simulator
+        compiled = simulator.compiled
+        self._signals = compiled.signals.extended()
+        self._held = HeldLoads(simulator.mechanism.body_count)
+        loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
+        self._key = simulator.key(self._signals.count)
+        super().__init__(
+            core=compiled.core,
+            loads=loads,
+            rows=compiled.rows,
+            signals=self._signals.read,
+            signal_count=self._signals.count,
+            inputs=compiled.input_places,
+            **self._place(state, steps, record_every),
+        )
+
+    def _place(self, state: State | None, steps: int = 0, record_every: int = 1) -> _Place:
+        simulator = self._simulator
+        first, carried = simulator.first(state, self._key)
+        return {
+            "settings": simulator.settings(first, steps, record_every, goes_on=carried is not None),
+            "start": start_arrays(simulator.compiled, [first]),
+            "carried": carried,
+        }
+
+    # ---- going on
+
+    def step(self, count: int = 1) -> None:
+        """Take steps, with the inputs and forces as they are set now.
+
+        A step that cannot be taken is a SimulationError, with the sentences of `run`; the mechanism then stands at the
+        last state that was reached, and takes no more steps until `restart`. With on_failure="stop" the `status` tells.
+        """
+        if not self.advance(count):
+            self._fail()
+
+    def restart(self, state: State | None = None) -> None:
+        """Stand at a state, by default that of the beginning.
+
+        Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
+        """
+        if state is not None:
+            self.put(loads=load_table(self.mechanism, None, 0, self._signals).arrays(), **self._place(state))
+        if not self.begin():
+            self._fail()
+
+    def hold(self, forces: Forces | None) -> None:
+        """Forces and torques on bodies over the steps from here on, in the forms that `run(force=)` takes; None ends it.
+
+        Half of their impulse acts at either end of every step.
+        """
+        self._held.fill(self.mechanism, forces)
+        self.hold_arrays(values=self._held.values, point=self._held.point, in_body_frame=self._held.in_body_frame)
+
+    def copy(self) -> Live:
+        """Another one that stands where this one does, and goes on by itself in the same way."""
+        return self._simulator.start(self.state())
+
+    # ---- reading
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What runs."""
+        return self._simulator.mechanism
+
+    @property
+    def simulator(self) -> Simulator:
+        """What runs it."""
+        return self._simulator
+
+    @property
+    def inputs(self) -> Inputs:
+        """Inputs by name."""
+        return Inputs(self)
+
+    @property
+    def turned(self) -> dict[str, Array]:
+        """Angles of joints, turns counted, by joint name."""
+        return by_joint(self._simulator.compiled.counters, self.counted)
+
+    @property
+    def status(self) -> Status:
+        """How it fares: `ok`, or why it took no more steps."""
+        return status_of(self._simulator, self.ended)
+
+    def state(self) -> State:
+        """The node as a State of its own, from which this or another simulator may go on."""
+        return State(
+            self.mechanism,
+            self.position,
+            self.orientation,
+            self.velocity,
+            self.angular_velocity,
+            time=self.time,
+            turned=self.turned,
+            carried=(self.carried(), self._key),
+        )
+
+    def body(self, name: str | Body) -> BodyView:
+        """A body, given by name or itself, where it is now."""
+        known = name_of(name)
+        if known not in self.mechanism.bodies:
+            raise no_such("body", known, self.mechanism)
+        return BodyView(self, known, self._rows[known])
+
+    def joint(self, name: str | Joint) -> LiveJoint:
+        """A joint, given by name or itself, where it is now."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism)
+        return LiveJoint(self, self.mechanism.joints[known])
+
+    def __repr__(self) -> str:
+        count = self.mechanism.body_count
+        failed = "" if self.status.ok else f", stopped: {self.status.message}"
+        return f"Live({count} {'body' if count == 1 else 'bodies'}, t = {self.time:g} s{failed})"
+
+    # ---- how
+
+    def kept(self, numbers: Array) -> Carried | None:
+        """What a run has left for others to go on from."""
+        return Carried(numbers, self._key) if self.has_carried else None
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.mechanism.bodies)}
+
+    def _fail(self) -> None:
+        if self._simulator.on_failure == "raise":
+            raise SimulationError(self.status, self._node())
+
+    def _node(self) -> Trajectory:
+        """The node as a trajectory of one."""
+        arrays = (np.array([getattr(self, name)]) for name in ARRAYS[:5])
+        steps = (np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0))
+        return Trajectory(
+            self.mechanism,
+            self._simulator.dt,
+            *arrays,
+            np.zeros((1, 0)),
+            **dict(zip(COUNTS, steps, strict=True)),
+            status=self.status,
+            near={name: angles[None].copy() for name, angles in self.turned.items()},
+            info=self._simulator.run_info(),
+        )
+
+
+class LiveJoint(JointView):
+    """A joint of a live mechanism where it is now, in joint coordinates; the mechanism moves by itself."""
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
+        place = self._place
+        return super().coordinates if place is None else self._live.coordinates[place]
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (dof,); rad/s and m/s."""
+        place = self._place
+        return super().rates if place is None else self._live.rates[place]
+
+
+class Inputs(MutableMapping[str, float]):
+    """Inputs of a live mechanism by the names of their motors and servos; they hold from the next step on."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._places = {name: k for k, name in enumerate(live.mechanism.inputs)}
+
+    def _place(self, name: str) -> int:
+        if name not in self._places:
+            known = ", ".join(map(repr, self._places)) or "none: no motor or servo without a function of time"
+            raise KeyError(f"there is no input {name!r}; there are {known}")
+        return self._places[name]
+
+    def __getitem__(self, name: str) -> float:
+        return float(self._live.input[self._place(name)])
+
+    def __setitem__(self, name: str, value: float) -> None:
+        self._live.input[self._place(name)] = value
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("inputs cannot be taken away")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        return f"Inputs({dict(self)})"
