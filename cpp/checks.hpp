@@ -5,52 +5,61 @@
 #include <cmath>
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 
 #include "border.hpp"
 #include "model/describe.hpp"
 
 namespace catena {
 
-inline void require(bool fits, const std::string& sentence) {
-  if (!fits) throw nb::value_error(sentence.c_str());
+template <class Part>
+std::string text_of(const Part& part) {
+  if constexpr (std::is_arithmetic_v<Part>)
+    return std::to_string(part);
+  else
+    return part;
+}
+// words and numbers are made a sentence only where something does not fit
+template <class... Parts>
+void require(bool fits, const Parts&... sentence) {
+  if (!fits) throw nb::value_error((text_of(sentence) + ...).c_str());
 }
 
 // -1 stands for any length
 template <class Numbers>
 void require_shape(const Numbers& array, std::initializer_list<Offset> shape, const char* what) {
   bool fits = array.ndim() == shape.size();
-  std::size_t axis = 0;
-  std::string wanted;
-  for (const Offset length : shape) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const Offset length = shape.begin()[axis];
     fits = fits && (length < 0 || static_cast<Offset>(array.shape(axis)) == length);
-    wanted += (axis++ ? ", " : "") + (length < 0 ? std::string("any") : std::to_string(length));
   }
-  require(fits, std::string(what) + ": the core needs shape (" + wanted + ")");
+  if (fits) return;
+  std::string wanted;
+  for (const Offset length : shape)
+    wanted += (wanted.empty() ? "" : ", ") + (length < 0 ? std::string("any") : std::to_string(length));
+  require(false, what, ": the core needs shape (", wanted, ")");
 }
 
 template <class Numbers>
 void require_size(const Numbers& array, Offset size, const char* what) {
-  require(static_cast<Offset>(array.size()) == size, std::string(what) + ": the core needs " + std::to_string(size) +
-                                                         " numbers, got " + std::to_string(array.size()));
+  require(static_cast<Offset>(array.size()) == size, what, ": the core needs ", size, " numbers, got ", array.size());
 }
 
 inline void require_finite(const double* numbers, std::size_t count, const char* what) {
-  for (std::size_t k = 0; k < count; ++k)
-    require(std::isfinite(numbers[k]), std::string(what) + ": NaN or infinity at place " + std::to_string(k));
+  for (std::size_t k = 0; k < count; ++k) require(std::isfinite(numbers[k]), what, ": NaN or infinity at place ", k);
 }
 inline void require_finite(const ConstDoubles& array, const char* what) {
   require_finite(array.data(), array.size(), what);
 }
 
 inline void require_between(Offset value, Offset least, Offset most, const char* what) {
-  require(value >= least && value <= most, std::string(what) + " must be between " + std::to_string(least) + " and " +
-                                               std::to_string(most) + ", got " + std::to_string(value));
+  require(value >= least && value <= most, what, " must be between ", least, " and ", most, ", got ", value);
 }
 
 // `width` values of the signals begin at `first`, or none do
 inline void require_signal(int first, int width, int count, const char* what) {
-  require(first == -1 || (first >= 0 && first <= count - width),
-          std::string(what) + ": no place among the " + std::to_string(count) + " values of functions of time");
+  require(first == -1 || (first >= 0 && first <= count - width), what, ": no place among the ", count,
+          " values of functions of time");
 }
 
 inline bool is_measure(int kind) {
@@ -63,7 +72,7 @@ inline bool is_given(int kind) {
 
 inline void require_pair(const Pair& pair, int body_count, const char* what) {
   for (const int body : {pair.body_a, pair.body_b}) require_between(body, -1, body_count - 1, what);
-  require(pair.body_a != pair.body_b, std::string(what) + ": its two bodies are one");
+  require(pair.body_a != pair.body_b, what, ": its two bodies are one");
   require_finite(pair.anchor_a, 3, what);
   require_finite(pair.anchor_b, 3, what);
   require_finite(pair.frame_a, 4, what);
@@ -72,11 +81,11 @@ inline void require_pair(const Pair& pair, int body_count, const char* what) {
 }
 
 inline void require_law(const double* law, const char* what) {
-  for (int k = 0; k < law_size; ++k) require(!std::isnan(law[k]), std::string(what) + ": NaN among its numbers");
+  for (int k = 0; k < law_size; ++k) require(!std::isnan(law[k]), what, ": NaN among its numbers");
 }
 
 inline void require_joint(const JointSpec& joint, int body_count, int signal_count) {
-  require(is_joint(joint.kind), "joints: there is no joint of kind " + std::to_string(joint.kind));
+  require(is_joint(joint.kind), "joints: there is no joint of kind ", joint.kind);
   require_pair(joint, body_count, "bodies of a joint");
   require_signal(joint.ground, 7, signal_count, "where the ground of a joint is found");
   const int rows = is_given(joint.kind) ? joint.row_count : joint_row_count(joint.kind);
@@ -138,12 +147,12 @@ inline void require_description(const Description& given) {
 inline void require_spec(const Spec& spec) {
   const int bodies = static_cast<int>(spec.mass.size());
   for (const double mass : spec.mass)
-    require(std::isfinite(mass) && mass > 0, "mass: masses must be positive, got " + std::to_string(mass));
+    require(std::isfinite(mass) && mass > 0, "mass: masses must be positive, got ", mass);
   require_finite(spec.inertia.data(), spec.inertia.size(), "inertia");
   require_finite(spec.gravity.data(), spec.gravity.size(), "gravity");
   for (const JointSpec& joint : spec.joint) require_joint(joint, bodies, spec.signal_count);
   for (const LawSpec& law : spec.law) {
-    require(is_measure(law.measure.kind), "laws: nothing is measured by kind " + std::to_string(law.measure.kind));
+    require(is_measure(law.measure.kind), "laws: nothing is measured by kind ", law.measure.kind);
     require_pair(law.measure, bodies, "bodies of a law");
     require_signal(law.target, 1, spec.signal_count, "where the target of a law is found");
     require_signal(law.force, 1, spec.signal_count, "where the force of a law is found");
@@ -160,7 +169,7 @@ inline void require_spec(const Spec& spec) {
     require_finite(coupling.coefficient.data(), coupling.coefficient.size(), "coefficients of a coupling");
     require_signal(coupling.signal, 1, spec.signal_count, "where the function of a coupling is found");
     for (const Pair& measure : coupling.measure) {
-      require(is_measure(measure.kind), "couplings: nothing is measured by kind " + std::to_string(measure.kind));
+      require(is_measure(measure.kind), "couplings: nothing is measured by kind ", measure.kind);
       require_pair(measure, bodies, "bodies of a coupling");
     }
   }
@@ -175,7 +184,7 @@ inline void require_spec(const Spec& spec) {
 // numbers of a run that are not arrays
 inline void require_settings(const Settings& given) {
   const bool known = given.order == 2 || given.order == 4 || given.order == 6 || given.order == 8;
-  require(known, "order must be 2, 4, 6 or 8, got " + std::to_string(given.order));
+  require(known, "order must be 2, 4, 6 or 8, got ", given.order);
   require(std::isfinite(given.dt) && given.dt > 0, "dt must be positive");
   require(std::isfinite(given.tolerance) && given.tolerance > 0, "tolerance must be positive");
   require(std::isfinite(given.start_time), "the time to start from must be finite");
