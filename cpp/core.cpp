@@ -209,6 +209,31 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
   calls.rethrow();
 }
 
+void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
+                       const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& counted, const In<-1, -1>& signals,
+                       const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const {
+  const Layout& layout = model_.layout();
+  const auto count = static_cast<Offset>(position.shape(0));
+  for (const auto* array : {&position, &velocity, &angular_velocity})
+    require_shape(*array, {count, layout.link_count, 3}, "poses and velocities");
+  require_shape(orientation, {count, layout.link_count, 4}, "orientations");
+  require_shape(counted, {count, layout.counter_count}, "counted angles");
+  for (const auto* array : {&signals, &signal_rates})
+    require_shape(*array, {count, layout.signal_count}, "functions of time");
+  for (const auto* array : {&coordinates, &rates})
+    require_shape(*array, {count, layout.coordinate_count}, "coordinates");
+  kernel_.coordinates(layout, {.count = count,
+                               .position = position.data(),
+                               .orientation = orientation.data(),
+                               .velocity = velocity.data(),
+                               .angular_velocity = angular_velocity.data(),
+                               .counted = counted.data(),
+                               .signals = signals.data(),
+                               .signal_rates = signal_rates.data(),
+                               .coordinate = coordinates.data(),
+                               .rate = rates.data()});
+}
+
 void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
                    const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const {
   const Layout& own = model_.layout();

@@ -61,6 +61,11 @@ class Core {
             const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,
             const Out<-1, -1, 2>& misfit) const;
 
+  // see CoordinateArgs
+  void coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
+                   const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& counted, const In<-1, -1>& signals,
+                   const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const;
+
   // see StressArgs
   void relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
                const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const;
@@ -81,6 +86,7 @@ class Core {
   // of one increment of `explore`
   double explore_work() const { return articulated_work() + model_.layout().largest_inversion; }
   const char* kernel_name() const { return kernel_.name; }
+  int coordinate_count() const { return model_.layout().coordinate_count; }
   int row_count() const { return model_.layout().recorded_count; }
   int unknown_count() const { return 6 * model_.layout().link_count + model_.layout().row_count; }
   Offset workspace_size(SolverKind solver, int order) const;

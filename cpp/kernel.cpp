@@ -139,6 +139,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
                  .pushed = pushed,
                  .counted = counted}};
   for (int k = 0; k < histories; ++k) seat->history[k].differences = known + k * differences;
+  for (int k = 0; k < Solver::memory_count(layout); ++k) seat->solver.memory_at(k) = RowMemory{};
   seat->newton.select(seat->history[0]);
   return seat;
 }
@@ -187,7 +188,7 @@ void go_on(void* workspace, const RunArgs& args) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_on(); });
 }
 void save(void* workspace, const RunArgs& args, double* row) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row, 0); });
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row, seated<S>(workspace).here); });
 }
 void reactions(void* workspace, const RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).react(row); });

@@ -189,15 +189,17 @@ nb::object Live::rates() {
   return rates_;
 }
 
-nb::object Live::carried() {
-  const Use use(*this);
+Numbers Live::carried() {
+  // a control may ask, while the run waits for it
+  std::optional<Use> use;
+  if (!in_control_) use.emplace(*this);
   auto* copy = new double[args_.carried_size];
   const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
   core_.kernel().save(space_.get(), args_, copy);
-  return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy, {static_cast<std::size_t>(args_.carried_size)}, owner).cast();
+  return {copy, {static_cast<std::size_t>(args_.carried_size)}, owner};
 }
 
-nb::object Live::multipliers() {
+Numbers Live::multipliers() {
   const Use use(*this);
   const auto count = static_cast<std::size_t>(layout_.recorded_count);
   auto* copy = new double[std::max(count, std::size_t{1})]();
@@ -209,7 +211,7 @@ nb::object Live::multipliers() {
   }
   args_.out_multipliers = nullptr;
   calls_.rethrow();
-  return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy, {count}, owner).cast();
+  return {copy, {count}, owner};
 }
 
 void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame) {
@@ -238,13 +240,22 @@ void Live::call_control(double time) {
   node_has_moved();
   // what was held over the last step is not asked for again
   std::fill(wanted_values_.begin(), wanted_values_.end(), 0.0);
-  const nb::object self = nb::find(*this), wanted = control_(time, self);
+  const nb::object self = nb::find(*this);
+  in_control_ = true;
+  nb::object wanted;
+  try {
+    wanted = control_(time, self);
+  } catch (...) {
+    in_control_ = false;
+    throw;
+  }
+  in_control_ = false;
   if (!wanted.is_none()) self.attr("hold")(wanted);
   take_inputs();
 }
 
 Status Live::run(const Records& records, const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
-                 const std::optional<Out<-1, -1>>& carried, const std::optional<nb::callable>& control,
+                 const std::optional<Out<-1, -1>>& carried, const std::optional<ControlFunction>& control,
                  const std::optional<Out<-1, -1, 6>>& held, const std::optional<PollFunction>& poll) {
   const Use use(*this);
   const Offset n = layout_.link_count;

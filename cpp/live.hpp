@@ -10,6 +10,9 @@
 
 namespace catena {
 
+using ControlFunction = nb::typed<nb::callable, nb::object(double, nb::any)>;  // the time, and the Live
+using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+
 class Live {
  public:
   // `input` has a law and one of its numbers for every input, `carried` is what another one has left
@@ -27,13 +30,13 @@ class Live {
   bool step(Offset count);
   // a whole run, from the beginning; a control is called with the time and this at every node
   Status run(const Records& records, const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
-             const std::optional<Out<-1, -1>>& carried, const std::optional<nb::callable>& control,
+             const std::optional<Out<-1, -1>>& carried, const std::optional<ControlFunction>& control,
              const std::optional<Out<-1, -1, 6>>& held, const std::optional<PollFunction>& poll);
 
   // what the steps from here on depend on, as numbers in a row
-  nb::object carried();
+  Numbers carried();
   // the multipliers of the node, as a run records them
-  nb::object multipliers();
+  Numbers multipliers();
   // the forces and torques wanted on bodies from the next step on: (body, 6), (body, 3), (body)
   void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame);
 
@@ -79,7 +82,7 @@ class Live {
   nb::object coordinates_, rates_;
   bool reads_coordinates_ = false, coordinates_known_ = false, inputs_shown_ = false;
   nb::object control_ = nb::none();
-  std::atomic<bool> in_use_ = false;
+  std::atomic<bool> in_use_ = false, in_control_ = false;
 };
 
 }  // namespace catena

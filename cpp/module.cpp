@@ -188,6 +188,8 @@ void bind_core(nb::module_& m) {
            "loose_below"_a = 0.0)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "misfit"_a)
+      .def("coordinates", &Core::coordinates, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
+           "angular_velocity"_a, "counted"_a, "signals"_a, "signal_rates"_a, "coordinates"_a, "rates"_a)
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "fit"_a, "position"_a, "orientation"_a, "term_start"_a, "rows"_a,
@@ -196,12 +198,18 @@ void bind_core(nb::module_& m) {
       .def_prop_ro("articulated_work", &Core::articulated_work)
       .def_prop_ro("ldu_work", &Core::ldu_work)
       .def_prop_ro("explore_work", &Core::explore_work)
+      .def_prop_ro("coordinate_count", &Core::coordinate_count)
       .def_prop_ro("row_count", &Core::row_count)
       .def_prop_ro("unknown_count", &Core::unknown_count)
       .def_prop_ro("link_bodies", &Core::link_bodies)
       .def_prop_ro("loop_joints", &Core::loop_joints)
       .def("workspace_size", &Core::workspace_size, "solver"_a, "order"_a);
 }
+
+// a view that Live keeps for Python, which is to know its shape
+#define CATENA_VIEW(name, value, shape)                  \
+  def_prop_ro(name, [](Live& live) { return live.value; }, \
+              nb::sig("def " name "(self) -> Annotated[NDArray[numpy.float64], dict(shape=" shape ")]"))
 
 void bind_live(nb::module_& m) {
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
@@ -226,15 +234,16 @@ void bind_live(nb::module_& m) {
       .def_prop_ro("tally", &Live::tally)
       .def_prop_ro("ended", &Live::ended)
       .def_prop_ro("time", &Live::time)
-      .def_ro("position", &Live::position)
-      .def_ro("orientation", &Live::orientation)
-      .def_ro("velocity", &Live::velocity)
-      .def_ro("angular_velocity", &Live::angular_velocity)
-      .def_ro("counted", &Live::counted)
-      .def_ro("input", &Live::input)
-      .def_prop_ro("coordinates", &Live::coordinates)
-      .def_prop_ro("rates", &Live::rates);
+      .CATENA_VIEW("position", position, "(None, 3)")
+      .CATENA_VIEW("orientation", orientation, "(None, 4)")
+      .CATENA_VIEW("velocity", velocity, "(None, 3)")
+      .CATENA_VIEW("angular_velocity", angular_velocity, "(None, 3)")
+      .CATENA_VIEW("counted", counted, "(None,)")
+      .CATENA_VIEW("input", input, "(None,)")
+      .CATENA_VIEW("coordinates", coordinates(), "(None,)")
+      .CATENA_VIEW("rates", rates(), "(None,)");
 }
+#undef CATENA_VIEW
 
 }  // namespace
 }  // namespace catena

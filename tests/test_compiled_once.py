@@ -86,7 +86,7 @@ def test_forces_are_compiled_besides(built: Built) -> None:
     m.report()
     m.assemble()
     m.assemble(m.state())
-    assert [len(core["laws"]) for core in built] == [0, 2, 0]
+    assert [len(core["law_target"]) for core in built] == [0, 2, 0]
 
 
 def test_a_tree_is_compiled_once_at_whatever_pose(built: Built) -> None:

@@ -286,22 +286,9 @@ def test_small_oscillations_of_a_chain(n: int, order: int) -> None:
 # ---- what goes together
 
 
-def test_order_one_is_the_papers_start() -> None:
-    start = ball_pendulum()
-    one = Simulator(start.mechanism, 0.01, order=1)
-    paper = Simulator(start.mechanism, 0.01, start="paper")
-    assert (one.order, one.start) == (paper.order, paper.start) == (1, "paper")
-    runs = [simulator.run(steps=50, state=start) for simulator in (one, paper)]
-    np.testing.assert_array_equal(runs[0].position, runs[1].position)
-    np.testing.assert_array_equal(runs[0].orientation, runs[1].orientation)
-    symmetric = Simulator(start.mechanism, 0.01).run(steps=50, state=start)
-    assert np.abs(symmetric.position - runs[0].position).max() > 1e-3
-
-
 @every_order
-def test_orders_are_symmetric_by_default(order: int) -> None:
+def test_orders_and_tolerances(order: int) -> None:
     simulator = Simulator(scenes.pendulum(1), 0.01, order=order)
-    assert (simulator.order, simulator.start) == (order, "symmetric")
     assert simulator.info()["order"] == order
     assert simulator.tolerance == (1e-10 if order == 2 else 1e-12)
 
@@ -310,9 +297,3 @@ def test_orders_are_symmetric_by_default(order: int) -> None:
 def test_bad_order(order: object) -> None:
     with pytest.raises(ValueError, match="order must be one of 1, 2, 4, 6, 8"):
         Simulator(scenes.pendulum(1), 0.01, order=order)
-
-
-@pytest.mark.parametrize(("order", "start"), [(1, "symmetric"), (4, "paper"), (6, "paper"), (8, "paper")])
-def test_orders_that_contradict_the_start(order: int, start: str) -> None:
-    with pytest.raises(ValueError, match="do not go together"):
-        Simulator(scenes.pendulum(1), 0.01, order=order, start=start)

@@ -315,7 +315,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "mechanism": lambda x: Simulator(x, 0.01),
     **{
         name: lambda x, name=name: Simulator(scenes.pendulum(2), **{"dt": 0.01} | {name: x})
-        for name in ("dt", "solver", "order", "start", "tolerance", "max_iterations", "rescue", "on_failure", "kernel")
+        for name in ("dt", "solver", "order", "tolerance", "max_iterations", "rescue", "on_failure", "kernel")
     },
     "duration": lambda x: sims()[0].run(x),
     **{

@@ -40,7 +40,6 @@ def two_links(first: str = "link1") -> Mechanism:
         ({"tolerance": nan}, "tolerance must be a positive number"),
         ({"solver": "magic"}, "solver must be one of .*'articulated', 'ldu', 'dense', got 'magic'"),
         ({"solver": None}, "solver must be one of .*, got None"),
-        ({"start": "cold"}, "start must be one of 'symmetric', 'paper', got 'cold'"),
         ({"on_failure": "ignore"}, "on_failure must be one of 'raise', 'stop', got 'ignore'"),
         ({"max_iterations": 0}, "max_iterations must be a whole number, at least 1, got 0"),
         ({"max_iterations": 2.5}, "max_iterations must be a whole number"),

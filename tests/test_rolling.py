@@ -704,8 +704,8 @@ def test_states_of_rolling_joints() -> None:
     assert ahead.joint("roll").gap < 1e-11
 
 
-@pytest.mark.parametrize("start", ["symmetric", "paper"])
-def test_welded_to_the_plane_nothing_moves(start: str) -> None:
+@pytest.mark.parametrize("order", [2, 1])
+def test_welded_to_the_plane_nothing_moves(order: int) -> None:
     """A ball that is also welded: redundant, and works."""
     m = Mechanism()
     m.add_body("ball", sphere(0.3, mass=1.0), position=(0, 0, 0.3))
@@ -713,7 +713,7 @@ def test_welded_to_the_plane_nothing_moves(start: str) -> None:
     m.add_joint(Fixed("world", "ball", name="weld"))
     assert m.report().freedom == 0
     assert m.report().redundant_count == 3
-    run = Simulator(m, 0.01, start=start).run(steps=20)
+    run = Simulator(m, 0.01, order=order).run(steps=20)
     np.testing.assert_allclose(run.position, run.position[:1].repeat(21, 0), atol=1e-13)
     total = run.joint("roll").force + run.joint("weld").force
     np.testing.assert_allclose(total[1:-1], np.tile((0, 0, GRAVITY), (19, 1)), atol=1e-8)

@@ -57,6 +57,8 @@ struct Runner {
   double now = 0;        // time of the node
   double origin = 0;     // time of step 0, which a run that goes on has long left behind
   long base = 0;         // steps from there to the first node of this run
+  long here = 0;         // steps from that to the node, in a run
+  long taken = 0;        // the same, step by step
   double usual = 0;      // length of those steps
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
@@ -584,6 +586,7 @@ struct Runner {
     half = 0.5 * dt;
     now += dt;
     leaving = true;
+    has_before = false;
   }
 
   // whether a step backwards cannot be trusted with a law
@@ -698,6 +701,13 @@ struct Runner {
         value = static_cast<T>(*at);
       ++at;
     }
+    void operator()(Vec3<double>& value) {
+      if (save)
+        store3(at, value);
+      else
+        value = load3(at);
+      at += 3;
+    }
     void operator()(double* values, long count) {
       for (long k = 0; k < count; ++k) (*this)(values[k]);
     }
@@ -733,8 +743,7 @@ struct Runner {
     exchange(has_end);
     exchange(end_time);
     exchange(law_mode, 2L * layout.law_count);
-    for (int i = 0; i < layout.link_count; ++i)
-      for (Vec3<double>* v : {&acting[i].f, &acting[i].t}) exchange(v->x), exchange(v->y), exchange(v->z);
+    for (int i = 0; i < layout.link_count; ++i) exchange(acting[i].f), exchange(acting[i].t);
     for (int k = 0; k < args.input_count; ++k) exchange(numbers_of(args.laws[args.input[k].law])[args.input[k].number]);
     exchange(signals(2), args.signal_count);
     for (int k = 0; k < history_count; ++k) {
@@ -761,7 +770,7 @@ struct Runner {
     for (int k = 0; k < args.signal_count; ++k) signals(2)[k] = signals(0)[k];
     has_end = true;
     end_time = now;
-    find_acting(step, acting);
+    find_acting(step + taken, acting);
     exchange_carried(carried, true);
     base = before;
     origin = start;
@@ -956,9 +965,8 @@ struct Runner {
       return;
     }
     // the first node has no interval before it; its mirror image makes the impulse a full one
-    const bool mirrored = has_before && half == 0;
     write_multipliers(dt, reactions());
-    if (mirrored)
+    if (has_before)
       for (int k = 0; k < layout.recorded_count; ++k) reactions()[k] = 0.5 * (reactions()[k] + before[k]);
     ++args.status.records;
   }
@@ -1012,6 +1020,7 @@ struct Runner {
 
   bool node(long step, double time) {
     now = time;
+    here = step;
     place(step);
     keep_carried(step, step == args.steps);
     if (step == 0) reconcile();
@@ -1187,13 +1196,13 @@ struct Runner {
   void go_on() {
     args.status = {};
     args.tally = {};
-    change_inputs(0);
+    change_inputs(taken);
     for (long step = 0; step < args.steps; ++step) {
       double time = now;
       if (!leave(step, time)) return stop();
       args.status.step = step + 1;
       args.status.time = now = time_of(step + 1);
-      place(0);
+      place(++taken);
       if (!follows_springs(step + 1, now)) return stop();
     }
     base += args.steps;

@@ -55,6 +55,7 @@ from .laws import Motor as Motor
 from .laws import PointSpring as PointSpring
 from .laws import Servo as Servo
 from .laws import Spring as Spring
+from .live import Live as Live
 from .mechanism import Mechanism as Mechanism
 from .report import Report as Report
 from .rolling import KnifeEdge as KnifeEdge

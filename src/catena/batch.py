@@ -378,10 +378,10 @@ def _loads(
 ) -> LoadTable:
     """Loads of all members; where they differ, with values of each."""
     if not isinstance(force, list | tuple) or not all(isinstance(f, Mapping | np.ndarray | None) for f in force):
-        return load_table(mechanism, cast("Forces | None", force), steps, signals, control=False)
+        return load_table(mechanism, cast("Forces | None", force), steps, signals)
     if len(force) != count:
         raise ValueError(f"force: {len(force)} given for {count} members")
-    tables = [load_table(mechanism, cast("Forces | None", f), steps, signals, control=False) for f in force]
+    tables = [load_table(mechanism, cast("Forces | None", f), steps, signals) for f in force]
     first = tables[0]
     for k, table in enumerate(tables):
         same = all(

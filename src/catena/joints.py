@@ -189,6 +189,16 @@ class Joint(Named):
         return len(FORMS[self.code].lengths)
 
     @property
+    def told(self) -> bool:
+        """Whether its coordinates are among those of a mechanism: what it leaves free is turns, slides and shifts."""
+        return FORMS[self.code].coordinate_count > 0
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """What the coordinates are called, or their numbers where they have no names."""
+        return [name or str(k) for k, name in enumerate(self.names or ("",) * self.dof)]
+
+    @property
     def is_branch(self) -> bool:
         """Whether a spanning tree may run through the joint."""
         return self.carries and self._ground is None

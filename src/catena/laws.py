@@ -95,7 +95,7 @@ class Force(Named):
 
     @property
     def input(self) -> str | None:
-        """Which of its numbers may be set while a mechanism runs, if one may: it has no function of time."""
+        """Which of its numbers may be set while its mechanism runs, if one may: it has no function of time."""
         return None
 
     def resolve(self, mechanism: Mechanism) -> None:
@@ -188,7 +188,7 @@ class Motor(JointForce):
     @property
     def input(self) -> str | None:
         """Its force."""
-        return None if self._numbers[1] else "force"
+        return None if self.parts[0].functions else "force"
 
 
 class Servo(JointForce):
@@ -228,8 +228,8 @@ class Servo(JointForce):
     @property
     def input(self) -> str | None:
         """Its target, or the rate that it holds if it has no gain."""
-        law, functions = self._numbers
-        return None if functions else "target" if law["gain"] > 0 else "target_rate"
+        part = self.parts[0]
+        return None if part.functions else "target" if part.law["gain"] > 0 else "target_rate"
 
 
 class Friction(JointForce):

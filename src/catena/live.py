@@ -16,7 +16,7 @@ from .measures import by_joint
 from .names import name_of, no_such
 from .state import BodyView, JointView, State
 from .status import SimulationError, Status, status_of
-from .trajectory import ARRAYS, COUNTS, Carried, Trajectory
+from .trajectory import Carried, Trajectory
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -72,7 +72,7 @@ class Live(_core.Live):
         simulator = self._simulator
         first, carried = simulator.first(state, self._key)
         return {
-            "settings": simulator.settings(first, steps, record_every, goes_on=carried is not None),
+            "settings": simulator.settings(first, steps, record_every),
             "start": start_arrays(simulator.compiled, [first]),
             "carried": carried,
         }
@@ -99,7 +99,7 @@ class Live(_core.Live):
             self._fail()
 
     def hold(self, forces: Forces | None) -> None:
-        """Forces and torques on bodies over the steps from here on, in the forms that `run(force=)` takes; None ends it.
+        """Forces and torques on bodies over the steps from here on, as `run(force=)` takes them; None ends it.
 
         Half of their impulse acts at either end of every step.
         """
@@ -122,7 +122,7 @@ class Live(_core.Live):
         """What runs it."""
         return self._simulator
 
-    @property
+    @cached_property
     def inputs(self) -> Inputs:
         """Inputs by name."""
         return Inputs(self)
@@ -147,6 +147,7 @@ class Live(_core.Live):
             self.angular_velocity,
             time=self.time,
             turned=self.turned,
+            reached=True,
             carried=(self.carried(), self._key),
         )
 
@@ -155,7 +156,7 @@ class Live(_core.Live):
         known = name_of(name)
         if known not in self.mechanism.bodies:
             raise no_such("body", known, self.mechanism)
-        return BodyView(self, known, self._rows[known])
+        return BodyView(self, known, self._rows[known])  # type: ignore[arg-type]
 
     def joint(self, name: str | Joint) -> LiveJoint:
         """A joint, given by name or itself, where it is now."""
@@ -176,6 +177,11 @@ class Live(_core.Live):
         return Carried(numbers, self._key) if self.has_carried else None
 
     @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where the coordinates of every joint stand among all of them."""
+        return self.mechanism.coordinate_places()
+
+    @cached_property
     def _rows(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.mechanism.bodies)}
 
@@ -185,14 +191,19 @@ class Live(_core.Live):
 
     def _node(self) -> Trajectory:
         """The node as a trajectory of one."""
-        arrays = (np.array([getattr(self, name)]) for name in ARRAYS[:5])
-        steps = (np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0))
+        none = np.zeros(0, dtype=np.int32)
         return Trajectory(
             self.mechanism,
             self._simulator.dt,
-            *arrays,
+            np.array([self.time]),
+            self.position[None].copy(),
+            self.orientation[None].copy(),
+            self.velocity[None].copy(),
+            self.angular_velocity[None].copy(),
             np.zeros((1, 0)),
-            **dict(zip(COUNTS, steps, strict=True)),
+            iterations=none,
+            pieces=none,
+            remainder=np.zeros(0),
             status=self.status,
             near={name: angles[None].copy() for name, angles in self.turned.items()},
             info=self._simulator.run_info(),
@@ -202,17 +213,22 @@ class Live(_core.Live):
 class LiveJoint(JointView):
     """A joint of a live mechanism where it is now, in joint coordinates; the mechanism moves by itself."""
 
-    @property
+    _state: Live  # type: ignore[assignment]
+
+    def __init__(self, live: Live, joint: Joint) -> None:
+        super().__init__(live, joint)  # type: ignore[arg-type]
+
+    @property  # type: ignore[misc]
     def coordinates(self) -> Array:
         """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
-        place = self._place
-        return super().coordinates if place is None else self._live.coordinates[place]
+        place = self._state.places.get(self._joint.name)
+        return super().coordinates if place is None else self._state.coordinates[place]
 
-    @property
+    @property  # type: ignore[misc]
     def rates(self) -> Array:
         """Joint rates (dof,); rad/s and m/s."""
-        place = self._place
-        return super().rates if place is None else self._live.rates[place]
+        place = self._state.places.get(self._joint.name)
+        return super().rates if place is None else self._state.rates[place]
 
 
 class Inputs(MutableMapping[str, float]):

@@ -125,6 +125,30 @@ class Mechanism(Strict):
         """Number of joints."""
         return len(self._joints)
 
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of all joint coordinates, in the order of `state.coordinates`: "elbow.angle", "hip.0"."""
+        return tuple(
+            f"{name}.{ending}"
+            for name, joint in self._joints.items()
+            if joint.told
+            for ending in joint.coordinate_names
+        )
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the motors and servos whose force or target can be set while the mechanism runs: see Live."""
+        return tuple(name for name, force in self._forces.items() if force.input)
+
+    def coordinate_places(self) -> dict[str, slice]:
+        """Where the coordinates of every joint stand among all of them."""
+        places, first = {}, 0
+        for name, joint in self._joints.items():
+            if joint.told:
+                places[name] = slice(first, first + joint.dof)
+                first += joint.dof
+        return places
+
     # ---- building
 
     def add_body(

@@ -153,9 +153,8 @@ class Simulator:
 
         Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
         """
-        live = self.start(state)
-        if force is not None:
-            live.hold(force)
+        live = Live(self, state, steps=1, force=force)
+        live.restart()
         live.step()
         return live.state()
 
@@ -328,8 +327,8 @@ class Simulator:
             progress=progress,
         )
 
-    def settings(self, first: State, steps: int, record_every: int, *, goes_on: bool = False) -> _core.Settings:
-        """What the core needs to know of a run that begins in a state, or goes on from it."""
+    def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
+        """What the core needs to know of a run that begins in a state."""
         return _core.Settings(
             solver=_core.SolverKind[self.solver],
             order=max(self.order, 2),
@@ -337,7 +336,7 @@ class Simulator:
             tolerance=self.tolerance,
             iteration_limit=self.max_iterations,
             rescue_depth=RESCUE_DEPTH if self.rescue else 0,
-            paper_start=self.order == 1 and not goes_on,
+            paper_start=self.order == 1 and not first.reached,
             start_time=first.time,
             steps=steps,
             record_every=record_every,
@@ -412,6 +411,7 @@ class Simulator:
             time=state.time,
             multipliers=state.multipliers,
             turned=state.turned,
+            reached=state.reached,
         )
         wide = open_joints(self.compiled, state)
         if wide:

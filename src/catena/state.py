@@ -78,6 +78,7 @@ class State(Strict):
         time: float = 0.0,
         multipliers: ArrayLike | None = None,
         turned: Mapping[str, ArrayLike] | None = None,
+        reached: bool = False,
         carried: Arrival | tuple[Array, str] | None = None,
     ) -> None:
         self._mechanism = mechanism
@@ -94,9 +95,15 @@ class State(Strict):
             kept = {name: angles.copy() for name, angles in self.turned.items()}
             carried = Arrival(*carried, (*arrays, self.time), kept)
         self._arrival = carried
+        self._reached = reached
+
+    @property
+    def reached(self) -> bool:
+        """Whether a run led here: the velocities are those of a node, whatever the scheme makes of given ones."""
+        return self._reached
 
     def carried(self, key: str) -> Array | None:
-        """What a simulator with this key goes on from bit for bit: None if it has not been here, or the state changed."""
+        """What a simulator with this key goes on from bit for bit; None if it was not here, or the state changed."""
         found = self._arrival
         return found.numbers if found is not None and found.key == key and found.fits(self) else None
 
@@ -147,6 +154,7 @@ class State(Strict):
             time=self.time,
             multipliers=self.multipliers,
             turned=self.turned,
+            reached=self.reached,
             carried=self._arrival,
         )
 

@@ -13,7 +13,6 @@ import numpy as np
 from ._rotation import Array
 
 if TYPE_CHECKING:
-    from .joints import Joint
     from .trajectory import Trajectory
 
 # what is recorded of a body, and the endings of its columns
@@ -45,15 +44,10 @@ def columns(run: Trajectory) -> dict[str, Array]:
     for name, joint in run.mechanism.joints.items():
         history = run.joint(name)
         coordinates, rates = history.coordinates, history.rates
-        for k, ending in enumerate(coordinate_names(joint)):
+        for k, ending in enumerate(joint.coordinate_names):
             put(f"{name}.{ending}", coordinates[:, k])
             put(f"{name}.{ending}.rate", rates[:, k])
     return result
-
-
-def coordinate_names(joint: Joint) -> list[str]:
-    """What the coordinates of a joint are called, or their numbers where they have no names."""
-    return [name or str(k) for k, name in enumerate(joint.names or ("",) * joint.dof)]
 
 
 def write_csv(run: Trajectory, path: str | os.PathLike[str]) -> None:
@@ -83,7 +77,7 @@ def dataset(run: Trajectory) -> Any:
         what: (("time", "body", axes[what]), getattr(run, what), {"units": unit}) for what, unit in units.items()
     }
     found = [
-        (name, k, ending) for name, j in run.mechanism.joints.items() for k, ending in enumerate(coordinate_names(j))
+        (name, k, ending) for name, j in run.mechanism.joints.items() for k, ending in enumerate(j.coordinate_names)
     ]
     histories = {name: (run.joint(name).coordinates, run.joint(name).rates) for name in run.mechanism.joints}
     for which, what in enumerate(("coordinate", "rate")):

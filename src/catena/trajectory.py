@@ -185,6 +185,7 @@ class Trajectory(Recorded):
             time=float(self.time[key]),
             multipliers=self.multipliers[key],
             turned={name: angles[key] for name, angles in self.near.items()},
+            reached=True,
             carried=None if self.carried is None else self.carried.at(key, len(self)),
         )
 
