@@ -24,6 +24,7 @@ class Calls {
   std::vector<nb::object> rows;              // (hook) the user's own rows: poses (14) -> gaps, gradients
   const std::vector<int>* counts = nullptr;  // (hook) how many
   int signal_count = 0;
+  bool spoilt = false;     // the kernel was given no numbers
   RunArgs* run = nullptr;  // whose pace of polling is set
 
   // false once something went wrong, here or on another thread
@@ -89,7 +90,9 @@ class Calls {
       require_size(found, calls.signal_count, "functions of time");
       std::copy_n(found.data(), calls.signal_count, values);
     });
-    if (!fine) std::fill_n(values, calls.signal_count, NAN);
+    if (fine) return;
+    calls.spoilt = true;
+    std::fill_n(values, calls.signal_count, NAN);
   }
 
   static void call_rows(void* context, int hook, const double* poses, double* gap, double* gradient) {
@@ -103,6 +106,7 @@ class Calls {
       std::copy_n(found.second.data(), 12 * count, gradient);
     });
     if (fine) return;
+    calls.spoilt = true;
     std::fill_n(gap, count, NAN);
     std::fill_n(gradient, 12 * count, NAN);
   }

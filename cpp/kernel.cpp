@@ -114,30 +114,30 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
   for (int k = 0; k < 2 * layout.law_count; ++k) law_mode[k] = 0;
   for (long k = 0; k < histories * differences; ++k) known[k] = 0;
   const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
-  new (seat) Seat<Solver>{
-      .parts = parts,
-      .history = {},
-      .solver = solver,
-      .newton = {seat->solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0},
-      .runner = {.layout = layout,
-                 .args = *args,
-                 .solver = seat->solver,
-                 .newton = seat->newton,
-                 .parts = seat->parts,
-                 .history = seat->history,
-                 .history_count = histories,
-                 .saved = saved,
-                 .zeros = zeros,
-                 .scratch = scratch,
-                 .owed = owed,
-                 .acting = acting,
-                 .before = before,
-                 .law_angle = law_angle,
-                 .law_force = law_force,
-                 .law_momentum = law_momentum,
-                 .law_mode = law_mode,
-                 .pushed = pushed,
-                 .counted = counted}};
+  new (seat)
+      Seat<Solver>{.parts = parts,
+                   .history = {},
+                   .solver = solver,
+                   .newton = {seat->solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0},
+                   .runner = {.layout = layout,
+                              .args = *args,
+                              .solver = seat->solver,
+                              .newton = seat->newton,
+                              .parts = seat->parts,
+                              .history = seat->history,
+                              .history_count = histories,
+                              .saved = saved,
+                              .zeros = zeros,
+                              .scratch = scratch,
+                              .owed = owed,
+                              .acting = acting,
+                              .before = before,
+                              .law_angle = law_angle,
+                              .law_force = law_force,
+                              .law_momentum = law_momentum,
+                              .law_mode = law_mode,
+                              .pushed = pushed,
+                              .counted = counted}};
   for (int k = 0; k < histories; ++k) seat->history[k].differences = known + k * differences;
   for (int k = 0; k < Solver::memory_count(layout); ++k) seat->solver.memory_at(k) = RowMemory{};
   seat->newton.select(seat->history[0]);
@@ -176,19 +176,26 @@ long carried_size(const Layout& layout, SolverKind kind, int order, int signal_c
     return Runner<S>::carried_size(layout, order, signal_count, input_count);
   });
 }
+bool belongs(const Layout& layout, const RunArgs& args) {
+  return with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
+    return Runner<S>::belongs(layout, args.resumed, args.position, args.orientation);
+  });
+}
 void run(const Layout& layout, void* workspace, RunArgs& args) {
-  with_solver(args.solver,
-              [&]<class S>(std::type_identity<S>) { runner_in<S>(layout, workspace, args).run(); });
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { runner_in<S>(layout, workspace, args).run(); });
 }
 void start(const Layout& layout, void* workspace, RunArgs& args) {
-  with_solver(args.solver,
-              [&]<class S>(std::type_identity<S>) { runner_in<S>(layout, workspace, args).start(); });
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { runner_in<S>(layout, workspace, args).start(); });
 }
 void go_on(void* workspace, const RunArgs& args) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_on(); });
 }
 void save(void* workspace, const RunArgs& args, double* row) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row, seated<S>(workspace).here); });
+  with_solver(args.solver,
+              [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row, seated<S>(workspace).here); });
+}
+void restore(void* workspace, const RunArgs& args, const double* carried) {
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_back(carried); });
 }
 void reactions(void* workspace, const RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).react(row); });
@@ -495,8 +502,10 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .start = start,
                        .go_on = go_on,
                        .save = save,
+                       .restore = restore,
                        .reactions = reactions,
                        .carried_size = carried_size,
+                       .belongs = belongs,
                        .lane_count = lane_count,
                        .lane_workspace_size = lane_workspace_size,
                        .run_lanes = run_lanes,

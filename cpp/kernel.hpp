@@ -201,8 +201,10 @@ struct Kernel {
   void (*start)(const Layout&, void* workspace, RunArgs&);
   void (*go_on)(void* workspace, const RunArgs&);
   void (*save)(void* workspace, const RunArgs&, double* carried);
-  void (*reactions)(void* workspace, const RunArgs&, double* carried);  // of the node into the first record
+  void (*restore)(void* workspace, const RunArgs&, const double* carried);  // back to there
+  void (*reactions)(void* workspace, const RunArgs&, double* carried);      // of the node into the first record
   long (*carried_size)(const Layout&, SolverKind, int order, int signal_count, int input_count);
+  bool (*belongs)(const Layout&, const RunArgs&);  // what is resumed to where the bodies are said to be
   // members of a batch at once, each with a layout and arguments of its own but the same mechanism and steps; 0 if they
   // have to run one by one
   int (*lane_count)(const Layout&, const RunArgs&);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <stdexcept>
 
 #include "arguments.hpp"
@@ -26,7 +27,7 @@ class Live::Use {
 Live::Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
            const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
            const std::optional<In<-1>>& carried)
-    : core_(core) {
+    : core_(core), has_functions_(signal_count > 0 || !rows.empty()) {
   calls_.signals = signals;
   calls_.signal_count = signal_count;
   calls_.run = &args_;
@@ -76,6 +77,7 @@ void Live::put(const Settings& settings, const Start& start, const LoadArrays& l
     require_finite(*carried, "what is carried over");
     std::copy_n(carried->data(), args_.carried_size, carried_.begin());
     args_.resumed = carried_.data();
+    require(core_.kernel().belongs(layout_, args_), "what is carried over belongs to another state");
   }
   args_.signals = signals_.data();
   args_.context = &calls_;
@@ -133,13 +135,32 @@ bool Live::step(Offset count) {
   if (args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted) return false;
   take_inputs();
   args_.steps = count;
+  // functions of the user's may fail, and what is computed without them is worth nothing
+  calls_.spoilt = false;
+  Memory before;
+  if (has_functions_) {
+    core_.kernel().save(space_.get(), args_, carried_.data());
+    before = *memory_;
+  }
   {
     nb::gil_scoped_release release;
     core_.kernel().go_on(space_.get(), args_);
   }
-  // whatever it was, the mechanism stands at a node from which it can go on
-  if (calls_.stopped()) args_.status.code = StatusCode::interrupted;
-  calls_.rethrow();
+  if (calls_.stopped()) {
+    args_.status.code = StatusCode::interrupted;
+    std::exception_ptr error;
+    try {
+      calls_.rethrow();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (calls_.spoilt) {
+      core_.kernel().restore(space_.get(), args_, carried_.data());
+      memory_->show(before);
+    }
+    node_has_moved();
+    if (error) std::rethrow_exception(error);
+  }
   node_has_moved();
   return args_.status.code == StatusCode::done;
 }

@@ -1,6 +1,7 @@
 // A mechanism that stays in the core from step to step: workspace, history and state, and the node for Python to read.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -20,8 +21,7 @@ class Live {
        const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
        const std::optional<In<-1>>& carried);
   // another state to start from, as in the constructor
-  void put(const Settings& settings, const Start& start, const LoadArrays& loads,
-           const std::optional<In<-1>>& carried);
+  void put(const Settings& settings, const Start& start, const LoadArrays& loads, const std::optional<In<-1>>& carried);
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
 
@@ -56,6 +56,14 @@ class Live {
   struct Memory {
     double time = 0;
     std::vector<double> position, orientation, velocity, angular_velocity, counted, input, coordinate, rate;
+
+    // the same node, where the views are
+    void show(const Memory& from) {
+      time = from.time;
+      for (auto numbers :
+           {&Memory::position, &Memory::orientation, &Memory::velocity, &Memory::angular_velocity, &Memory::counted})
+        std::copy((from.*numbers).begin(), (from.*numbers).end(), (this->*numbers).begin());
+    }
   };
   class Use;
 
@@ -74,7 +82,8 @@ class Live {
   Calls calls_;
   Layout layout_;
   std::vector<LawInfo> laws_;
-  std::vector<double> signals_, carried_, wanted_values_, wanted_point_, held_values_, held_point_, reactions_, input_value_;
+  std::vector<double> signals_, carried_, wanted_values_, wanted_point_, held_values_, held_point_, reactions_,
+      input_value_;
   std::vector<int> wanted_frame_, held_frame_;
   std::vector<InputInfo> inputs_;
   RunArgs args_;
@@ -82,6 +91,7 @@ class Live {
   nb::object coordinates_, rates_;
   bool reads_coordinates_ = false, coordinates_known_ = false, inputs_shown_ = false;
   nb::object control_ = nb::none();
+  bool has_functions_;
   std::atomic<bool> in_use_ = false, in_control_ = false;
 };
 

@@ -207,9 +207,10 @@ void bind_core(nb::module_& m) {
 }
 
 // a view that Live keeps for Python, which is to know its shape
-#define CATENA_VIEW(name, value, shape)                  \
-  def_prop_ro(name, [](Live& live) { return live.value; }, \
-              nb::sig("def " name "(self) -> Annotated[NDArray[numpy.float64], dict(shape=" shape ")]"))
+#define CATENA_VIEW(name, value, shape)            \
+  def_prop_ro(                                     \
+      name, [](Live& live) { return live.value; }, \
+      nb::sig("def " name "(self) -> Annotated[NDArray[numpy.float64], dict(shape=" shape ")]"))
 
 void bind_live(nb::module_& m) {
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")

@@ -91,7 +91,7 @@ CASES: dict[str, Case] = {
 # steps at which the errors of order 8 are above rounding
 COARSE = {
     "ball pendulum": (0.16, 0.08, 0.04),
-    "heavy top": (4e-3, 2e-3, 1e-3),
+    "heavy top": (5e-3, 2.5e-3, 1.25e-3),
     "free body": (0.4, 0.2, 0.1),
     "four-bar": (0.04, 0.02, 0.01),
 }
@@ -122,7 +122,7 @@ def test_measured_order(case: str, order: int) -> None:
             continue
         slope = np.polyfit(np.log(steps), np.log(column), 1)[0]
         # at the coarse steps of order 8 the next term, of order 10, is seen as well
-        assert slope == pytest.approx(order, abs=0.3 if order == 8 else 0.1), (what, column)
+        assert slope == pytest.approx(order, abs=0.35 if order == 8 else 0.1), (what, column)
     if order == 6:
         assert found[-1].max() < bound
 

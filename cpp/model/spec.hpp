@@ -303,8 +303,8 @@ struct Spec {
   std::vector<LawSpec> law;
   std::vector<CouplingSpec> coupling;
   std::vector<CounterSpec> counter;  // joint angles whose turns may have to be counted
-  int signal_count = 0;            // functions of time
-  double fit = 0;                  // what redundant joints may disagree by: rad, or parts of their bodies' size
+  int signal_count = 0;              // functions of time
+  double fit = 0;                    // what redundant joints may disagree by: rad, or parts of their bodies' size
 };
 
 }  // namespace catena

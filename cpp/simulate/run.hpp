@@ -11,6 +11,8 @@
 // this is consistent; that it happened is counted.
 #pragma once
 
+#include <algorithm>
+
 #include "kernel.hpp"
 #include "simulate/compose.hpp"
 #include "simulate/stiff.hpp"
@@ -38,12 +40,12 @@ struct Runner {
   const Composition& parts;
   History* history;  // (part), and those of weigh
   int history_count;
-  double* saved;     // room for the solver's state, where a step has several parts
-  double* zeros;     // unknowns of a body at rest, and room for their increment
+  double* saved;  // room for the solver's state, where a step has several parts
+  double* zeros;  // unknowns of a body at rest, and room for their increment
   double* scratch;
   Wrench<double>* owed;    // (link) see balance
   Wrench<double>* acting;  // (link) loads at the node where another run has ended
-  double* before;        // (row) the first node's reaction from the other side
+  double* before;          // (row) the first node's reaction from the other side
   bool has_before = false;
   double* law_angle;     // (law) angles, turns counted; of laws on freedoms of the tree, the measure
   double* law_force;     // (law) on the interval before the node
@@ -697,8 +699,10 @@ struct Runner {
     void operator()(T& value) {
       if (save)
         *at = static_cast<double>(value);
+      else if constexpr (std::is_same_v<T, double>)
+        value = *at;
       else
-        value = static_cast<T>(*at);
+        value = static_cast<T>(std::fabs(*at) < (sizeof(T) > 4 ? 9e15 : 2e9) ? *at : 0);  // a file may have anything
       ++at;
     }
     void operator()(Vec3<double>& value) {
@@ -758,6 +762,18 @@ struct Runner {
       exchange(h.differences, differences_of(layout));
     }
   }
+  // whether what was carried over belongs to a pose; what is recorded of it may have been normalised
+  static bool belongs(const Layout& layout, const double* carried, const double* position, const double* orientation) {
+    const long stride = Solver::state_size(layout) / layout.link_count;
+    for (int i = 0; i < layout.link_count; ++i, carried += stride) {
+      const int k = layout.link[i].body;
+      const Vec3<double> off = load3(carried) - load3(position + 3 * k);
+      if (!(norm2(off) <= 1e-18 * (1 + norm2(load3(carried))))) return false;
+      for (int e = 0; e < 4; ++e)
+        if (!(std::fabs(carried[3 + e] - orientation[4 * k + e]) < 1e-9)) return false;
+    }
+    return true;
+  }
   // at a node that has been placed, `step` steps after the first of this run
   void save(double* carried, long step) {
     const long before = base;
@@ -779,6 +795,13 @@ struct Runner {
   }
   void resume(const double* carried) {
     exchange_carried(const_cast<double*>(carried), false);
+    // numbers from a file must not lead astray
+    for (int k = 0; k < history_count; ++k) {
+      History& h = history[k];
+      h.count = std::clamp(h.count, 0, newton.points);
+      h.order = std::clamp(h.order, 0, h.count);
+    }
+    if (flat_joint >= layout.joint_count) flat_joint = -1;
     has_gravity = false;
     // steps of another length are counted from here
     if (usual != args.dt) origin = now, base = 0;
@@ -1189,8 +1212,11 @@ struct Runner {
       peek();
     }
     args.status = status;
+    go_back(carried);
+  }
+  void go_back(const double* carried) {
     resume(carried);
-    place(0);
+    place(taken);
   }
   // on with what is held
   void go_on() {

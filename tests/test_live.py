@@ -1,0 +1,367 @@
+"""Live: inputs, what is held over a step, joint space as arrays, and hostile use."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from test_batch import tree
+
+from catena import (
+    Armature,
+    Ball,
+    Cylindrical,
+    Damper,
+    Free,
+    Live,
+    Mechanism,
+    Motor,
+    PinInSlot,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Servo,
+    SimulationError,
+    Simulator,
+    Spring,
+    Universal,
+    box,
+    scenes,
+)
+
+# ---- what is held
+
+
+def slider(force: float = 0.0) -> Mechanism:
+    """1 kg on a rail."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("cart", box((0.1, 0.1, 0.1), mass=1.0))
+    m.add_joint(Prismatic("world", "cart", axis=(1, 0, 0), at=(0, 0, 0), name="rail"))
+    m.add_force(Motor("rail", force, name="push"))
+    return m
+
+
+FORCES = (1.0, 2.0, 4.0)
+DT = 0.1
+# held forces: x advances by v h + f h^2/2, v by f h
+V = np.cumsum((0.0, *(f * DT for f in FORCES)))
+X = np.cumsum((0.0, *(V[k] * DT + FORCES[k] * DT**2 / 2 for k in range(3))))
+
+
+def by_steps(simulate: Simulator) -> list[tuple[float, float]]:
+    states = [simulate.mechanism.state()]
+    for f in FORCES:
+        states.append(simulate.step(states[-1], force={"cart": (f, 0, 0)}))
+    return [(s.position[0, 0], s.velocity[0, 0]) for s in states]
+
+
+def by_control(simulate: Simulator) -> list[tuple[float, float]]:
+    given = iter((*FORCES, 0.0))
+    run = simulate.run(steps=3, control=lambda t, live: {"cart": (next(given), 0, 0)})
+    return list(zip(run.position[:, 0, 0], run.velocity[:, 0, 0], strict=True))
+
+
+def by_control_of_inputs(simulate: Simulator) -> list[tuple[float, float]]:
+    given = iter((*FORCES, 0.0))
+
+    def control(t: float, live: Live) -> None:
+        live.inputs["push"] = next(given)
+
+    run = simulate.run(steps=3, control=control)
+    return list(zip(run.position[:, 0, 0], run.velocity[:, 0, 0], strict=True))
+
+
+def by_live(simulate: Simulator, apply: Callable[[Live, float], None]) -> list[tuple[float, float]]:
+    live = simulate.start()
+    found = [(live.position[0, 0], live.velocity[0, 0])]
+    for f in FORCES:
+        apply(live, f)
+        live.step()
+        found.append((live.position[0, 0], live.velocity[0, 0]))
+    return found
+
+
+def by_inputs(simulate: Simulator) -> list[tuple[float, float]]:
+    return by_live(simulate, lambda live, f: live.inputs.update(push=f))
+
+
+def by_input_array(simulate: Simulator) -> list[tuple[float, float]]:
+    return by_live(simulate, lambda live, f: live.input.fill(f))
+
+
+def by_held_forces(simulate: Simulator) -> list[tuple[float, float]]:
+    return by_live(simulate, lambda live, f: live.hold({"cart": (f, 0, 0)}))
+
+
+def by_copies(simulate: Simulator) -> list[tuple[float, float]]:
+    live = simulate.start()
+    found = [(live.position[0, 0], live.velocity[0, 0])]
+    for f in FORCES:
+        live = live.copy()
+        live.inputs["push"] = f
+        live.step()
+        found.append((live.position[0, 0], live.velocity[0, 0]))
+    return found
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize(
+    "way", [by_steps, by_control, by_control_of_inputs, by_inputs, by_input_array, by_held_forces, by_copies]
+)
+def test_the_closed_form_of_held_forces(
+    way: Callable[[Simulator], list[tuple[float, float]]], order: int, solver: str
+) -> None:
+    found = np.array(way(Simulator(slider(), DT, order=order, solver=solver)))
+    # rounding alone
+    np.testing.assert_allclose(found, np.stack((X, V), axis=1), rtol=0, atol=1e-14)
+
+
+def arm() -> Mechanism:
+    m = scenes.pendulum(3, "revolute", angle=0.8)
+    for k in (1, 2, 3):
+        m.add_force(Motor(f"joint{k}", 0.0, name=f"motor{k}"))
+    m.add_force(Damper("joint2", 0.1))
+    m.add_force(Armature("joint1", 0.05))
+    return m
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_a_controlled_arm_by_control_and_by_live(solver: str) -> None:
+    simulate = Simulator(arm(), 0.01, solver=solver)
+
+    def drive(live: Live) -> None:
+        live.input[:] = -4 * live.coordinates - 0.5 * live.rates
+
+    run = simulate.run(steps=200, control=lambda t, live: drive(live))
+    live = simulate.start()
+    for k in range(200):
+        drive(live)
+        live.step()
+        np.testing.assert_array_equal(live.position, run.position[k + 1])
+        np.testing.assert_array_equal(live.velocity, run.velocity[k + 1])
+    # it was driven: without motors it swings elsewhere
+    assert np.abs(run.position[-1] - simulate.run(steps=200).position[-1]).max() > 0.1
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_inputs_are_forces_and_targets_of_the_mechanism(solver: str) -> None:
+    """A constant input is the number that the mechanism could have been described with."""
+    m = scenes.pendulum(2, "revolute", angle=0.4)
+    m.add_force(Motor("joint1", 0.0, name="motor"))
+    m.add_force(Servo("joint2", gain=30.0, rate_gain=3.0, target=0.0, name="servo"))
+    m.add_force(Servo("joint1", rate_gain=1.0, name="speed"))
+    assert m.inputs == ("motor", "servo", "speed")
+    live = Simulator(m, 0.01, solver=solver).start()
+    assert dict(live.inputs) == {"motor": 0.0, "servo": 0.0, "speed": 0.0}
+    live.inputs.update(motor=2.0, servo=0.7, speed=-0.5)
+    live.step(100)
+    other = scenes.pendulum(2, "revolute", angle=0.4)
+    other.add_force(Motor("joint1", 2.0))
+    other.add_force(Servo("joint2", gain=30.0, rate_gain=3.0, target=0.7))
+    other.add_force(Servo("joint1", rate_gain=1.0, target_rate=-0.5))
+    run = Simulator(other, 0.01, solver=solver).run(steps=100)
+    # Newton's tolerance over 100 steps
+    np.testing.assert_allclose(live.position, run.position[-1], rtol=0, atol=1e-9)
+
+
+def test_functions_of_time_are_no_inputs() -> None:
+    m = scenes.pendulum(2)
+    m.add_force(Motor("joint1", lambda t: t))
+    m.add_force(Spring("joint2", 1.0))
+    assert m.inputs == ()
+    live = Simulator(m, 0.01).start()
+    assert live.input.shape == (0,)
+    with pytest.raises(KeyError, match="no input 'motor'"):
+        live.inputs["motor"] = 1.0
+
+
+# ---- joint space
+
+
+def zoo() -> Mechanism:
+    """All joints that have coordinates, one after the other."""
+    m = Mechanism()
+    kinds = [
+        lambda a, b, at: Revolute(a, b, axis=(0, 1, 0), at=at),
+        lambda a, b, at: Universal(a, b, axes=((1, 0, 0), (0, 1, 0)), at=at),
+        lambda a, b, at: Cylindrical(b, a, axis=(0, 0, 1), at=at),
+        lambda a, b, at: Screw(a, b, axis=(1, 0, 0), at=at, pitch=0.3),
+        lambda a, b, at: Planar(a, b, axis=(0, 1, 0), at=at),
+        lambda a, b, at: Ball(b, a, at=at),
+        lambda a, b, at: PinInSlot(a, b, axes=((1, 0, 0), (0, 1, 0)), at=at),
+        lambda a, b, at: Prismatic(a, b, axis=(1, 1, 0), at=at),
+    ]
+    before = "world"
+    for k, kind in enumerate(kinds):
+        m.add_body(f"b{k}", box((0.1, 0.1, 0.4), mass=1.0), position=(0.3 * k, 0, -0.4 * k - 0.2))
+        joint = kind(before, f"b{k}", (0.3 * k, 0, -0.4 * k))
+        joint.name = f"j{k}"
+        m.add_joint(joint)
+        before = f"b{k}"
+    m.add_body(
+        "loose", box((0.1, 0.2, 0.3), mass=1.0), position=(5, 0, 0), velocity=(0, 1, 0), angular_velocity=(1, 2, 3)
+    )
+    m.add_joint(Free("world", "loose", name="free"))
+    return m
+
+
+def test_coordinates_are_those_of_the_joints() -> None:
+    m = zoo()
+    names = m.coordinates
+    assert names[:3] == ("j0.angle", "j1.first", "j1.second")
+    assert len(names) == sum(joint.dof for joint in m.joints.values())
+    live = Simulator(m, 0.002).start()
+    for _ in range(5):
+        live.step(40)
+        state = live.state()
+        q = np.concatenate([state.joint(name).coordinates for name in m.joints])
+        v = np.concatenate([state.joint(name).rates for name in m.joints])
+        # both from the same poses, by different formulas
+        np.testing.assert_allclose(live.coordinates, q, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(live.rates, v, rtol=0, atol=1e-10)
+        np.testing.assert_array_equal(live.joint("j1").coordinates, live.coordinates[1:3])
+        assert live.joint("j0").angle == live.coordinates[0]
+        assert live.joint("j0").rate == live.rates[0]
+    assert np.abs(live.rates).max() > 1
+
+
+def test_views_go_with_the_node() -> None:
+    live = Simulator(tree(), 0.01).start()
+    views = (live.position, live.orientation, live.velocity, live.angular_velocity, live.coordinates, live.rates)
+    before = [view.copy() for view in views]
+    live.step(3)
+    for view, old in zip(views, before, strict=True):
+        assert not np.array_equal(view, old)
+        assert not view.flags.writeable
+    assert views[0] is live.position
+    np.testing.assert_array_equal(live.body(next(iter(live.mechanism.bodies))).position, live.position[0])
+
+
+def test_turns_are_counted() -> None:
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("wheel", box((0.1, 0.2, 0.3), mass=1.0), angular_velocity=(0, 0, 7.0))
+    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
+    live = Simulator(m, 0.01).start()
+    live.step(1000)
+    # 70 rad; the scheme turns a free wheel by the same angle in every step, too far by (w dt)^2/6 of it
+    assert live.coordinates[0] == pytest.approx(70.0, rel=1e-3)
+    before = live.coordinates[0]
+    live.restart(live.state())
+    assert live.coordinates[0] == before
+
+
+# ---- failures and hostile use
+
+
+def test_a_failure_is_the_sentence_of_run() -> None:
+    m = scenes.pendulum(2, "revolute", angle=1.0)
+    simulate = Simulator(m, 0.05, rescue=False, max_iterations=1)
+    with pytest.raises(SimulationError) as one:
+        simulate.run(steps=20)
+    live = simulate.start()
+    with pytest.raises(SimulationError) as other:
+        live.step(20)
+    assert str(one.value) == str(other.value)
+    assert not live.status.ok
+    np.testing.assert_array_equal(live.position, one.value.trajectory.position[-1])
+    np.testing.assert_array_equal(other.value.trajectory.position[0], live.position)
+    # it stands there until it is put somewhere else
+    with pytest.raises(SimulationError):
+        live.step()
+    assert "stopped" in repr(live)
+    live.restart()
+    assert live.status.ok
+    assert live.time == 0
+
+    quiet = Simulator(m, 0.05, rescue=False, max_iterations=1, on_failure="stop").start()
+    quiet.step(20)
+    assert not quiet.status.ok
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_inputs_that_are_no_numbers(value: float) -> None:
+    live = Simulator(slider(), DT).start()
+    live.input[0] = value
+    with pytest.raises(ValueError, match="finite"):
+        live.step()
+    live.input[0] = 1.0
+    live.step()
+    assert live.velocity[0, 0] == pytest.approx(DT)
+    with pytest.raises(ValueError, match=r"could not convert|setting an array"):
+        live.inputs["push"] = "x"  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="broadcast"):
+        live.input[:] = (1.0, 2.0)
+    for bad in ({"cart": (np.nan, 0, 0)}, {"nobody": (1, 0, 0)}, {"cart": (1, 2)}):
+        with pytest.raises(ValueError, match=r"\w+ \w+"):
+            live.hold(bad)
+    with pytest.raises((TypeError, ValueError)):
+        live.step(-1)
+    with pytest.raises(TypeError):
+        live.step("x")  # type: ignore[arg-type]
+
+
+def test_one_caller_at_a_time() -> None:
+    """Steps from two threads at once: each is taken or refused, and none is lost."""
+    live = Simulator(scenes.pendulum(30, "ball", angle=1.0), 0.001).start()
+    taken, refused = [0, 0], [0, 0]
+
+    def work(k: int) -> None:
+        for _ in range(300):
+            try:
+                live.step()
+                taken[k] += 1
+            except RuntimeError:
+                refused[k] += 1
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert live.time == pytest.approx(sum(taken) * 0.001)
+    assert sum(taken) + sum(refused) == 600
+
+
+def test_views_and_lives_that_outlive_their_makers() -> None:
+    live = Simulator(slider(3.0), DT).start()
+    gc.collect()
+    live.step(2)
+    assert live.inputs["push"] == 3.0
+    view, gone = live.position, weakref.ref(live)
+    kept = view.copy()
+    del live
+    gc.collect()
+    assert gone() is None
+    np.testing.assert_array_equal(view, kept)
+
+
+class OwnError(Exception):
+    pass
+
+
+def test_exceptions_of_functions_come_through() -> None:
+    m = scenes.pendulum(1)
+    trouble = [False]
+
+    def torque(t: float) -> float:
+        if trouble[0]:
+            raise OwnError("no more")
+        return 0.1
+
+    m.add_force(Motor("joint1", torque))
+    live = Simulator(m, 0.01).start()
+    live.step(5)
+    trouble[0] = True
+    with pytest.raises(OwnError):
+        live.step()
+    # it stands where it was
+    assert live.time == pytest.approx(0.05)
+    trouble[0] = False
+    live.step(5)
+    np.testing.assert_array_equal(live.position, Simulator(m, 0.01).run(steps=10).position[-1])
