@@ -1,4 +1,4 @@
-"""A motor at the shoulder of a two-link arm lifts it: a control callback reads the state and returns torques."""
+"""A motor at the shoulder of a two-link arm lifts it: a control callback reads where it stands and returns torques."""
 
 import numpy as np
 
@@ -10,16 +10,16 @@ target = np.array((2.0, -1.0))  # rad: shoulder, elbow
 axis = np.array((1.0, 0.0, 0.0))
 
 
-def motors(t: float, state: ct.State) -> dict[str, ct.Load]:
+def motors(t: float, live: ct.Live) -> dict[str, ct.Load]:
     """A spring and a damper in each joint, pulling it to its target, and what holds the weight."""
-    joints = [state.joint("joint1"), state.joint("joint2")]
+    joints = [live.joint("joint1"), live.joint("joint2")]
     angle = np.array([joint.angle for joint in joints])
     rate = np.array([joint.rate for joint in joints])
     shoulder, elbow = 60 * (target - angle) - 20 * rate
 
     # each motor also carries what hangs on it: weight 9.81 N per link, lever arm measured along y
-    y1, y2 = state.position[:, 1]
-    elbow_y = state.body("link1").point((0, 0, -0.5))[1]
+    y1, y2 = live.position[:, 1]
+    elbow_y = live.body("link1").point((0, 0, -0.5))[1]
     shoulder += 9.81 * (y1 + y2)
     elbow += 9.81 * (y2 - elbow_y)
 
