@@ -365,3 +365,50 @@ def test_exceptions_of_functions_come_through() -> None:
     trouble[0] = False
     live.step(5)
     np.testing.assert_array_equal(live.position, Simulator(m, 0.01).run(steps=10).position[-1])
+
+
+# ---- joint space of states, runs and batches
+
+
+def test_joint_space_of_states_runs_and_batches() -> None:
+    m = zoo()
+    simulate = Simulator(m, 0.002)
+    run = simulate.run(steps=60, record_every=10)
+    batch = simulate.run_batch(3, steps=60, record_every=10)
+    names = [name for name in m.joints if name in m.coordinate_places()]
+    # both from the same poses, by different formulas
+    for what in ("coordinates", "rates"):
+        expected = np.concatenate([getattr(run.joint(name), what) for name in names], axis=1)
+        np.testing.assert_allclose(getattr(run, what), expected, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(getattr(run[3], what), expected[3], rtol=0, atol=1e-10)
+        found = getattr(batch, what)
+        assert found.shape == (3, *expected.shape)
+        # a member equals a single run to rounding
+        np.testing.assert_allclose(found[1], expected, rtol=0, atol=1e-8)
+
+
+def test_setting_joint_space_moves_the_tree() -> None:
+    m = zoo()
+    rng = np.random.default_rng(0)
+    state = m.state()
+    wanted, speeds = rng.uniform(-1.2, 1.2, size=(2, len(m.coordinates)))
+    state.coordinates = wanted
+    state.rates = speeds
+    np.testing.assert_allclose(state.coordinates, wanted, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(state.rates, speeds, rtol=0, atol=1e-12)
+    assert max(state.joint(name).gap for name in m.joints) < 1e-12
+    with pytest.raises(ValueError, match=r"coordinates must have shape \(\d+,\)"):
+        state.coordinates = (1.0, 2.0)
+    closed = scenes.four_bar().state()
+    with pytest.raises(ValueError, match="lies in a loop"):
+        closed.coordinates = closed.coordinates
+
+
+def test_joint_space_on_moving_ground() -> None:
+    m = scenes.pendulum(2, "revolute", angle=0.5)
+    m.joints["joint1"].ground = lambda t: ((0.0, np.sin(t), 0.0), (np.cos(t), np.sin(t), 0.0, 0.0))
+    run = Simulator(m, 0.001).run(steps=50)
+    for k, name in enumerate(m.joints):
+        # rates of the ground by differences of fourth order over 1e-4 s
+        np.testing.assert_allclose(run.rates[:, k], run.joint(name).rate, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(run.coordinates[:, k], run.joint(name).angle, rtol=0, atol=1e-10)

@@ -18,6 +18,8 @@ from .custom import BodyPose, GivenRows
 from .joints import FORMS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from .joints import BodyLike, Joint, Pose
@@ -92,6 +94,44 @@ def measured_rate(run: Trajectory, measure: Measure) -> Array:
 def _measure_rows(run: Trajectory, measure: Measure) -> tuple[Array, Array, Array]:
     a, b = (_poses(run, run.mechanism.find(name, measure.code)) for name in (measure.a, measure.b))
     return _rows(FORMS[measure.code].code, a, b, measure.anchors, measure.frames, 0.0, 1)
+
+
+def joint_motion(
+    mechanism: Mechanism,
+    time: Array,
+    bodies: tuple[Array, Array, Array, Array],
+    near: Mapping[str, Array],
+) -> tuple[Array, Array]:
+    """Coordinates and rates (step, coordinate) of all joints that tell theirs, in the order of mechanism.coordinates.
+
+    `bodies` are positions, orientations, velocities and angular velocities (step, n, ...), `near` angles (step, k) by
+    joint, near which turns are counted.
+    """
+    from ._handover import build_core
+
+    compiled = build_core(mechanism)
+    counted = np.zeros((len(time), len(compiled.counters)))
+    for column, measure in zip(counted.T, compiled.counters, strict=True):
+        if measure.joint in near:
+            column[:] = near[measure.joint][:, mechanism.joints[measure.joint].angles.index(measure.index)]
+    signals, signal_rates = (
+        np.reshape([read(float(t)) for t in time], (len(time), compiled.signals.count))
+        for read in (compiled.signals.read, compiled.signals.rates)
+    )
+    position, orientation, velocity, spin = (np.ascontiguousarray(array) for array in bodies)
+    coordinates, rates = (np.empty((len(time), compiled.core.coordinate_count)) for _ in range(2))
+    compiled.core.coordinates(
+        position=position,
+        orientation=orientation,
+        velocity=velocity,
+        angular_velocity=spin,
+        counted=counted,
+        signals=signals,
+        signal_rates=signal_rates,
+        coordinates=coordinates,
+        rates=rates,
+    )
+    return coordinates, rates
 
 
 def energy(run: Trajectory) -> Array:

@@ -15,6 +15,7 @@ from ._handover import start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
 from ._strict import Recorded
+from .analysis import joint_motion
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW, NUMBERS
@@ -92,21 +93,13 @@ class Batch(Recorded):
         return [k for k, status in enumerate(self.status) if not status.ok]
 
     def __getitem__(self, member: int) -> Trajectory:
-        rows = {name: k for k, name in enumerate(self.bodies)}
-        missing = [name for name in self.mechanism.bodies if name not in rows]
-        if missing:
-            raise ValueError(
-                f"only {len(self.bodies)} of {self.mechanism.body_count} bodies were recorded, not {missing[0]!r}"
-            )
+        which = self._all_bodies()
         try:
             member = range(len(self))[member]
         except TypeError:
             raise ValueError(f"a member of a batch is chosen by a whole number, got {member!r}") from None
         count = int(self.counts[member])
         done = self.status[member].step
-        order = [rows[name] for name in self.mechanism.bodies]
-        # a view, if the order is the mechanism's own
-        which = slice(None) if order == list(range(len(order))) else order
         position, orientation, velocity, spin = (getattr(self, name)[member, :count][:, which] for name in _SIZES)
         return Trajectory(
             self.numbers.mechanism_of(self.mechanism, member),
@@ -124,6 +117,36 @@ class Batch(Recorded):
             near={name: angles[member, :count] for name, angles in self.near.items()},
             info=self.info,
         )
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (member, step, coordinate) in the order of `mechanism.coordinates`."""
+        return self._joint_motion()[0]
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (member, step, coordinate) in the order of `mechanism.coordinates`."""
+        return self._joint_motion()[1]
+
+    def _joint_motion(self) -> tuple[Array, Array]:
+        which = self._all_bodies()
+        shape = self.time.shape
+        flat = [getattr(self, name)[:, :, which].reshape(-1, len(self.bodies), size) for name, size in _SIZES.items()]
+        near = {name: angles.reshape(-1, angles.shape[-1]) for name, angles in self.near.items()}
+        found = joint_motion(self.mechanism, self.time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near)
+        return found[0].reshape(*shape, -1), found[1].reshape(*shape, -1)
+
+    def _all_bodies(self) -> slice | list[int]:
+        """Bodies in the mechanism's order, all of which must have been recorded."""
+        rows = {name: k for k, name in enumerate(self.bodies)}
+        missing = [name for name in self.mechanism.bodies if name not in rows]
+        if missing:
+            raise ValueError(
+                f"only {len(self.bodies)} of {self.mechanism.body_count} bodies were recorded, not {missing[0]!r}"
+            )
+        order = [rows[name] for name in self.mechanism.bodies]
+        # a view, if the order is the mechanism's own
+        return slice(None) if order == list(range(len(order))) else order
 
     def joint(self, name: str) -> BatchJoint:
         """One joint over time in all members; its bodies must have been recorded."""

@@ -143,6 +143,43 @@ class State(Strict):
     def angular_velocity_body(self, value: ArrayLike) -> None:
         self.angular_velocity = rotate(self.orientation, self._check("angular_velocity_body", value))
 
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (coordinate,) in the order of `mechanism.coordinates`; rad, turns counted, or m.
+
+        Setting them, or the rates, moves the tree joint by joint; in a loop they cannot be chosen one by one, and
+        `mechanism.assemble(drive=...)` finds what goes with some of them.
+        """
+        return self._joint_motion()[0]
+
+    @coordinates.setter
+    def coordinates(self, value: ArrayLike) -> None:
+        self._set_joints(value, "coordinates")
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (coordinate,) in the order of `mechanism.coordinates`; rad/s or m/s."""
+        return self._joint_motion()[1]
+
+    @rates.setter
+    def rates(self, value: ArrayLike) -> None:
+        self._set_joints(value, "rates")
+
+    def _joint_motion(self) -> tuple[Array, Array]:
+        from .analysis import joint_motion
+
+        arrays = (self.position, self.orientation, self.velocity, self.angular_velocity)
+        bodies = (arrays[0][None], arrays[1][None], arrays[2][None], arrays[3][None])
+        near = {name: angles[None] for name, angles in self.turned.items()}
+        coordinates, rates = joint_motion(self.mechanism, np.array([self.time]), bodies, near)
+        return coordinates[0], rates[0]
+
+    def _set_joints(self, value: ArrayLike, what: str) -> None:
+        places = self.mechanism.coordinate_places()
+        numbers = finite(value, (len(self.mechanism.coordinates),), f"state: {what}")
+        for name, place in places.items():
+            setattr(self.joint(name), what, numbers[place])
+
     def copy(self) -> State:
         """Return an independent copy of the numbers, for the same mechanism."""
         return State(

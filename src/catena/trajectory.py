@@ -189,6 +189,20 @@ class Trajectory(Recorded):
             carried=None if self.carried is None else self.carried.at(key, len(self)),
         )
 
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (step, coordinate) in the order of `mechanism.coordinates`; rad, turns counted, or m."""
+        return self._joint_motion()[0]
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (step, coordinate) in the order of `mechanism.coordinates`; rad/s or m/s."""
+        return self._joint_motion()[1]
+
+    def _joint_motion(self) -> tuple[Array, Array]:
+        bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
+        return analysis.joint_motion(self.mechanism, self.time, bodies, self.near)
+
     def counted(self, name: str) -> Array:
         """Angles (step, k) of a joint, turns counted."""
         joint = self.mechanism.joints[name]
