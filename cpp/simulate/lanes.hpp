@@ -56,6 +56,7 @@ struct LaneRunner {
   double* counted;  // (lane, counter)
   LaneMemory memory = {};
   T half = T(0), extent = T(0), iterations = T(0), remainder = T(0);
+  T extra = T(0);         // pieces that rescued steps took more than one
   T wound = T(at_start);  // no counted angle has turned further since it was counted
   Mask poor = {};         // near a singular pose
   long next_stiff_check = 0;
@@ -253,14 +254,21 @@ struct LaneRunner {
     for (int k = 0; any(poor & alive) && k < members; ++k)
       if (holds(poor & alive, k)) project_alone(k, step, time);
   }
-  // near a singular pose it takes the solver that looks for the order of rows, and refines
-  void project_alone(int k, long step, double time) {
-    RunArgs own = args[k];
+  // the single solver at a lane's node
+  template <class F>
+  void alone(int k, RunArgs& own, long step, double time, F&& use) {
     with_single(*layouts[k], own, [&](Single& one) {
       one.enter();
       give(k, one);
       one.now = time;
       one.place(step);
+      use(one);
+    });
+  }
+  // near a singular pose it takes the solver that looks for the order of rows, and refines
+  void project_alone(int k, long step, double time) {
+    RunArgs own = args[k];
+    alone(k, own, step, time, [&](Single& one) {
       one.project(one.arriving());
       for (int i = 0; i < layout.link_count; ++i) {
         put(tree.body[i].dx, k, one.solver.body[i].dx);
@@ -517,17 +525,14 @@ struct LaneRunner {
     // records are kept here
     RunArgs own = args[k];
     const double node = time;
-    with_single(*layouts[k], own, [&](Single& one) {
-      one.enter();
-      give(k, one);
+    alone(k, own, step, time, [&](Single& one) {
+      one.spent = step + static_cast<long>(extra[k]);
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
       for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = difference[points * e][k];
       history.count = history.order = memory.count[k] > 0 ? 1 : 0;
       history.dt = own.dt;
       one.newton.rates = one.scratch;
-      one.now = time;
-      one.place(step);
       if (memory.count[k] == 0) one.project(one.arriving());
       if (!one.advance(step, time)) {
         own.status.records = args[k].status.records;
@@ -539,6 +544,7 @@ struct LaneRunner {
         alive[k] = 0;
         return;
       }
+      extra.set(k, static_cast<double>(one.spent - step - 1));
       take(k, one);
       half.set(k, one.half);
       // turns are counted where its last piece is still known
@@ -560,11 +566,7 @@ struct LaneRunner {
     for (int k = 0; k < members; ++k) {
       if (!holds(alive, k)) continue;
       RunArgs own = args[k];
-      with_single(*layouts[k], own, [&](Single& one) {
-        one.enter();
-        give(k, one);
-        one.now = time;
-        one.place(step);
+      alone(k, own, step, time, [&](Single& one) {
         const bool fine = one.follows_springs(step, time);
         next_stiff_check = std::min(next_stiff_check, one.next_stiff_check);
         if (fine) return;

@@ -155,6 +155,12 @@ struct Runner {
     return sum;
   }
 
+  // those that go with the node's velocities
+  void find_rotor_momenta() {
+    for (int l = 0; l < layout.law_count; ++l)
+      law_momentum[l] = rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].dx, solver.body[i].phi}; });
+  }
+
   // whether the solver has the law in a pivot
   bool on_axis(int l) const { return Solver::acts_on_axes && layout.law[l].axis >= 0; }
   int free_law_count() const { return Solver::acts_on_axes ? layout.free_law_count : layout.law_count; }
@@ -369,9 +375,7 @@ struct Runner {
   bool repeat_projection() {
     double last = 0;
     for (int k = 0; k < most_refinements; ++k) {
-      for (int l = 0; l < layout.law_count; ++l)
-        law_momentum[l] =
-            rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].dx, solver.body[i].phi}; });
+      find_rotor_momenta();
       double change = 0, speed = 0;
       for (int i = 0; i < layout.link_count; ++i) {
         Body<double>& b = solver.body[i];
@@ -406,6 +410,20 @@ struct Runner {
     return result;
   }
 
+  // the same where rotors and functions of time stand still too
+  template <class F>
+  auto where_all_stands(F&& solve) {
+    double* momentum = law_mode + layout.law_count;
+    for (int l = 0; l < layout.law_count; ++l) std::swap(momentum[l] = 0, law_momentum[l]);
+    solver.clock.frozen = true;
+    if constexpr (Solver::acts_on_axes) solver.pushed = zeros;
+    const auto result = at_rest(solve);
+    solver.clock.frozen = false;
+    if constexpr (Solver::acts_on_axes) solver.pushed = pushed;
+    for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
+    return result;
+  }
+
   // whether the springs of the mechanism can be followed by steps of this length; a failure if not
   bool follows_springs(long step, double time) {
     if (layout.law_count == 0 || base + step < next_stiff_check) return true;
@@ -413,16 +431,8 @@ struct Runner {
     const double square = args.dt * args.dt, bound = modes.bound(law_angle) * square;
     next_stiff_check = base + step + modes.pause(bound);
     if (bound <= modes.harmless) return true;
-    // rotors and functions of time stand still
-    double* momentum = law_mode + layout.law_count;
-    for (int l = 0; l < layout.law_count; ++l) std::swap(momentum[l] = 0, law_momentum[l]);
-    solver.clock.frozen = true;
-    if constexpr (Solver::acts_on_axes) solver.pushed = zeros;
-    const double largest = at_rest([&] { return modes.largest(law_angle, has_mode); });
+    const double largest = where_all_stands([&] { return modes.largest(law_angle, has_mode); });
     has_mode = largest > 0;
-    solver.clock.frozen = false;
-    if constexpr (Solver::acts_on_axes) solver.pushed = pushed;
-    for (int l = 0; l < layout.law_count; ++l) law_momentum[l] = momentum[l];
     if (!grows(parts, largest * square)) return true;
     args.status.code = StatusCode::stiff;
     args.status.step = step;
@@ -611,12 +621,8 @@ struct Runner {
     const double dt = solver.clock.dt;
     const ConstraintInfo& m = layout.law[l].measure;
     const JointRows rows = measured(m, law_angle[l]);
-    double* momentum = law_mode + layout.law_count;
-    for (int k = 0; k < layout.law_count; ++k) std::swap(momentum[k] = 0, law_momentum[k]);
     double sum = 0;
-    if constexpr (Solver::acts_on_axes) solver.pushed = zeros;
-    at_rest([&] {
-      solver.clock.frozen = true;
+    where_all_stands([&] {
       for (int i = 0; i < layout.link_count; ++i) solver.body[i].target_d = solver.body[i].target_L = {0, 0, 0};
       for (int e = 0; e < 2; ++e) {
         const int i = m.end[e];
@@ -629,11 +635,8 @@ struct Runner {
       for (int e = 0; e < 2; ++e)
         if (m.end[e] >= 0)
           sum += dot(rows.w[e].f, solver.body[m.end[e]].dx) + dot(rows.w[e].t, solver.body[m.end[e]].phi);
-      solver.clock.frozen = false;
       return fine;
     });
-    for (int k = 0; k < layout.law_count; ++k) law_momentum[k] = momentum[k];
-    if constexpr (Solver::acts_on_axes) solver.pushed = pushed;
     aim(dt);
     solver.evaluate();
     return sum;
@@ -946,10 +949,8 @@ struct Runner {
       b.tau = 0.5 * (b.tau + owed[i].t);
     }
     double* momentum = saved + 6L * links;
-    for (int l = 0; l < layout.law_count; ++l) {
-      momentum[l] = law_momentum[l];
-      law_momentum[l] = rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].v, solver.body[i].phi}; });
-    }
+    for (int l = 0; l < layout.law_count; ++l) momentum[l] = law_momentum[l];
+    find_rotor_momenta();
     half = 0;
     weighed = extrapolate();
     half = before_half;
@@ -1019,9 +1020,7 @@ struct Runner {
         b.v = b.dx;
         b.L = b.J * b.phi;
       }
-      for (int l = 0; l < layout.law_count; ++l)
-        law_momentum[l] =
-            rotor_momentum(l, [&](int i) { return Wrench<double>{solver.body[i].dx, solver.body[i].phi}; });
+      find_rotor_momenta();
       dt = -2 * half;
       half = 0;
       newton.forget();
@@ -1216,6 +1215,7 @@ struct Runner {
   }
   void go_back(const double* carried) {
     resume(carried);
+    looks_behind = false;
     place(taken);
   }
   // on with what is held
