@@ -12,6 +12,7 @@
 #include "solve/articulated.hpp"
 #include "solve/dense.hpp"
 #include "solve/ldu.hpp"
+#include "solve/solver.hpp"
 #include "solve/stress.hpp"
 
 namespace catena::CATENA_ISA {
@@ -75,6 +76,8 @@ Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
   double* first = arena.take<double>(size);
   return {layout, body, sparse, {}, nullptr, 1, 0, -1, {}, first, arena.take<double>(size * size), nullptr, nullptr};
 }
+
+static_assert(IsSolver<Articulated<double>> && IsSolver<Ldu> && IsSolver<Dense>);
 
 // a runner and what it refers to, in a workspace
 template <class Solver>

@@ -509,7 +509,7 @@ struct Runner {
   // runs that begin at any node or go backwards, which is what keeps energy from drifting where lengths change.
   Outcome judged(Outcome outcome) {
     if (outcome != Outcome::converged) return outcome;
-    for (int l = 0; l < layout.law_count; ++l)
+    for (int l = 0; l < layout.law_count && solver.clock.dt < 0; ++l)
       if (refuses(l)) return Outcome::singular;
     if (args.rescue_depth == 0) return outcome;
     double least = 1;
