@@ -2,6 +2,7 @@
 // kinds, counts, finite numbers. What does not fit is a ValueError; nothing behind this door looks again.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <string>
@@ -182,9 +183,12 @@ inline void require_spec(const Spec& spec) {
 }
 
 // numbers of a run that are not arrays
+inline void require_order(int order) {
+  const bool known = std::find(std::begin(known_orders), std::end(known_orders), order) != std::end(known_orders);
+  require(known, "order must be 2, 4, 6 or 8, got ", order);
+}
 inline void require_settings(const Settings& given) {
-  const bool known = given.order == 2 || given.order == 4 || given.order == 6 || given.order == 8;
-  require(known, "order must be 2, 4, 6 or 8, got ", given.order);
+  require_order(given.order);
   require(std::isfinite(given.dt) && given.dt > 0, "dt must be positive");
   require(std::isfinite(given.tolerance) && given.tolerance > 0, "tolerance must be positive");
   require(std::isfinite(given.start_time), "the time to start from must be finite");

@@ -316,7 +316,7 @@ std::vector<int> Core::link_bodies() const {
 }
 
 Offset Core::workspace_size(SolverKind solver, int order) const {
-  require_between(order, 2, 8, "order");
+  require_order(order);
   return kernel_.workspace_size(layout_for(solver), solver, order);
 }
 

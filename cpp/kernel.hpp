@@ -9,7 +9,7 @@ namespace catena {
 
 enum class SolverKind : int { articulated, ldu, dense };
 
-// how a run ended; module.cpp exports the codes by name, simulator.py has the sentences
+// how a run ended; module.cpp exports the codes by name, status.py has the sentences
 enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff };
 
 struct Status {
@@ -57,10 +57,13 @@ struct Tally {
   double remainder = 0;  // the largest
 };
 
+// of the composition of a step (simulate/compose.hpp)
+constexpr int known_orders[] = {2, 4, 6, 8};
+
 struct RunArgs {
   SolverKind solver = SolverKind::articulated;
   double dt = 0, tolerance = 0, start_time = 0;
-  int order = 2;  // 2, 4 or 6
+  int order = 2;  // one of known_orders
   int iteration_limit = 0;
   int rescue_depth = 0;  // how often a failing step may be halved
   bool paper_start = false;

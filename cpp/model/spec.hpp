@@ -229,8 +229,10 @@ using Law = LawOf<double>;
 constexpr int law_size = sizeof(Law) / sizeof(double);
 // its numbers one after the other, as Python has them
 inline double* numbers_of(Law& law) { return &law.stiffness; }
-inline Law law_of(const double* p) {
-  return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12]};
+inline Law law_of(const double* numbers) {
+  Law law;
+  for (int k = 0; k < law_size; ++k) numbers_of(law)[k] = numbers[k];
+  return law;
 }
 // the names of its fields, in the order in which Python passes them
 constexpr const char* law_names[] = {"stiffness", "rest",      "damping", "friction",    "threshold",

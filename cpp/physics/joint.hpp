@@ -146,7 +146,7 @@ CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& inf
   const Vec3<double> zero = {0, 0, 0};
   const int k = form.point_count + form.angle_count;
   const auto h = [&](int axis) { return b.R * load3(info.frame_b + 3 * axis); };
-  double gap;
+  double gap = 0;
   Wrench<double> w = {zero, zero};
   switch (form.extra) {
     case ExtraRow::screw: {
@@ -183,7 +183,16 @@ CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& inf
       w.t = vy * e[0] - vx * e[1] + w0 * e[2];
       break;
     }
-    default: gap = 0.5 * (dot(e[0], h(1)) - dot(e[1], h(0))); w.t = 0.5 * (cross(h(1), e[0]) - cross(h(0), e[1]));
+    case ExtraRow::twist:
+      gap = 0.5 * (dot(e[0], h(1)) - dot(e[1], h(0)));
+      w.t = 0.5 * (cross(h(1), e[0]) - cross(h(0), e[1]));
+      break;
+    // they are found elsewhere
+    case ExtraRow::none:
+    case ExtraRow::contact:
+    case ExtraRow::edge:
+    case ExtraRow::given:
+    case ExtraRow::sum: return;
   }
   rows.put(info, k, gap, {-w.f, -w.t - cross(arm_a, w.f)}, {w.f, w.t + cross(arm_b, w.f)}, w);
 }

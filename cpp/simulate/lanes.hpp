@@ -23,12 +23,12 @@ inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
 // what lanes remember of their convergence (struct History)
 struct LaneMemory {
   Lane count = Lane(0), order = Lane(0);  // of differences that are known, and that the guess sums
-  Lane kappa = Lane(1e300), calm = Lane(0), unchecked = Lane(0);
+  Lane kappa = Lane(unknown), calm = Lane(0), unchecked = Lane(0);
 
   void restart(int k) {
     count.set(k, 1);
     order.set(k, 1);
-    kappa.set(k, 1e300);
+    kappa.set(k, unknown);
     calm.set(k, 0);
     unchecked.set(k, 0);
   }
@@ -41,7 +41,6 @@ struct LaneRunner {
   using Mask = Lane::Mask;
   using Single = Runner<Articulated<double>>;
   static constexpr int width = lane_width, points = most_points + 1;
-  static constexpr int check_every = Newton<Articulated<double>>::check_every;
   static constexpr double caution = Articulated<double>::caution;
   static constexpr int matrix_life = 4;  // increments from one to the next
 
@@ -347,7 +346,7 @@ struct LaneRunner {
     const T kick = half + T(0.5 * common().dt);
     tree.dt = T(common().dt);
     push(kick);
-    const T floor = T(256 * 2.2e-16) * (T(1) + extent) / dt;
+    const T floor = rounding_of(extent, T(plain_amplification)) / dt;
     T last = T(1e300), origin = T(0);
     LaneMemory& m = memory;
     Mask active = alive, waiting = {};
@@ -381,7 +380,7 @@ struct LaneRunner {
 
       // rounding: nothing more can be gained; early on it is the old matrix that gains little
       Mask settled = {};
-      if (pass >= matrix_life) settled = trying & (last < floor) & (size > T(0.25) * last) & (size < T(4) * floor);
+      if (pass >= matrix_life) settled = trying & at_floor(size, last, floor);
       // where the old matrix is no good: wait for the next
       if (age > 0) {
         const Mask poor = trying & ~settled & ~(size < T(0.5) * last);
@@ -396,12 +395,7 @@ struct LaneRunner {
       const Mask moved = trying & ~settled & ~waiting;
       // a lane in trouble is left to the solver that has a line search and a rescue
       const Mask well = moved & (size < last) & (room > T(0));
-      if (age == 1) {
-        // below the floor the ratio says nothing but that kappa is no larger than this
-        const T seen = choose(size > floor, size, floor) / (last * last), calmer = T(0.8) * m.kappa;
-        const Mask larger = (m.kappa.v == T(1e300).v) | (seen > calmer), says = (size > floor) | (seen < m.kappa);
-        m.kappa = choose(well & says, choose(larger, seen, calmer), m.kappa);
-      }
+      if (age == 1) m.kappa = choose(well, watched(m.kappa, size, last, floor), m.kappa);
       // by what the next increment is smaller: Newton's own, or with an earlier matrix and its directions, which are
       // off by as much as the increment that belongs to them has moved the bodies
       if (age == 0) origin = choose(well, size, origin);
@@ -411,7 +405,7 @@ struct LaneRunner {
       T unchecked = T(0);
       if (pass == 0) {
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
-        const Mask trusted = sure & ~below & (m.unchecked < T(check_every)) & ~(size > m.calm + m.calm);
+        const Mask trusted = sure & ~below & (m.unchecked < T(most_unchecked)) & ~(size > m.calm + m.calm);
         unchecked = choose(trusted, m.unchecked + T(1), T(0));
         m.calm = choose((sure | below) & ~trusted, size, m.calm);
         solved = below | trusted;
@@ -425,8 +419,7 @@ struct LaneRunner {
     tired |= active;
     if (has_loops()) {
       // small increments alone do not prove a solution of a loop
-      const T limit = T(1e-11) * (T(1) + extent / T(layout.reach)) + T(1e-2) * tolerance;
-      const Mask shut = loops.widest() < limit;
+      const Mask shut = loops.widest() < closing_limit(extent, layout.reach, common().tolerance);
       tired |= alive & ~(shut & ~(loops.misfit > T(layout.fit)));
     }
     // fast ones are for the solver that judges their roots

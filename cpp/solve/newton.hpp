@@ -22,6 +22,7 @@
 
 #include "physics/body.hpp"
 #include "solve/loosely.hpp"
+#include "solve/policy.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -35,7 +36,7 @@ struct History {
   int count = 0;                  // of them that are known
   int order = 0;                  // of them that the guess sums
   double dt = 0;                  // their step
-  double kappa = 1e300;           // largest |next| / |this|^2 seen lately
+  double kappa = unknown;         // largest |next| / |this|^2 seen lately
   double calm = 0;                // first increment of the last step that took a second one, or needed none
   int unchecked = 0;              // steps accepted in a row without a second increment
   double miss = 1e300;            // how far (m, rad) the guess of the last step was from its solution
@@ -66,7 +67,6 @@ struct Newton {
   // matrix of the last one; the others do one after the other.
   static constexpr bool looks_ahead = requires(Solver& s) { s.ahead; };
 
-  static constexpr int check_every = 16;
   static constexpr double shortest = 1.0 / 64;
   static constexpr double small_miss = 1e-2;
 
@@ -165,9 +165,9 @@ struct Newton {
   }
 
   void forget_convergence() {
-    history->kappa = 1e300;
+    history->kappa = unknown;
     history->calm = 0;
-    history->unchecked = check_every;
+    history->unchecked = most_unchecked;
   }
   // after a failure: the last solution alone, as it was, and no trust in what was seen of convergence
   void forget() {
@@ -206,8 +206,7 @@ struct Newton {
 
       // at the rounding floor increments stop falling: nothing more can be gained; but a shortened move leaves
       // multipliers behind
-      if (alpha == 1 && last < floor && size > 0.25 * last && size < 4 * floor)
-        return closed(dt) ? accept(1, size) : Outcome::locked;
+      if (alpha == 1 && at_floor(size, last, floor)) return closed(dt) ? accept(1, size) : Outcome::locked;
 
       // the move was too long
       if (!(size < last)) {
@@ -221,11 +220,7 @@ struct Newton {
       }
 
       double& kappa = history->kappa;
-      if (fresh && alpha == 1) {
-        // below the floor the ratio says nothing but that kappa is no larger than this
-        const double seen = (size > floor ? size : floor) / (last * last);
-        if (size > floor || seen < kappa) kappa = kappa == 1e300 || seen > 0.8 * kappa ? seen : 0.8 * kappa;
-      }
+      if (fresh && alpha == 1) kappa = watched(kappa, size, last, floor);
       const double left = Solver::caution * (again ? 2 * size / last + last * std::fabs(dt) : kappa * size) * size;
       fresh = !again;
       again = false;
@@ -244,7 +239,7 @@ struct Newton {
       if (left < tolerance && size * std::fabs(dt) < small_miss) {
         if (iterations > 1 && closed(dt)) return accept(0, left);
         // the first increment is trusted alone while the motion stays as calm as when kappa was last seen
-        if (iterations == 1 && history->unchecked < check_every && size <= 2 * history->calm && closed(dt))
+        if (iterations == 1 && history->unchecked < most_unchecked && size <= 2 * history->calm && closed(dt))
           return accept(history->unchecked + 1, left);
         if (iterations == 1) history->calm = size;
       }
@@ -282,19 +277,18 @@ struct Newton {
   // Rounding of the poses (m), and what loops make of it that are nearly singular: a gap in the direction of a pivot
   // is as wrong as the root of the pivot is small.
   double rounding() const {
-    constexpr double plain = 256;
-    double amplified = plain;
+    double amplified = plain_amplification;
     if (has_loops(solver.layout)) {
       const double pivot = solver.smallest() > smallest_pivot ? solver.smallest() : smallest_pivot;
-      amplified = 4 / std::sqrt(pivot) > plain ? 4 / std::sqrt(pivot) : plain;
+      amplified = std::fmax(amplified, 4 / std::sqrt(pivot));
     }
-    return amplified * 2.2e-16 * (1 + extent);
+    return rounding_of(extent, amplified);
   }
 
   // Small increments alone do not prove a solution of a loop: a gap may be left that no motion closes. Where joints are
   // not closed by construction, an increment leaves gaps of the order of its square.
   bool closed(double dt) {
-    const auto limit = [&] { return 1e-11 * (1 + extent / solver.reach) + 1e-2 * tolerance; };
+    const auto limit = [&] { return closing_limit(extent, solver.reach, tolerance); };
     if (!has_loops(solver.layout)) {
       if (looks_ahead || (size * dt) * (size * dt) < limit()) return true;
     }

@@ -62,7 +62,7 @@ def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Meas
     if coordinate in ("x", "y"):
         turned = multiply(frames, Z_TO_X if coordinate == "x" else Z_TO_Y)
         return Measure("measured_slide", a, b, anchors, turned, joint.name, index)
-    code = "measured_angle" if coordinate == "angle" else "measured_slide"
+    code = {"angle": "measured_angle", "displacement": "measured_slide"}[coordinate]
     return Measure(code, a, b, anchors, frames, joint.name, index)
 
 
