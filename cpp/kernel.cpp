@@ -106,6 +106,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
   double* before = arena.take<double>(layout.recorded_count);
   double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
   double *law_momentum = arena.take<double>(layout.law_count), *law_mode = arena.take<double>(2L * layout.law_count);
+  double* motor_before = arena.take<double>(layout.law_count);
   double *pushed = arena.take<double>(layout.axis_count), *counted = arena.take<double>(layout.counter_count);
   double* saved = parts.count > 1 ? arena.take<double>(Runner<Solver>::motion_size(layout)) : nullptr;
   const long differences = Runner<Solver>::differences_of(layout);
@@ -138,6 +139,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
                               .law_angle = law_angle,
                               .law_force = law_force,
                               .law_momentum = law_momentum,
+                              .motor_before = motor_before,
                               .law_mode = law_mode,
                               .pushed = pushed,
                               .counted = counted}};

@@ -84,6 +84,7 @@ struct RunArgs {
   // what holds over the step ahead, and what the caller wants to hold over the next: forces and torques on bodies,
   // numbers of laws
   HeldLoads held = {}, wanted = {};
+  bool wants = false;  // the caller has said what it wants on bodies
   int input_count = 0;
   const InputInfo* input = nullptr;
   const double* input_value = nullptr;
@@ -111,6 +112,7 @@ struct RunArgs {
 
   // called at every node with the node's state written to the control arrays; it says what it wants; false stops
   bool (*control)(void* context, long step, double time) = nullptr;
+  double* out_inputs = nullptr;   // (record, input)
   double* out_control = nullptr;  // (record, body, 6) what is held on bodies from the node on
   double *control_position = nullptr, *control_orientation = nullptr, *control_velocity = nullptr,
          *control_angular_velocity = nullptr;

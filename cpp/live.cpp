@@ -72,6 +72,7 @@ void Live::put(const Settings& settings, const Start& start, const LoadArrays& l
   args_.carried_size =
       core_.kernel().carried_size(layout_, args_.solver, args_.order, calls_.signal_count, args_.input_count);
   carried_.resize(args_.carried_size);
+  scratch_.resize(args_.carried_size);
   if (carried) {
     require_size(*carried, args_.carried_size, "what is carried over");
     require_finite(*carried, "what is carried over");
@@ -111,6 +112,9 @@ nb::object Live::view(std::vector<double>& numbers, bool writable, std::initiali
 bool Live::start() {
   const Use use(*this);
   Memory& m = *memory_;
+  started_ = false;
+  args_.out_iterations = args_.out_pieces = nullptr;
+  args_.out_remainder = args_.out_inputs = nullptr;
   args_.out_time = &m.time;
   args_.out_position = m.position.data();
   args_.out_orientation = m.orientation.data();
@@ -124,6 +128,7 @@ bool Live::start() {
     core_.kernel().start(layout_, space_.get(), args_);
   }
   calls_.rethrow();
+  started_ = true;
   show_inputs();
   node_has_moved();
   return args_.status.code == StatusCode::done;
@@ -132,15 +137,22 @@ bool Live::start() {
 bool Live::step(Offset count) {
   require(count >= 0, "step: count must not be negative");
   const Use use(*this);
+  if (!started_) throw std::runtime_error("this live mechanism stands nowhere: it belongs to a run; see restart");
   if (args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted) return false;
   take_inputs();
   args_.steps = count;
   // functions of the user's may fail, and what is computed without them is worth nothing
   calls_.spoilt = false;
   Memory before;
+  std::vector<double> held, held_point, signals;
+  std::vector<int> held_frame;
   if (has_functions_) {
-    core_.kernel().save(space_.get(), args_, carried_.data());
+    core_.kernel().save(space_.get(), args_, scratch_.data());
     before = *memory_;
+    held = held_values_;
+    held_point = held_point_;
+    held_frame = held_frame_;
+    signals = signals_;
   }
   {
     nb::gil_scoped_release release;
@@ -155,8 +167,13 @@ bool Live::step(Offset count) {
       error = std::current_exception();
     }
     if (calls_.spoilt) {
-      core_.kernel().restore(space_.get(), args_, carried_.data());
+      std::copy(held.begin(), held.end(), held_values_.begin());
+      std::copy(held_point.begin(), held_point.end(), held_point_.begin());
+      std::copy(held_frame.begin(), held_frame.end(), held_frame_.begin());
+      core_.kernel().restore(space_.get(), args_, scratch_.data());
+      std::copy(signals.begin(), signals.end(), signals_.begin());
       memory_->show(before);
+      args_.wants = true;
     }
     node_has_moved();
     if (error) std::rethrow_exception(error);
@@ -177,6 +194,18 @@ void Live::take_inputs() {
   for (const double value : memory_->input) require(std::isfinite(value), "inputs must be finite numbers");
   input_value_ = memory_->input;
   args_.input_value = input_value_.data();
+}
+
+void Live::visit(const std::function<void(const nb::object&)>& see) const {
+  see(calls_.signals);
+  see(calls_.poll);
+  see(control_);
+  for (const nb::object& function : calls_.rows) see(function);
+}
+
+void Live::forget_functions() {
+  calls_.signals = calls_.poll = control_ = nb::none();
+  calls_.rows.clear();
 }
 
 void Live::node_has_moved() {
@@ -228,14 +257,16 @@ Numbers Live::multipliers() {
   args_.out_multipliers = copy;
   {
     nb::gil_scoped_release release;
-    core_.kernel().reactions(space_.get(), args_, carried_.data());
+    core_.kernel().reactions(space_.get(), args_, scratch_.data());
   }
   args_.out_multipliers = nullptr;
   calls_.rethrow();
   return {copy, {count}, owner};
 }
 
-void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame) {
+void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame, bool already) {
+  std::optional<Use> use;
+  if (!in_control_ && !taking_) use.emplace(*this);
   const Offset n = layout_.link_count;
   require_shape(values, {n, 6}, "forces to be held");
   require_shape(point, {n, 3}, "points of forces to be held");
@@ -243,9 +274,9 @@ void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1
   require_finite(values, "forces to be held");
   require_finite(point, "points of forces to be held");
   if (wanted_values_.empty()) {
-    held_values_.resize(6 * n);
-    held_point_.resize(3 * n);
-    held_frame_.resize(n);
+    held_values_.assign(6 * n, 0);
+    held_point_.assign(3 * n, 0);
+    held_frame_.assign(n, 0);
   }
   wanted_values_.assign(values.data(), values.data() + 6 * n);
   wanted_point_.assign(point.data(), point.data() + 3 * n);
@@ -253,6 +284,8 @@ void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1
   const int count = static_cast<int>(n);
   args_.held = {count, held_values_.data(), held_point_.data(), held_frame_.data()};
   args_.wanted = {count, wanted_values_.data(), wanted_point_.data(), wanted_frame_.data()};
+  args_.wants = true;
+  if (already) args_.held.copy(args_.wanted);
 }
 
 void Live::call_control(double time) {
@@ -271,16 +304,27 @@ void Live::call_control(double time) {
     throw;
   }
   in_control_ = false;
-  if (!wanted.is_none()) self.attr("hold")(wanted);
+  taking_ = true;
+  try {
+    if (!wanted.is_none()) self.attr("hold")(wanted);
+  } catch (...) {
+    taking_ = false;
+    throw;
+  }
+  taking_ = false;
   take_inputs();
 }
 
-Status Live::run(const Records& records, const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
-                 const std::optional<Out<-1, -1>>& carried, const std::optional<ControlFunction>& control,
-                 const std::optional<Out<-1, -1, 6>>& held, const std::optional<PollFunction>& poll) {
+Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1, -1>& multipliers,
+                 const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
+                 const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
+                 const std::optional<PollFunction>& poll) {
   const Use use(*this);
+  started_ = false;
   const Offset n = layout_.link_count;
   record_into(args_, records, 1, n);
+  require_shape(inputs, {static_cast<Offset>(records.time.shape(1)), args_.input_count}, "records of inputs");
+  args_.out_inputs = inputs.data();
   const auto room = static_cast<Offset>(records.time.shape(1));
   require_shape(multipliers, {room, layout_.recorded_count}, "multipliers");
   args_.out_multipliers = multipliers.data();
@@ -315,7 +359,7 @@ Status Live::run(const Records& records, const Out<-1, -1>& multipliers, const s
   control_ = nb::none();
   calls_.poll = nb::none();
   args_.control = nullptr;
-  args_.out_increments = args_.out_carried = args_.out_control = nullptr;
+  args_.out_increments = args_.out_carried = args_.out_control = args_.out_inputs = nullptr;
   calls_.rethrow();
   return args_.status;
 }

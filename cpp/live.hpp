@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,16 +30,21 @@ class Live {
   bool start();
   bool step(Offset count);
   // a whole run, from the beginning; a control is called with the time and this at every node
-  Status run(const Records& records, const Out<-1, -1>& multipliers, const std::optional<Out<-1, -1>>& increments,
-             const std::optional<Out<-1, -1>>& carried, const std::optional<ControlFunction>& control,
-             const std::optional<Out<-1, -1, 6>>& held, const std::optional<PollFunction>& poll);
+  Status run(const Records& records, const Out<-1, -1>& inputs, const Out<-1, -1>& multipliers,
+             const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
+             const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
+             const std::optional<PollFunction>& poll);
 
   // what the steps from here on depend on, as numbers in a row
   Numbers carried();
   // the multipliers of the node, as a run records them
   Numbers multipliers();
   // the forces and torques wanted on bodies from the next step on: (body, 6), (body, 3), (body)
-  void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame);
+  // and of the last one too, if they are held already
+  void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame, bool already);
+  // what Python's collector has to know of
+  void visit(const std::function<void(const nb::object&)>& see) const;
+  void forget_functions();
 
   double time() const { return memory_->time; }
   const Tally& tally() const { return args_.tally; }
@@ -82,8 +88,8 @@ class Live {
   Calls calls_;
   Layout layout_;
   std::vector<LawInfo> laws_;
-  std::vector<double> signals_, carried_, wanted_values_, wanted_point_, held_values_, held_point_, reactions_,
-      input_value_;
+  std::vector<double> signals_, carried_, scratch_, wanted_values_, wanted_point_, held_values_, held_point_,
+      reactions_, input_value_;
   std::vector<int> wanted_frame_, held_frame_;
   std::vector<InputInfo> inputs_;
   RunArgs args_;
@@ -92,7 +98,8 @@ class Live {
   bool reads_coordinates_ = false, coordinates_known_ = false, inputs_shown_ = false;
   nb::object control_ = nb::none();
   bool has_functions_;
-  std::atomic<bool> in_use_ = false, in_control_ = false;
+  std::atomic<bool> in_use_ = false, in_control_ = false, taking_ = false;
+  bool started_ = false;
 };
 
 }  // namespace catena

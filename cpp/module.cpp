@@ -212,12 +212,30 @@ void bind_core(nb::module_& m) {
       name, [](Live& live) { return live.value; }, \
       nb::sig("def " name "(self) -> Annotated[NDArray[numpy.float64], dict(shape=" shape ")]"))
 
+// functions of the user's may refer to the Live that calls them
+int visit_live(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  int found = 0;
+  nb::inst_ptr<Live>(self)->visit([&](const nb::object& object) {
+    if (found == 0 && object.is_valid()) found = visit(object.ptr(), arg);
+  });
+  return found;
+}
+int clear_live(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Live>(self)->forget_functions();
+  return 0;
+}
+PyType_Slot live_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_live)},
+                            {Py_tp_clear, reinterpret_cast<void*>(clear_live)},
+                            {0, nullptr}};
+
 void bind_live(nb::module_& m) {
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
       .def_ro("pieces", &Tally::pieces)
       .def_ro("remainder", &Tally::remainder);
-  nb::class_<Live>(m, "Live", nb::dynamic_attr(), nb::is_weak_referenceable())
+  nb::class_<Live>(m, "Live", nb::type_slots(live_slots))
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a, "signal_count"_a,
@@ -225,11 +243,11 @@ void bind_live(nb::module_& m) {
       .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "carried"_a.none())
       .def("begin", &Live::start)
       .def("advance", &Live::step, "count"_a = 1)
-      .def("run", &Live::run, nb::kw_only(), "records"_a, "multipliers"_a, "increments"_a.none(), "carried"_a.none(),
-           "control"_a.none(), "held"_a.none(), "poll"_a.none())
+      .def("run", &Live::run, nb::kw_only(), "records"_a, "inputs"_a, "multipliers"_a, "increments"_a.none(),
+           "carried"_a.none(), "control"_a.none(), "held"_a.none(), "poll"_a.none())
       .def("carried", &Live::carried)
       .def("multipliers", &Live::multipliers)
-      .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
+      .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a, "already"_a = false)
       .def_prop_ro("has_carried", &Live::has_carried)
       .def_prop_ro("carried_size", &Live::carried_size)
       .def_prop_ro("tally", &Live::tally)

@@ -13,11 +13,14 @@ from test_batch import tree
 
 from catena import (
     Armature,
+    AssemblyError,
     Ball,
     Cylindrical,
     Damper,
+    Drive,
     Free,
     Live,
+    Load,
     Mechanism,
     Motor,
     PinInSlot,
@@ -412,3 +415,158 @@ def test_joint_space_on_moving_ground() -> None:
         # rates of the ground by differences of fourth order over 1e-4 s
         np.testing.assert_allclose(run.rates[:, k], run.joint(name).rate, rtol=0, atol=1e-9)
         np.testing.assert_allclose(run.coordinates[:, k], run.joint(name).angle, rtol=0, atol=1e-10)
+
+
+# ---- what a run leaves, and what goes on from there
+
+
+def final(simulate: Simulator, **given: object) -> float:
+    return float(simulate.run(steps=2, **given).velocity[-1, 0, 0])  # type: ignore[arg-type]
+
+
+def test_a_live_of_a_run_takes_no_steps() -> None:
+    kept: list[Live] = []
+    simulate = Simulator(slider(1.0), DT)
+    run = simulate.run(steps=3, control=lambda t, live: kept.append(live))  # type: ignore[func-returns-value]
+    times = run.time.copy()
+    with pytest.raises(RuntimeError, match="belongs to a run"):
+        kept[0].step()
+    kept[0].restart()
+    kept[0].step(5)
+    np.testing.assert_array_equal(run.time, times)
+    assert kept[0].time == pytest.approx(5 * DT)
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+@pytest.mark.parametrize("steps", [0, 5])
+def test_forces_that_end_at_a_checkpoint(checkpoints: bool, steps: int) -> None:
+    """10 N over ten steps make 10 m/s, whatever is kept on the way and wherever the run goes on."""
+    simulate = Simulator(slider(), DT)
+    part = simulate.run(steps=10, force={"cart": (10.0, 0, 0)}, checkpoints=checkpoints)
+    rest = simulate.run(steps=steps, state=part[-1], checkpoints=checkpoints)
+    assert final(simulate, state=rest[-1]) == pytest.approx(10.0)
+
+
+def test_other_functions_of_time_act_at_once() -> None:
+    simulate = Simulator(slider(), DT)
+    state, speeds = simulate.mechanism.state(), []
+    for f in FORCES:
+        state = simulate.step(state, force={"cart": Load(force=lambda t, f=f: (f, 0, 0))})  # type: ignore[misc]
+        speeds.append(state.velocity[0, 0])
+    np.testing.assert_allclose(speeds, V[1:], rtol=0, atol=1e-14)
+
+
+def test_restart_goes_to_where_it_began() -> None:
+    m = slider(2.0)
+    m.add_force(Motor("rail", lambda t: 1.0))
+    simulate = Simulator(m, DT)
+    begun = simulate.run(steps=4)[-1]
+    live = simulate.start(begun)
+    live.multipliers()
+    live.step(3)
+    live.restart()
+    assert live.time == begun.time
+    np.testing.assert_array_equal(live.position, begun.position)
+
+
+def test_forces_are_not_held_after_a_restart() -> None:
+    live = Simulator(slider(), DT).start()
+    live.hold({"cart": (10.0, 0, 0)})
+    live.step()
+    begun = live.state()
+    live.restart(begun)
+    live.hold(None)
+    live.step()
+    assert live.velocity[0, 0] == pytest.approx(1.0)
+
+
+def test_a_failed_step_can_be_tried_again() -> None:
+    m = slider()
+    trouble = [False]
+
+    def torque(t: float) -> float:
+        if trouble[0]:
+            raise OwnError("no more")
+        return 0.0
+
+    m.add_force(Motor("rail", torque))
+    live = Simulator(m, DT).start()
+    live.step()
+    live.hold({"cart": (10.0, 0, 0)})
+    trouble[0] = True
+    with pytest.raises(OwnError):
+        live.step()
+    assert np.isfinite(live.rates).all()
+    trouble[0] = False
+    live.step()
+    assert live.velocity[0, 0] == pytest.approx(1.0)
+
+
+def test_stiff_springs_are_judged_after_dt_has_changed() -> None:
+    m = slider()
+    m.add_force(Spring("rail", 400.0))
+    state = Simulator(m, 0.001).run(steps=5000)[-1]
+    with pytest.raises(SimulationError, match="too stiff"):
+        Simulator(m, 0.25).run(steps=5, state=state)
+
+
+def test_drives_that_were_exchanged() -> None:
+    def driven(by: float) -> Simulator:
+        m = slider()
+        m.add_coupling(Drive("rail", lambda t: t + by))
+        return Simulator(m, DT)
+
+    with pytest.raises(AssemblyError):
+        driven(0.7).run(steps=1, state=driven(0.0).run(steps=5)[-1])
+
+
+def test_copies_go_on_in_the_same_way() -> None:
+    live = Simulator(slider(), DT).start()
+    live.hold({"cart": (3.0, 1.0, 0)})
+    live.step(2)
+    live.inputs["push"] = 5.0
+    other = live.copy()
+    for one in (live, other):
+        one.step(7)
+    np.testing.assert_array_equal(live.position, other.position)
+    np.testing.assert_array_equal(live.velocity, other.velocity)
+
+
+def test_held_forces_one_by_one_or_at_once() -> None:
+    lives = [Simulator(arm(), 0.01).start() for _ in range(2)]
+    for live in lives:
+        live.hold({"link2": Load(force=(1.0, 2.0, 0.5), at=(0, 0, 0.3), frame="body")})
+    lives[0].step(50)
+    for _ in range(50):
+        lives[1].step()
+    np.testing.assert_array_equal(lives[0].position, lives[1].position)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_reactions_and_efforts_know_the_inputs(order: int) -> None:
+    def control(t: float, live: Live) -> None:
+        live.input[:] = (3 * t, -2.0, 5.0 * np.sin(9 * t))
+
+    runs = [
+        Simulator(arm(), 0.01, solver=solver, order=order).run(steps=30, control=control)
+        for solver in ("articulated", "ldu")
+    ]
+    # Newton's tolerance, over dt^2
+    np.testing.assert_allclose(runs[0].multipliers, runs[1].multipliers, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(runs[0].force("motor1").effort, 3 * runs[0].time, rtol=0, atol=1e-12)
+    assert runs[0].inputs is not None
+    np.testing.assert_array_equal(runs[0].inputs[:, 1], -2.0)
+
+
+def knowing_its_live() -> weakref.ref[Live]:
+    seen: list[Live] = []
+    m = slider()
+    m.add_force(Motor("rail", lambda t: float(len(seen))))
+    seen.append(Simulator(m, DT).start())
+    return weakref.ref(seen[0])
+
+
+def test_a_function_that_knows_its_live_is_collected() -> None:
+    gone = knowing_its_live()
+    gc.collect()
+    assert gone() is None

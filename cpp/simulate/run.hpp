@@ -50,6 +50,7 @@ struct Runner {
   double* law_angle;     // (law) angles, turns counted; of laws on freedoms of the tree, the measure
   double* law_force;     // (law) on the interval before the node
   double* law_momentum;  // (law) of its rotor there
+  double* motor_before;  // (law) what it was on the interval before, where a control has changed it
   double* law_mode;      // (law, 2) see StiffModes, and room for momenta
   double* pushed;        // (axis) impulses of laws on freedoms at the node, times dt
   double* counted;       // (counter) angles, turns counted
@@ -64,7 +65,8 @@ struct Runner {
   double usual = 0;      // length of those steps
   double end_time = 0;   // for which the signals at the end of the step hold
   bool has_end = false;
-  bool looks_behind = false;  // functions of time are not to be asked for what comes after the node
+  bool doubts_signals = false;  // they were read by another run
+  bool looks_behind = false;    // functions of time are not to be asked for what comes after the node
   // of the step, over all its solves
   int iterations = 0, longest = 0;
   double remainder = 0;
@@ -210,8 +212,19 @@ struct Runner {
   // at a node; the end of the last step often is the same instant
   void enter_node() {
     if (args.signal_count == 0) return;
+    if (doubts_signals) return check_signals();
     if (!has_end || std::fabs(end_time - now) > 1e-9 * std::fabs(args.dt)) return read_signals(now, 0);
     for (int k = 0; k < args.signal_count; ++k) signals(0)[k] = signals(2)[k];
+  }
+
+  // Where another run has ended the functions' values are those that it had there, if the functions are the same.
+  void check_signals() {
+    doubts_signals = false;
+    read_signals(now, 0);
+    bool same = has_end;
+    for (int k = 0; k < args.signal_count; ++k)
+      same &= std::fabs(signals(2)[k] - signals(0)[k]) <= 1e-9 * (1 + std::fabs(signals(0)[k]));
+    for (int k = 0; k < args.signal_count && same; ++k) signals(0)[k] = signals(2)[k];
   }
 
   // gravity, laws and loads at the node
@@ -765,6 +778,11 @@ struct Runner {
       exchange(h.differences, differences_of(layout));
     }
   }
+  // the node is the first of all
+  void count_anew() {
+    origin = now;
+    base = spent = next_stiff_check = 0;
+  }
   // whether what was carried over belongs to a pose; what is recorded of it may have been normalised
   static bool belongs(const Layout& layout, const double* carried, const double* position, const double* orientation) {
     const long stride = Solver::state_size(layout) / layout.link_count;
@@ -781,10 +799,11 @@ struct Runner {
   void save(double* carried, long step) {
     const long before = base;
     const double until = end_time, start = origin;
+    const long pieces = spent, check = next_stiff_check;
     if (now == time_of(step))
       base += step;
     else
-      origin = now, base = 0;
+      count_anew();
     // the values at the node are those at the end of the step that led here
     for (int k = 0; k < args.signal_count; ++k) signals(2)[k] = signals(0)[k];
     has_end = true;
@@ -792,6 +811,8 @@ struct Runner {
     find_acting(step + taken, acting);
     exchange_carried(carried, true);
     base = before;
+    spent = pieces;
+    next_stiff_check = check;
     origin = start;
     end_time = until;
     has_end = false;
@@ -807,8 +828,9 @@ struct Runner {
     if (flat_joint >= layout.joint_count) flat_joint = -1;
     has_gravity = false;
     // steps of another length are counted from here
-    if (usual != args.dt) origin = now, base = 0;
+    if (usual != args.dt) count_anew();
     usual = args.dt;
+    doubts_signals = true;
   }
 
   // one composed step; a failure leaves the state as it was
@@ -917,6 +939,7 @@ struct Runner {
     const long k = args.status.records;
     const long n = k * layout.link_count;
     args.out_time[k] = time;
+    record_inputs();
     for (int c = 0; c < args.counter_count; ++c) args.out_counted[k * args.counter_count + c] = counted[c];
     write(args.out_position + 3 * n, args.out_orientation + 4 * n, args.out_velocity + 3 * n,
           args.out_angular_velocity + 3 * n);
@@ -952,7 +975,11 @@ struct Runner {
     for (int l = 0; l < layout.law_count; ++l) momentum[l] = law_momentum[l];
     find_rotor_momenta();
     half = 0;
+    for (int l = 0; l < layout.law_count && changed; ++l) std::swap(args.laws[l].force, motor_before[l]);
+    for (int l = 0; l < layout.law_count && changed; ++l)
+      args.laws[l].force = 0.5 * (args.laws[l].force + motor_before[l]);
     weighed = extrapolate();
+    for (int l = 0; l < layout.law_count && changed; ++l) args.laws[l].force = motor_before[l];
     half = before_half;
     for (int i = 0; i < links; ++i) {
       solver.body[i].v = load3(saved + 6L * i);
@@ -1044,8 +1071,8 @@ struct Runner {
     now = time;
     here = step;
     place(step);
-    keep_carried(step, step == args.steps);
     if (step == 0) reconcile();
+    keep_carried(step, step == args.steps);
     if (!follows_springs(step, time)) return false;
     recorded = step == args.steps || step == next_record;
     if (recorded) next_record += args.record_every;
@@ -1060,10 +1087,18 @@ struct Runner {
     for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = counted[k];
     write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
     for (int i = 0; i < layout.link_count; ++i) owed[i] = {solver.body[i].f, solver.body[i].tau};
+    for (int l = 0; l < layout.law_count; ++l) motor_before[l] = layout.law[l].force;
+    args.wants = true;
     if (!args.control(args.context, step, time)) return interrupt(step, time);
     change_inputs(step);
-    if (recorded) record_control();
+    if (recorded) record_inputs(), record_control();
     return true;
+  }
+  // that hold from the node on
+  void record_inputs() {
+    for (int k = 0; k < args.input_count && args.out_inputs; ++k)
+      args.out_inputs[args.status.records * args.input_count + k] =
+          numbers_of(args.laws[args.input[k].law])[args.input[k].number];
   }
   // what is held on bodies from the node on, at their centres of mass
   void record_control() {
@@ -1079,7 +1114,7 @@ struct Runner {
   // Half of the impulse of what is held over a step acts at either end of it: at this node the second half of what was
   // held over the last one, and the first half of what the caller wants held from here on.
   void change_inputs(long step) {
-    if (args.held.count > 0) {
+    if (args.held.count > 0 && args.wants) {
       make_up(arriving());
       args.held.copy(args.wanted);
       make_up(-arriving());
@@ -1215,7 +1250,7 @@ struct Runner {
   }
   void go_back(const double* carried) {
     resume(carried);
-    looks_behind = false;
+    looks_behind = doubts_signals = false;
     place(taken);
   }
   // on with what is held
@@ -1223,6 +1258,7 @@ struct Runner {
     args.status = {};
     args.tally = {};
     change_inputs(taken);
+    args.wants = false;
     for (long step = 0; step < args.steps; ++step) {
       double time = now;
       if (!leave(step, time)) return stop();
@@ -1240,8 +1276,7 @@ struct Runner {
     args.status.records = 0;
     record(now);
     args.status = failure;
-    origin = now;
-    base = 0;
+    count_anew();
   }
 };
 

@@ -89,6 +89,7 @@ class Compiled:
     counters: list[Measure]
     asked: Asked
     coupling_count: int
+    names: tuple[tuple[str, ...], tuple[str, ...]]  # of bodies and joints
     inputs: dict[str, tuple[int, int]]  # by the name of a force: its law, and which of the law's numbers
 
     @cached_property
@@ -99,7 +100,7 @@ class Compiled:
     @cached_property
     def digest(self) -> str:
         """Of all numbers that the core was made of, by which it is known again in another process."""
-        found = sha256()
+        found = sha256(repr(self.names).encode())
         for name, value in (*self.arguments.items(), *vars(self.asked).items()):
             if name not in ("asked", "kernel"):
                 found.update(f"{name}:{value.tobytes().hex() if isinstance(value, np.ndarray) else value!r};".encode())
@@ -247,7 +248,8 @@ def _compile(
     )
     # a joint that is welded has no rows of its own
     given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
-    return Compiled(arguments, given, signals, laws, terms, counters, asked, len(couplings), _inputs(mechanism, parts))
+    names, inputs = (tuple(mechanism.bodies), tuple(mechanism.joints)), _inputs(mechanism, parts)
+    return Compiled(arguments, given, signals, laws, terms, counters, asked, len(couplings), names, inputs)
 
 
 def _inputs(mechanism: Mechanism, parts: list[Part]) -> dict[str, tuple[int, int]]:

@@ -64,7 +64,7 @@ class ForceHistory:
             - law["friction"] * np.tanh(rate / law["threshold"])
         )
         if law["gain"] > 0 or law["rate_gain"] > 0:
-            wanted = law["target_rate"] * np.ones(len(self._run))
+            wanted = self._function(part, "target_rate")
             if "target" in part.functions:
                 wanted = np.array([float(derivative(part.functions["target"], float(t))) for t in self._run.time])
             servo = law["gain"] * (self._function(part, "target") - position) + law["rate_gain"] * (wanted - rate)
@@ -72,7 +72,10 @@ class ForceHistory:
         return effort
 
     def _function(self, part: Part, name: str) -> Array:
-        """A number of the law at all nodes, or what its function of time says there."""
+        """A number of the law at all nodes, or what its function of time says there, or what it was set to."""
         if name not in part.functions:
+            inputs = self._run.mechanism.inputs
+            if name == self._force.input and self._run.inputs is not None and self._force.name in inputs:
+                return self._run.inputs[:, inputs.index(self._force.name)]
             return np.full(len(self._run), part.law[name])
         return np.array([float(part.functions[name](float(t))) for t in self._run.time])

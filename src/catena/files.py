@@ -36,6 +36,8 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     contents["counted"] = _pack_angles(run)
     if run.control is not None:
         contents["control"] = run.control
+    if run.inputs is not None:
+        contents["inputs"] = run.inputs
     if run.carried is not None:
         contents["carried"] = run.carried.numbers
     document = {
@@ -116,6 +118,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         remainder=_numbers(contents, "remainder", (len(_counts(contents, "pieces")),)),
         status=status,
         near=_unpack_angles(mechanism, contents, steps),
+        inputs=_numbers(contents, "inputs", (steps, len(mechanism.inputs))) if "inputs" in contents else None,
         control=_numbers(contents, "control", (steps, n, 6)) if "control" in contents else None,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
         carried=_carried(contents, document, steps),

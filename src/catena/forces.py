@@ -68,6 +68,12 @@ class HeldLoads:
         self.point = np.zeros((body_count, 3))
         self.in_body_frame = np.zeros(body_count, dtype=np.int32)
 
+    def copy(self) -> HeldLoads:
+        """Another one with the same loads."""
+        other = HeldLoads(len(self.values))
+        other.values[:], other.point[:], other.in_body_frame[:] = self.values, self.point, self.in_body_frame
+        return other
+
     def fill(self, mechanism: Mechanism, forces: Forces | None) -> None:
         """Take forces of one instant."""
         self.values[:], self.point[:], self.in_body_frame[:] = 0.0, 0.0, False

@@ -55,7 +55,7 @@ class Live(_core.Live):
         self._simulator = simulator
         compiled = simulator.compiled
         self._signals = compiled.signals.extended()
-        self._held = HeldLoads(simulator.mechanism.body_count)
+        self._held, self._holds = HeldLoads(simulator.mechanism.body_count), False
         loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
         self._key = simulator.key(self._signals.count)
         super().__init__(
@@ -89,10 +89,11 @@ class Live(_core.Live):
             self._fail()
 
     def restart(self, state: State | None = None) -> None:
-        """Stand at a state, by default that of the beginning.
+        """Stand at a state, by default that of the beginning, with the inputs that belong to it and no forces held.
 
         Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
         """
+        self._holds = self._holds and state is None
         if state is not None:
             self.put(loads=load_table(self.mechanism, None, 0, self._signals).arrays(), **self._place(state))
         if not self.begin():
@@ -104,11 +105,20 @@ class Live(_core.Live):
         Half of their impulse acts at either end of every step.
         """
         self._held.fill(self.mechanism, forces)
-        self.hold_arrays(values=self._held.values, point=self._held.point, in_body_frame=self._held.in_body_frame)
+        self._take(self._held)
+
+    def _take(self, held: HeldLoads, already: bool = False) -> None:
+        self._held, self._holds = held.copy(), True
+        self.hold_arrays(values=held.values, point=held.point, in_body_frame=held.in_body_frame, already=already)
 
     def copy(self) -> Live:
-        """Another one that stands where this one does, and goes on by itself in the same way."""
-        return self._simulator.start(self.state())
+        """Another one that stands where this one does, and goes on by itself in the same way, inputs and forces too."""
+        other = Live(self._simulator, self.state())
+        if self._holds:
+            other._take(self._held, already=True)
+        other.restart()
+        other.input[:] = self.input
+        return other
 
     # ---- reading
 

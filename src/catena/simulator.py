@@ -218,6 +218,7 @@ class Simulator:
         remainder = np.zeros(max(steps, 1))
         trace = np.zeros((steps + 1, self.max_iterations)) if increments else None
         counted, carried = np.empty((records, len(counters))), np.empty((kept, live.carried_size))
+        inputs = np.empty((records, len(self.compiled.inputs)))
         held = None if control is None else np.zeros((records, n, 6))
         ended = live.run(
             records=_core.Records(
@@ -231,6 +232,7 @@ class Simulator:
                 pieces=pieces[None],
                 remainder=remainder[None],
             ),
+            inputs=inputs,
             multipliers=multipliers,
             increments=trace,
             carried=carried,
@@ -259,6 +261,7 @@ class Simulator:
             status=status,
             near=by_joint(counters, counted[:complete]),
             info=self.run_info(),
+            inputs=inputs[:complete],
             control=None if held is None else held[:complete],
             carried=live.kept(carried[:complete] if checkpoints else carried),
         )
@@ -358,13 +361,18 @@ class Simulator:
 
     def key(self, signal_count: int) -> str:
         """By which it is known whether this simulator can go on bit for bit from what another one left."""
-        return f"{self.compiled.digest} {self.solver} {max(self.order, 2)} {signal_count}"
+        # the first node of the paper's scheme belongs to its step
+        step = f"1 {self.dt!r}" if self.order == 1 else str(self.order)
+        return f"{self.compiled.digest} {self.solver} {step} {signal_count}"
 
     def first(self, state: State | None, key: str) -> tuple[State, Array | None]:
         """The state to start from, checked, and what is carried over from the run that led there, if there was one."""
         if isinstance(state, State):
             carried = state.carried(key)
             if carried is not None:
+                # functions are not in the key
+                if self.compiled.signals.count or self.compiled.rows:
+                    self._refuse_open(state)
                 return state, carried
         return self._start(state), None
 
@@ -392,6 +400,20 @@ class Simulator:
             raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration!r}")
         return whole(max(0, ceil(min(number / self.dt, 1e15) - 1e-6)), "duration / dt", least=0)
 
+    def _refuse_open(self, state: State) -> bool:
+        """Whether joints are open a little; if they are wide open, that is an error."""
+        wide = open_joints(self.compiled, state)
+        if not wide:
+            return False
+        size = analysis.extent(state)
+        if max(max(gap[0] / size, gap[1]) for gap in wide.values()) > _NEARLY_CLOSED:
+            raise AssemblyError(
+                f"the state to start from is not closed: {describe(self.mechanism, wide)}; "
+                "mechanism.assemble() may close it",
+                wide,
+            )
+        return True
+
     def _checked(self, state: State) -> State:
         """The state to start from: closed, if it nearly was; refused if it is not, or is too fast for dt."""
         if not isinstance(state, State):
@@ -413,15 +435,7 @@ class Simulator:
             turned=state.turned,
             reached=state.reached,
         )
-        wide = open_joints(self.compiled, state)
-        if wide:
-            size = analysis.extent(state)
-            if max(max(gap[0] / size, gap[1]) for gap in wide.values()) > _NEARLY_CLOSED:
-                raise AssemblyError(
-                    f"the state to start from is not closed: {describe(self.mechanism, wide)}; "
-                    "mechanism.assemble() may close it",
-                    wide,
-                )
+        if self._refuse_open(state):
             state = self.mechanism.assemble(state)
         refuse_misfit(self.compiled, state)
         turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt

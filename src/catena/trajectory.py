@@ -85,6 +85,7 @@ class Trajectory(Recorded):
     increments: Array | None
     status: Status
     near: dict[str, Array]
+    inputs: Array | None
     control: Array | None
     info: RunInfo | None
     carried: Carried | None
@@ -106,6 +107,7 @@ class Trajectory(Recorded):
         increments: Array | None = None,
         status: Status,
         near: Mapping[str, Array] | None = None,
+        inputs: Array | None = None,
         control: Array | None = None,
         info: RunInfo | None = None,
         carried: Carried | None = None,
@@ -126,6 +128,8 @@ class Trajectory(Recorded):
             # (step, iteration) zero where there were fewer, if the run kept them
             increments=increments,
             status=status,
+            # (step, input) that hold from the node on, if the run kept them
+            inputs=inputs,
             control=control,
             info=info,
             carried=carried,
@@ -172,6 +176,7 @@ class Trajectory(Recorded):
                 increments=self.increments,
                 status=self.status,
                 near={name: angles[key] for name, angles in self.near.items()},
+                inputs=None if self.inputs is None else self.inputs[key],
                 control=None if self.control is None else self.control[key],
                 info=self.info,
                 carried=None if self.carried is None else self.carried.part(key, len(self)),
