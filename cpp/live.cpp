@@ -122,7 +122,6 @@ bool Live::start() {
   args_.out_angular_velocity = m.angular_velocity.data();
   args_.out_counted = m.counted.data();
   args_.out_multipliers = nullptr;
-  reactions_.resize(layout_.recorded_count);
   {
     nb::gil_scoped_release release;
     core_.kernel().start(layout_, space_.get(), args_);

@@ -89,7 +89,7 @@ class Live {
   Layout layout_;
   std::vector<LawInfo> laws_;
   std::vector<double> signals_, carried_, scratch_, wanted_values_, wanted_point_, held_values_, held_point_,
-      reactions_, input_value_;
+      input_value_;
   std::vector<int> wanted_frame_, held_frame_;
   std::vector<InputInfo> inputs_;
   RunArgs args_;

@@ -570,3 +570,14 @@ def test_a_function_that_knows_its_live_is_collected() -> None:
     gone = knowing_its_live()
     gc.collect()
     assert gone() is None
+
+
+def test_restart_takes_inputs_and_forces_back() -> None:
+    live = Simulator(slider(1.0), DT).start()
+    live.hold({"cart": (10.0, 0, 0)})
+    live.inputs["push"] = 4.0
+    live.step(3)
+    live.restart()
+    assert live.inputs["push"] == 1.0
+    live.step()
+    assert live.velocity[0, 0] == pytest.approx(DT)

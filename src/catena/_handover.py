@@ -122,6 +122,16 @@ class Compiled:
         work = self.work
         return "articulated" if self.asked.turning else min(work, key=lambda name: work[name])
 
+    @cached_property
+    def counter_places(self) -> dict[str, slice]:
+        """Where the counters of every joint stand."""
+        names = [measure.joint for measure in self.counters]
+        return {name: slice(names.index(name), names.index(name) + names.count(name)) for name in dict.fromkeys(names)}
+
+    def by_joint(self, counted: Array) -> dict[str, Array]:
+        """Counted angles (..., counter) by joint name."""
+        return {name: counted[..., place] for name, place in self.counter_places.items()}
+
     @staticmethod
     def start(measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from ._handover import Compiled, build_core
 from ._rotation import Array, finite
 from .analysis import extent
-from .measures import by_joint
 from .names import no_such
 from .redundancy import described_asked, find_asked
 from .status import CatenaError
@@ -107,7 +106,7 @@ def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> N
         angular_velocity=state.angular_velocity,
     )
     if iterations:
-        state.turned |= by_joint(compiled.counters, counted)
+        state.turned |= compiled.by_joint(counted)
 
 
 def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:

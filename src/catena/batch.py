@@ -19,7 +19,6 @@ from .analysis import joint_motion
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW, NUMBERS
-from .measures import by_joint
 from .names import no_such
 from .simulator import finish, watcher, whole
 from .state import counted
@@ -381,7 +380,7 @@ def run_batch(
         counts=np.array([end.records for end in ended]),
         status=[status_of(simulator, end) for end in ended],
         numbers=numbers,
-        near=by_joint(counters, angles),
+        near=compiled.by_joint(angles),
         info=simulator.run_info(),
     )
     for k in batch.failed:

@@ -60,6 +60,15 @@ class LoadTable:
         )
 
 
+_NO_LOADS = LoadTable(
+    np.zeros(0, dtype=np.int32),
+    np.zeros((0, 3)),
+    np.zeros(0, dtype=np.int32),
+    np.zeros(0, dtype=np.int32),
+    np.zeros((1, 1, 0, 6)),
+)
+
+
 class HeldLoads:
     """One load on every body, held over a step."""
 
@@ -86,6 +95,8 @@ class HeldLoads:
 
 def load_table(mechanism: Mechanism, forces: Forces | None, steps: int, signals: Signals) -> LoadTable:
     """All loads of a run of `steps` steps; those that are functions of time are added to the signals."""
+    if forces is None:
+        return _NO_LOADS
     loads = _by_body(mechanism, forces)
     signal = [_signal(name, load, signals) for name, load in loads]
     parts = [

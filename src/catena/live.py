@@ -12,7 +12,6 @@ from . import _core
 from ._handover import start_arrays
 from ._rotation import Array
 from .forces import Forces, HeldLoads, load_table
-from .measures import by_joint
 from .names import name_of, no_such
 from .state import BodyView, JointView, State
 from .status import SimulationError, Status, status_of
@@ -53,6 +52,7 @@ class Live(_core.Live):
         force: Forces | None = None,
     ) -> None:
         self._simulator = simulator
+        self._begun = state
         compiled = simulator.compiled
         self._signals = compiled.signals.extended()
         self._held, self._holds = HeldLoads(simulator.mechanism.body_count), False
@@ -93,9 +93,13 @@ class Live(_core.Live):
 
         Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
         """
-        self._holds = self._holds and state is None
-        if state is not None:
-            self.put(loads=load_table(self.mechanism, None, 0, self._signals).arrays(), **self._place(state))
+        self._begun = self._begun if state is None else state.copy()
+        self._holds = False
+        self.put(loads=load_table(self.mechanism, None, 0, self._signals).arrays(), **self._place(self._begun))
+        self.stand()
+
+    def stand(self) -> None:
+        """Find the node from which it goes on; called by whoever makes one."""
         if not self.begin():
             self._fail()
 
@@ -116,7 +120,7 @@ class Live(_core.Live):
         other = Live(self._simulator, self.state())
         if self._holds:
             other._take(self._held, already=True)
-        other.restart()
+        other.stand()
         other.input[:] = self.input
         return other
 
@@ -140,7 +144,7 @@ class Live(_core.Live):
     @property
     def turned(self) -> dict[str, Array]:
         """Angles of joints, turns counted, by joint name."""
-        return by_joint(self._simulator.compiled.counters, self.counted)
+        return self._simulator.compiled.by_joint(self.counted)
 
     @property
     def status(self) -> Status:

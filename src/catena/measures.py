@@ -72,11 +72,3 @@ def angle_measures(joint: Joint) -> list[Measure]:
         return [coordinate_measure(joint, joint.names[k], joint.label) for k in joint.angles]
     anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
     return [Measure("measured_angle", joint.a.name, joint.b.name, anchors, frames, joint.name, k) for k in joint.angles]
-
-
-def by_joint(counters: list[Measure], counted: Array) -> dict[str, Array]:
-    """Counted angles (..., counter) by joint name."""
-    columns: dict[str, list[int]] = {}
-    for k, measure in enumerate(counters):
-        columns.setdefault(measure.joint, []).append(k)
-    return {name: counted[..., which] for name, which in columns.items()}

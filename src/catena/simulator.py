@@ -16,7 +16,6 @@ from ._rotation import Array, finite
 from .assembly import AssemblyError, describe, open_joints, refuse_misfit
 from .forces import Forces
 from .live import Live
-from .measures import by_joint
 from .mechanism import Mechanism
 from .state import State
 from .status import RESCUE_DEPTH, SimulationError, status_of
@@ -154,14 +153,15 @@ class Simulator:
         Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
         """
         live = Live(self, state, steps=1, force=force)
-        live.restart()
+        live.stand()
         live.step()
         return live.state()
 
     def start(self, state: State | None = None) -> Live:
         """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
-        live = Live(self, state)
-        live.restart()
+        # to which it may be asked to return
+        live = Live(self, state.copy() if isinstance(state, State) else state)
+        live.stand()
         return live
 
     def run(
@@ -259,7 +259,7 @@ class Simulator:
             remainder=remainder[:done],
             increments=None if trace is None else trace[:done],
             status=status,
-            near=by_joint(counters, counted[:complete]),
+            near=self.compiled.by_joint(counted[:complete]),
             info=self.run_info(),
             inputs=inputs[:complete],
             control=None if held is None else held[:complete],
