@@ -24,8 +24,8 @@ class Calls {
   std::vector<nb::object> rows;              // (hook) the user's own rows: poses (14) -> gaps, gradients
   const std::vector<int>* counts = nullptr;  // (hook) how many
   int signal_count = 0;
-  bool spoilt = false;     // the kernel was given no numbers
-  RunArgs* run = nullptr;  // whose pace of polling is set
+  std::atomic<bool> spoilt{false};  // the kernel was given no numbers
+  RunArgs* run = nullptr;           // whose pace of polling is set
 
   // false once something went wrong, here or on another thread
   template <class Call>
