@@ -49,6 +49,8 @@ def drive(solvers: list[str], joint: str, links: list[int], dt: float) -> None:
         state = mechanism.state()
         for solver in solvers:
             simulator = catena.Simulator(mechanism, dt, solver=solver, rescue=False)  # type: ignore[arg-type]
+            # what a simulator finds out once belongs to neither
+            simulator.run(steps=SHORT, state=state, record_every=SHORT)
             for steps in (SHORT, LONG):
                 os.getppid()
                 run = simulator.run(steps=steps, state=state, record_every=steps)
