@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <stdexcept>
 
 #include "arguments.hpp"
@@ -159,12 +158,6 @@ bool Live::step(Offset count) {
   }
   if (calls_.stopped()) {
     args_.status.code = StatusCode::interrupted;
-    std::exception_ptr error;
-    try {
-      calls_.rethrow();
-    } catch (...) {
-      error = std::current_exception();
-    }
     if (calls_.spoilt) {
       std::copy(held.begin(), held.end(), held_values_.begin());
       std::copy(held_point.begin(), held_point.end(), held_point_.begin());
@@ -174,10 +167,9 @@ bool Live::step(Offset count) {
       memory_->show(before);
       args_.wants = true;
     }
-    node_has_moved();
-    if (error) std::rethrow_exception(error);
   }
   node_has_moved();
+  calls_.rethrow();
   return args_.status.code == StatusCode::done;
 }
 
@@ -265,7 +257,7 @@ Numbers Live::multipliers() {
 
 void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame, bool already) {
   std::optional<Use> use;
-  if (!in_control_ && !taking_) use.emplace(*this);
+  if (!in_control_) use.emplace(*this);
   const Offset n = layout_.link_count;
   require_shape(values, {n, 6}, "forces to be held");
   require_shape(point, {n, 3}, "points of forces to be held");
@@ -295,22 +287,14 @@ void Live::call_control(double time) {
   std::fill(wanted_values_.begin(), wanted_values_.end(), 0.0);
   const nb::object self = nb::find(*this);
   in_control_ = true;
-  nb::object wanted;
   try {
-    wanted = control_(time, self);
+    const nb::object wanted = control_(time, self);
+    if (!wanted.is_none()) self.attr("hold")(wanted);
   } catch (...) {
     in_control_ = false;
     throw;
   }
   in_control_ = false;
-  taking_ = true;
-  try {
-    if (!wanted.is_none()) self.attr("hold")(wanted);
-  } catch (...) {
-    taking_ = false;
-    throw;
-  }
-  taking_ = false;
   take_inputs();
 }
 

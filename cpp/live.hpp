@@ -98,7 +98,7 @@ class Live {
   bool reads_coordinates_ = false, coordinates_known_ = false, inputs_shown_ = false;
   nb::object control_ = nb::none();
   bool has_functions_;
-  std::atomic<bool> in_use_ = false, in_control_ = false, taking_ = false;
+  std::atomic<bool> in_use_ = false, in_control_ = false;
   bool started_ = false;
 };
 

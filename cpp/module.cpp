@@ -246,7 +246,7 @@ void bind_live(nb::module_& m) {
       .def("run", &Live::run, nb::kw_only(), "records"_a, "inputs"_a, "multipliers"_a, "increments"_a.none(),
            "carried"_a.none(), "control"_a.none(), "held"_a.none(), "poll"_a.none())
       .def("carried", &Live::carried)
-      .def("multipliers", &Live::multipliers)
+      .def("all_multipliers", &Live::multipliers)
       .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a, "already"_a = false)
       .def_prop_ro("has_carried", &Live::has_carried)
       .def_prop_ro("carried_size", &Live::carried_size)

@@ -125,14 +125,14 @@ def test_damaged_documents(scene: str, tmp_path: Path) -> None:
         contents = dict(file)
     document = json.loads(contents["document"].tobytes())
     outcomes = {"read": 0, "refused": 0}
-    for _ in range(80):
+    for _ in range(120):
         changed, done = damaged_document(document, rng)
         text = np.frombuffer(json.dumps(changed).encode(), dtype=np.uint8)
         np.savez(path, **contents | {"document": text})
         found = loaded(path, done)
         outcomes["refused" if found is None else "read"] += 1
     # the damage is neither harmless nor always fatal
-    assert min(outcomes.values()) >= 5
+    assert min(outcomes.values()) > 5
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -14,25 +14,17 @@ from test_batch import tree
 from catena import (
     Armature,
     AssemblyError,
-    Ball,
-    Cylindrical,
     Damper,
     Drive,
-    Free,
     Live,
     Load,
     Mechanism,
     Motor,
-    PinInSlot,
-    Planar,
     Prismatic,
-    Revolute,
-    Screw,
     Servo,
     SimulationError,
     Simulator,
     Spring,
-    Universal,
     box,
     scenes,
 )
@@ -184,56 +176,6 @@ def test_functions_of_time_are_no_inputs() -> None:
         live.inputs["motor"] = 1.0
 
 
-# ---- joint space
-
-
-def zoo() -> Mechanism:
-    """All joints that have coordinates, one after the other."""
-    m = Mechanism()
-    kinds = [
-        lambda a, b, at: Revolute(a, b, axis=(0, 1, 0), at=at),
-        lambda a, b, at: Universal(a, b, axes=((1, 0, 0), (0, 1, 0)), at=at),
-        lambda a, b, at: Cylindrical(b, a, axis=(0, 0, 1), at=at),
-        lambda a, b, at: Screw(a, b, axis=(1, 0, 0), at=at, pitch=0.3),
-        lambda a, b, at: Planar(a, b, axis=(0, 1, 0), at=at),
-        lambda a, b, at: Ball(b, a, at=at),
-        lambda a, b, at: PinInSlot(a, b, axes=((1, 0, 0), (0, 1, 0)), at=at),
-        lambda a, b, at: Prismatic(a, b, axis=(1, 1, 0), at=at),
-    ]
-    before = "world"
-    for k, kind in enumerate(kinds):
-        m.add_body(f"b{k}", box((0.1, 0.1, 0.4), mass=1.0), position=(0.3 * k, 0, -0.4 * k - 0.2))
-        joint = kind(before, f"b{k}", (0.3 * k, 0, -0.4 * k))
-        joint.name = f"j{k}"
-        m.add_joint(joint)
-        before = f"b{k}"
-    m.add_body(
-        "loose", box((0.1, 0.2, 0.3), mass=1.0), position=(5, 0, 0), velocity=(0, 1, 0), angular_velocity=(1, 2, 3)
-    )
-    m.add_joint(Free("world", "loose", name="free"))
-    return m
-
-
-def test_coordinates_are_those_of_the_joints() -> None:
-    m = zoo()
-    names = m.coordinates
-    assert names[:3] == ("j0.angle", "j1.first", "j1.second")
-    assert len(names) == sum(joint.dof for joint in m.joints.values())
-    live = Simulator(m, 0.002).start()
-    for _ in range(5):
-        live.step(40)
-        state = live.state()
-        q = np.concatenate([state.joint(name).coordinates for name in m.joints])
-        v = np.concatenate([state.joint(name).rates for name in m.joints])
-        # both from the same poses, by different formulas
-        np.testing.assert_allclose(live.coordinates, q, rtol=0, atol=1e-11)
-        np.testing.assert_allclose(live.rates, v, rtol=0, atol=1e-10)
-        np.testing.assert_array_equal(live.joint("j1").coordinates, live.coordinates[1:3])
-        assert live.joint("j0").angle == live.coordinates[0]
-        assert live.joint("j0").rate == live.rates[0]
-    assert np.abs(live.rates).max() > 1
-
-
 def test_views_go_with_the_node() -> None:
     live = Simulator(tree(), 0.01).start()
     views = (live.position, live.orientation, live.velocity, live.angular_velocity, live.coordinates, live.rates)
@@ -244,19 +186,6 @@ def test_views_go_with_the_node() -> None:
         assert not view.flags.writeable
     assert views[0] is live.position
     np.testing.assert_array_equal(live.body(next(iter(live.mechanism.bodies))).position, live.position[0])
-
-
-def test_turns_are_counted() -> None:
-    m = Mechanism(gravity=(0, 0, 0))
-    m.add_body("wheel", box((0.1, 0.2, 0.3), mass=1.0), angular_velocity=(0, 0, 7.0))
-    m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
-    live = Simulator(m, 0.01).start()
-    live.step(1000)
-    # 70 rad; the scheme turns a free wheel by the same angle in every step, too far by (w dt)^2/6 of it
-    assert live.coordinates[0] == pytest.approx(70.0, rel=1e-3)
-    before = live.coordinates[0]
-    live.restart(live.state())
-    assert live.coordinates[0] == before
 
 
 # ---- failures and hostile use
@@ -368,53 +297,6 @@ def test_exceptions_of_functions_come_through() -> None:
     trouble[0] = False
     live.step(5)
     np.testing.assert_array_equal(live.position, Simulator(m, 0.01).run(steps=10).position[-1])
-
-
-# ---- joint space of states, runs and batches
-
-
-def test_joint_space_of_states_runs_and_batches() -> None:
-    m = zoo()
-    simulate = Simulator(m, 0.002)
-    run = simulate.run(steps=60, record_every=10)
-    batch = simulate.run_batch(3, steps=60, record_every=10)
-    names = [name for name in m.joints if name in m.coordinate_places()]
-    # both from the same poses, by different formulas
-    for what in ("coordinates", "rates"):
-        expected = np.concatenate([getattr(run.joint(name), what) for name in names], axis=1)
-        np.testing.assert_allclose(getattr(run, what), expected, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(getattr(run[3], what), expected[3], rtol=0, atol=1e-10)
-        found = getattr(batch, what)
-        assert found.shape == (3, *expected.shape)
-        # a member equals a single run to rounding
-        np.testing.assert_allclose(found[1], expected, rtol=0, atol=1e-8)
-
-
-def test_setting_joint_space_moves_the_tree() -> None:
-    m = zoo()
-    rng = np.random.default_rng(0)
-    state = m.state()
-    wanted, speeds = rng.uniform(-1.2, 1.2, size=(2, len(m.coordinates)))
-    state.coordinates = wanted
-    state.rates = speeds
-    np.testing.assert_allclose(state.coordinates, wanted, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(state.rates, speeds, rtol=0, atol=1e-12)
-    assert max(state.joint(name).gap for name in m.joints) < 1e-12
-    with pytest.raises(ValueError, match=r"coordinates must have shape \(\d+,\)"):
-        state.coordinates = (1.0, 2.0)
-    closed = scenes.four_bar().state()
-    with pytest.raises(ValueError, match="lies in a loop"):
-        closed.coordinates = closed.coordinates
-
-
-def test_joint_space_on_moving_ground() -> None:
-    m = scenes.pendulum(2, "revolute", angle=0.5)
-    m.joints["joint1"].ground = lambda t: ((0.0, np.sin(t), 0.0), (np.cos(t), np.sin(t), 0.0, 0.0))
-    run = Simulator(m, 0.001).run(steps=50)
-    for k, name in enumerate(m.joints):
-        # rates of the ground by differences of fourth order over 1e-4 s
-        np.testing.assert_allclose(run.rates[:, k], run.joint(name).rate, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(run.coordinates[:, k], run.joint(name).angle, rtol=0, atol=1e-10)
 
 
 # ---- what a run leaves, and what goes on from there
@@ -581,3 +463,18 @@ def test_restart_takes_inputs_and_forces_back() -> None:
     assert live.inputs["push"] == 1.0
     live.step()
     assert live.velocity[0, 0] == pytest.approx(DT)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_the_node_tells_its_multipliers_and_its_tally(order: int) -> None:
+    simulate = Simulator(arm(), 0.01, order=order)
+    run = simulate.run(steps=20)
+    live = simulate.start()
+    live.step(12)
+    assert live.tally.pieces == run.pieces[:12].sum()
+    assert live.tally.iterations == run.iterations[:12].sum()
+    assert live.tally.remainder == run.remainder[:12].max()
+    # the same step, or for order 4 short ones, with other guesses: Newton's tolerance over dt^2
+    np.testing.assert_allclose(live.multipliers(), run.multipliers[12], rtol=0, atol=1e-5)
+    live.step(8)
+    np.testing.assert_array_equal(live.position, run.position[20])

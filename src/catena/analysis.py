@@ -96,6 +96,23 @@ def _measure_rows(run: Trajectory, measure: Measure) -> tuple[Array, Array, Arra
     return _rows(FORMS[measure.code].code, a, b, measure.anchors, measure.frames, 0.0, 1)
 
 
+class JointSpace:
+    """Joint coordinates and rates as arrays, of what has recorded its bodies over time."""
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (..., step, coordinate) by `mechanism.coordinates`; rad, turns counted, or m."""
+        return self._joint_motion()[0]
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (..., step, coordinate) by `mechanism.coordinates`; rad/s or m/s."""
+        return self._joint_motion()[1]
+
+    def _joint_motion(self) -> tuple[Array, Array]:
+        raise NotImplementedError
+
+
 def joint_motion(
     mechanism: Mechanism,
     time: Array,

@@ -15,7 +15,7 @@ from ._handover import start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
 from ._strict import Recorded
-from .analysis import joint_motion
+from .analysis import JointSpace, joint_motion
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW, NUMBERS
@@ -48,7 +48,7 @@ _STAGED = ("damping", "friction", "gain", "rate_gain", "implicit", "inertia")
 
 
 @dataclass
-class Batch(Recorded):
+class Batch(Recorded, JointSpace):
     """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
@@ -116,16 +116,6 @@ class Batch(Recorded):
             near={name: angles[member, :count] for name, angles in self.near.items()},
             info=self.info,
         )
-
-    @property
-    def coordinates(self) -> Array:
-        """Joint coordinates (member, step, coordinate) in the order of `mechanism.coordinates`."""
-        return self._joint_motion()[0]
-
-    @property
-    def rates(self) -> Array:
-        """Joint rates (member, step, coordinate) in the order of `mechanism.coordinates`."""
-        return self._joint_motion()[1]
 
     def _joint_motion(self) -> tuple[Array, Array]:
         which = self._all_bodies()

@@ -39,7 +39,9 @@ class Live(_core.Live):
     order of `mechanism.inputs`, holds from the next step on, and so does what is set by name, as in
     `live.inputs["knee"] = 3.0`.
 
-    Going on step by step gives the same trajectory as one run, bit for bit.
+    Going on step by step gives the same trajectory as one run, bit for bit. `tally` tells of the last call of `step`:
+    increments of Newton's method (iterations), pieces, as many as steps if none was halved, and the most that Newton's
+    method may have left (remainder, m/s and rad/s).
     """
 
     def __init__(
@@ -111,15 +113,16 @@ class Live(_core.Live):
         self._held.fill(self.mechanism, forces)
         self._take(self._held)
 
-    def _take(self, held: HeldLoads, already: bool = False) -> None:
-        self._held, self._holds = held.copy(), True
+    def _take(self, held: HeldLoads, *, already: bool = False) -> None:
+        self._holds = True
         self.hold_arrays(values=held.values, point=held.point, in_body_frame=held.in_body_frame, already=already)
 
     def copy(self) -> Live:
         """Another one that stands where this one does, and goes on by itself in the same way, inputs and forces too."""
         other = Live(self._simulator, self.state())
         if self._holds:
-            other._take(self._held, already=True)
+            other._held = self._held.copy()
+            other._take(other._held, already=True)
         other.stand()
         other.input[:] = self.input
         return other
@@ -164,6 +167,10 @@ class Live(_core.Live):
             reached=True,
             carried=(self.carried(), self._key),
         )
+
+    def multipliers(self) -> Array:
+        """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
+        return self.all_multipliers()[: self._simulator.row_count]
 
     def body(self, name: str | Body) -> BodyView:
         """A body, given by name or itself, where it is now."""

@@ -111,12 +111,12 @@ class Simulator:
         self._core = self.compiled.core
         self._described: State | None = None
         joints, couplings = self.mechanism.joints, self.mechanism.couplings
-        self._rows = sum(joint.row_count for joint in joints.values()) + len(couplings)
+        self.row_count = sum(joint.row_count for joint in joints.values()) + len(couplings)
 
     # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
 
     def __getstate__(self) -> dict[str, Any]:
-        built = ("compiled", "_core", "_described", "_rows")
+        built = ("compiled", "_core", "_described", "row_count")
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -253,7 +253,7 @@ class Simulator:
             velocity[:complete],
             spin[:complete],
             # behind the rows of joints and couplings stand those of forces
-            multipliers[:complete, : self._rows],
+            multipliers[:complete, : self.row_count],
             iterations=iterations[:done],
             pieces=pieces[:done],
             remainder=remainder[:done],

@@ -250,7 +250,23 @@ class _Row:
         getattr(view._state, self.name)[view._row] = checked
 
 
-class BodyView(Strict):
+class OfBody(Strict):
+    """What belongs to one body."""
+
+    _name: str
+
+    @property
+    def name(self) -> str:
+        """The body's name."""
+        return self._name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"body {self.name!r}"
+
+
+class BodyView(OfBody):
     """One body of a state: position, velocity, angular_velocity (3,) in the world frame, orientation (4,)."""
 
     position = _Row()
@@ -262,16 +278,6 @@ class BodyView(Strict):
         self._name = name
         self._state = state
         self._row = row
-
-    @property
-    def name(self) -> str:
-        """The body's name."""
-        return self._name
-
-    @property
-    def label(self) -> str:
-        """Kind and name, for messages."""
-        return f"body {self.name!r}"
 
     @property
     def angular_velocity_body(self) -> Array:

@@ -16,7 +16,7 @@ from ._strict import Recorded
 from .convergence import Convergence
 from .efforts import ForceHistory
 from .names import name_of, no_such
-from .state import State, counted
+from .state import OfBody, State, counted
 
 if TYPE_CHECKING:
     from ._provenance import RunInfo
@@ -52,7 +52,7 @@ class Carried:
         return (self.numbers[0], self.key) if range(count)[node] == count - 1 else None
 
 
-class Trajectory(Recorded):
+class Trajectory(Recorded, analysis.JointSpace):
     """The recorded nodes of a run; arrays begin with the axis `step`, bodies are in the mechanism's order.
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
@@ -193,16 +193,6 @@ class Trajectory(Recorded):
             reached=True,
             carried=None if self.carried is None else self.carried.at(key, len(self)),
         )
-
-    @property
-    def coordinates(self) -> Array:
-        """Joint coordinates (step, coordinate) in the order of `mechanism.coordinates`; rad, turns counted, or m."""
-        return self._joint_motion()[0]
-
-    @property
-    def rates(self) -> Array:
-        """Joint rates (step, coordinate) in the order of `mechanism.coordinates`; rad/s or m/s."""
-        return self._joint_motion()[1]
 
     def _joint_motion(self) -> tuple[Array, Array]:
         bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
@@ -370,7 +360,7 @@ ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "mu
 COUNTS = ("iterations", "pieces", "remainder")
 
 
-class BodyHistory(Recorded):
+class BodyHistory(Recorded, OfBody):
     """One body over time: position, velocity, angular_velocity (step, 3), orientation (step, 4), world frame."""
 
     position: Array
@@ -384,16 +374,6 @@ class BodyHistory(Recorded):
         self.orientation = run.orientation[:, row]
         self.velocity = run.velocity[:, row]
         self.angular_velocity = run.angular_velocity[:, row]
-
-    @property
-    def name(self) -> str:
-        """The body's name."""
-        return self._name
-
-    @property
-    def label(self) -> str:
-        """Kind and name, for messages."""
-        return f"body {self.name!r}"
 
     @property
     def angular_velocity_body(self) -> Array:
