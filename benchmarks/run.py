@@ -12,13 +12,14 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from math import inf, log, pi
 from pathlib import Path
 
 from machine import folder
 
 import catena
-from catena import Armature, Damper, Servo, Simulator, Spring, bench, scenes
+from catena import Armature, Damper, Mechanism, Servo, Simulator, Spring, bench, scenes
 from catena.bench import Rows, seconds
 from catena.laws import Force
 
@@ -135,10 +136,44 @@ def release(budget: float) -> Rows:
             }
 
 
+def loop_batch(budget: float) -> Rows:
+    """Measure batches of mechanisms with loops on one thread against one by one."""
+    steps, members = 200, 32
+    loops: dict[str, Callable[[], Mechanism]] = {
+        "four-bar": scenes.four_bar,
+        "slider-crank": scenes.slider_crank,
+        "Minitaur leg": scenes.minitaur_leg,
+        "closed chain 11": lambda: scenes.closed_chain(11),
+        "closed chain 41": lambda: scenes.closed_chain(41),
+    }
+    for name, make in loops.items():
+        simulator = Simulator(make(), 0.005)
+        ways = {"alone": simulator.run, "batch": partial(simulator.run_batch, members, threads=1)}
+        best: dict[tuple[str, int], float] = {}
+        end = time.perf_counter() + 2 * budget
+        rounds = 0
+        while rounds < 3 or time.perf_counter() < end:
+            for (way, run), count in product(ways.items(), (0, steps)):
+                # a batch runs on a thread of its own
+                begun = time.process_time()
+                run(steps=count, record_every=steps)
+                best[way, count] = min(best.get((way, count), inf), time.process_time() - begun)
+            rounds += 1
+        alone, each = (best[way, steps] - best[way, 0] for way in ways)
+        each /= members
+        yield {
+            "loop": name,
+            "us_per_step_alone": round(1e6 * alone / steps, 2),
+            "us_per_step_and_member": round(1e6 * each / steps, 2),
+            "times_the_throughput": round(alone / each, 2),
+        }
+
+
 SCENES: dict[str, Callable[[float], Rows]] = {
     "chain": chain,
     "batch": batch,
     "acted": acted,
+    "loop_batch": loop_batch,
     "dense": dense,
     "release": release,
 }
