@@ -330,7 +330,8 @@ void Model::build_constraints(const Spec& spec) {
   }
   for (int l = 0; l < static_cast<int>(laws_.size()); ++l)
     if (laws_[l].axis >= 0) axis_law_.push_back(l);
-  std::stable_sort(axis_law_.begin(), axis_law_.end(), [&](int a, int b) { return laws_[a].axis < laws_[b].axis; });
+  std::sort(axis_law_.begin(), axis_law_.end(),
+            [&](int a, int b) { return std::pair(laws_[a].axis, a) < std::pair(laws_[b].axis, b); });
   for (int k = 0, at = 0; k <= layout_.axis_count; ++k) {
     while (at < static_cast<int>(axis_law_.size()) && laws_[axis_law_[at]].axis < k) ++at;
     first_axis_law_.push_back(at);

@@ -60,7 +60,7 @@ constexpr BranchList tree_branches = [] {
 template <class F>
 CATENA_INLINE void dispatch(const Stretch& s, F f) {
   [&]<int... k>(std::integer_sequence<int, k...>) {
-    ((s.branch == tree_branches.number[k] && (f.template operator()<tree_branches.number[k]>(s), true)) || ...);
+    (void)((s.branch == tree_branches.number[k] && (f.template operator()<tree_branches.number[k]>(s), true)) || ...);
   }(std::make_integer_sequence<int, tree_branches.count>{});
 }
 
