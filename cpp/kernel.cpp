@@ -274,7 +274,7 @@ void linearise(const Layout& layout, void* workspace, const LinearisationArgs& a
     place_body(b, layout.link[i]);
     aim_body(b, args.dt, args.kick);
   }
-  dense.clock.dt = args.dt;
+  dense.clock.last(args.dt);
   dense.clock.now = dense.clock.middle = dense.clock.end = dense.clock.rate = args.signals;
   double* momentum = arena.take<double>(layout.law_count);
   for (int l = 0; l < layout.law_count; ++l) momentum[l] = 0;

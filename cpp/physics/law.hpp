@@ -29,32 +29,33 @@ namespace catena::CATENA_ISA {
 // (`resting`) dt is 1 and `rate` holds their derivatives at the node; where poses are put together time stands still
 // too (`frozen`).
 struct Clock {
-  double dt = 1;
+  double dt = 1, per_dt = 1;
   bool resting = false, frozen = false;
   double soft = 1;  // by so much friction begins more gently than it should, on the way to a solution
   const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
+  void last(double interval) { dt = interval, per_dt = 1 / interval; }
 };
 
 // what a law needs to know of the interval
 template <class T>
 struct Stage {
-  T dt;
+  T dt, per_dt;
   bool resting;     // velocities are projected
   T target, rate;   // where a servo wants the measure in the middle, and how fast
   double soft = 1;  // see Clock
 };
 CATENA_INLINE Stage<double> stage_of(const LawInfo& law, const Clock& clock) {
   const int k = law.target_signal;
-  if (k < 0 || clock.resting) return {clock.dt, clock.resting, law.target, law.target_rate, clock.soft};
-  return {clock.dt, false, clock.middle[k], (clock.end[k] - clock.now[k]) / clock.dt, clock.soft};
+  if (k < 0 || clock.resting) return {clock.dt, clock.per_dt, clock.resting, law.target, law.target_rate, clock.soft};
+  return {clock.dt, clock.per_dt, false, clock.middle[k], (clock.end[k] - clock.now[k]) * clock.per_dt, clock.soft};
 }
 
 // force on the interval, and its derivative against phi3
 template <class T>
 CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>& stage, T& slope) {
-  const T dt = stage.dt, v = (phi3 - phi2) / dt, middle = T(0.5) * (phi2 + phi3);
+  const T per_dt = stage.per_dt, v = (phi3 - phi2) * per_dt, middle = T(0.5) * (phi2 + phi3);
   T f = -law.damping * v;
-  slope = -law.damping / dt;
+  slope = -law.damping * per_dt;
   if (any(law.implicit > T(0))) {
     const T stiffness = choose(law.implicit > T(0), law.stiffness, T(0));
     f -= stiffness * (middle - law.rest);
@@ -63,13 +64,13 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>&
   if (any(law.friction > T(0))) {
     const T threshold = T(stage.soft) * law.threshold, t = tanh(v / threshold);
     f -= law.friction * t;
-    slope -= law.friction * (T(1) - t * t) / (threshold * dt);
+    slope -= law.friction * (T(1) - t * t) / threshold * per_dt;
   }
   if (any(law.gain > T(0)) || any(law.rate_gain > T(0))) {
     const T servo = law.gain * (stage.target - middle) + law.rate_gain * (stage.rate - v);
     const auto within = (servo < law.limit) & (-servo < law.limit);
     f += choose(within, servo, choose(servo > T(0), law.limit, -law.limit));
-    slope -= choose(within, T(0.5) * law.gain + law.rate_gain / dt, T(0));
+    slope -= choose(within, T(0.5) * law.gain + law.rate_gain * per_dt, T(0));
   }
   return f;
 }

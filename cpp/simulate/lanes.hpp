@@ -234,7 +234,7 @@ struct LaneRunner {
   void project(long step, double time) {
     for (int e = 0; e < layout.variable_count; ++e) tree.z[e] = T(0);
     tree.resting = true;
-    tree.dt = T(1);
+    tree.last(1);
     push(half);
     tree.evaluate(half);
     if (has_loops()) {
@@ -344,7 +344,7 @@ struct LaneRunner {
     const T dt = T(std::fabs(common().dt)), tolerance = T(common().tolerance);
     guess(first);
     const T kick = half + T(0.5 * common().dt);
-    tree.dt = T(common().dt);
+    tree.last(common().dt);
     push(kick);
     const T floor = rounding_of(extent, T(plain_amplification)) / dt;
     T last = T(1e300), origin = T(0);
@@ -468,11 +468,11 @@ struct LaneRunner {
   void commit_law(int l, T inverse) {
     T slope;
     LaneLaw& law = tree.law[l];
-    const T lambda = tree.wanted(l, slope), by = T(layout.law[l].sign) * tree.moved_by(layout.law[l]);
+    const T by = tree.moved_by(layout.law[l]), lambda = tree.wanted(l, by, slope);
     const auto rotor = law.inertia > T(0);
     law.before = choose(tired, law.before, choose(rotor, T(0), T(2) * inverse * inverse * lambda));
     law.momentum = choose(tired, law.momentum, choose(rotor, law.momentum - inverse * lambda, T(0)));
-    law.measured = choose(tired, law.measured, law.measured + by);
+    law.measured = choose(tired, law.measured, law.measured + T(layout.law[l].sign) * by);
   }
 
   // how far the ends of any counted angle have turned against each other, or a little more: with c the cosine of half

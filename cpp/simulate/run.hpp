@@ -415,7 +415,7 @@ struct Runner {
     solver.z = zeros;
     solver.dz = scratch;
     solver.clock.resting = true;
-    solver.clock.dt = 1;
+    solver.clock.last(1);
     const auto result = solve();
     solver.clock.resting = false;
     solver.z = z;
@@ -526,7 +526,7 @@ struct Runner {
       if (refuses(l)) return Outcome::singular;
     if (args.rescue_depth == 0) return outcome;
     double least = 1;
-    for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
+    for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
     if (least >= farthest_cosine) return outcome;
     bool close = least >= farthest_spin_cosine;
     for (int i = 0; i < layout.link_count && close; ++i)
@@ -536,7 +536,7 @@ struct Runner {
   void aim(double dt) {
     const double kick = half + 0.5 * dt;
     for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], dt, kick);
-    solver.clock.dt = dt;
+    solver.clock.last(dt);
     push(dt, kick);
     read_signals(now + 0.5 * dt, 1);
     read_signals(now + dt, 2);
@@ -590,22 +590,26 @@ struct Runner {
   void commit(double dt) {
     solver.commit(dt);
     balance(dt);
+    const double per_dt = 1 / dt;
     for (int l = 0; l < layout.law_count; ++l) {
-      if (layout.law[l].constraint >= 0) {
-        const double lambda = solver.multiplier_of(l);
-        if (layout.law[l].inertia != 0)
-          law_momentum[l] -= lambda / dt;
-        else
-          law_force[l] = 2 * lambda / (dt * dt);
-      } else {
-        law_force[l] = 0;
-      }
+      const LawInfo& law = layout.law[l];
+      double lambda = 0;
+      if (law.constraint >= 0 && !on_axis(l)) lambda = solver.multiplier_of(l);
       if constexpr (Solver::acts_on_axes)
-        if (on_axis(l)) law_angle[l] += layout.law[l].sign * solver.moved_by(layout.law[l]);
+        if (on_axis(l)) {
+          const double by = solver.moved_by(law);
+          double slope;
+          if (law.constraint >= 0) lambda = solver.wanted(l, by, slope);
+          law_angle[l] += law.sign * by;
+        }
+      if (law.inertia != 0)
+        law_momentum[l] -= lambda * per_dt;
+      else
+        law_force[l] = 2 * lambda * per_dt * per_dt;
     }
     if (args.counter_count > 0) {
       double least = 1;
-      for (int i = 0; i < layout.link_count; ++i) least = std::fmin(least, solver.body[i].w.w);
+      for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
       wound += turn_bound(least);
     }
     half = 0.5 * dt;

@@ -73,8 +73,9 @@ struct LaneTree {
   T* pushed;                  // (axis) and at the node, times dt
   const Wrench<T>* load;      // (link) of loops, if there are any
   int stretch_count;
-  T dt = T(1);           // of the step to be solved
-  bool resting = false;  // velocities are projected
+  T dt = T(1), per_dt = T(1);  // of the step to be solved
+  bool resting = false;        // velocities are projected
+  void last(double interval) { dt = T(interval), per_dt = T(1 / interval); }
 
   // how a link is worked on: as a single turn or slide, or its freedoms one by one
   enum class Way { fixed, turn, slide, swivel, floating, general };
@@ -324,13 +325,11 @@ struct LaneTree {
     return sum;
   }
 
-  // the multiplier that a law on a freedom wants at the iterate, and its derivative against the measure
-  T wanted(int l, T& slope) const {
-    const LawInfo& info = layout.law[l];
+  // the multiplier that a law on a freedom wants if that moves by so much, and its derivative against the measure
+  T wanted(int l, T by, T& slope) const {
     const LaneLaw& own = law[l];
-    const T by = T(info.sign) * moved_by(info);
-    const Stage<T> stage = {dt, resting, own.target, own.target_rate};
-    return law_multiplier<T>(own, own.measured, by, stage, own.momentum, slope);
+    const Stage<T> stage = {dt, per_dt, resting, own.target, own.target_rate};
+    return law_multiplier<T>(own, own.measured, T(layout.law[l].sign) * by, stage, own.momentum, slope);
   }
   // how far the freedom under a law has moved
   T moved_by(const LawInfo& info) const {
@@ -347,7 +346,7 @@ struct LaneTree {
       for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
         T slope;
         const int l = layout.axis_law[at];
-        acting[n].load += T(layout.law[l].sign) * wanted(l, slope);
+        acting[n].load += T(layout.law[l].sign) * wanted(l, moved_by(layout.law[l]), slope);
         acting[n].stiffness -= slope;
       }
     }
