@@ -10,23 +10,6 @@ namespace catena {
 
 namespace {
 
-void require_start(const Start& start, const Layout& layout, Offset terms) {
-  const auto members = static_cast<Offset>(start.position.shape(0));
-  const Offset n = layout.link_count;
-  for (const auto* array : {&start.position, &start.velocity, &start.angular_velocity})
-    require_shape(*array, {members, n, 3}, "the state to start from");
-  require_shape(start.orientation, {members, n, 4}, "the state to start from");
-  require_shape(start.law_start, {members, layout.law_count}, "what forces measure");
-  require_shape(start.term_start, {members, terms}, "what couplings measure");
-  require_shape(start.counter_start, {members, -1}, "angles to start from");
-  const auto counters = static_cast<Offset>(start.counter_start.shape(1));
-  require(counters == 0 || counters == layout.counter_count, "angles to start from: all or none are counted");
-  for (const ConstDoubles* array : std::initializer_list<const ConstDoubles*>{
-           &start.position, &start.orientation, &start.velocity, &start.angular_velocity, &start.law_start,
-           &start.term_start, &start.counter_start})
-    require_finite(*array, "the state to start from");
-}
-
 // one for all nodes, or one for each; one for all members, or one for each
 void require_loads(const LoadArrays& loads, Offset members, Offset steps, int body_count, int signal_count) {
   const auto count = static_cast<Offset>(loads.body.size());
@@ -46,6 +29,23 @@ void require_loads(const LoadArrays& loads, Offset members, Offset steps, int bo
 }
 
 }  // namespace
+
+void require_start(const Start& start, const Layout& layout, Offset terms) {
+  const auto members = static_cast<Offset>(start.position.shape(0));
+  const Offset n = layout.link_count;
+  for (const auto* array : {&start.position, &start.velocity, &start.angular_velocity})
+    require_shape(*array, {members, n, 3}, "the state to start from");
+  require_shape(start.orientation, {members, n, 4}, "the state to start from");
+  require_shape(start.law_start, {members, layout.law_count}, "what forces measure");
+  require_shape(start.term_start, {members, terms}, "what couplings measure");
+  require_shape(start.counter_start, {members, -1}, "angles to start from");
+  const auto counters = static_cast<Offset>(start.counter_start.shape(1));
+  require(counters == 0 || counters == layout.counter_count, "angles to start from: all or none are counted");
+  for (const ConstDoubles* array : std::initializer_list<const ConstDoubles*>{
+           &start.position, &start.orientation, &start.velocity, &start.angular_velocity, &start.law_start,
+           &start.term_start, &start.counter_start})
+    require_finite(*array, "the state to start from");
+}
 
 RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, const Start& start,
                   const LoadArrays& loads, int signal_count) {
@@ -82,6 +82,32 @@ RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, 
       .counter_count = static_cast<int>(start.counter_start.shape(1)),
       .counter_start = start.counter_start.data(),
   };
+}
+
+MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const Layout& layout) {
+  const Offset n = layout.link_count, laws = layout.law_count;
+  if (numbers.mass) {
+    require_shape(*numbers.mass, {members, n}, "masses");
+    require_finite(*numbers.mass, "masses");
+    for (Offset k = 0; k < members * n; ++k) require(numbers.mass->data()[k] > 0, "masses must be positive");
+  }
+  if (numbers.inertia) {
+    require_shape(*numbers.inertia, {members, n, 3, 3}, "inertias");
+    require_finite(*numbers.inertia, "inertias");
+  }
+  if (numbers.gravity) {
+    require_shape(*numbers.gravity, {members, n, 3}, "gravity");
+    require_finite(*numbers.gravity, "gravity");
+  }
+  if (numbers.law) {
+    require_shape(*numbers.law, {members, laws, law_size}, "laws");
+    for (Offset k = 0; k < members * laws; ++k) require_law(numbers.law->data() + law_size * k, "laws");
+  }
+  const auto given_or_null = [](const auto& array) { return array ? array->data() : nullptr; };
+  return {.mass = given_or_null(numbers.mass),
+          .inertia = given_or_null(numbers.inertia),
+          .gravity = given_or_null(numbers.gravity),
+          .law = given_or_null(numbers.law)};
 }
 
 void record_into(RunArgs& args, const Records& records, Offset members, Offset bodies) {

@@ -3,13 +3,20 @@
 #pragma once
 
 #include "border.hpp"
+#include "member.hpp"
 
 namespace catena {
+
+// states to start from are whole
+void require_start(const Start& start, const Layout& layout, Offset terms);
 
 // Where a run, or every member of a batch, starts and under which loads; the couplings of the mechanism have `terms`
 // terms, idle ones too.
 RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, const Start& start,
                   const LoadArrays& loads, int signal_count);
+
+// numbers of so many members
+MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const Layout& layout);
 
 // where it writes, of so many bodies
 void record_into(RunArgs& args, const Records& records, Offset members, Offset bodies);

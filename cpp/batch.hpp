@@ -3,17 +3,17 @@
 #pragma once
 
 #include "kernel.hpp"
+#include "member.hpp"
 
 namespace catena {
 
-// Arrays begin with the axis (member). Where numbers of the mechanism differ between members they are given, else null.
+// Arrays begin with the axis (member).
 struct BatchArgs {
   RunArgs run;  // what all members have in common; its pointers to states, loads and records are those of member 0
   int member_count = 0, threads = 1;
 
-  const double *mass = nullptr, *inertia = nullptr, *gravity = nullptr;  // (body), (body, 3, 3), (body, 3)
-  const double* law = nullptr;                                           // (law, law_size)
-  bool own_loads = false;                                                // values of loads differ
+  MemberNumbers numbers = {};
+  bool own_loads = false;  // values of loads differ
 
   int body_count = 0;           // recorded
   const int* bodies = nullptr;  // (recorded) the user's index

@@ -5,6 +5,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <optional>
+
 #include "kernel.hpp"
 
 namespace catena {
@@ -56,6 +58,14 @@ struct LoadArrays {
   In<-1, 3> point;
   InInts<-1> in_body_frame, signal;
   In<-1, -1, -1, 6> values;  // (1 or member, 1 or node, load, 6)
+};
+
+// numbers of the mechanism that differ between the members of a batch, where they do
+struct MemberArrays {
+  std::optional<In<-1, -1>> mass;           // (member, body)
+  std::optional<In<-1, -1, 3, 3>> inertia;  // (member, body, 3, 3)
+  std::optional<In<-1, -1, 3>> gravity;     // (member, body, 3)
+  std::optional<In<-1, -1, law_size>> law;  // (member, law, law_size)
 };
 
 // where a run writes

@@ -20,33 +20,6 @@ Spec checked_spec(const Description& given) {
   return spec;
 }
 
-// as double pointers of a kernel, null where members do not differ
-template <class Numbers>
-const double* given_or_null(const std::optional<Numbers>& array) {
-  return array ? array->data() : nullptr;
-}
-
-void require_numbers(const MemberArrays& numbers, Offset members, const Layout& layout) {
-  const Offset n = layout.link_count, laws = layout.law_count;
-  if (numbers.mass) {
-    require_shape(*numbers.mass, {members, n}, "masses");
-    require_finite(*numbers.mass, "masses");
-    for (Offset k = 0; k < members * n; ++k) require(numbers.mass->data()[k] > 0, "masses must be positive");
-  }
-  if (numbers.inertia) {
-    require_shape(*numbers.inertia, {members, n, 3, 3}, "inertias");
-    require_finite(*numbers.inertia, "inertias");
-  }
-  if (numbers.gravity) {
-    require_shape(*numbers.gravity, {members, n, 3}, "gravity");
-    require_finite(*numbers.gravity, "gravity");
-  }
-  if (numbers.law) {
-    require_shape(*numbers.law, {members, laws, law_size}, "laws");
-    for (Offset k = 0; k < members * laws; ++k) require_law(numbers.law->data() + law_size * k, "laws");
-  }
-}
-
 }  // namespace
 
 template <class Positions, class Orientations>
@@ -73,7 +46,6 @@ std::vector<Status> Core::run_batch(const Settings& settings, int threads, const
   for (Offset k = 0; k < recorded; ++k)
     require_between(bodies.data()[k], 0, model_.layout().link_count - 1, "body to record");
   require(threads >= 1, "threads must be at least 1");
-  require_numbers(numbers, members, model_.layout());
   RunArgs run = arguments(model_.layout(), term_count_, settings, start, loads, signal_count);
   record_into(run, records, members, recorded);
   std::vector<Status> status(members);
@@ -81,10 +53,7 @@ std::vector<Status> Core::run_batch(const Settings& settings, int threads, const
       .run = run,
       .member_count = static_cast<int>(members),
       .threads = threads,
-      .mass = given_or_null(numbers.mass),
-      .inertia = given_or_null(numbers.inertia),
-      .gravity = given_or_null(numbers.gravity),
-      .law = given_or_null(numbers.law),
+      .numbers = member_numbers(numbers, members, model_.layout()),
       .own_loads = loads.values.shape(0) > 1,
       .body_count = static_cast<int>(recorded),
       .bodies = bodies.data(),

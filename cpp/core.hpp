@@ -20,14 +20,6 @@ using RowFunctions = std::vector<RowFunction>;
 using SignalFunction = nb::typed<nb::callable, ConstDoubles(double)>;
 using PollFunction = nb::typed<nb::callable, void(Offset)>;
 
-// numbers of the mechanism that differ between the members of a batch, where they do
-struct MemberArrays {
-  std::optional<In<-1, -1>> mass;           // (member, body)
-  std::optional<In<-1, -1, 3, 3>> inertia;  // (member, body, 3, 3)
-  std::optional<In<-1, -1, 3>> gravity;     // (member, body, 3)
-  std::optional<In<-1, -1, law_size>> law;  // (member, law, law_size)
-};
-
 // what a core is made of
 struct CoreArguments : Description {
   std::string kernel;

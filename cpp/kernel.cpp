@@ -195,6 +195,17 @@ void start(const Layout& layout, void* workspace, RunArgs& args) {
 void go_on(void* workspace, const RunArgs& args) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_on(); });
 }
+void go_on_from(const Layout& layout, void* workspace, RunArgs& args, double* row) {
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
+    Runner<S>& runner = runner_in<S>(layout, workspace, args);
+    if (!args.resumed)
+      runner.start();
+    else
+      runner.wake();
+    if (args.status.code == StatusCode::done && args.steps > 0) runner.go_on();
+    runner.save(row, runner.here);
+  });
+}
 void save(void* workspace, const RunArgs& args, double* row) {
   with_solver(args.solver,
               [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row, seated<S>(workspace).here); });
@@ -208,10 +219,25 @@ void reactions(void* workspace, const RunArgs& args, double* row) {
 
 int lane_count(const Layout& layout, const RunArgs& args) { return lanes_fit(layout, args) ? lane_width : 0; }
 
-// lanes first, then room for one member by itself
-long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspace, RunArgs* args, int members) {
+// where a lane's member runs by itself
+struct Alone {
+  void* workspace;
+  template <class F>
+  void operator()(const Layout& layout, RunArgs& args, F&& use) const {
+    use(runner_in<Articulated<double>>(layout, workspace, args));
+  }
+};
+// a group's runner and what it refers to, in a workspace
+struct LaneSeat {
+  LaneTree tree;
+  LaneLoops loops;
+  LaneRunner<Alone> runner;
+};
+// lanes first, then room for one member by itself; with no workspace it only counts
+long lanes_in(const Layout& layout, void* workspace) {
   Arena arena{static_cast<char*>(workspace)};
   const int links = layout.link_count, count = layout.variable_count;
+  LaneSeat* seat = arena.take<LaneSeat>(1);
   Body<Lane>* body = arena.take<Body<Lane>>(links);
   LaneLink<Lane>* link = arena.take<LaneLink<Lane>>(links);
   Stretch* stretch = arena.take<Stretch>(links);
@@ -224,35 +250,48 @@ long lanes_in(const Layout& layout, const Layout* const* layouts, void* workspac
   Lane* pushed = arena.take<Lane>(layout.axis_count);
   Wrench<Lane>* load = layout.loop_count + layout.idle_count > 0 ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
-  const long used = arena.used;
-  if (!args) return used + seat_size<Articulated<double>>(layout, 2);
-  for (int e = 0; e < (most_points + 1) * count; ++e) difference[e] = Lane(0);
-  LaneTree tree{.layout = layout,
-                .body = body,
-                .link = link,
-                .stretch = stretch,
-                .received = received,
-                .z = z,
-                .dz = dz,
-                .ahead = ahead,
-                .law = law,
-                .axis = axis,
-                .acting = acting,
-                .pushed = pushed,
-                .load = load,
-                .stretch_count = find_stretches(layout, link, stretch)};
-  auto with_single = [&](const Layout& own, RunArgs& run, auto&& use) {
-    use(runner_in<Articulated<double>>(own, static_cast<char*>(workspace) + used, run));
-  };
-  LaneLoops loops{layout, tree, load};
-  LaneRunner<decltype(with_single)> runner{layout, layouts,     args,       members, tree,
-                                           loops,  with_single, difference, counted};
-  runner.run();
-  return used;
+  const long used = arena.used, size = used + seat_size<Articulated<double>>(layout, 2);
+  if (!workspace) return size;
+  new (seat) LaneSeat{.tree = {.layout = layout,
+                               .body = body,
+                               .link = link,
+                               .stretch = stretch,
+                               .received = received,
+                               .z = z,
+                               .dz = dz,
+                               .ahead = ahead,
+                               .law = law,
+                               .axis = axis,
+                               .acting = acting,
+                               .pushed = pushed,
+                               .load = load,
+                               .stretch_count = find_stretches(layout, link, stretch)},
+                      .loops = {layout, seat->tree, load},
+                      .runner = {.layout = layout,
+                                 .tree = seat->tree,
+                                 .loops = seat->loops,
+                                 .with_single = {static_cast<char*>(workspace) + used},
+                                 .difference = difference,
+                                 .counted = counted}};
+  return size;
 }
-long lane_workspace_size(const Layout& layout) { return lanes_in(layout, nullptr, nullptr, nullptr, 0); }
+LaneRunner<Alone>& lanes_at(void* workspace) { return static_cast<LaneSeat*>(workspace)->runner; }
+long lane_workspace_size(const Layout& layout) { return lanes_in(layout, nullptr); }
+void open_lanes(const Layout& layout, void* workspace) { lanes_in(layout, workspace); }
 void run_lanes(const Layout* const* layouts, void* workspace, RunArgs* args, int members) {
-  lanes_in(*layouts[0], layouts, workspace, args, members);
+  lanes_at(workspace).seat(layouts, args, members);
+  lanes_at(workspace).run();
+}
+long lane_row_size(void* workspace, RunArgs& args) {
+  lanes_at(workspace).seat(nullptr, &args, 0);
+  long count = 0;
+  lanes_at(workspace).each_carried([&](Lane&) { ++count; });
+  return count * lane_width;
+}
+void go_on_lanes(const Layout* const* layouts, void* workspace, RunArgs* args, int members, double* row,
+                 unsigned entering, bool own_numbers) {
+  lanes_at(workspace).seat(layouts, args, members);
+  lanes_at(workspace).go_on(reinterpret_cast<Lane*>(row), entering, own_numbers);
 }
 
 void linearise(const Layout& layout, void* workspace, const LinearisationArgs& args) {
@@ -506,6 +545,7 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .run = run,
                        .start = start,
                        .go_on = go_on,
+                       .go_on_from = go_on_from,
                        .save = save,
                        .restore = restore,
                        .reactions = reactions,
@@ -513,7 +553,10 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .belongs = belongs,
                        .lane_count = lane_count,
                        .lane_workspace_size = lane_workspace_size,
+                       .open_lanes = open_lanes,
                        .run_lanes = run_lanes,
+                       .lane_row_size = lane_row_size,
+                       .go_on_lanes = go_on_lanes,
                        .linearise = linearise,
                        .assemble = assemble,
                        .explore_size = explore_size,

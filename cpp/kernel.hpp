@@ -205,6 +205,8 @@ struct Kernel {
   // first record
   void (*start)(const Layout&, void* workspace, RunArgs&);
   void (*go_on)(void* workspace, const RunArgs&);
+  // the same in a workspace that others use in between: from the caller's arrays or what is resumed, and into `carried`
+  void (*go_on_from)(const Layout&, void* workspace, RunArgs&, double* carried);
   void (*save)(void* workspace, const RunArgs&, double* carried);
   void (*restore)(void* workspace, const RunArgs&, const double* carried);  // back to there
   void (*reactions)(void* workspace, const RunArgs&, double* carried);      // of the node into the first record
@@ -214,7 +216,13 @@ struct Kernel {
   // have to run one by one
   int (*lane_count)(const Layout&, const RunArgs&);
   long (*lane_workspace_size)(const Layout&);
+  void (*open_lanes)(const Layout&, void* workspace);  // once, before all that follows
   void (*run_lanes)(const Layout* const* layouts, void* workspace, RunArgs* args, int members);
+  // step by step, what is carried over in a row of so many numbers, 64-byte aligned; lanes whose bit is set in
+  // `entering` begin where their arrays say, all that a workspace has not seen do
+  long (*lane_row_size)(void* workspace, RunArgs&);
+  void (*go_on_lanes)(const Layout* const* layouts, void* workspace, RunArgs* args, int members, double* row,
+                      unsigned entering, bool own_numbers);
   void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
   void (*assemble)(const Layout&, void* workspace, AssembleArgs&);
   long (*explore_size)(const Layout&);  // bytes of its workspace

@@ -9,20 +9,6 @@
 
 namespace catena {
 
-// One caller at a time: another thread, or a control that would step its own mechanism, is told so.
-class Live::Use {
- public:
-  explicit Use(Live& live) : live_(live) {
-    if (live.in_use_.exchange(true)) throw std::runtime_error("this live mechanism is in use: one step at a time");
-  }
-  ~Use() { live_.in_use_ = false; }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
- private:
-  Live& live_;
-};
-
 Live::Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
            const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
            const std::optional<In<-1>>& carried)
@@ -57,7 +43,7 @@ Live::Live(const Core& core, const Settings& settings, const Start& start, const
 
 void Live::put(const Settings& settings, const Start& start, const LoadArrays& loads,
                const std::optional<In<-1>>& carried) {
-  const Use use(*this);
+  const InUse use(in_use_);
   args_ = arguments(layout_, core_.term_count(), settings, start, loads, calls_.signal_count);
   require(start.position.shape(0) == 1, "the state to start from: a live mechanism is one");
   require(args_.counter_count == layout_.counter_count, "the state to start from: all angles are counted");
@@ -109,7 +95,7 @@ nb::object Live::view(std::vector<double>& numbers, bool writable, std::initiali
 }
 
 bool Live::start() {
-  const Use use(*this);
+  const InUse use(in_use_);
   Memory& m = *memory_;
   started_ = false;
   args_.out_iterations = args_.out_pieces = nullptr;
@@ -134,7 +120,7 @@ bool Live::start() {
 
 bool Live::step(Offset count) {
   require(count >= 0, "step: count must not be negative");
-  const Use use(*this);
+  const InUse use(in_use_);
   if (!started_) throw std::runtime_error("this live mechanism stands nowhere: it belongs to a run; see restart");
   if (args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted) return false;
   take_inputs();
@@ -232,8 +218,8 @@ nb::object Live::rates() {
 
 Numbers Live::carried() {
   // a control may ask, while the run waits for it
-  std::optional<Use> use;
-  if (!in_control_) use.emplace(*this);
+  std::optional<InUse> use;
+  if (!in_control_) use.emplace(in_use_);
   auto* copy = new double[args_.carried_size];
   const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
   core_.kernel().save(space_.get(), args_, copy);
@@ -241,7 +227,7 @@ Numbers Live::carried() {
 }
 
 Numbers Live::multipliers() {
-  const Use use(*this);
+  const InUse use(in_use_);
   const auto count = static_cast<std::size_t>(layout_.recorded_count);
   auto* copy = new double[std::max(count, std::size_t{1})]();
   const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
@@ -256,8 +242,8 @@ Numbers Live::multipliers() {
 }
 
 void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame, bool already) {
-  std::optional<Use> use;
-  if (!in_control_) use.emplace(*this);
+  std::optional<InUse> use;
+  if (!in_control_) use.emplace(in_use_);
   const Offset n = layout_.link_count;
   require_shape(values, {n, 6}, "forces to be held");
   require_shape(point, {n, 3}, "points of forces to be held");
@@ -302,7 +288,7 @@ Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1
                  const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
                  const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
                  const std::optional<PollFunction>& poll) {
-  const Use use(*this);
+  const InUse use(in_use_);
   started_ = false;
   const Offset n = layout_.link_count;
   record_into(args_, records, 1, n);

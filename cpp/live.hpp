@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core.hpp"
+#include "in_use.hpp"
 
 namespace catena {
 
@@ -71,7 +72,6 @@ class Live {
         std::copy((from.*numbers).begin(), (from.*numbers).end(), (this->*numbers).begin());
     }
   };
-  class Use;
 
   nb::object view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape);
   void find_coordinates();

@@ -18,6 +18,7 @@
 #include "fields.hpp"
 #include "kernels.hpp"
 #include "live.hpp"
+#include "live_batch.hpp"
 
 namespace catena {
 
@@ -206,36 +207,39 @@ void bind_core(nb::module_& m) {
       .def("workspace_size", &Core::workspace_size, "solver"_a, "order"_a);
 }
 
-// a view that Live keeps for Python, which is to know its shape
-#define CATENA_VIEW(name, value, shape)            \
-  def_prop_ro(                                     \
-      name, [](Live& live) { return live.value; }, \
-      nb::sig("def " name "(self) -> Annotated[NDArray[numpy.float64], dict(shape=" shape ")]"))
+// a view that is kept for Python, which is to know its shape
+#define CATENA_VIEW(name, value, Owner, type, shape)  \
+  def_prop_ro(                                        \
+      name, [](Owner& owner) { return owner.value; }, \
+      nb::sig("def " name "(self) -> Annotated[NDArray[numpy." type "], dict(shape=" shape ")]"))
 
-// functions of the user's may refer to the Live that calls them
-int visit_live(PyObject* self, visitproc visit, void* arg) {
+// functions of the user's may refer to what calls them
+template <class T>
+int visit_functions(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   int found = 0;
-  nb::inst_ptr<Live>(self)->visit([&](const nb::object& object) {
+  nb::inst_ptr<T>(self)->visit([&](const nb::object& object) {
     if (found == 0 && object.is_valid()) found = visit(object.ptr(), arg);
   });
   return found;
 }
-int clear_live(PyObject* self) {
-  if (nb::inst_ready(self)) nb::inst_ptr<Live>(self)->forget_functions();
+template <class T>
+int clear_functions(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<T>(self)->forget_functions();
   return 0;
 }
-PyType_Slot live_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_live)},
-                            {Py_tp_clear, reinterpret_cast<void*>(clear_live)},
-                            {0, nullptr}};
+template <class T>
+PyType_Slot function_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_functions<T>)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear_functions<T>)},
+                                {0, nullptr}};
 
 void bind_live(nb::module_& m) {
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
       .def_ro("pieces", &Tally::pieces)
       .def_ro("remainder", &Tally::remainder);
-  nb::class_<Live>(m, "Live", nb::type_slots(live_slots))
+  nb::class_<Live>(m, "Live", nb::type_slots(function_slots<Live>))
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a, "signal_count"_a,
@@ -253,14 +257,36 @@ void bind_live(nb::module_& m) {
       .def_prop_ro("tally", &Live::tally)
       .def_prop_ro("ended", &Live::ended)
       .def_prop_ro("time", &Live::time)
-      .CATENA_VIEW("position", position, "(None, 3)")
-      .CATENA_VIEW("orientation", orientation, "(None, 4)")
-      .CATENA_VIEW("velocity", velocity, "(None, 3)")
-      .CATENA_VIEW("angular_velocity", angular_velocity, "(None, 3)")
-      .CATENA_VIEW("counted", counted, "(None,)")
-      .CATENA_VIEW("input", input, "(None,)")
-      .CATENA_VIEW("coordinates", coordinates(), "(None,)")
-      .CATENA_VIEW("rates", rates(), "(None,)");
+      .CATENA_VIEW("position", position, Live, "float64", "(None, 3)")
+      .CATENA_VIEW("orientation", orientation, Live, "float64", "(None, 4)")
+      .CATENA_VIEW("velocity", velocity, Live, "float64", "(None, 3)")
+      .CATENA_VIEW("angular_velocity", angular_velocity, Live, "float64", "(None, 3)")
+      .CATENA_VIEW("counted", counted, Live, "float64", "(None,)")
+      .CATENA_VIEW("input", input, Live, "float64", "(None,)")
+      .CATENA_VIEW("coordinates", coordinates(), Live, "float64", "(None,)")
+      .CATENA_VIEW("rates", rates(), Live, "float64", "(None,)");
+}
+
+void bind_live_batch(nb::module_& m) {
+  nb::class_<LiveBatch>(m, "LiveBatch", nb::type_slots(function_slots<LiveBatch>))
+      .def(nb::init<const Core&, const Settings&, int, const Start&, const LoadArrays&, const RowFunctions&,
+                    const SignalFunction&, int, const MemberArrays&, const InInts<-1, 2>&>(),
+           nb::kw_only(), "core"_a, "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
+           "signal_count"_a, "numbers"_a, "inputs"_a, nb::keep_alive<1, 2>())
+      .def("begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
+      .def("advance", &LiveBatch::step, "count"_a = 1)
+      .def("ended", &LiveBatch::status_of, "member"_a)
+      .def_prop_ro("in_lanes", &LiveBatch::in_lanes)
+      .CATENA_VIEW("time", time, LiveBatch, "float64", "(None,)")
+      .CATENA_VIEW("position", position, LiveBatch, "float64", "(None, None, 3)")
+      .CATENA_VIEW("orientation", orientation, LiveBatch, "float64", "(None, None, 4)")
+      .CATENA_VIEW("velocity", velocity, LiveBatch, "float64", "(None, None, 3)")
+      .CATENA_VIEW("angular_velocity", angular_velocity, LiveBatch, "float64", "(None, None, 3)")
+      .CATENA_VIEW("counted", counted, LiveBatch, "float64", "(None, None)")
+      .CATENA_VIEW("input", input, LiveBatch, "float64", "(None, None)")
+      .CATENA_VIEW("coordinates", coordinates(), LiveBatch, "float64", "(None, None)")
+      .CATENA_VIEW("rates", rates(), LiveBatch, "float64", "(None, None)")
+      .CATENA_VIEW("failed", failed, LiveBatch, "bool_", "(None,)");
 }
 #undef CATENA_VIEW
 
@@ -273,4 +299,5 @@ NB_MODULE(_core, m) {
   catena::bind_structs(m);
   catena::bind_core(m);
   catena::bind_live(m);
+  catena::bind_live_batch(m);
 }

@@ -228,7 +228,14 @@ struct LawOf {
 using Law = LawOf<double>;
 constexpr int law_size = sizeof(Law) / sizeof(double);
 // its numbers one after the other, as Python has them
-inline double* numbers_of(Law& law) { return &law.stiffness; }
+template <class T>
+T* numbers_of(LawOf<T>& law) {
+  return &law.stiffness;
+}
+template <class T>
+const T* numbers_of(const LawOf<T>& law) {
+  return &law.stiffness;
+}
 inline Law law_of(const double* numbers) {
   Law law;
   for (int k = 0; k < law_size; ++k) numbers_of(law)[k] = numbers[k];

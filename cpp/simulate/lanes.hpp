@@ -1,10 +1,12 @@
 // The loop over time for a group of members in lanes (solve/lanes.hpp): what simulate/run.hpp does for one.
 //
-// All take the same steps together. A lane that cannot take a step hands it to the single-mechanism solver, which may
-// halve it, and comes back at the next node; one that fails there too is finished, and its numbers are no longer looked
-// at. Newton's decisions are those of solve/newton.hpp, taken lane by lane.
+// All take the same steps together, though they may have begun at different ones. A lane that cannot take a step hands
+// it to the single-mechanism solver, which may halve it, and comes back at the next node; one that fails there too is
+// finished, and its numbers are no longer looked at. Newton's decisions are those of solve/newton.hpp, taken lane by
+// lane.
 #pragma once
 
+#include <limits>
 #include <numbers>
 
 #include "kernel.hpp"
@@ -25,9 +27,10 @@ struct LaneMemory {
   Lane count = Lane(0), order = Lane(0);  // of differences that are known, and that the guess sums
   Lane kappa = Lane(unknown), calm = Lane(0), unchecked = Lane(0);
 
-  void restart(int k) {
-    count.set(k, 1);
-    order.set(k, 1);
+  // with so many solutions that are known
+  void restart(int k, int known) {
+    count.set(k, known);
+    order.set(k, known);
     kappa.set(k, unknown);
     calm.set(k, 0);
     unchecked.set(k, 0);
@@ -44,21 +47,27 @@ struct LaneRunner {
   static constexpr double caution = Articulated<double>::caution;
   static constexpr int matrix_life = 4;  // increments from one to the next
 
-  const Layout& layout;          // of any member
-  const Layout* const* layouts;  // (lane)
-  RunArgs* args;                 // (lane)
-  int members;                   // lanes in use; the rest repeat the last member
+  const Layout& layout;  // of any member
   LaneTree& tree;
   LaneLoops& loops;
-  WithSingle& with_single;
-  T* difference;    // (unknown, points) backward differences of the solutions, the 0-th is the last one itself
-  double* counted;  // (lane, counter)
+  WithSingle with_single;
+  T* difference;                           // (unknown, points) backward differences of the solutions, of which the
+                                           // 0-th is the last one itself
+  double* counted;                         // (lane, counter)
+  const Layout* const* layouts = nullptr;  // (lane)
+  RunArgs* args = nullptr;                 // (lane)
+  int members = 0;                         // lanes in use; the rest repeat the last member
+  bool knows_numbers = false;              // those of the members are in the lanes, the same for all groups of members
+  long taken = 0;                          // steps of the group
+  T began = T(0), origin = T(0);           // the one at which the member came, and its time
   LaneMemory memory = {};
   T half = T(0), extent = T(0), iterations = T(0), remainder = T(0);
   T extra = T(0);         // pieces that rescued steps took more than one
   T wound = T(at_start);  // no counted angle has turned further since it was counted
   Mask poor = {};         // near a singular pose
   long next_stiff_check = 0;
+  bool has_springs = true;      // that may be too stiff
+  bool has_gravity = false;     // see Runner
   Mask alive = {}, tired = {};  // still running; could not take this step
 
   const RunArgs& common() const { return args[0]; }
@@ -74,16 +83,15 @@ struct LaneRunner {
     put(to, k, p);
   }
 
-  static void put(LawOf<T>& to, int k, const Law& from) {
-    const double* p = reinterpret_cast<const double*>(&from);
-    T* q = reinterpret_cast<T*>(&to);
-    for (int e = 0; e < law_size; ++e) q[e].set(k, p[e]);
-  }
+  // a member's steps, and where they have taken it
+  long steps_of(int k) const { return taken - static_cast<long>(began[k]); }
+  double time_of(int k) const { return origin[k] + static_cast<double>(steps_of(k)) * common().dt; }
 
-  // the callers' arrays -> lanes
-  void enter() {
+  // masses and laws of the members
+  void take_numbers() {
+    knows_numbers = true;
+    has_springs = has_gravity = false;
     for (int k = 0; k < width; ++k) {
-      alive[k] = k < members ? -1 : 0;
       const Layout& own = *layouts[member(k)];
       for (int i = 0; i < layout.link_count; ++i) {
         const LinkInfo& info = own.link[i];
@@ -93,15 +101,36 @@ struct LaneRunner {
         put(l.gravity, k, info.gravity);
         put(l.spin, k, info.spin);
       }
-      for (int l = 0; l < layout.law_count; ++l) put(tree.law[l], k, own.law[l]);
-      with_single(own, args[member(k)], [&](Single& one) {
-        one.enter();
-        extent.set(k, one.newton.extent);
-        take(k, one);
-      });
-      const RunArgs& from = args[member(k)];
-      for (int c = 0; c < from.counter_count; ++c) counted[k * from.counter_count + c] = from.counter_start[c];
+      for (int l = 0; l < layout.law_count; ++l) {
+        const double* from = numbers_of(own.law[l]);
+        for (int e = 0; e < law_size; ++e) numbers_of(tree.law[l])[e].set(k, from[e]);
+        has_springs |= StiffModes<Articulated<double>>::acts(own.law[l]);
+      }
     }
+  }
+  // the caller's arrays -> a lane
+  void enter(int k) {
+    RunArgs& own = args[member(k)];
+    alive[k] = k < members ? -1 : 0;
+    with_single(*layouts[member(k)], own, [&](Single& one) {
+      one.enter();
+      extent.set(k, one.newton.extent);
+      take(k, one);
+    });
+    for (int c = 0; c < own.counter_count && k < members; ++c)
+      counted[k * own.counter_count + c] = own.counter_start[c];
+    for (int j = 0; j < own.input_count; ++j) {
+      const InputInfo& input = own.input[j];
+      numbers_of(tree.law[input.law])[input.number].set(k, numbers_of(own.laws[input.law])[input.number]);
+    }
+    for (long e = 0; e < static_cast<long>(points) * layout.variable_count; ++e) difference[e].set(k, 0);
+    memory.restart(k, 0);
+    half.set(k, 0);
+    extra.set(k, 0);
+    wound.set(k, at_start);
+    began.set(k, static_cast<double>(taken));
+    origin.set(k, own.start_time);
+    next_stiff_check = taken;
   }
 
   // a lane's state from the single solver, and to it
@@ -150,8 +179,9 @@ struct LaneRunner {
   }
 
   // gravity, laws and loads at the node
-  void forces(long node) {
-    if (node > 0 && layout.free_law_count == 0 && common().loads.count == 0) return;
+  void forces() {
+    if (has_gravity) return;
+    has_gravity = layout.free_law_count == 0 && common().loads.count == 0;
     for (int i = 0; i < layout.link_count; ++i) {
       tree.body[i].f = tree.link[i].gravity;
       tree.body[i].tau = {T(0), T(0), T(0)};
@@ -170,7 +200,7 @@ struct LaneRunner {
           if (law.measure.end[e] >= 0) push(law.measure.end[e], k, f * rows.w[e].f, f * rows.w[e].t);
       }
       const Loads& loads = args[k].loads;
-      const double* row = loads.values + (loads.rows == 1 ? 0 : 6L * loads.count * node);
+      const double* row = loads.values + (loads.rows == 1 ? 0 : 6L * loads.count * taken);
       for (int j = 0; j < loads.count; ++j, row += 6) {
         const int i = layout.body_link[loads.body[j]];
         const Mat3<double> R = pose(i, k).R;
@@ -186,10 +216,10 @@ struct LaneRunner {
     put(b.tau, k, at(b.tau, k) + t);
   }
 
-  void place(long node) {
+  void place() {
     tree.place();
     if (has_loops()) loops.place();
-    forces(node);
+    forces();
     const Mask due = wound > T(count_after);
     for (int k = 0; any(due) && k < members; ++k)
       if (holds(due, k)) count_turns(k);
@@ -231,7 +261,7 @@ struct LaneRunner {
   }
 
   // node velocities into body.dx and body.phi, and rates of the unknowns into dz
-  void project(long step, double time) {
+  void project() {
     for (int e = 0; e < layout.variable_count; ++e) tree.z[e] = T(0);
     tree.resting = true;
     tree.last(1);
@@ -251,23 +281,23 @@ struct LaneRunner {
     tree.substitute();
     tree.resting = false;
     for (int k = 0; any(poor & alive) && k < members; ++k)
-      if (holds(poor & alive, k)) project_alone(k, step, time);
+      if (holds(poor & alive, k)) project_alone(k);
   }
   // the single solver at a lane's node
   template <class F>
-  void alone(int k, RunArgs& own, long step, double time, F&& use) {
+  void alone(int k, RunArgs& own, F&& use) {
     with_single(*layouts[k], own, [&](Single& one) {
       one.enter();
       give(k, one);
-      one.now = time;
-      one.place(step);
+      one.now = time_of(k);
+      one.place(taken);
       use(one);
     });
   }
   // near a singular pose it takes the solver that looks for the order of rows, and refines
-  void project_alone(int k, long step, double time) {
+  void project_alone(int k) {
     RunArgs own = args[k];
-    alone(k, own, step, time, [&](Single& one) {
+    alone(k, own, [&](Single& one) {
       one.project(one.arriving());
       for (int i = 0; i < layout.link_count; ++i) {
         put(tree.body[i].dx, k, one.solver.body[i].dx);
@@ -277,13 +307,13 @@ struct LaneRunner {
     });
   }
 
-  void record(long step, double time) {
-    project(step, time);
+  void record() {
+    project();
     for (int k = 0; k < members; ++k) {
       if (!holds(alive, k)) continue;
       RunArgs& own = args[k];
       const long r = own.status.records++, n = r * layout.link_count;
-      own.out_time[r] = time;
+      own.out_time[r] = time_of(k);
       for (int c = 0; c < common().counter_count; ++c)
         own.out_counted[r * common().counter_count + c] = counted[k * common().counter_count + c];
       for (int i = 0; i < layout.link_count; ++i) {
@@ -298,14 +328,15 @@ struct LaneRunner {
   }
 
   // the sum of as many differences as each lane trusts; the first step is what the velocities say
-  void guess(bool first) {
+  void guess() {
+    const Mask first = memory.count < T(1);
     T trust[points];
     for (int d = 0; d < points; ++d) trust[d] = choose(T(d) < memory.order, T(1), T(0));
     for (int e = 0; e < layout.variable_count; ++e) {
       const T* known = difference + points * e;
       T sum = known[0];
       for (int d = 1; d < points; ++d) sum += trust[d] * known[d];
-      tree.z[e] = first ? T(common().dt) * tree.dz[e] : sum;
+      tree.z[e] = choose(first, T(common().dt) * tree.dz[e], sum);
     }
   }
 
@@ -340,9 +371,9 @@ struct LaneRunner {
   }
 
   // one step of all lanes that are alive; those that cannot take it are tired
-  void solve(bool first) {
+  void solve() {
     const T dt = T(std::fabs(common().dt)), tolerance = T(common().tolerance);
-    guess(first);
+    guess();
     const T kick = half + T(0.5 * common().dt);
     tree.last(common().dt);
     push(kick);
@@ -435,7 +466,7 @@ struct LaneRunner {
   }
 
   // the step has been solved: its momenta become state, the bodies move on
-  void commit(long step) {
+  void commit() {
     const double dt = common().dt;
     const T inverse = T(1 / dt), twice = T(2 / dt);
     learn();
@@ -458,10 +489,10 @@ struct LaneRunner {
     if (common().counter_count > 0) wind();
     half = choose(tired, half, T(0.5 * dt));
     for (int k = 0; k < members; ++k) {
-      if (holds(tired, k)) continue;
-      args[k].out_iterations[step] = static_cast<int>(iterations[k]);
-      args[k].out_pieces[step] = 1;
-      args[k].out_remainder[step] = remainder[k];
+      if (holds(tired, k) || !args[k].out_iterations) continue;
+      args[k].out_iterations[taken] = static_cast<int>(iterations[k]);
+      args[k].out_pieces[taken] = 1;
+      args[k].out_remainder[taken] = remainder[k];
     }
   }
 
@@ -514,11 +545,13 @@ struct LaneRunner {
   }
 
   // a tired lane's step by the single solver, which may end the member
-  void rescue(int k, long step, double time) {
+  void rescue(int k) {
     // records are kept here
     RunArgs own = args[k];
-    const double node = time;
-    alone(k, own, step, time, [&](Single& one) {
+    const long step = steps_of(k);
+    const double node = time_of(k);
+    double time = node;
+    alone(k, own, [&](Single& one) {
       one.spent = step + static_cast<long>(extra[k]);
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
@@ -545,7 +578,7 @@ struct LaneRunner {
       one.count_turns();
       for (int c = 0; c < common().counter_count; ++c) counted[k * common().counter_count + c] = one.counted[c];
       wound.set(k, 0);
-      memory.restart(k);
+      memory.restart(k, 1);
       const double ratio = own.dt / history.dt;
       for (int e = 0; e < layout.variable_count; ++e)
         difference[points * e].set(k, ratio * one.newton.last_solution(e));
@@ -553,15 +586,15 @@ struct LaneRunner {
   }
 
   // members whose springs cannot be followed end here
-  void refuse_stiff(long step, double time) {
-    if (layout.law_count == 0 || step < next_stiff_check) return;
-    next_stiff_check = common().steps + 1;
+  void refuse_stiff() {
+    if (!has_springs || taken < next_stiff_check) return;
+    next_stiff_check = std::numeric_limits<long>::max();
     for (int k = 0; k < members; ++k) {
       if (!holds(alive, k)) continue;
       RunArgs own = args[k];
-      alone(k, own, step, time, [&](Single& one) {
-        const bool fine = one.follows_springs(step, time);
-        next_stiff_check = std::min(next_stiff_check, one.next_stiff_check);
+      alone(k, own, [&](Single& one) {
+        const bool fine = one.follows_springs(steps_of(k), time_of(k));
+        next_stiff_check = std::min(next_stiff_check, taken - steps_of(k) + one.next_stiff_check);
         if (fine) return;
         own.status.records = args[k].status.records;
         args[k].status = own.status;
@@ -570,39 +603,149 @@ struct LaneRunner {
     }
   }
 
-  // all that are still running stop here
-  void interrupt(long step, double time) {
+  // how those fare that are still running
+  void tell(StatusCode code) {
     for (int k = 0; k < members; ++k) {
       if (!holds(alive, k)) continue;
-      args[k].status.code = StatusCode::interrupted;
-      args[k].status.step = step;
-      args[k].status.time = time;
+      args[k].status.code = code;
+      args[k].status.step = steps_of(k);
+      args[k].status.time = time_of(k);
     }
+  }
+  bool goes_on() const { return !common().poll || common().poll(common().context, taken); }
+
+  // from a node that has been placed
+  void step() {
+    solve();
+    tired |= ~alive;
+    commit();
+    const Mask rescued = tired & alive;
+    for (int k = 0; any(rescued) && k < members; ++k)
+      if (holds(rescued, k)) rescue(k);
+    ++taken;
+  }
+
+  // members of a group: what each is, and what it is to do
+  void seat(const Layout* const* own, RunArgs* run, int count) {
+    layouts = own;
+    args = run;
+    members = count;
   }
 
   void run() {
-    enter();
-    for (long step = 0;; ++step) {
-      double time = common().start_time + static_cast<double>(step) * common().dt;
-      place(step);
-      refuse_stiff(step, time);
-      if (step == common().steps || step % common().record_every == 0) record(step, time);
-      if (step == common().steps || !any(alive)) {
-        for (int k = 0; k < members; ++k) {
-          if (!holds(alive, k)) continue;
-          args[k].status.step = step;
-          args[k].status.time = time;
-        }
-        return;
+    taken = 0;
+    take_numbers();
+    for (int k = 0; k < width; ++k) enter(k);
+    while (true) {
+      place();
+      refuse_stiff();
+      const bool last = taken == common().steps;
+      if (last || taken % common().record_every == 0) record();
+      if (last || !any(alive)) return tell(StatusCode::done);
+      if (!goes_on()) return tell(StatusCode::interrupted);
+      step();
+    }
+  }
+
+  //---- step by step: between two calls the lanes are for other members, and what is carried over stands in a row ----
+
+  template <class F>
+  void each_carried(F&& use) {
+    const auto use3 = [&](Vec3<T>& v) { use(v.x), use(v.y), use(v.z); };
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<T>& b = tree.body[i];
+      const int branch = layout.link[i].branch;
+      // carried links are placed anew
+      if (form_of(branch) == floating_form) use3(b.x);
+      use(b.q.w), use3(b.q.v), use3(b.v), use3(b.L);
+      if (slides(branch)) use3(tree.link[i].offset);
+    }
+    for (int l = 0; l < layout.law_count; ++l)
+      use(tree.law[l].measured), use(tree.law[l].momentum), use(tree.law[l].before);
+    for (int j = 0; j < common().input_count; ++j)
+      use(numbers_of(tree.law[common().input[j].law])[common().input[j].number]);
+    for (long e = 0; e < static_cast<long>(points) * layout.variable_count; ++e) use(difference[e]);
+    use(memory.count), use(memory.order), use(memory.kappa), use(memory.calm), use(memory.unchecked);
+    use(half), use(extent), use(extra), use(wound), use(began), use(origin);
+    T is_alive = choose(alive, T(1), T(0)), steps = T(static_cast<double>(taken)),
+      check = T(static_cast<double>(next_stiff_check));
+    use(is_alive), use(steps), use(check);
+    alive = is_alive > T(0);
+    taken = static_cast<long>(steps[0]);
+    next_stiff_check = static_cast<long>(check[0]);
+  }
+
+  // Steps from the node of the last call on; lanes whose bit is set in `entering` begin where their arrays say.
+  void go_on(T* row, unsigned entering, bool own_numbers) {
+    counted = args[0].out_counted;
+    if (own_numbers || !knows_numbers) take_numbers();
+    const bool all = entering == (1U << width) - 1;
+    if (all)
+      taken = 0;
+    else
+      each_carried([at = row](T& value) mutable { value = *at++; });
+    for (int k = 0; k < width; ++k)
+      if (entering >> k & 1)
+        enter(k);
+      else if (k < members)
+        hand_over_inputs(k);
+    place();
+    if (common().steps > 0) change_inputs();
+    // a lane's first guess is what its velocities say
+    if (common().steps > 0 && any(alive & (memory.count < T(1)))) project();
+    refuse_stiff();
+    StatusCode code = StatusCode::done;
+    for (long end = taken + common().steps; taken < end && any(alive);) {
+      if (!goes_on()) {
+        code = StatusCode::interrupted;
+        break;
       }
-      if (common().poll && !common().poll(common().context, step)) return interrupt(step, time);
-      solve(step == 0);
-      tired |= ~alive;
-      commit(step);
-      const Mask rescued = tired & alive;
-      if (!any(rescued)) continue;
-      for (int k = 0; k < members; ++k)
-        if (holds(rescued, k)) rescue(k, step, time);
+      step();
+      place();
+      refuse_stiff();
+    }
+    tell(code);
+    record();
+    each_carried([at = row](T& value) mutable { *at++ = value; });
+  }
+  // for the single solver
+  void hand_over_inputs(int k) {
+    for (int j = 0; j < common().input_count; ++j) {
+      const InputInfo& input = common().input[j];
+      numbers_of(args[k].laws[input.law])[input.number] = numbers_of(tree.law[input.law])[input.number][k];
+    }
+  }
+  // see Runner
+  void change_inputs() {
+    for (int j = 0; j < common().input_count; ++j) {
+      const int l = common().input[j].law;
+      LaneLaw& law = tree.law[l];
+      const T before = law.force;
+      for (int k = 0; k < width; ++k) numbers_of(law)[common().input[j].number].set(k, args[member(k)].input_value[j]);
+      const T less = before - law.force;
+      if (layout.law[l].axis >= 0) {
+        law.before += choose(half > T(0), less, T(0));
+      } else {
+        for (int k = 0; k < members; ++k) apply(l, k, half[k] * less[k]);
+        has_gravity = false;
+      }
+    }
+    for (int k = 0; k < members; ++k) hand_over_inputs(k);
+    forces();
+  }
+  // an impulse along the measure of a law
+  void apply(int l, int k, double impulse) {
+    if (impulse == 0) return;
+    const ConstraintInfo& m = layouts[k]->law[l].measure;
+    JointRows rows;
+    rows.angle[0] = tree.law[l].measured[k];
+    joint_rows(m, pose(m.end[0], k), pose(m.end[1], k), rows.angle[0], rows);
+    for (int e = 0; e < 2; ++e) {
+      const int i = m.end[e];
+      if (i < 0) continue;
+      Body<T>& b = tree.body[i];
+      put(b.v, k, at(b.v, k) + (impulse / tree.link[i].mass[k]) * rows.w[e].f);
+      put(b.L, k, at(b.L, k) + impulse * rows.w[e].t);
     }
   }
 };

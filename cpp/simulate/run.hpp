@@ -1252,6 +1252,15 @@ struct Runner {
     args.status = status;
     go_back(carried);
   }
+  // at a node where another seat has been
+  void wake() {
+    enter();
+    newton.rates = scratch;
+    args.status = Status{};
+    go_back(args.resumed);
+    // from which a first step is guessed
+    if (history[0].count == 0) project(arriving());
+  }
   void go_back(const double* carried) {
     resume(carried);
     looks_behind = doubts_signals = false;

@@ -56,6 +56,7 @@ from .laws import PointSpring as PointSpring
 from .laws import Servo as Servo
 from .laws import Spring as Spring
 from .live import Live as Live
+from .live_batch import LiveBatch as LiveBatch
 from .mechanism import Mechanism as Mechanism
 from .report import Report as Report
 from .rolling import KnifeEdge as KnifeEdge

@@ -278,6 +278,10 @@ class MemberNumbers:
                 table[:, places[0], NUMBERS.index(key)] = column
         self.law = table
 
+    def arrays(self) -> _core.MemberArrays:
+        """As the core takes them."""
+        return _core.MemberArrays(mass=self.mass, inertia=self.inertia, gravity=self.gravity, law=self.law)
+
     def mechanism_of(self, mechanism: Mechanism, member: int) -> Mechanism:
         """A copy of the mechanism with a member's own numbers, or the mechanism itself if it has none."""
         if self.mass is None and self.gravity is None and self.law is None:
@@ -321,7 +325,7 @@ def run_batch(
     kept = _recorded(mechanism, bodies)
     numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
     signals = compiled.signals.extended()
-    table = _loads(mechanism, force, count, steps, signals)
+    table = member_loads(mechanism, force, count, steps, signals)
 
     records = -(-steps // record_every) + 1
     threads = min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1)
@@ -350,9 +354,7 @@ def run_batch(
         rows=compiled.rows,
         signals=signals.read,
         signal_count=signals.count,
-        numbers=_core.MemberArrays(
-            mass=numbers.mass, inertia=numbers.inertia, gravity=numbers.gravity, law=numbers.law
-        ),
+        numbers=numbers.arrays(),
         bodies=np.array([names.index(name) for name in kept], dtype=np.int32),
         records=_core.Records(**arrays, counted=angles, iterations=iterations, pieces=pieces, remainder=remainder),
         poll=watcher(progress, count),
@@ -381,7 +383,7 @@ def run_batch(
     return batch
 
 
-def _loads(
+def member_loads(
     mechanism: Mechanism,
     force: Forces | Sequence[Forces | None] | None,
     count: int,

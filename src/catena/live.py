@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
@@ -12,6 +11,7 @@ from . import _core
 from ._handover import start_arrays
 from ._rotation import Array
 from .forces import Forces, HeldLoads, load_table
+from .inputs import Inputs
 from .names import name_of, no_such
 from .state import BodyView, JointView, State
 from .status import SimulationError, Status, status_of
@@ -142,7 +142,7 @@ class Live(_core.Live):
     @cached_property
     def inputs(self) -> Inputs:
         """Inputs by name."""
-        return Inputs(self)
+        return Inputs(self.input, self.mechanism.inputs)
 
     @property
     def turned(self) -> dict[str, Array]:
@@ -250,35 +250,3 @@ class LiveJoint(JointView):
         """Joint rates (dof,); rad/s and m/s."""
         place = self._state.places.get(self._joint.name)
         return super().rates if place is None else self._state.rates[place]
-
-
-class Inputs(MutableMapping[str, float]):
-    """Inputs of a live mechanism by the names of their motors and servos; they hold from the next step on."""
-
-    def __init__(self, live: Live) -> None:
-        self._live = live
-        self._places = {name: k for k, name in enumerate(live.mechanism.inputs)}
-
-    def _place(self, name: str) -> int:
-        if name not in self._places:
-            known = ", ".join(map(repr, self._places)) or "none: no motor or servo without a function of time"
-            raise KeyError(f"there is no input {name!r}; there are {known}")
-        return self._places[name]
-
-    def __getitem__(self, name: str) -> float:
-        return float(self._live.input[self._place(name)])
-
-    def __setitem__(self, name: str, value: float) -> None:
-        self._live.input[self._place(name)] = value
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError("inputs cannot be taken away")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __repr__(self) -> str:
-        return f"Inputs({dict(self)})"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .batch import Batch, Laws
+    from .live_batch import LiveBatch
 
 Control: TypeAlias = Callable[[float, Live], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
@@ -163,6 +164,34 @@ class Simulator:
         live = Live(self, state.copy() if isinstance(state, State) else state)
         live.stand()
         return live
+
+    def start_batch(
+        self,
+        states: Sequence[State] | int,
+        *,
+        force: Forces | Sequence[Forces | None] | None = None,
+        masses: Mapping[str, ArrayLike] | None = None,
+        inertias: Mapping[str, ArrayLike] | None = None,
+        gravity: ArrayLike | None = None,
+        laws: Laws | None = None,
+        threads: int | None = None,
+    ) -> LiveBatch:
+        """Many members that run step by step, each with inputs of its own: see LiveBatch.
+
+        The arguments are those of `run_batch`; states may have different times, and forces are constant.
+        """
+        from .live_batch import LiveBatch
+
+        return LiveBatch(
+            self,
+            self._starts(states),
+            force=force,
+            masses=masses,
+            inertias=inertias,
+            gravity=gravity,
+            laws=laws,
+            threads=threads,
+        )
 
     def run(
         self,
@@ -380,14 +409,14 @@ class Simulator:
 
     def _start(self, state: State | None) -> State:
         if state is not None:
-            return self._checked(state)
+            return self.checked(state)
         if self._described is None:
-            self._described = self._checked(self.mechanism.state())
+            self._described = self.checked(self.mechanism.state())
         return self._described
 
     def _starts(self, states: Sequence[State] | int) -> list[State]:
         if isinstance(states, Sequence) and not isinstance(states, str | bytes):
-            return [self._checked(state) for state in states]
+            return [self.checked(state) for state in states]
         return [self._start(None)] * whole(states, "states", most=2**31 - 1)
 
     def _steps(self, duration: float | None, steps: int | None) -> int:
@@ -414,7 +443,7 @@ class Simulator:
             )
         return True
 
-    def _checked(self, state: State) -> State:
+    def checked(self, state: State) -> State:
         """The state to start from: closed, if it nearly was; refused if it is not, or is too fast for dt."""
         if not isinstance(state, State):
             raise ValueError(f"the state to start from must be a State, got {state!r}")
