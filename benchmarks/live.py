@@ -1,8 +1,8 @@
 """One step at a time from Python: what a loop around the simulator pays, beside MuJoCo's mj_step if that is installed.
 
 A chain of hinges with a motor on each; in every step all inputs are set and all coordinates and rates read. Then 1024
-chains at once, beside a whole `run_batch` and MuJoCo's `rollout`, all on one thread. CPU time, best of many, all ways in
-turn in one run: pin it (`taskset -c 1 python benchmarks/live.py`).
+chains at once, beside a whole `run_batch` and MuJoCo's `rollout`, all on one thread. CPU time, best of many, all ways
+in turn in one run: pin it (`taskset -c 1 python benchmarks/live.py`).
 """
 
 from __future__ import annotations
