@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -25,6 +25,22 @@ from .signals import Signals
 if TYPE_CHECKING:
     from .mechanism import Mechanism
     from .state import State
+
+
+class ByJoint(Mapping[str, Array]):
+    """Angles (..., counter) by joint name, taken apart where they are asked for."""
+
+    def __init__(self, counted: Array, places: Mapping[str, slice]) -> None:
+        self._counted, self._places = counted, places
+
+    def __getitem__(self, joint: str) -> Array:
+        return self._counted[..., self._places[joint]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 RowFunction: TypeAlias = Callable[[Array], tuple[Array, Array]]
@@ -128,9 +144,9 @@ class Compiled:
         names = [measure.joint for measure in self.counters]
         return {name: slice(names.index(name), names.index(name) + names.count(name)) for name in dict.fromkeys(names)}
 
-    def by_joint(self, counted: Array) -> dict[str, Array]:
+    def by_joint(self, counted: Array) -> ByJoint:
         """Counted angles (..., counter) by joint name."""
-        return {name: counted[..., place] for name, place in self.counter_places.items()}
+        return ByJoint(counted, self.counter_places)
 
     @staticmethod
     def start(measures: list[Measure], states: Sequence[State]) -> Array:
@@ -139,13 +155,12 @@ class Compiled:
         for k, measure in enumerate(measures):
             if not measure.is_angle:
                 continue
-            joint = states[0].mechanism.joints[measure.joint]
             for row, state in zip(result, states, strict=True):
-                if not joint.angles:
+                if measure.turn is None:
                     # a screw's displacement tells its turns
-                    row[k] = state.joint(joint.name).coordinates[measure.index]
-                elif joint.name in state.turned:
-                    row[k] = state.turned[joint.name][joint.angles.index(measure.index)]
+                    row[k] = state.joint(measure.joint).coordinates[measure.index]
+                elif measure.joint in state.turned:
+                    row[k] = state.turned[measure.joint][measure.turn]
         return result
 
 

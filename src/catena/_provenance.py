@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import cache
+from functools import cache, lru_cache
+from time import time
 
 
 @dataclass(frozen=True)
@@ -37,4 +38,10 @@ def version() -> str:
 
 def now() -> str:
     """The date as RunInfo keeps it."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return _written(int(time()))
+
+
+# short runs one after the other need not write the same second again
+@lru_cache(maxsize=1)
+def _written(second: int) -> str:
+    return datetime.fromtimestamp(second, timezone.utc).isoformat(timespec="seconds")

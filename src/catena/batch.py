@@ -72,7 +72,7 @@ class Batch(Recorded, JointSpace):
     counts: NDArray[np.int64]
     status: list[Status]
     numbers: MemberNumbers
-    near: dict[str, Array]  # angles (member, step, k) of joints near which their turns are counted
+    near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
 
     def __len__(self) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from . import _core
-from ._handover import start_arrays
 from ._rotation import Array
 from .forces import Forces, HeldLoads, load_table
 from .inputs import Inputs
@@ -75,9 +75,19 @@ class Live(_core.Live):
         first, carried = simulator.first(state, self._key)
         return {
             "settings": simulator.settings(first, steps, record_every),
-            "start": start_arrays(simulator.compiled, [first]),
+            "start": simulator.start_arrays(first),
             "carried": carried,
         }
+
+    def place(self, state: State | None, steps: int, record_every: int) -> None:
+        """Make ready for another run, under no forces."""
+        self._begun = state
+        self._holds = False
+        self.put(loads=self._no_loads, **self._place(state, steps, record_every))
+
+    @cached_property
+    def _no_loads(self) -> _core.LoadArrays:
+        return load_table(self.mechanism, None, 0, self._signals).arrays()
 
     # ---- going on
 
@@ -95,9 +105,7 @@ class Live(_core.Live):
 
         Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
         """
-        self._begun = self._begun if state is None else state.copy()
-        self._holds = False
-        self.put(loads=load_table(self.mechanism, None, 0, self._signals).arrays(), **self._place(self._begun))
+        self.place(self._begun if state is None else state.copy(), 0, 1)
         self.stand()
 
     def stand(self) -> None:
@@ -145,7 +153,7 @@ class Live(_core.Live):
         return Inputs(self.input, self.mechanism.inputs)
 
     @property
-    def turned(self) -> dict[str, Array]:
+    def turned(self) -> Mapping[str, Array]:
         """Angles of joints, turns counted, by joint name."""
         return self._simulator.compiled.by_joint(self.counted)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from . import _core, _provenance, analysis
-from ._handover import build_core, default_kernel
+from ._handover import build_core, default_kernel, start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
 from .assembly import AssemblyError, describe, open_joints, refuse_misfit
@@ -111,13 +111,15 @@ class Simulator:
         self.compiled = build_core(self.mechanism, kernel=kernel)
         self._core = self.compiled.core
         self._described: State | None = None
+        self._described_arrays: _core.Start | None = None
+        self._idle: list[Live] = []
         joints, couplings = self.mechanism.joints, self.mechanism.couplings
         self.row_count = sum(joint.row_count for joint in joints.values()) + len(couplings)
 
     # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
 
     def __getstate__(self) -> dict[str, Any]:
-        built = ("compiled", "_core", "_described", "row_count")
+        built = ("compiled", "_core", "_described", "_described_arrays", "_idle", "row_count")
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -233,7 +235,12 @@ class Simulator:
         """
         steps = self._steps(duration, steps)
         record_every = whole(record_every, "record_every")
-        live = Live(self, state, steps=steps, record_every=record_every, force=force)
+        # one that stands idle saves what making one costs
+        live = self._idle.pop() if force is None and self._idle else None
+        if live is None:
+            live = Live(self, state, steps=steps, record_every=record_every, force=force)
+        else:
+            live.place(state, steps, record_every)
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
         counters = self.compiled.counters
@@ -269,6 +276,9 @@ class Simulator:
             held=held,
             poll=watcher(progress, steps),
         )
+        # a control may have kept it
+        if force is None and control is None:
+            self._idle[:] = [live]
         done, complete = ended.step, ended.records
         if progress:
             finish(progress, done, steps)
@@ -358,6 +368,14 @@ class Simulator:
             out={} if out is None else out,
             progress=progress,
         )
+
+    def start_arrays(self, first: State) -> _core.Start:
+        """A state to start from, as the core takes it."""
+        if first is not self._described:
+            return start_arrays(self.compiled, [first])
+        if self._described_arrays is None:
+            self._described_arrays = start_arrays(self.compiled, [first])
+        return self._described_arrays
 
     def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
         """What the core needs to know of a run that begins in a state."""
@@ -529,6 +547,8 @@ def _flag(value: Any, what: str) -> bool:
 
 def whole(value: Any, what: str, *, least: int = 1, most: int = 2**50) -> int:
     """Check a count."""
+    if type(value) is int and least <= value <= most:
+        return value
     number = _number(value)
     if not least <= number <= most or number != int(number):
         bound = f", at most {most}" * (number > most)

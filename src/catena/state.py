@@ -46,8 +46,12 @@ class Arrival:
         return (
             state.time == self.state[4]
             and all(np.array_equal(a, b) for a, b in zip(now, self.state[:4], strict=True))
-            and state.turned.keys() == self.turned.keys()
-            and all(np.array_equal(angles, self.turned[name]) for name, angles in state.turned.items())
+            and list(state.turned) == list(self.turned)
+            # all at once: there may be hundreds
+            and (
+                not self.turned
+                or np.array_equal(np.hstack([*state.turned.values()]), np.hstack([*self.turned.values()]))
+            )
         )
 
 

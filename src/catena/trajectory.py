@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -84,7 +85,7 @@ class Trajectory(Recorded, analysis.JointSpace):
     remainder: Array
     increments: Array | None
     status: Status
-    near: dict[str, Array]
+    near: Mapping[str, Array]
     inputs: Array | None
     control: Array | None
     info: RunInfo | None
@@ -135,11 +136,14 @@ class Trajectory(Recorded, analysis.JointSpace):
             carried=carried,
         )
         # angles (step, k) of joints near which their turns are counted, by joint name
-        self.near = dict(near or {})
+        self.near = near or {}
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
-        self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
 
     # ---- reading
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.mechanism.bodies)}
 
     def __len__(self) -> int:
         return len(self.time)
@@ -150,7 +154,7 @@ class Trajectory(Recorded, analysis.JointSpace):
         floor = f", Newton's method at rounding ({self.remainder.max(initial=0.0):.0e} m/s) in {self.floor_count} steps"
         halved += floor * (self.floor_count > 0)
         failed = "" if self.status.ok else f", stopped: {self.status.message}"
-        return f"Trajectory({len(self._rows)} bodies, {len(self)} nodes, {span}{halved}{failed})"
+        return f"Trajectory({self.mechanism.body_count} bodies, {len(self)} nodes, {span}{halved}{failed})"
 
     def _repr_html_(self) -> str:
         from ._showing import trajectory_table
