@@ -1,8 +1,8 @@
-"""What a force of the mechanism exerts at the recorded nodes of a run, from the states there.
+"""What forces of the mechanism exert at recorded nodes, from the states there, and the work they do between them.
 
-The formulas are those of the core (cpp/physics/law.hpp), with the node's own coordinate and rate in place of those of
-the interval: springs and motors act at the nodes, so theirs is what acted; what is implicit in the step is of second
-order.
+The formulas are those of the core (cpp/physics/law.hpp). At a node its own coordinate and rate stand in place of those
+of the interval: springs and motors act at the nodes, so theirs is what acted; what is implicit in the step is of second
+order. Work is that of the interval's own force, as the step has it, over the way between two nodes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from ._rotation import Array
 from .signals import rate as derivative
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .laws import Force, Part
+    from .mechanism import Mechanism
     from .trajectory import Trajectory
 
 
@@ -48,13 +51,50 @@ class ForceHistory:
         power: Array = np.reshape(self.effort * self.rate, (len(self._run), -1)).sum(axis=1)
         return power
 
+    @property
+    def work(self) -> Array:
+        """What it has fed into the mechanism since the first node (step,) in J; negative where it has taken.
+
+        That of every step, as the step has it, where all nodes of an order 2 run were recorded; or else a sum over the
+        recorded nodes, of second order in their distance.
+        """
+        total = np.zeros(len(self._run))
+        for part in self._force.parts:
+            total[1:] += np.cumsum(self._work(part))
+        return total
+
+    def _work(self, part: Part) -> Array:
+        """Between each node and the next (step - 1,)."""
+        law, time = self._law(part), self._run.time
+        position = analysis.measured(self._run, part.measure)
+        way, middle = np.diff(position), 0.5 * (position[1:] + position[:-1])
+        rate = way / np.diff(time)
+        force = -law["stiffness"] * (middle - law["rest"]) - law["damping"] * rate
+        force -= law["friction"] * np.tanh(rate / law["threshold"])
+        given = self._function(part, "force")
+        # functions of time act at the nodes; what is set holds from one to the next
+        force += 0.5 * (given[1:] + given[:-1]) if "force" in part.functions else given[:-1]
+        if law["gain"] > 0 or law["rate_gain"] > 0:
+            target, wanted = self._function(part, "target")[:-1], np.full(len(way), law["target_rate"])
+            if "target" in part.functions:
+                ends = self._function(part, "target")
+                wanted = np.diff(ends) / np.diff(time)
+                target = np.array([float(part.functions["target"](float(t))) for t in 0.5 * (time[1:] + time[:-1])])
+            servo = law["gain"] * (target - middle) + law["rate_gain"] * (wanted - rate)
+            force += np.clip(servo, -law["limit"], law["limit"])
+        work: Array = force * way
+        return work
+
+    def _law(self, part: Part) -> Mapping[str, float]:
+        if part.law["inertia"] > 0:
+            raise ValueError(f"{self._force.label} has no effort at a node: it takes part in the acceleration")
+        return part.law
+
     def _columns(self, parts: list[Array]) -> Array:
         return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
 
     def _effort(self, part: Part) -> Array:
-        law = part.law
-        if law["inertia"] > 0:
-            raise ValueError(f"{self._force.label} has no effort at a node: it takes part in the acceleration")
+        law = self._law(part)
         position = analysis.measured(self._run, part.measure)
         rate = analysis.measured_rate(self._run, part.measure)
         effort: Array = (
@@ -79,3 +119,30 @@ class ForceHistory:
                 return self._run.inputs[:, inputs.index(self._force.name)]
             return np.full(len(self._run), part.law[name])
         return np.array([float(part.functions[name](float(t))) for t in self._run.time])
+
+
+class InputEfforts:
+    """What all motors and servos that are inputs exert (..., input), from joint space and the inputs, arrays alike."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        places = mechanism.coordinate_places()
+        forces = [mechanism.forces[name] for name in mechanism.inputs]
+        measures = [force.parts[0].measure for force in forces]
+        self._place = np.array([places[m.joint].start + m.index for m in measures], dtype=int)
+        self._is_servo = np.array([force.input == "target" for force in forces], dtype=bool)
+        self._law = {
+            key: np.array([force.parts[0].law[key] for force in forces])
+            for key in ("gain", "rate_gain", "target_rate", "limit", "force", "target")
+        }
+
+    @property
+    def described(self) -> Array:
+        """The inputs (input,) as the mechanism has them."""
+        return np.where(self._is_servo, self._law["target"], self._law["force"])
+
+    def __call__(self, coordinates: Array, rates: Array, inputs: Array) -> Array:
+        """Of servos at the coordinates and rates, N m or N."""
+        law = self._law
+        servo = law["gain"] * (inputs - coordinates[..., self._place])
+        servo += law["rate_gain"] * (law["target_rate"] - rates[..., self._place])
+        return np.where(self._is_servo, np.clip(servo, -law["limit"], law["limit"]), inputs)

@@ -10,6 +10,8 @@ import numpy as np
 
 from . import _core
 from ._rotation import Array
+from .analysis import reaction
+from .efforts import ForceHistory, InputEfforts
 from .forces import Forces, HeldLoads, load_table
 from .inputs import Inputs
 from .names import name_of, no_such
@@ -20,6 +22,7 @@ from .trajectory import Carried, Trajectory
 if TYPE_CHECKING:
     from .bodies import Body
     from .joints import Joint
+    from .laws import Force
     from .mechanism import Mechanism
     from .simulator import Simulator
 
@@ -143,6 +146,15 @@ class Live(_core.Live):
         return self._simulator.mechanism
 
     @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (input,) by `mechanism.inputs`, with the inputs as they are set; N m or N."""
+        return self._efforts(self.coordinates, self.rates, self.input)
+
+    @cached_property
+    def _efforts(self) -> InputEfforts:
+        return InputEfforts(self.mechanism)
+
+    @property
     def simulator(self) -> Simulator:
         """What runs it."""
         return self._simulator
@@ -179,6 +191,22 @@ class Live(_core.Live):
     def multipliers(self) -> Array:
         """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
         return self.all_multipliers()[: self._simulator.row_count]
+
+    def kinetic_energy(self) -> float:
+        """Of all bodies and rotors, in J."""
+        return float(self._node().kinetic_energy()[0])
+
+    def potential_energy(self) -> float:
+        """Of gravity, zero at the origin, and of springs, in J."""
+        return float(self._node().potential_energy()[0])
+
+    def energy(self) -> float:
+        """Kinetic plus potential energy in J."""
+        return float(self._node().energy()[0])
+
+    def force(self, name: str | Force) -> ForceHistory:
+        """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
+        return self._node().force(name)
 
     def body(self, name: str | Body) -> BodyView:
         """A body, given by name or itself, where it is now."""
@@ -218,7 +246,7 @@ class Live(_core.Live):
         if self._simulator.on_failure == "raise":
             raise SimulationError(self.status, self._node())
 
-    def _node(self) -> Trajectory:
+    def _node(self, multipliers: Array | None = None) -> Trajectory:
         """The node as a trajectory of one."""
         none = np.zeros(0, dtype=np.int32)
         return Trajectory(
@@ -229,14 +257,20 @@ class Live(_core.Live):
             self.orientation[None].copy(),
             self.velocity[None].copy(),
             self.angular_velocity[None].copy(),
-            np.zeros((1, 0)),
+            np.zeros((1, 0)) if multipliers is None else multipliers[None],
             iterations=none,
             pieces=none,
             remainder=np.zeros(0),
             status=self.status,
             near={name: angles[None].copy() for name, angles in self.turned.items()},
+            inputs=self.input[None].copy(),
             info=self._simulator.run_info(),
         )
+
+    def reaction(self, joint: Joint) -> tuple[Array, Array]:
+        """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
+        force, torque = reaction(self._node(self.multipliers()), joint)
+        return force[0], torque[0]
 
 
 class LiveJoint(JointView):
@@ -252,6 +286,9 @@ class LiveJoint(JointView):
         """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
         place = self._state.places.get(self._joint.name)
         return super().coordinates if place is None else self._state.coordinates[place]
+
+    def _reaction(self) -> tuple[Array, Array]:
+        return self._state.reaction(self._joint)
 
     @property  # type: ignore[misc]
     def rates(self) -> Array:

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
+from ._rotation import Array
 from .batch import Laws, MemberNumbers, member_loads
+from .efforts import InputEfforts
 from .forces import Forces
 from .inputs import BatchInputs
 from .simulator import whole
@@ -133,6 +135,15 @@ class LiveBatch(_core.LiveBatch):
     def mechanism(self) -> Mechanism:
         """What runs."""
         return self._simulator.mechanism
+
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (member, input) by `mechanism.inputs`, with the inputs as they are set."""
+        return self._efforts(self.coordinates, self.rates, self.input)
+
+    @cached_property
+    def _efforts(self) -> InputEfforts:
+        return InputEfforts(self.mechanism)
 
     @property
     def simulator(self) -> Simulator:

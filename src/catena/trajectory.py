@@ -15,7 +15,7 @@ from . import analysis
 from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
 from .convergence import Convergence
-from .efforts import ForceHistory
+from .efforts import ForceHistory, InputEfforts
 from .names import name_of, no_such
 from .state import OfBody, State, counted
 
@@ -197,6 +197,13 @@ class Trajectory(Recorded, analysis.JointSpace):
             reached=True,
             carried=None if self.carried is None else self.carried.at(key, len(self)),
         )
+
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (step, input) by `mechanism.inputs`, from each node on; N m or N."""
+        efforts = InputEfforts(self.mechanism)
+        inputs = np.broadcast_to(efforts.described, (len(self), len(efforts.described)))
+        return efforts(*self._joint_motion(), inputs if self.inputs is None else self.inputs)
 
     def _joint_motion(self) -> tuple[Array, Array]:
         bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
