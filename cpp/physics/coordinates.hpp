@@ -29,17 +29,16 @@ inline Vec3<double> rotation_vector(const Mat3<double>& R) {
 inline void joint_motion(const ConstraintInfo& c, const Moving& a, const Moving& b, const double* recent,
                          double* coordinate, double* rate) {
   const JointForm& form = joint_form[static_cast<int>(c.kind)];
-  const Vec3<double> point = b.pose.x + b.pose.R * load3(c.anchor_b), origin = a.pose.x + a.pose.R * load3(c.anchor_a);
-  Vec3<double> axis_a[3], axis_b[3];
-  for (int k = 0; k < 3; ++k) {
-    axis_a[k] = a.pose.R * load3(c.frame_a + 3 * k);
-    axis_b[k] = b.pose.R * load3(c.frame_b + 3 * k);
-  }
+  // only what a freedom asks for is found
+  const auto axis_a = [&](int k) { return a.pose.R * load3(c.frame_a + 3 * k); };
+  const auto axis_b = [&](int k) { return b.pose.R * load3(c.frame_b + 3 * k); };
   const auto seen = [&](Vec3<double> v) {
-    return Vec3<double>{dot(axis_a[0], v), dot(axis_a[1], v), dot(axis_a[2], v)};
+    return Vec3<double>{dot(axis_a(0), v), dot(axis_a(1), v), dot(axis_a(2), v)};
   };
-  const Vec3<double> apart = seen(point - origin), speed = seen(b.at(point) - a.at(point)),
-                     spin = b.velocity.t - a.velocity.t;
+  const auto point = [&] { return b.pose.x + b.pose.R * load3(c.anchor_b); };
+  const auto apart = [&] { return seen(point() - (a.pose.x + a.pose.R * load3(c.anchor_a))); };
+  const auto speed = [&] { return seen(b.at(point()) - a.at(point())); };
+  const Vec3<double> spin = b.velocity.t - a.velocity.t;
   const auto component = [](Vec3<double> v, int k) { return k == 0 ? v.x : k == 1 ? v.y : v.z; };
   const auto three = [&](Vec3<double> value, Vec3<double> change) {
     store3(coordinate, value), store3(rate, change);
@@ -49,29 +48,29 @@ inline void joint_motion(const ConstraintInfo& c, const Moving& a, const Moving&
   // about an axis of a's that b may have too, read off an axis of b that lies across it; about one of b's own the same
   // from the other side
   const auto about_a = [&](int k, double near) {
-    const Vec3<double> across = axis_b[(k + 1) % 3];
-    return counted_angle(dot(axis_a[(k + 2) % 3], across), dot(axis_a[(k + 1) % 3], across), near);
+    const Vec3<double> across = axis_b((k + 1) % 3);
+    return counted_angle(dot(axis_a((k + 2) % 3), across), dot(axis_a((k + 1) % 3), across), near);
   };
   const auto about_b = [&](int k, double near) {
-    const Vec3<double> across = axis_a[(k + 2) % 3];
-    return counted_angle(dot(axis_b[(k + 1) % 3], across), dot(axis_b[(k + 2) % 3], across), near);
+    const Vec3<double> across = axis_a((k + 2) % 3);
+    return counted_angle(dot(axis_b((k + 1) % 3), across), dot(axis_b((k + 2) % 3), across), near);
   };
   for (int f = 0; f < form.freedom_count; ++f) {
     const auto [motion, side, k] = form.freedom[f];
     switch (motion) {
       case Motion::turn:
         if (side == Side::b)
-          one(about_b(k, *recent), dot(axis_b[k], spin));
+          one(about_b(k, *recent), dot(axis_b(k), spin));
         else
-          one(about_a(k, *recent), dot(axis_a[k], spin));
+          one(about_a(k, *recent), dot(axis_a(k), spin));
         ++recent;
         break;
-      case Motion::slide: one(component(apart, k), component(speed, k)); break;
-      case Motion::helix: one(about_a(k, component(apart, k) / c.parameter), dot(axis_a[k], spin)); break;
+      case Motion::slide: one(component(apart(), k), component(speed(), k)); break;
+      case Motion::helix: one(about_a(k, component(apart(), k) / c.parameter), dot(axis_a(k), spin)); break;
       case Motion::swivel:
-        three(rotation_vector({seen(axis_b[0]), seen(axis_b[1]), seen(axis_b[2])}), seen(spin));
+        three(rotation_vector({seen(axis_b(0)), seen(axis_b(1)), seen(axis_b(2))}), seen(spin));
         break;
-      case Motion::shift: three(apart, speed); break;
+      case Motion::shift: three(apart(), speed()); break;
     }
   }
 }
