@@ -100,22 +100,29 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
   solver.z = arena.take<double>(count);
   solver.dz = arena.take<double>(count);
   double* last_dz = arena.take<double>(count);
-  double *zeros = arena.take<double>(count), *scratch = arena.take<double>(count);
-  Wrench<double>* owed = arena.take<Wrench<double>>(layout.link_count);
-  Wrench<double>* acting = arena.take<Wrench<double>>(layout.link_count);
-  double* before = arena.take<double>(layout.recorded_count);
-  double *law_angle = arena.take<double>(layout.law_count), *law_force = arena.take<double>(layout.law_count);
-  double *law_momentum = arena.take<double>(layout.law_count), *law_mode = arena.take<double>(2L * layout.law_count);
-  double* motor_before = arena.take<double>(layout.law_count);
-  double *pushed = arena.take<double>(layout.axis_count), *counted = arena.take<double>(layout.counter_count);
-  double* saved = parts.count > 1 ? arena.take<double>(Runner<Solver>::motion_size(layout)) : nullptr;
-  const long differences = Runner<Solver>::differences_of(layout);
-  const int histories = Runner<Solver>::histories_of(parts, order);
+  const int links = layout.link_count, laws = layout.law_count;
+  const Room room = {.law_angle = arena.take<double>(laws),
+                     .law_force = arena.take<double>(laws),
+                     .law_momentum = arena.take<double>(laws),
+                     .pushed = arena.take<double>(layout.axis_count),
+                     .counted = arena.take<double>(layout.counter_count),
+                     .zeros = arena.take<double>(count),
+                     .scratch = arena.take<double>(count),
+                     .momentum = arena.take<double>(laws),
+                     .owed = arena.take<Wrench<double>>(links),
+                     .law_mode = arena.take<double>(laws),
+                     .acting = arena.take<Wrench<double>>(links),
+                     .saved = parts.count > 1 ? arena.take<double>(Carried<Solver>::motion_size(layout)) : nullptr,
+                     .before = arena.take<double>(layout.recorded_count),
+                     .motor_before = arena.take<double>(laws),
+                     .acted = arena.take<Wrench<double>>(links)};
+  const long differences = Carried<Solver>::differences_of(layout);
+  const int histories = Carried<Solver>::histories_of(parts, order);
   double* known = arena.take<double>(histories * differences);
   if (!args) return nullptr;
-  for (int k = 0; k < count; ++k) zeros[k] = solver.z[k] = 0;
-  for (int k = 0; k < layout.axis_count; ++k) pushed[k] = 0;
-  for (int k = 0; k < 2 * layout.law_count; ++k) law_mode[k] = 0;
+  for (int k = 0; k < count; ++k) room.zeros[k] = solver.z[k] = 0;
+  for (int k = 0; k < layout.axis_count; ++k) room.pushed[k] = 0;
+  for (int l = 0; l < laws; ++l) room.law_mode[l] = room.momentum[l] = 0;
   for (long k = 0; k < histories * differences; ++k) known[k] = 0;
   const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
   new (seat)
@@ -130,19 +137,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
                               .parts = seat->parts,
                               .history = seat->history,
                               .history_count = histories,
-                              .saved = saved,
-                              .zeros = zeros,
-                              .scratch = scratch,
-                              .owed = owed,
-                              .acting = acting,
-                              .before = before,
-                              .law_angle = law_angle,
-                              .law_force = law_force,
-                              .law_momentum = law_momentum,
-                              .motor_before = motor_before,
-                              .law_mode = law_mode,
-                              .pushed = pushed,
-                              .counted = counted}};
+                              .room = room}};
   for (int k = 0; k < histories; ++k) seat->history[k].differences = known + k * differences;
   for (int k = 0; k < Solver::memory_count(layout); ++k) seat->solver.memory_at(k) = RowMemory{};
   seat->newton.select(seat->history[0]);
@@ -177,13 +172,12 @@ long workspace_size(const Layout& layout, SolverKind kind, int order) {
   return with_solver(kind, [&]<class S>(std::type_identity<S>) { return seat_size<S>(layout, order); });
 }
 long carried_size(const Layout& layout, SolverKind kind, int order, int signal_count, int input_count) {
-  return with_solver(kind, [&]<class S>(std::type_identity<S>) {
-    return Runner<S>::carried_size(layout, order, signal_count, input_count);
-  });
+  return with_solver(
+      kind, [&]<class S>(std::type_identity<S>) { return Carried<S>::size(layout, order, signal_count, input_count); });
 }
 bool belongs(const Layout& layout, const RunArgs& args) {
   return with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
-    return Runner<S>::belongs(layout, args.resumed, args.position, args.orientation);
+    return Carried<S>::belongs(layout, args.resumed, args.position, args.orientation);
   });
 }
 void run(const Layout& layout, void* workspace, RunArgs& args) {
@@ -203,12 +197,11 @@ void go_on_from(const Layout& layout, void* workspace, RunArgs& args, double* ro
     else
       runner.wake();
     if (args.status.code == StatusCode::done && args.steps > 0) runner.go_on();
-    runner.save(row, runner.here);
+    runner.save(row);
   });
 }
 void save(void* workspace, const RunArgs& args, double* row) {
-  with_solver(args.solver,
-              [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row, seated<S>(workspace).here); });
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row); });
 }
 void restore(void* workspace, const RunArgs& args, const double* carried) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_back(carried); });

@@ -74,7 +74,7 @@ struct RunArgs {
   const double *law_start = nullptr, *term_start = nullptr;  // (law), (term) what it measures there, turns counted
   Loads loads;
   // The layout's own, whose inputs are part of the state. A run may go on from what another one has carried to a node
-  // (Runner::save), in place of what is given above.
+  // (simulate/carried.hpp), in place of what is given above.
   LawInfo* laws = nullptr;
   const double* resumed = nullptr;
   double* out_carried = nullptr;  // (carried size) of the last record, or of each; null if not wanted

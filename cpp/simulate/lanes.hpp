@@ -146,9 +146,9 @@ struct LaneRunner {
       put(tree.link[i].offset, k, one.solver.link[i].offset);
     }
     for (int l = 0; l < layout.law_count; ++l) {
-      tree.law[l].measured.set(k, one.law_angle[l]);
-      tree.law[l].momentum.set(k, one.law_momentum[l]);
-      tree.law[l].before.set(k, one.law_force[l]);
+      tree.law[l].measured.set(k, one.node.law_angle[l]);
+      tree.law[l].momentum.set(k, one.node.law_momentum[l]);
+      tree.law[l].before.set(k, one.node.law_force[l]);
     }
   }
   void give(int k, Single& one) const {
@@ -162,14 +162,15 @@ struct LaneRunner {
       one.solver.link[i].offset = at(tree.link[i].offset, k);
     }
     for (int l = 0; l < layout.law_count; ++l) {
-      one.law_angle[l] = tree.law[l].measured[k];
-      one.law_momentum[l] = tree.law[l].momentum[k];
-      one.law_force[l] = tree.law[l].before[k];
+      one.node.law_angle[l] = tree.law[l].measured[k];
+      one.node.law_momentum[l] = tree.law[l].momentum[k];
+      one.node.law_force[l] = tree.law[l].before[k];
     }
-    for (int c = 0; c < common().counter_count; ++c) one.counted[c] = counted[k * common().counter_count + c];
-    one.wound = wound[k];
-    one.half = half[k];
-    one.leaving = false;
+    for (int c = 0; c < common().counter_count; ++c)
+      one.node.turns.counted[c] = counted[k * common().counter_count + c];
+    one.node.turns.wound = wound[k];
+    one.node.half = half[k];
+    one.node.leaving = false;
   }
 
   Pose<double> pose(int i, int k) const {
@@ -248,7 +249,7 @@ struct LaneRunner {
     tree.again();
   }
 
-  // see Runner::push
+  // see Node::push
   void push(T kick) {
     for (int n = 0; n < layout.axis_count && layout.free_law_count < layout.law_count; ++n) {
       tree.pushed[n] = T(0);
@@ -289,8 +290,8 @@ struct LaneRunner {
     with_single(*layouts[k], own, [&](Single& one) {
       one.enter();
       give(k, one);
-      one.now = time_of(k);
-      one.place(taken);
+      one.node.now = time_of(k);
+      one.node.place(taken);
       use(one);
     });
   }
@@ -298,12 +299,12 @@ struct LaneRunner {
   void project_alone(int k) {
     RunArgs own = args[k];
     alone(k, own, [&](Single& one) {
-      one.project(one.arriving());
+      one.rest.project(one.node.arriving());
       for (int i = 0; i < layout.link_count; ++i) {
         put(tree.body[i].dx, k, one.solver.body[i].dx);
         put(tree.body[i].phi, k, one.solver.body[i].phi);
       }
-      for (int e = 0; e < layout.variable_count; ++e) tree.dz[e].set(k, one.scratch[e]);
+      for (int e = 0; e < layout.variable_count; ++e) tree.dz[e].set(k, one.rest.scratch[e]);
     });
   }
 
@@ -526,7 +527,7 @@ struct LaneRunner {
     return {choose(tired, old.x, fresh.x), choose(tired, old.y, fresh.y), choose(tired, old.z, fresh.z)};
   }
 
-  // momentum that Newton leaves, as in Runner::balance; trees do not meet here, so every floating root keeps its own
+  // momentum that Newton leaves, as in Step::balance; trees do not meet here, so every floating root keeps its own
   void balance() {
     const T inverse = T(1 / common().dt);
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
@@ -552,31 +553,32 @@ struct LaneRunner {
     const double node = time_of(k);
     double time = node;
     alone(k, own, [&](Single& one) {
-      one.spent = step + static_cast<long>(extra[k]);
+      one.progress.spent = step + static_cast<long>(extra[k]);
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
       for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = difference[points * e][k];
       history.count = history.order = memory.count[k] > 0 ? 1 : 0;
       history.dt = own.dt;
-      one.newton.rates = one.scratch;
-      if (memory.count[k] == 0) one.project(one.arriving());
-      if (!one.advance(step, time)) {
+      one.newton.rates = one.rest.scratch;
+      if (memory.count[k] == 0) one.rest.project(one.node.arriving());
+      if (!one.rescue.advance(step, time)) {
         own.status.records = args[k].status.records;
-        one.now = time;
-        one.place(step);
+        one.node.now = time;
+        one.node.place(step);
         const bool recorded = time == node && step % own.record_every == 0;
-        if (!recorded && one.record(time)) ++own.status.records;
+        if (!recorded && one.recorder.record(time)) ++own.status.records;
         args[k].status = own.status;
         alive[k] = 0;
         return;
       }
-      extra.set(k, static_cast<double>(one.spent - step - 1));
+      extra.set(k, static_cast<double>(one.progress.spent - step - 1));
       take(k, one);
-      half.set(k, one.half);
+      half.set(k, one.node.half);
       // turns are counted where its last piece is still known
       one.solver.place();
-      one.count_turns();
-      for (int c = 0; c < common().counter_count; ++c) counted[k * common().counter_count + c] = one.counted[c];
+      one.node.turns.count(one.solver.body, one.solver.clock);
+      for (int c = 0; c < common().counter_count; ++c)
+        counted[k * common().counter_count + c] = one.node.turns.counted[c];
       wound.set(k, 0);
       memory.restart(k, 1);
       const double ratio = own.dt / history.dt;
@@ -593,8 +595,8 @@ struct LaneRunner {
       if (!holds(alive, k)) continue;
       RunArgs own = args[k];
       alone(k, own, [&](Single& one) {
-        const bool fine = one.follows_springs(steps_of(k), time_of(k));
-        next_stiff_check = std::min(next_stiff_check, taken - steps_of(k) + one.next_stiff_check);
+        const bool fine = one.springs.follow(steps_of(k), time_of(k));
+        next_stiff_check = std::min(next_stiff_check, taken - steps_of(k) + one.progress.next_stiff_check);
         if (fine) return;
         own.status.records = args[k].status.records;
         args[k].status = own.status;

@@ -7,9 +7,9 @@
 // a bound that most mechanisms are far below, and all that they pay for.
 #pragma once
 
-#include "kernel.hpp"
 #include "simulate/compose.hpp"
-#include "solve/row.hpp"
+#include "simulate/progress.hpp"
+#include "simulate/rest.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -113,6 +113,40 @@ struct StiffModes {
       for (int e = 0; e < 2; ++e)
         if (law.measure.end[e] >= 0) use(l, std::sqrt(law.stiffness), law.measure.end[e], r.w[e]);
     }
+  }
+};
+
+// whether the springs of a run can be followed by its steps, looked at now and then
+template <class Solver>
+struct Springs {
+  Node<Solver>& node;
+  Rest<Solver>& rest;
+  Progress& progress;
+  const Composition& parts;
+  double* mode;           // (law) see StiffModes
+  bool has_mode = false;  // it is known
+
+  // a failure if not
+  bool follow(long step, double time) {
+    const Layout& layout = node.layout;
+    if (layout.law_count == 0 || progress.base + step < progress.next_stiff_check) return true;
+    StiffModes<Solver> modes{layout, node.solver, mode};
+    const double dt = node.args.dt, square = dt * dt, bound = modes.bound(node.law_angle) * square;
+    progress.next_stiff_check = progress.base + step + modes.pause(bound);
+    if (bound <= modes.harmless) return true;
+    const double largest = rest.frozen([&] { return modes.largest(node.law_angle, has_mode); });
+    has_mode = largest > 0;
+    if (!grows(parts, largest * square)) return true;
+    Status& status = node.args.status;
+    status.code = StatusCode::stiff;
+    status.step = step;
+    status.time = time;
+    status.size = std::sqrt(largest) * std::fabs(dt);
+    status.body = 0;
+    status.law = 0;
+    for (int l = 0; l < layout.law_count; ++l)
+      if (std::fabs(mode[l]) > std::fabs(mode[status.law])) status.law = l;
+    return false;
   }
 };
 

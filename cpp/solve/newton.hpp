@@ -17,7 +17,7 @@
 // is larger than the one that led there.
 //
 // Which root: a step too long for its motion has several, and the guess decides which one is found. That is for the
-// caller to judge (`Runner::judged`), who may have Newton begin again at the node's own velocity.
+// caller to judge (`Step::judged`), who may have Newton begin again at the node's own velocity.
 #pragma once
 
 #include "physics/body.hpp"

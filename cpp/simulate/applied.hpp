@@ -1,0 +1,55 @@
+// What the user applies to bodies: loads of a run, and what is held over a step, as force and torque on the centre of
+// mass of a link in its pose.
+#pragma once
+
+#include "physics/body.hpp"
+#include "simulate/signals.hpp"
+
+namespace catena::CATENA_ISA {
+
+struct Applied {
+  const Layout& layout;
+  const RunArgs& args;
+  const Signals& signals;
+  const Body<double>* body;
+
+  // use(link, wrench)
+  template <class F>
+  void each_load(long node, F&& use) const {
+    for (int k = 0; k < args.loads.count; ++k) {
+      const int i = layout.body_link[args.loads.body[k]];
+      use(i, load(i, k, node));
+    }
+  }
+  template <class F>
+  void each_held(F&& use) const {
+    for (int k = 0; k < args.held.count; ++k) use(layout.body_link[k], held(k));
+  }
+
+  Wrench<double> load(int i, int k, long node) const {
+    const Loads& loads = args.loads;
+    const double* row = loads.signal[k] >= 0 ? signals.at_node() + loads.signal[k]
+                                             : loads.values + 6L * (k + (loads.rows == 1 ? 0 : loads.count * node));
+    return at_centre(i, row, loads.point + 3 * k, loads.in_body_frame[k]);
+  }
+  Wrench<double> held(int k) const {
+    return at_centre(layout.body_link[k], args.held.values + 6 * k, args.held.point + 3 * k,
+                     args.held.in_body_frame[k]);
+  }
+  Wrench<double> at_centre(int i, const double* row, const double* point, bool in_body_frame) const {
+    const Mat3<double>& R = body[i].R;
+    Vec3<double> f = load3(row), t = load3(row + 3);
+    if (in_body_frame) f = R * f, t = R * t;
+    return {f, t + cross(R * load3(point), f)};
+  }
+
+  // by link
+  void sum(long node, Wrench<double>* on) const {
+    for (int i = 0; i < layout.link_count; ++i) on[i] = {{0, 0, 0}, {0, 0, 0}};
+    const auto add = [&](int i, const Wrench<double>& w) { on[i] = {on[i].f + w.f, on[i].t + w.t}; };
+    each_load(node, add);
+    each_held(add);
+  }
+};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,133 @@
+// A step of the user's dt: its substeps, and its pieces if it cannot be taken whole.
+//
+// Rescue: a step that cannot be solved is replaced by two of half the length, again and again, and the full length is
+// taken up again where the halves fit together. Momenta are state and `kick` knows both neighbouring lengths, so
+// this is consistent; that it happened is counted.
+#pragma once
+
+#include "simulate/carried.hpp"
+#include "simulate/failure.hpp"
+#include "simulate/record.hpp"
+
+namespace catena::CATENA_ISA {
+
+// Pieces that a run may take: a step now and then may need many, one after the other may not.
+constexpr long first_budget = 1L << 14, step_budget = 128;
+
+template <class Solver>
+struct Rescue {
+  Node<Solver>& node;
+  Step<Solver>& step;
+  Carried<Solver>& carried;
+  Recorder<Solver>& recorder;
+  Reactions<Solver>& reactions;
+  Progress& progress;
+  const Composition& parts;
+  History* history;  // (part)
+  double* saved;     // room for the motion, where a step has several parts
+  RunArgs& args = node.args;
+  Newton<Solver>& newton = step.newton;
+  int iterations = 0, longest = 0;  // of the step, over all its solves
+
+  // one step, in pieces if need be; `time` follows
+  bool advance(long at, double& time) {
+    const long records = args.status.records;
+    int pieces = 1;
+    iterations = longest = 0;
+    step.remainder = 0;
+    newton.trace = args.out_increments ? args.out_increments + args.iteration_limit * args.steps : nullptr;
+    node.now = time;
+    Outcome outcome = compose(at, args.dt, true);
+    if (outcome != Outcome::converged) {
+      // far from where it began a mechanism has coarser numbers
+      const double before = newton.extent;
+      newton.measure_extent();
+      if (newton.extent > 1.5 * before) {
+        args.status.records = records;
+        outcome = compose(at, args.dt, true);
+      }
+    }
+    if (outcome == Outcome::converged)
+      time += args.dt;
+    else if (!halve(outcome, at, records, time, pieces))
+      return false;
+    progress.spent += pieces;
+    args.tally.iterations += iterations;
+    args.tally.pieces += pieces;
+    args.tally.remainder = std::fmax(args.tally.remainder, step.remainder);
+    if (args.out_iterations) {
+      args.out_iterations[at] = iterations;
+      args.out_pieces[at] = pieces;
+      args.out_remainder[at] = step.remainder;
+    }
+    newton.trace = nullptr;
+    return true;
+  }
+
+  // one composed step; a failure leaves the state as it was
+  Outcome compose(long at, double dt, bool first) {
+    const double start = node.now;
+    if (parts.count > 1) {
+      Exchange exchange{saved, true};
+      carried.exchange_motion(exchange);
+    }
+    for (int k = 0; k < parts.count; ++k) {
+      if (k > 0) node.place(at);
+      newton.select(history[k]);
+      const Outcome outcome = step.solve(parts.part[k] * dt);
+      iterations += newton.iterations;
+      if (newton.trace) keep_trace(at);
+      if (outcome != Outcome::converged) {
+        if (k > 0) {
+          Exchange exchange{saved, false};
+          carried.exchange_motion(exchange);
+          node.place(at);
+        }
+        return outcome;
+      }
+      if (k == 0 && first && recorder.recorded) reactions.record(parts.part[0] * dt);
+      step.commit(parts.part[k] * dt);
+      reactions.has_before = false;
+    }
+    node.now = start + dt;
+    return Outcome::converged;
+  }
+  // the increments of the slowest solve of the step
+  void keep_trace(long at) {
+    if (newton.traced <= longest) return;
+    longest = newton.traced;
+    double* row = args.out_increments + args.iteration_limit * at;
+    for (int k = 0; k < longest; ++k) row[k] = newton.trace[k];
+  }
+
+  // a step that could not be taken whole
+  bool halve(Outcome outcome, long at, long records, double& time, int& pieces) {
+    const long whole = 1L << args.rescue_depth;
+    const double start = time;
+    long done = 0, piece = whole;
+    pieces = 0;
+    while (true) {
+      if (outcome != Outcome::converged) {
+        // the node's record is complete once a piece from it is
+        if (done == 0) args.status.records = records;
+        if (piece == 1) return fail(step, outcome, at, time);
+        piece /= 2;
+        if (progress.spent + pieces > first_budget + (progress.base + at) * step_budget)
+          return fail(step, Outcome::exhausted, at, time);
+      } else {
+        done += piece;
+        ++pieces;
+        time = start + args.dt * (static_cast<double>(done) / static_cast<double>(whole));
+        if (done == whole) return true;
+        // as long again as fits
+        while (done % (2 * piece) == 0) piece *= 2;
+      }
+      if (args.poll && !args.poll(args.context, at)) return interrupt(args, at, time);
+      node.now = time;
+      if (done > 0) node.place(at);
+      outcome = compose(at, args.dt * (static_cast<double>(piece) / static_cast<double>(whole)), done == 0);
+    }
+  }
+};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,219 @@
+// One plain step from a node to the next: solved, judged, and taken.
+#pragma once
+
+#include <algorithm>
+
+#include "simulate/rest.hpp"
+
+namespace catena::CATENA_ISA {
+
+// How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond a quarter turn other roots begin,
+// and long before them the energy that the step keeps is another; not so where a rotor spins about its own axis.
+constexpr double most_turn = 0.25, most_spin = 1;
+inline const double farthest_cosine = std::cos(0.5 * most_turn), farthest_spin_cosine = std::cos(0.5 * most_spin);
+
+template <class Solver>
+struct Step {
+  Node<Solver>& node;
+  Rest<Solver>& rest;
+  Newton<Solver>& newton;
+  const Layout& layout = node.layout;
+  const RunArgs& args = node.args;
+  Solver& solver = node.solver;
+  double remainder = 0;  // the largest since it was set to zero
+  int flat_joint = -1;   // whose wheel lay flat in the last step that was refused for it
+  double flat_time = 0;  // of the node before that
+  bool floats = false;   // some tree has no hold on the world
+  bool rubs = false;     // there is friction
+
+  void enter() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      newton.extent += std::sqrt(norm2(solver.body[i].x)) / layout.link_count;
+      floats |= layout.link[i].keeper == i;
+    }
+    newton.by_sign = args.rescue_depth == 0;
+    for (int l = 0; l < layout.law_count; ++l) rubs |= layout.law[l].friction > 0;
+  }
+
+  Outcome solve(double dt) {
+    aim(dt);
+    const bool guessed = newton.history->count > 0, rescues = args.rescue_depth > 0;
+    Outcome outcome = judged(newton.solve(dt));
+    if (outcome != Outcome::converged && (guessed || rubs)) {
+      newton.forget();
+      int before = newton.iterations;
+      if (rest.project(node.half)) {
+        aim(dt);
+        if (guessed) outcome = judged(newton.solve_from(dt, rest.scratch));
+      }
+      if (outcome != Outcome::converged && rubs) {
+        before += newton.iterations;
+        outcome = soften(dt);
+      }
+      // where nothing else can be done any root is better than none
+      if (outcome != Outcome::converged && !rescues) {
+        before += newton.iterations;
+        aim(dt);
+        outcome = newton.solve_from(dt, rest.zeros);
+      }
+      newton.iterations += before;
+    }
+    if (outcome == Outcome::converged)
+      newton.learn(dt);
+    else
+      newton.forget();
+    remainder = std::fmax(remainder, newton.remainder);
+    return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
+  }
+  void aim(double dt) {
+    const double kick = node.half + 0.5 * dt;
+    for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], dt, kick);
+    solver.clock.last(dt);
+    node.push(dt, kick);
+    node.signals.read_step(node.now, dt);
+  }
+  // Friction bends sharply where the motion turns round, and Newton's method goes to and fro there: with a gentle bend,
+  // then sharper ones, each from the last one's solution.
+  Outcome soften(double dt) {
+    Outcome outcome = Outcome::converged;
+    aim(dt);
+    for (int k = 0; k < newton.count; ++k) solver.z[k] = k < newton.motions ? dt * rest.scratch[k] : 0;
+    int spent = 0;
+    for (double soft = 4096; soft >= 1 && outcome == Outcome::converged; soft /= 8) {
+      solver.clock.soft = soft;
+      outcome = newton.iterate(dt);
+      spent += newton.iterations;
+      newton.forget_convergence();
+    }
+    solver.clock.soft = 1;
+    newton.iterations = spent;
+    return judged(outcome);
+  }
+
+  // A step too long for its motion has several solutions, and invents energy: what turns a body too far is not taken.
+  // That depends on the solution alone, which is the same from either end: all solvers halve the same steps, and so do
+  // runs that begin at any node or go backwards, which is what keeps energy from drifting where lengths change.
+  Outcome judged(Outcome outcome) {
+    if (outcome != Outcome::converged) return outcome;
+    for (int l = 0; l < layout.law_count && solver.clock.dt < 0; ++l)
+      if (refuses(l)) return Outcome::singular;
+    if (args.rescue_depth == 0) return outcome;
+    double least = 1;
+    for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
+    if (least >= farthest_cosine) return outcome;
+    bool close = least >= farthest_spin_cosine;
+    for (int i = 0; i < layout.link_count && close; ++i)
+      close = swing_cosine2(solver.body[i], load3(layout.link[i].spin)) >= farthest_cosine * farthest_cosine;
+    return close ? outcome : Outcome::too_far;
+  }
+  // whether a step backwards cannot be trusted with a law
+  bool refuses(int l) {
+    if (solver.clock.dt >= 0 || layout.law[l].constraint < 0) return false;
+    const ConstraintInfo& m = layout.law[l].measure;
+    const JointRows before = node.measured(m, node.law_angle[l]);
+    JointRows after;
+    joint_rows(m, new_pose(solver.body, m.end[0]), new_pose(solver.body, m.end[1]), before.angle[0], after);
+    const auto too_much = [&](double compliance) {
+      return misleads(layout.law[l], before.g[0], after.g[0] - before.g[0], solver.clock, compliance);
+    };
+    // free bodies give way most
+    double most = 0;
+    for (int e = 0; e < 2; ++e) most += compliance(solver.body, layout.link, m.end[e], before.w[e]);
+    return too_much(most) && too_much(compliance_of(l));
+  }
+  // by how much a unit of a law's multiplier moves its measure at the node, as far as the joints let it
+  double compliance_of(int l) {
+    const double dt = solver.clock.dt;
+    const ConstraintInfo& m = layout.law[l].measure;
+    const JointRows rows = node.measured(m, node.law_angle[l]);
+    double sum = 0;
+    rest.frozen([&] {
+      for (int i = 0; i < layout.link_count; ++i) solver.body[i].target_d = solver.body[i].target_L = {0, 0, 0};
+      for (int e = 0; e < 2; ++e) {
+        const int i = m.end[e];
+        if (i < 0) continue;
+        solver.body[i].target_d += (1 / layout.link[i].mass) * rows.w[e].f;
+        solver.body[i].target_L += rows.w[e].t;
+      }
+      solver.rest();
+      const bool fine = solver.direction();
+      for (int e = 0; e < 2; ++e)
+        if (m.end[e] >= 0)
+          sum += dot(rows.w[e].f, solver.body[m.end[e]].dx) + dot(rows.w[e].t, solver.body[m.end[e]].phi);
+      return fine;
+    });
+    aim(dt);
+    solver.evaluate();
+    return sum;
+  }
+  // whether the step lays a wheel flat, or has turned it over
+  bool has_flat_wheel() {
+    const Clock& clock = solver.clock;
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      if (c.kind != JointKind::rolling_disk) continue;
+      if (!falls_flat(c, pose_before(c, 0, solver.body, clock), pose_before(c, 1, solver.body, clock),
+                      pose_after(c, 0, solver.body, clock), pose_after(c, 1, solver.body, clock)))
+        continue;
+      flat_joint = c.joint;
+      flat_time = node.now;
+      return true;
+    }
+    return false;
+  }
+
+  // the step has been solved: on to the next node
+  void commit(double dt) {
+    solver.commit(dt);
+    balance(dt);
+    const double per_dt = 1 / dt;
+    for (int l = 0; l < layout.law_count; ++l) {
+      const LawInfo& law = layout.law[l];
+      double lambda = 0;
+      if (law.constraint >= 0 && !node.on_axis(l)) lambda = solver.multiplier_of(l);
+      if constexpr (Solver::acts_on_axes)
+        if (node.on_axis(l)) {
+          const double by = solver.moved_by(law);
+          double slope;
+          if (law.constraint >= 0) lambda = solver.wanted(l, by, slope);
+          node.law_angle[l] += law.sign * by;
+        }
+      if (law.inertia != 0)
+        node.law_momentum[l] -= lambda * per_dt;
+      else
+        node.law_force[l] = 2 * lambda * per_dt * per_dt;
+    }
+    node.turns.wind(solver.body);
+    node.half = 0.5 * dt;
+    node.now += dt;
+    node.leaving = true;
+  }
+  // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
+  // of its roots takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
+  void balance(double dt) {
+    if (!floats) return;
+    Wrench<double>* owed = rest.owed;
+    for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) owed[i] = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
+      const int keeper = layout.link[i].keeper;
+      if (keeper < 0) continue;
+      // from where the keeper was to where every body was
+      const Vec3<double> origin = solver.body[keeper].x - solver.body[keeper].d;
+      for (int k = i; k < layout.link[i].tree_end; ++k) {
+        const Body<double>& b = solver.body[k];
+        const Vec3<double> force = layout.link[k].mass * force_residual(b);
+        owed[keeper].f += force;
+        owed[keeper].t += torque_residual(b) + cross((b.x - b.d) - origin, force);
+      }
+    }
+    for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
+      if (layout.link[i].keeper != i) continue;
+      Body<double>& root = solver.body[i];
+      root.v -= (1 / (dt * layout.link[i].mass)) * owed[i].f;
+      // the impulse acts where the root will be
+      root.L -= (1 / dt) * (owed[i].t - cross(root.d, owed[i].f));
+    }
+  }
+};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,42 @@
+// Joint angles whose turns are counted, followed as often as that needs.
+#pragma once
+
+#include <algorithm>
+
+#include "kernel.hpp"
+#include "physics/constraint.hpp"
+
+namespace catena::CATENA_ISA {
+
+struct Turns {
+  const Layout& layout;
+  const RunArgs& args;
+  double* counted;   // (counter) angles
+  double wound = 0;  // no two bodies have turned further against each other since then
+
+  void enter() {
+    for (int k = 0; k < layout.counter_count; ++k) counted[k] = k < args.counter_count ? args.counter_start[k] : 0;
+    wound = at_start;
+  }
+  // a step has been taken
+  void wind(const Body<double>* body) {
+    if (args.counter_count == 0) return;
+    double least = 1;
+    for (int i = 0; i < layout.link_count; ++i) least = std::min(least, body[i].w.w);
+    wound += turn_bound(least);
+  }
+  bool are_due() const { return wound > count_after; }
+  void count(const Body<double>* body, const Clock& clock) {
+    const bool fast = wound > fast_turn;
+    wound = 0;
+    const auto turned = [&](int i) { return i < 0 ? Vec3<double>{0, 0, 0} : vector_part(body[i].w); };
+    for (int k = 0; k < args.counter_count; ++k) {
+      const ConstraintInfo& m = layout.counter[k];
+      const Pose<double> a = pose_before(m, 0, body, clock);
+      const double since = fast ? angle_turned(m, a, turned(m.end[0]), turned(m.end[1])) : 0;
+      counted[k] = angle_near(m, a, pose_before(m, 1, body, clock), counted[k] + since);
+    }
+  }
+};
+
+}  // namespace catena::CATENA_ISA
