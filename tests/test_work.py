@@ -129,3 +129,24 @@ def test_a_live_mechanism_tells_forces_and_energies() -> None:
     batch = simulate.start_batch(2)
     batch.step(7)
     np.testing.assert_allclose(batch.efforts[1], live.efforts, rtol=1e-9)
+
+
+def test_accelerations_of_points() -> None:
+    """A rod that is let go horizontally falls about its end: 3/2 g at the tip; on the way to second order."""
+    m = scenes.pendulum(1, "revolute", angle=np.pi / 2)
+    errors: list[tuple[float, float]] = []
+    for dt in (0.02, 0.01, 0.005):
+        run = Simulator(m, dt).run(0.4)
+        rod = run.body("link1")
+        tip, swing = rod.point_acceleration((0, 0, -0.5)), rod.angular_acceleration
+        assert np.linalg.norm(tip[0]) == pytest.approx(1.5 * 9.81, rel=0.02)
+        # of a turning point: across from the angular acceleration, inwards from the speed
+        arm = rod.point((0, 0, -0.5)) - rod.point((0, 0, 0.5))
+        spin = rod.angular_velocity
+        wanted = np.cross(swing, arm) + np.cross(spin, np.cross(spin, arm))
+        # Newton's law for the centre of mass, 1 kg
+        unbalanced = rod.acceleration - (0, 0, -9.81) - run.joint("joint1").force
+        errors.append((np.abs(tip - wanted).max(), np.abs(unbalanced).max()))
+    assert np.polyfit(np.log([4, 2, 1]), np.log(errors), 1)[0].min() > 1.8, errors
+    with pytest.raises(ValueError, match="three recorded nodes"):
+        Simulator(m, 0.01).run(steps=1).body("link1").acceleration  # noqa: B018

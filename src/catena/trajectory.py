@@ -381,6 +381,7 @@ class BodyHistory(Recorded, OfBody):
 
     def __init__(self, run: Trajectory, name: str, row: int) -> None:
         self._name = name
+        self._time = run.time
         self.position = run.position[:, row]
         self.orientation = run.orientation[:, row]
         self.velocity = run.velocity[:, row]
@@ -399,6 +400,30 @@ class BodyHistory(Recorded, OfBody):
         """World velocity (step, 3) of a point of the body frame (m/s)."""
         arm = rotate(self.orientation, np.asarray(p, dtype=float))
         return self.velocity + cross(self.angular_velocity, arm)
+
+    @property
+    def acceleration(self) -> Array:
+        """Acceleration (step, 3) of the centre of mass, world frame (m/s^2); see point_acceleration."""
+        return self._derivative(self.velocity)
+
+    @property
+    def angular_acceleration(self) -> Array:
+        """Angular acceleration (step, 3), world frame (rad/s^2); see point_acceleration."""
+        return self._derivative(self.angular_velocity)
+
+    def point_acceleration(self, p: ArrayLike) -> Array:
+        """World acceleration (step, 3) of a point of the body frame (m/s^2).
+
+        The differences of recorded velocities, of second order in the distance of the nodes: what jumps is smeared over
+        two of them. An accelerometer reads this without gravity's part.
+        """
+        return self._derivative(self.point_velocity(p))
+
+    def _derivative(self, values: Array) -> Array:
+        if len(self._time) < 3:
+            raise ValueError(f"{self.label}: accelerations need three recorded nodes, and there are {len(self._time)}")
+        found: Array = np.gradient(values, self._time, axis=0, edge_order=2)
+        return found
 
 
 class CouplingHistory(Recorded):
