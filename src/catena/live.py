@@ -19,7 +19,7 @@ from .trajectory import Carried, Trajectory
 
 if TYPE_CHECKING:
     from .bodies import Body
-    from .joints import Joint
+    from .joint import Joint
     from .mechanism import Mechanism
     from .simulator import Simulator
 
