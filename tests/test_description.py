@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from catena import _rotation as rot
 from catena.couplings import Drive
 from catena.inertia import Inertia, Shape, box, capsule, cylinder, rod, sphere
-from catena.joints import Ball, Fixed, Free, Joint, Prismatic, Revolute
+from catena.joint import Joint
+from catena.joints import Ball, Fixed, Free, Prismatic, Revolute
 from catena.laws import PointSpring
 from catena.mechanism import Mechanism
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from catena import _rotation as rot
 from catena.inertia import box
-from catena.joints import Ball, Fixed, Free, Joint, Prismatic, Revolute
+from catena.joint import Joint
+from catena.joints import Ball, Fixed, Free, Prismatic, Revolute
 from catena.mechanism import Mechanism
 from catena.state import State
 

@@ -96,6 +96,11 @@ CATENA_INLINE T norm2(Vec3<T> a) {
   return dot(a, a);
 }
 CATENA_INLINE Vec3<double> load3(const double* p) { return {p[0], p[1], p[2]}; }
+// the same for every lane
+template <class T>
+CATENA_INLINE Vec3<T> wide(const double* p) {
+  return {T(p[0]), T(p[1]), T(p[2])};
+}
 CATENA_INLINE void store3(double* p, Vec3<double> a) {
   p[0] = a.x;
   p[1] = a.y;

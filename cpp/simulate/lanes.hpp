@@ -477,8 +477,11 @@ struct LaneRunner {
       b.L = keep(b.L, twice * half_turn_momentum(b));
       const Quat<T> q = renormalised(b.w * b.q);
       b.q = {choose(tired, b.q.w, q.w), keep(b.q.v, q.v)};
-      if (slides(layout.link[i].branch))
-        tree.link[i].offset = keep(tree.link[i].offset, tree.link[i].offset + tree.slid(i));
+      if (slides(layout.link[i].branch)) {
+        Vec3<T> way = LaneTree::zero();
+        add_slides(layout.link[i], tree.z, way);
+        tree.link[i].offset = keep(tree.link[i].offset, tree.link[i].offset + way);
+      }
     }
     for (int l = 0; l < layout.law_count; ++l)
       if (layout.law[l].axis >= 0) commit_law(l, inverse);
@@ -500,7 +503,7 @@ struct LaneRunner {
   void commit_law(int l, T inverse) {
     T slope;
     LaneLaw& law = tree.law[l];
-    const T by = tree.moved_by(layout.law[l]), lambda = tree.wanted(l, by, slope);
+    const T by = moved_by(layout, layout.law[l], tree.z), lambda = tree.wanted(l, by, slope);
     const auto rotor = law.inertia > T(0);
     law.before = choose(tired, law.before, choose(rotor, T(0), T(2) * inverse * inverse * lambda));
     law.momentum = choose(tired, law.momentum, choose(rotor, law.momentum - inverse * lambda, T(0)));

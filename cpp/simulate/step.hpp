@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "simulate/rest.hpp"
+#include "solve/freedoms.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -173,7 +174,7 @@ struct Step {
       if (law.constraint >= 0 && !node.on_axis(l)) lambda = solver.multiplier_of(l);
       if constexpr (Solver::acts_on_axes)
         if (node.on_axis(l)) {
-          const double by = solver.moved_by(law);
+          const double by = moved_by(layout, law, solver.z);
           double slope;
           if (law.constraint >= 0) lambda = solver.wanted(l, by, slope);
           node.law_angle[l] += law.sign * by;

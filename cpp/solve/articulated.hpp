@@ -319,7 +319,7 @@ struct Articulated {
       for (int k = 0; k < form; ++k, ++n, ++s) {
         acting[n] = {pushed[n], T(0)};
         if (layout.first_axis_law[n] == layout.first_axis_law[n + 1]) continue;
-        const T by = turns(branch, k) ? turned_angle(*s) : *s;
+        const T by = moved_by(branch, k, *s);
         for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
           T slope;
           const LawInfo& law = layout.law[layout.axis_law[at]];
@@ -333,16 +333,10 @@ struct Articulated {
     const LawInfo& law = layout.law[l];
     return law_multiplier<T>(law, measured[l], law.sign * by, stage_of(law, clock), momentum[l], slope);
   }
-  // of a law on a freedom, at the iterate: how far the freedom has moved, and the multiplier
-  T moved_by(const LawInfo& law) const {
-    const LinkInfo& info = layout.link[law.link];
-    const int k = law.axis - info.first_axis;
-    const T s = z[info.variable + k];
-    return turns(info.branch, k) ? turned_angle(s) : s;
-  }
+  // of a law on a freedom, at the iterate
   T axis_multiplier(int l) const {
     T slope;
-    return wanted(l, moved_by(layout.law[l]), slope);
+    return wanted(l, moved_by(layout, layout.law[l], z), slope);
   }
 
   // Newton increment at the iterate: dz, and the increments of the poses; at rest false on a pivot that is not positive
@@ -574,16 +568,7 @@ struct Articulated {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
     for (int k = 0; k < stretch_count; ++k)
       if (slides(stretch[k].branch))
-        for (int i = stretch[k].first; i < stretch[k].end; ++i) slide_on(i);
-  }
-  void slide_on(int i) {
-    const LinkInfo& info = layout.link[i];
-    const Branch form = branch_at(info.branch);
-    for (int k = 0; k < form.count; ++k) {
-      if (form.motion[k] == Motion::turn) continue;
-      const T s = z[info.variable + k], by = form.motion[k] == Motion::slide ? s : T(info.parameter) * turned_angle(s);
-      link[i].offset += (form.own[k] ? -by : by) * load3(info.direction + 3 * k);
-    }
+        for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);
   }
 
   // Whether a slide has taken a link so far from its parent that what the joint does not hand over is lost in what it

@@ -125,7 +125,6 @@ struct LaneTree {
       });
   }
 
-  static CATENA_INLINE Vec3<T> wide(const double* p) { return {T(p[0]), T(p[1]), T(p[2])}; }
   static CATENA_INLINE Vec3<T> zero() { return {T(0), T(0), T(0)}; }
   // lanes where a value is not positive, or not a number, are marked for good
   static CATENA_INLINE void require(T& fine, T value) { fine = choose(value > T(0), fine, T(0)); }
@@ -143,14 +142,14 @@ struct LaneTree {
     LaneLink<T>& l = link[i];
     b.R = matrix(b.q);
     b.J = rotated(b.R, l.inertia);
-    Vec3<T> own = wide(info.anchor), anchor = wide(info.parent_anchor);
+    Vec3<T> own = wide<T>(info.anchor), anchor = wide<T>(info.parent_anchor);
     if constexpr (way == Way::slide) anchor += l.offset;
     if constexpr (way == Way::general)
       if (slides(info.branch)) (slides_on_link(info.branch) ? own : anchor) += l.offset;
     l.c = -(b.R * own);
     if constexpr (way == Way::floating) return;
-    if constexpr (way == Way::turn) l.a = b.R * wide(info.direction);
-    if constexpr (way == Way::slide) l.a = from_parent(info, wide(info.direction));
+    if constexpr (way == Way::turn) l.a = b.R * wide<T>(info.direction);
+    if constexpr (way == Way::slide) l.a = from_parent(info, wide<T>(info.direction));
     if constexpr (way == Way::general) place_axes(info, b.R);
     if (info.parent < 0) {
       l.rho = anchor;
@@ -170,7 +169,7 @@ struct LaneTree {
   void place_axes(const LinkInfo& info, const Mat3<T>& own) {
     const Branch& form = branch_at(info.branch);
     for (int k = 0; k < form.count; ++k) {
-      const Vec3<T> fixed = wide(info.direction + 3 * k), e = form.own[k] ? own * fixed : from_parent(info, fixed);
+      const Vec3<T> fixed = wide<T>(info.direction + 3 * k), e = form.own[k] ? own * fixed : from_parent(info, fixed);
       Axis<T>& x = axis[info.first_axis + k];
       x.slide = x.turn = zero();
       if (form.motion[k] != Motion::turn) x.slide = form.motion[k] == Motion::slide ? e : T(info.parameter) * e;
@@ -312,31 +311,11 @@ struct LaneTree {
     s.E.k.z += d;
   }
 
-  // how far a step takes the joint point along the slides of a link, in the frame of their axes
-  Vec3<T> slid(int i) const {
-    const LinkInfo& info = layout.link[i];
-    const Branch& form = branch_at(info.branch);
-    Vec3<T> sum = zero();
-    for (int k = 0; k < form.count; ++k) {
-      if (form.motion[k] == Motion::turn) continue;
-      const T s = z[info.variable + k], by = form.motion[k] == Motion::slide ? s : T(info.parameter) * turned_angle(s);
-      sum += (form.own[k] ? -by : by) * wide(info.direction + 3 * k);
-    }
-    return sum;
-  }
-
   // the multiplier that a law on a freedom wants if that moves by so much, and its derivative against the measure
   T wanted(int l, T by, T& slope) const {
     const LaneLaw& own = law[l];
     const Stage<T> stage = {dt, per_dt, resting, own.target, own.target_rate};
     return law_multiplier<T>(own, own.measured, T(layout.law[l].sign) * by, stage, own.momentum, slope);
-  }
-  // how far the freedom under a law has moved
-  T moved_by(const LawInfo& info) const {
-    const LinkInfo& link = layout.link[info.link];
-    const int k = info.axis - link.first_axis;
-    const T s = z[link.variable + k];
-    return turns(link.branch, k) ? turned_angle(s) : s;
   }
   // loads on all freedoms at the iterate, and how they fall
   void act() {
@@ -346,7 +325,7 @@ struct LaneTree {
       for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
         T slope;
         const int l = layout.axis_law[at];
-        acting[n].load += T(layout.law[l].sign) * wanted(l, moved_by(layout.law[l]), slope);
+        acting[n].load += T(layout.law[l].sign) * wanted(l, moved_by(layout, layout.law[l], z), slope);
         acting[n].stiffness -= slope;
       }
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "solve/articulation.hpp"
+#include "solve/freedoms.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -19,25 +20,6 @@ struct Stretch {
   bool opens;      // it is the first to do so
   bool acted;      // laws act on some of its freedoms
 };
-
-constexpr int freedoms(int branch) { return 6 - joint_row_count(branch / 2); }
-
-// whether a freedom's unknown is the sine of half an angle, or else a distance
-constexpr bool turns(int branch, int k) { return branch_at(branch).motion[k] != Motion::slide; }
-constexpr bool slides(int branch) {
-  const Branch& form = branch_at(branch);
-  bool found = false;
-  for (int k = 0; k < form.count; ++k) found |= form.motion[k] == Motion::slide || form.motion[k] == Motion::helix;
-  return found;
-}
-// along axes of the link, or else of the parent
-constexpr bool slides_on_link(int branch) {
-  const Branch& form = branch_at(branch);
-  bool found = false;
-  for (int k = 0; k < form.count; ++k)
-    found |= (form.motion[k] == Motion::slide || form.motion[k] == Motion::helix) && form.own[k];
-  return found;
-}
 
 // all branches there are, those of chains first
 struct BranchList {

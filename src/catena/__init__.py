@@ -36,11 +36,11 @@ from .inertia import capsule as capsule
 from .inertia import cylinder as cylinder
 from .inertia import rod as rod
 from .inertia import sphere as sphere
+from .joint import Joint as Joint
 from .joints import Ball as Ball
 from .joints import Cylindrical as Cylindrical
 from .joints import Fixed as Fixed
 from .joints import Free as Free
-from .joints import Joint as Joint
 from .joints import PinInSlot as PinInSlot
 from .joints import Planar as Planar
 from .joints import Prismatic as Prismatic

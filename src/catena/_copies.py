@@ -16,7 +16,7 @@ from .names import ByName
 if TYPE_CHECKING:
     from ._handover import Compiled
     from .couplings import Coupling
-    from .joints import BodyLike
+    from .joint import BodyLike
     from .laws import Force
     from .mechanism import Mechanism, SpanningTree
     from .redundancy import Asked

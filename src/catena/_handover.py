@@ -16,7 +16,7 @@ from . import _core
 from ._rotation import Array, multiply, rotate
 from .couplings import holds
 from .custom import BodyPose, GivenRows, VelocityRows
-from .joints import FORMS, Joint
+from .joint import FORMS, Joint
 from .laws import NUMBERS, Part
 from .measures import Measure, angle_measures
 from .redundancy import Asked, body_sizes, described_asked, everything

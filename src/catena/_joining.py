@@ -14,7 +14,7 @@ from ._rotation import IDENTITY, Array, conjugate, finite, multiply, normalised,
 from .custom import BodyPose, Custom, VelocityRows
 
 if TYPE_CHECKING:
-    from .joints import Joint, Pose
+    from .joint import Joint, Pose
     from .measures import Measure
     from .mechanism import Mechanism
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ._rotation import Array
 
 if TYPE_CHECKING:
-    from .joints import BodyLike
+    from .joint import BodyLike
     from .mechanism import Branch, Mechanism, SpanningTree
     from .report import Report
     from .state import State

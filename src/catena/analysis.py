@@ -15,14 +15,14 @@ from . import _core
 from ._rotation import IDENTITY, Array, conjugate, cross, rotate
 from .couplings import Coupling
 from .custom import BodyPose, GivenRows
-from .joints import FORMS
+from .joint import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from .joints import BodyLike, Joint, Pose
+    from .joint import BodyLike, Joint, Pose
     from .measures import Measure
     from .mechanism import Mechanism
     from .state import State

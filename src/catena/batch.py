@@ -27,7 +27,7 @@ from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from ._provenance import RunInfo
-    from .joints import BodyLike, Joint, Motion
+    from .joint import BodyLike, Joint, Motion
     from .mechanism import Mechanism
     from .signals import Signals
     from .simulator import Simulator

@@ -1,6 +1,6 @@
 """Constraints that hold too little for a body to hang on: points on lines and planes, rods, directions.
 
-They take the form of joints.py, and close loops or tie floating bodies.
+They take the form of joint.py, and close loops or tie floating bodies.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._rotation import IDENTITY, Array, finite, from_rotation_vector, multiply, rotate, rotation_vector, z_angle
-from .joints import AxisJoint, Joint, Pose, about_z, into
+from .joint import Joint, Pose, about_z, into
+from .joints import AxisJoint
 
 if TYPE_CHECKING:
-    from .joints import BodyLike, BodyOrName
+    from .joint import BodyLike, BodyOrName
 
 
 class PointOnLine(AxisJoint):

@@ -17,7 +17,7 @@ from .measures import Measure, coordinate_measure
 from .names import name_of, no_such
 
 if TYPE_CHECKING:
-    from .joints import Joint
+    from .joint import Joint
     from .mechanism import Mechanism
     from .signals import TimeFunction
 

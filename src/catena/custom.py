@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._rotation import Array, finite, from_rotation_vector, multiply, rotation_vector
-from .joints import Joint, Pose
+from .joint import Joint, Pose
 
 if TYPE_CHECKING:
-    from .joints import BodyLike, BodyOrName
+    from .joint import BodyLike, BodyOrName
 
 # differences of fourth order, over this part of a radian or of the bodies' size
 _STEP = 3e-4

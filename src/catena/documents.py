@@ -20,6 +20,7 @@ from . import constraints, couplings, custom, joints, laws, rolling
 from ._provenance import version
 from ._rotation import Array, finite
 from .inertia import Inertia, Shape
+from .joint import Joint
 from .laws import LAW
 from .measures import Measure
 
@@ -36,7 +37,7 @@ NOT_SAVED = "a function, not saved"
 
 Document = dict[str, Any]
 Kind = TypeVar("Kind")
-Item = TypeVar("Item", bound="joints.Joint | laws.Force | couplings.Coupling")
+Item = TypeVar("Item", bound="Joint | laws.Force | couplings.Coupling")
 
 
 def _kinds(base: type[Kind], *modules: Any) -> dict[str, type[Kind]]:
@@ -44,7 +45,7 @@ def _kinds(base: type[Kind], *modules: Any) -> dict[str, type[Kind]]:
     return {kind.__name__: kind for kind in found if isinstance(kind, type) and issubclass(kind, base)}
 
 
-_JOINTS = {name: kind for name, kind in _kinds(joints.Joint, joints, constraints, rolling, custom).items() if kind.code}
+_JOINTS = {name: kind for name, kind in _kinds(Joint, joints, constraints, rolling, custom).items() if kind.code}
 _FORCES = {
     name: kind
     for name, kind in _kinds(laws.Force, laws).items()
@@ -141,14 +142,14 @@ def _describe_body(body: Body) -> Document:
     return found
 
 
-def _kind_of(item: joints.Joint | laws.Force | couplings.Coupling, known: dict[str, type[Any]]) -> str:
+def _kind_of(item: Joint | laws.Force | couplings.Coupling, known: dict[str, type[Any]]) -> str:
     name = type(item).__name__
     if known.get(name) is not type(item):
         raise ValueError(f"{item.label} is of a kind of your own, {name}, which cannot be written to a file")
     return name
 
 
-def _describe_joint(joint: joints.Joint) -> Document:
+def _describe_joint(joint: Joint) -> Document:
     found: Document = {
         "name": joint.name,
         "kind": _kind_of(joint, _JOINTS),
@@ -310,7 +311,7 @@ def _lost(label: str) -> Callable[..., Any]:
     return function
 
 
-def _fill_joint(joint: joints.Joint, item: Document, mechanism: Mechanism) -> None:
+def _fill_joint(joint: Joint, item: Document, mechanism: Mechanism) -> None:
     where = joint.label
     joint._a, joint._b = (mechanism.find(entry(item, key, str, where), where) for key in ("a", "b"))
     if joint._a is joint._b:

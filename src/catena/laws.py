@@ -25,7 +25,7 @@ from .measures import Z_TO_X, Z_TO_Y, Measure, coordinate_measure
 from .names import name_of, no_such
 
 if TYPE_CHECKING:
-    from .joints import BodyOrName, Joint
+    from .joint import BodyOrName, Joint
     from .mechanism import Mechanism
 
 # a number, or a function of time (s) that returns one

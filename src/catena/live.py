@@ -21,7 +21,7 @@ from .trajectory import Carried, Trajectory
 
 if TYPE_CHECKING:
     from .bodies import Body
-    from .joints import Joint
+    from .joint import Joint
     from .laws import Force
     from .mechanism import Mechanism
     from .simulator import Simulator

@@ -11,7 +11,7 @@ import numpy as np
 from ._rotation import Array, multiply
 
 if TYPE_CHECKING:
-    from .joints import Joint
+    from .joint import Joint
 
 # turns of a frame that bring z onto x, and onto y
 Z_TO_X = np.array((0.5, 0.5, 0.5, 0.5))

@@ -18,14 +18,14 @@ from .bodies import AT_REST, Body, World
 from .couplings import Coupling
 from .custom import GivenRows
 from .inertia import Inertia, Shape
-from .joints import Joint, Pose, mismatch, pose_between
+from .joint import Joint, Pose, mismatch, pose_between
 from .laws import Force
 from .names import ByName, no_such
 from .state import State
 
 if TYPE_CHECKING:
     from ._joining import AddedNames, Placement
-    from .joints import BodyLike, BodyOrName
+    from .joint import BodyLike, BodyOrName
     from .report import Report
 
 AnyForce = TypeVar("AnyForce", bound=Force)

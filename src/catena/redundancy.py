@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._rotation import Array
-from .joints import FORMS
+from .joint import FORMS
 
 if TYPE_CHECKING:
     from ._handover import Compiled

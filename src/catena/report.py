@@ -15,7 +15,7 @@ from .assembly import joint_gaps
 
 if TYPE_CHECKING:
     from .couplings import Coupling
-    from .joints import Joint
+    from .joint import Joint
     from .mechanism import Branch, Mechanism
     from .redundancy import Asked
     from .state import State

@@ -1,6 +1,6 @@
 """Rolling and blades: constraints on velocities, which leave all poses within reach.
 
-They take the form of joints.py for what they hold of the pose, a height; what they hold of the velocity is no
+They take the form of joint.py for what they hold of the pose, a height; what they hold of the velocity is no
 coordinate. The plane belongs to body a, which may be the world, or move.
 """
 
@@ -24,10 +24,10 @@ from ._rotation import (
     to_matrix,
     z_to,
 )
-from .joints import Joint, Pose, into
+from .joint import Joint, Pose, into
 
 if TYPE_CHECKING:
-    from .joints import BodyLike, BodyOrName
+    from .joint import BodyLike, BodyOrName
 
 
 class _Rolling(Joint):

@@ -22,12 +22,12 @@ from ._rotation import (
     unit_quaternion,
 )
 from ._strict import Strict
-from .joints import Joint, Motion, Pose
+from .joint import Joint, Motion, Pose
 from .names import name_of, no_such
 
 if TYPE_CHECKING:
     from .bodies import Body
-    from .joints import BodyLike
+    from .joint import BodyLike
     from .mechanism import Mechanism
 
 

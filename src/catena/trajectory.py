@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._provenance import RunInfo
     from .bodies import Body
     from .couplings import Coupling
-    from .joints import BodyLike, Joint, Motion
+    from .joint import BodyLike, Joint, Motion
     from .laws import Force
     from .mechanism import Mechanism
     from .status import Status

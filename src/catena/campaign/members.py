@@ -16,13 +16,12 @@ import numpy as np
 from .._rotation import Array, normalised, rotate, to_matrix
 from ..constraints import ConstantVelocity, Distance, FixedOrientation, ParallelAxes, PointOnLine, PointOnPlane
 from ..inertia import Inertia
+from ..joint import FORMS, Joint
 from ..joints import (
-    FORMS,
     Ball,
     Cylindrical,
     Fixed,
     Free,
-    Joint,
     Planar,
     Prismatic,
     Revolute,

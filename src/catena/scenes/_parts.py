@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from .._rotation import Array, normalised, to_matrix, z_to
 from ..bodies import Body, World
 from ..inertia import Inertia, box
-from ..joints import Ball, Joint, Revolute
+from ..joint import Joint
+from ..joints import Ball, Revolute
 from ..mechanism import Mechanism
 
 JointKind = Literal["revolute", "ball"]
