@@ -487,11 +487,17 @@ void find_coordinates(const Layout& layout, const CoordinateArgs& args) {
       return {{load3(args.position + 3 * k), matrix(load_quat(args.orientation + 4 * k))},
               {load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)}};
     };
+    // in a chain the body that one joint carries has the next
+    int last = -1;
+    Moving carried = {};
     for (int j = 0; j < layout.coordinated_count; ++j) {
-      const CoordinatedInfo& joint = layout.coordinated[j];
-      const long at = pose * layout.coordinate_count + joint.coordinate;
-      joint_motion(joint.joint, moving(joint.joint, 0), moving(joint.joint, 1),
-                   args.counted + pose * layout.counter_count + joint.counter, args.coordinate + at, args.rate + at);
+      const auto& [joint, coordinate, counter] = layout.coordinated[j];
+      const Moving a = last >= 0 && joint.end[0] == last ? carried : moving(joint, 0);
+      carried = moving(joint, 1);
+      last = joint.end[1];
+      const long at = pose * layout.coordinate_count + coordinate;
+      joint_motion(joint, a, carried, args.counted + pose * layout.counter_count + counter, args.coordinate + at,
+                   args.rate + at);
     }
   }
 }

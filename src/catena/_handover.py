@@ -152,15 +152,17 @@ class Compiled:
     def start(measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
         result = np.zeros((len(states), len(measures)))
+        joints = states[0].mechanism.joints
         for k, measure in enumerate(measures):
             if not measure.is_angle:
                 continue
+            name, angles = measure.joint, joints[measure.joint].angles
             for row, state in zip(result, states, strict=True):
-                if measure.turn is None:
+                if not angles:
                     # a screw's displacement tells its turns
-                    row[k] = state.joint(measure.joint).coordinates[measure.index]
-                elif measure.joint in state.turned:
-                    row[k] = state.turned[measure.joint][measure.turn]
+                    row[k] = state.joint(name).coordinates[measure.index]
+                elif name in state.turned:
+                    row[k] = state.turned[name][angles.index(measure.index)]
         return result
 
 

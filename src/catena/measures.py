@@ -21,10 +21,7 @@ _ABOUT_X = np.array((sqrt(0.5), sqrt(0.5), 0.0, 0.0))
 
 @dataclass(frozen=True)
 class Measure:
-    """Kind, bodies by name, where it sits on them, and which joint coordinate it is, if it is one.
-
-    `turn` is its place among the joint's counted angles, if it is one of them.
-    """
+    """Kind, bodies by name, where it sits on them, and which joint coordinate it is, if it is one."""
 
     code: str
     a: str
@@ -33,7 +30,6 @@ class Measure:
     frames: Array
     joint: str = ""
     index: int = 0
-    turn: int | None = None
 
     @property
     def is_angle(self) -> bool:
@@ -54,21 +50,20 @@ def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Meas
     if coordinate not in names:
         raise ValueError(f"{asker}: {joint.label} has no {coordinate!r}, only {' and '.join(map(repr, names))}")
     index = joint.names.index(coordinate)
-    turn = joint.angles.index(index) if index in joint.angles else None
     a, b = joint.a.name, joint.b.name
     anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
     if coordinate == "first":
         # about x of a, read off y of b
-        return Measure("measured_angle", a, b, anchors, multiply(frames, Z_TO_X), joint.name, index, turn)
+        return Measure("measured_angle", a, b, anchors, multiply(frames, Z_TO_X), joint.name, index)
     if coordinate == "second":
         # about y of b, read off x of a: a turns against b
         turned = np.array((multiply(frames[1], _ABOUT_X), frames[0]))
-        return Measure("measured_angle", b, a, anchors[::-1].copy(), turned, joint.name, index, turn)
+        return Measure("measured_angle", b, a, anchors[::-1].copy(), turned, joint.name, index)
     if coordinate in ("x", "y"):
         turned = multiply(frames, Z_TO_X if coordinate == "x" else Z_TO_Y)
         return Measure("measured_slide", a, b, anchors, turned, joint.name, index)
     code = {"angle": "measured_angle", "displacement": "measured_slide"}[coordinate]
-    return Measure(code, a, b, anchors, frames, joint.name, index, turn)
+    return Measure(code, a, b, anchors, frames, joint.name, index)
 
 
 def angle_measures(joint: Joint) -> list[Measure]:
@@ -76,8 +71,4 @@ def angle_measures(joint: Joint) -> list[Measure]:
     if joint.names:
         return [coordinate_measure(joint, joint.names[k], joint.label) for k in joint.angles]
     anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
-    a, b = joint.a.name, joint.b.name
-    return [
-        Measure("measured_angle", a, b, anchors, frames, joint.name, index, turn)
-        for turn, index in enumerate(joint.angles)
-    ]
+    return [Measure("measured_angle", joint.a.name, joint.b.name, anchors, frames, joint.name, k) for k in joint.angles]
