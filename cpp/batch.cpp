@@ -100,8 +100,8 @@ class Worker {
     const Offset n = shared_.link_count;
     for (LinkInfo& link : seat.links) {
       const Offset row = member * n + link.body;
-      if (args_.mass) link.mass = args_.mass[row];
-      if (args_.gravity) std::copy_n(args_.gravity + 3 * row, 3, link.gravity);
+      if (args_.mass) set_mass(link, args_.mass[row]);
+      for (int e = 0; e < 3 && args_.gravity; ++e) link.gravity[e] = link.share * args_.gravity[3 * row + e];
       if (!args_.inertia) continue;
       const double* J = args_.inertia + 9 * row;
       const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};

@@ -90,7 +90,7 @@ struct Runner {
       b.x = load3(args.position + 3 * k);
       b.q = load_quat(args.orientation + 4 * k);
       place_body(b, layout.link[i]);
-      b.v = load3(args.velocity + 3 * k);
+      b.v = layout.link[i].share * load3(args.velocity + 3 * k);
       b.L = b.J * load3(args.angular_velocity + 3 * k);
       newton.extent += std::sqrt(norm2(b.x)) / layout.link_count;
       floats |= layout.link[i].keeper == i;
@@ -243,7 +243,7 @@ struct Runner {
       for (int e = 0; e < 2; ++e) {
         const int i = law.measure.end[e];
         if (i < 0) continue;
-        solver.body[i].f += (f / layout.link[i].mass) * rows.w[e].f;
+        solver.body[i].f += (f / layout.link[i].unit) * rows.w[e].f;
         solver.body[i].tau += f * rows.w[e].t;
       }
     }
@@ -256,9 +256,9 @@ struct Runner {
       load(i, held_on(i, k), 1, solver.body[i].f, solver.body[i].tau);
     }
   }
-  // so much of a force and torque on a link to what is kept per mass and as it is
-  void load(int i, const Wrench<double>& w, double part, Vec3<double>& per_mass, Vec3<double>& whole) const {
-    per_mass += (part / layout.link[i].mass) * w.f;
+  // so much of a force and torque on a link to what is kept over the unit and as it is
+  void load(int i, const Wrench<double>& w, double part, Vec3<double>& per_unit, Vec3<double>& whole) const {
+    per_unit += (part / layout.link[i].unit) * w.f;
     whole += part * w.t;
   }
 
@@ -359,7 +359,7 @@ struct Runner {
       Body<double>& b = solver.body[i];
       owed[i] = {b.dx, b.phi};
       aim_body(b, 1.0, arriving);
-      b.target_d -= b.dx;
+      b.target_d -= layout.link[i].share * b.dx;
       b.target_L -= b.J * b.phi;
     }
     solver.rest();
@@ -393,7 +393,7 @@ struct Runner {
       for (int i = 0; i < layout.link_count; ++i) {
         Body<double>& b = solver.body[i];
         owed[i] = {b.dx, b.phi};
-        b.target_d = b.dx;
+        b.target_d = layout.link[i].share * b.dx;
         b.target_L = b.J * b.phi;
       }
       solver.rest();
@@ -445,6 +445,8 @@ struct Runner {
     next_stiff_check = base + step + modes.pause(bound);
     if (bound <= modes.harmless) return true;
     const double largest = where_all_stands([&] { return modes.largest(law_angle, has_mode); });
+    // massless bodies have no bound
+    if (std::isinf(bound)) next_stiff_check = base + step + modes.pause(largest * square);
     has_mode = largest > 0;
     if (!grows(parts, largest * square)) return true;
     args.status.code = StatusCode::stiff;
@@ -572,7 +574,7 @@ struct Runner {
       const Vec3<double> origin = solver.body[keeper].x - solver.body[keeper].d;
       for (int k = i; k < layout.link[i].tree_end; ++k) {
         const Body<double>& b = solver.body[k];
-        const Vec3<double> force = layout.link[k].mass * force_residual(b);
+        const Vec3<double> force = layout.link[k].unit * force_residual(b, layout.link[k].share);
         owed[keeper].f += force;
         owed[keeper].t += torque_residual(b) + cross((b.x - b.d) - origin, force);
       }
@@ -580,7 +582,7 @@ struct Runner {
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
       if (layout.link[i].keeper != i) continue;
       Body<double>& root = solver.body[i];
-      root.v -= (1 / (dt * layout.link[i].mass)) * owed[i].f;
+      root.v -= (1 / (dt * layout.link[i].unit)) * owed[i].f;
       // the impulse acts where the root will be
       root.L -= (1 / dt) * (owed[i].t - cross(root.d, owed[i].f));
     }
@@ -630,8 +632,12 @@ struct Runner {
     };
     // free bodies give way most
     double most = 0;
-    for (int e = 0; e < 2; ++e) most += compliance(solver.body, layout.link, m.end[e], before.w[e]);
-    return too_much(most) && too_much(compliance_of(l));
+    bool bounded = true;
+    for (int e = 0; e < 2; ++e) {
+      most += compliance(solver.body, layout.link, m.end[e], before.w[e]);
+      bounded &= m.end[e] < 0 || layout.link[m.end[e]].mass > 0;
+    }
+    return (!bounded || too_much(most)) && too_much(compliance_of(l));
   }
   // by how much a unit of a law's multiplier moves its measure at the node, as far as the joints let it
   double compliance_of(int l) {
@@ -644,7 +650,7 @@ struct Runner {
       for (int e = 0; e < 2; ++e) {
         const int i = m.end[e];
         if (i < 0) continue;
-        solver.body[i].target_d += (1 / layout.link[i].mass) * rows.w[e].f;
+        solver.body[i].target_d += (1 / layout.link[i].unit) * rows.w[e].f;
         solver.body[i].target_L += rows.w[e].t;
       }
       solver.rest();
@@ -969,7 +975,7 @@ struct Runner {
       Body<double>& b = solver.body[i];
       store3(saved + 6L * i, b.v);
       store3(saved + 6L * i + 3, b.L);
-      b.v = b.dx;
+      b.v = layout.link[i].share * b.dx;
       b.L = b.J * b.phi;
       if (!changed) continue;
       b.f = 0.5 * (b.f + owed[i].f);
@@ -1048,7 +1054,7 @@ struct Runner {
     if (outcome != Outcome::converged && half > 0 && project(half)) {
       for (int i = 0; i < layout.link_count; ++i) {
         Body<double>& b = solver.body[i];
-        b.v = b.dx;
+        b.v = layout.link[i].share * b.dx;
         b.L = b.J * b.phi;
       }
       find_rotor_momenta();
@@ -1144,7 +1150,7 @@ struct Runner {
     for (int e = 0; e < 2; ++e) {
       const int i = m.end[e];
       if (i < 0) continue;
-      solver.body[i].v += (impulse / layout.link[i].mass) * rows.w[e].f;
+      solver.body[i].v += (impulse / layout.link[i].unit) * rows.w[e].f;
       solver.body[i].L += impulse * rows.w[e].t;
     }
   }

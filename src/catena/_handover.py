@@ -36,6 +36,7 @@ class Arguments(TypedDict):
 
     mass: Array
     inertia: Array
+    massless: Ints
     gravity: Array
     joint_kind: Ints
     joint_bodies: Ints
@@ -226,6 +227,7 @@ def _compile(
     arguments = Arguments(
         mass=np.array([body.inertia.mass for body in bodies]) if sizes is None else 1 / sizes**2,
         inertia=np.reshape([np.eye(3) if sizes is not None else body.inertia.tensor for body in bodies], (-1, 3, 3)),
+        massless=_ints(body.mass == 0 for body in bodies),
         gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
         joint_kind=_ints(FORMS["fixed" if joint.name in frozen else joint.code].code for joint in joints),
         joint_bodies=_ints(rows[body.name] for joint in joints for body in (joint.a, joint.b)).reshape(-1, 2),
