@@ -18,6 +18,7 @@ from .couplings import holds
 from .custom import BodyPose, GivenRows, VelocityRows
 from .joints import FORMS, Joint
 from .laws import NUMBERS, Part
+from .massless import loose_in_tree, refuse_loose
 from .measures import Measure, angle_measures
 from .redundancy import Asked, body_sizes, described_asked, everything
 from .signals import Signals
@@ -92,6 +93,7 @@ class Compiled:
     coupling_count: int
     names: tuple[tuple[str, ...], tuple[str, ...]]  # of bodies and joints
     inputs: dict[str, tuple[int, int]]  # by the name of a force: its law, and which of the law's numbers
+    loose_in_tree: list[str] | None = None  # massless bodies that the joint-space solver cannot hold, once looked for
 
     @cached_property
     def input_places(self) -> Ints:
@@ -121,6 +123,8 @@ class Compiled:
     def solver(self) -> str:
         """The one with the least estimated work of those that can take it."""
         work = self.work
+        if self.loose_in_tree:
+            return "ldu"
         return "articulated" if self.asked.turning else min(work, key=lambda name: work[name])
 
     @cached_property
@@ -183,7 +187,11 @@ def build_core(
     kept = mechanism._known.compiled if not frozen and asked is mechanism._known.asked else {}
     if key not in kept:
         kept[key] = _compile(mechanism, kernel=kernel, frozen=frozen, asked=asked)
-    return kept[key]
+    compiled = kept[key]
+    if frozen is None and compiled.loose_in_tree is None:
+        refuse_loose(mechanism)
+        compiled.loose_in_tree = loose_in_tree(mechanism, asked)
+    return compiled
 
 
 def all_rows(mechanism: Mechanism) -> Compiled:
