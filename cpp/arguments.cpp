@@ -89,7 +89,10 @@ MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const 
   if (numbers.mass) {
     require_shape(*numbers.mass, {members, n}, "masses");
     require_finite(*numbers.mass, "masses");
-    for (Offset k = 0; k < members * n; ++k) require(numbers.mass->data()[k] > 0, "masses must be positive");
+    for (Offset k = 0; k < members * n; ++k) {
+      const LinkInfo& link = layout.link[layout.body_link[k % n]];
+      require(link.mass > 0 ? numbers.mass->data()[k] > 0 : numbers.mass->data()[k] == 0, "masses must be positive");
+    }
   }
   if (numbers.inertia) {
     require_shape(*numbers.inertia, {members, n, 3, 3}, "inertias");

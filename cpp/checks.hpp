@@ -103,6 +103,7 @@ inline void require_description(const Description& given) {
   const auto bodies = static_cast<Offset>(given.mass.size());
   require_size(given.inertia, 9 * bodies, "inertia");
   require_size(given.gravity, 3 * bodies, "gravity");
+  require_size(given.massless, bodies, "massless");
   const auto joints = static_cast<Offset>(given.joint_kind.size());
   require_size(given.joint_bodies, 2 * joints, "joint_bodies");
   require_size(given.joint_anchors, 6 * joints, "joint_anchors");
@@ -147,8 +148,11 @@ inline void require_description(const Description& given) {
 // A mechanism as it was handed over
 inline void require_spec(const Spec& spec) {
   const int bodies = static_cast<int>(spec.mass.size());
-  for (const double mass : spec.mass)
-    require(std::isfinite(mass) && mass > 0, "mass: masses must be positive, got ", mass);
+  for (int body = 0; body < bodies; ++body) {
+    const double mass = spec.mass[body];
+    require(std::isfinite(mass) && (mass > 0 || (mass == 0 && spec.massless[body])),
+            "mass: masses must be positive, got ", mass);
+  }
   require_finite(spec.inertia.data(), spec.inertia.size(), "inertia");
   require_finite(spec.gravity.data(), spec.gravity.size(), "gravity");
   for (const JointSpec& joint : spec.joint) require_joint(joint, bodies, spec.signal_count);

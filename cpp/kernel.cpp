@@ -48,6 +48,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.front_size),
                       arena.take<int>(2 * layout.largest_closing),
                       arena.take<double>(1)};

@@ -37,8 +37,8 @@ struct Member {
     const Offset n = layout.link_count;
     for (LinkInfo& link : links) {
       const Offset row = member * n + link.body;
-      if (numbers.mass) link.mass = numbers.mass[row];
-      if (numbers.gravity) std::copy_n(numbers.gravity + 3 * row, 3, link.gravity);
+      if (numbers.mass) set_mass(link, numbers.mass[row]);
+      for (int e = 0; e < 3 && numbers.gravity; ++e) link.gravity[e] = link.share * numbers.gravity[3 * row + e];
       if (!numbers.inertia) continue;
       const double* J = numbers.inertia + 9 * row;
       const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};

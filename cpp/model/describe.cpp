@@ -42,6 +42,7 @@ Spec describe(const Description& given) {
   spec.mass = given.mass;
   spec.inertia = given.inertia;
   spec.gravity = given.gravity;
+  spec.massless.assign(given.massless.begin(), given.massless.end());
   spec.signal_count = given.signal_count;
   spec.fit = given.asked.fit;
   for (std::size_t j = 0; j < given.joint_kind.size(); ++j) spec.joint.push_back(joint_of(given, j));

@@ -8,6 +8,11 @@
 
 namespace catena {
 
+bool is_braced(const Layout& layout, const ConstraintInfo& c) {
+  return c.law < 0 &&
+         std::any_of(c.end, c.end + c.end_count, [&](int i) { return i >= 0 && layout.link[i].mass == 0; });
+}
+
 Elimination::Elimination(const Layout& layout) {
   const int link_count = layout.link_count, constraint_count = layout.constraint_count;
   const int node_count = link_count + constraint_count;
@@ -26,6 +31,16 @@ Elimination::Elimination(const Layout& layout) {
       adjacency[c.end[e]].push_back(link_count + j);
       adjacency[link_count + j].push_back(c.end[e]);
     }
+  }
+  const auto touch = [&](int i, int k) {
+    if (i != k && std::find(adjacency[i].begin(), adjacency[i].end(), k) == adjacency[i].end())
+      adjacency[i].push_back(k);
+  };
+  for (int j = 0; j < constraint_count; ++j) {
+    const std::vector<int> bodies = adjacency[link_count + j];
+    for (int i : bodies)
+      for (int k : bodies)
+        if (is_braced(layout, layout.constraint[j])) touch(i, k);
   }
 
   // leaf to root, a link, the joint that carries it and the laws on that; loops just before the link where they close
@@ -89,10 +104,15 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
   };
   std::vector<int> place(node_count);
   for (int k = 0; k < node_count; ++k) place[order[k]] = k;
+  // braces are added to blocks that begin as nothing, as fill is
   const auto is_fill = [&](int u, int v) {
-    return std::find(adjacency[u].begin(), adjacency[u].end(), v) == adjacency[u].end();
+    return (u < link_count && v < link_count) ||
+           std::find(adjacency[u].begin(), adjacency[u].end(), v) == adjacency[u].end();
   };
   std::vector<char> has_arrived(node_count, 0);
+  const auto arrive = [&](int u) {
+    if (!std::exchange(has_arrived[u], 1)) arrivals_.push_back(place[u]);
+  };
   for (int k = 0; k < node_count; ++k) {
     const int v = order[k];
     LduNode node{};
@@ -109,8 +129,12 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
       neighbours_.push_back(n);
     }
     for (const auto& touched : {std::vector<int>{v}, later[v]})
-      for (int u : touched)
-        if (!std::exchange(has_arrived[u], 1)) arrivals_.push_back(place[u]);
+      for (int u : touched) {
+        // a brace is added to what its bodies bring
+        if (u >= link_count && is_braced(layout_, layout_.constraint[u - link_count]))
+          for (int body : adjacency[u]) arrive(body);
+        arrive(u);
+      }
     node.arrivals = static_cast<int>(arrivals_.size());
     nodes_.push_back(node);
   }
@@ -179,6 +203,12 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
       }
       slots_.push_back(slot);
     }
+    const bool braced = is_braced(layout_, c);
+    layout_.braced |= braced;
+    first_brace_.push_back(braced ? static_cast<int>(braces_.size()) : -1);
+    for (int e = 0; e < c.end_count && braced; ++e)
+      for (int f = 0; f < c.end_count; ++f)
+        braces_.push_back(c.end[e] >= 0 && c.end[f] >= 0 ? block_of(c.end[e], c.end[f]) : -1);
   }
   for (int i = 0; i <= link_count; ++i) {
     first_load_.push_back(static_cast<int>(loads_.size()));
@@ -194,6 +224,8 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
   layout_.constraint_node = constraint_node_.data();
   layout_.first_slot = first_slot_.data();
   layout_.slot = slots_.data();
+  layout_.first_brace = first_brace_.data();
+  layout_.brace = braces_.data();
   layout_.first_load = first_load_.data();
   layout_.load = loads_.data();
 }

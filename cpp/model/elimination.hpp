@@ -8,6 +8,9 @@
 
 namespace catena {
 
+// whether a constraint stiffens the bodies it acts on (solve/ldu.hpp): what holds a massless one
+bool is_braced(const Layout& layout, const ConstraintInfo& c);
+
 // nodes are links, then constraints
 struct Elimination {
   explicit Elimination(const Layout& layout);
@@ -37,7 +40,7 @@ class EliminationProgram {
   std::vector<LduNode> nodes_;
   std::vector<LduNeighbour> neighbours_;
   std::vector<int> targets_, arrivals_;
-  std::vector<int> link_node_, constraint_node_, first_slot_, first_load_, loads_;
+  std::vector<int> link_node_, constraint_node_, first_slot_, first_load_, loads_, first_brace_, braces_;
   std::vector<LduSlot> slots_;
 };
 

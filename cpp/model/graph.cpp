@@ -1,13 +1,38 @@
 #include "model/graph.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
+#include <numeric>
 #include <set>
 
 namespace catena {
 
-Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges) {
+namespace {
+
+// edges at light vertices that make no cycle with each other
+std::vector<char> firm_edges(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light) {
+  std::vector<char> firm(edges.size(), 0);
+  std::vector<int> part(vertex_count + 1);
+  std::iota(part.begin(), part.end(), 0);
+  const auto find = [&](int v) {
+    while (part[v] != v) v = part[v] = part[part[v]];
+    return v;
+  };
+  const auto is_light = [&](int v) { return v >= 0 && light[v] ? 1 : 0; };
+  for (const int wanted : {2, 1})
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      if (is_light(edges[e].a) + is_light(edges[e].b) != wanted) continue;
+      const int a = find(edges[e].a < 0 ? vertex_count : edges[e].a);
+      const int b = find(edges[e].b < 0 ? vertex_count : edges[e].b);
+      firm[e] = a != b;
+      part[a] = b;
+    }
+  return firm;
+}
+
+}  // namespace
+
+Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light) {
   // adjacency lists, the world last
   const int world = vertex_count;
   std::vector<std::vector<std::pair<int, int>>> adjacent(vertex_count + 1);
@@ -16,6 +41,7 @@ Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges) {
     adjacent[a].push_back({b, e});
     adjacent[b].push_back({a, e});
   }
+  const std::vector<char> firm = firm_edges(vertex_count, edges, light);
 
   Forest forest;
   forest.parent.assign(vertex_count, -1);
@@ -26,28 +52,41 @@ Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges) {
 
   // breadth first from the world, then from the first body of every component that does not reach it
   const auto grow = [&](int root) {
-    std::deque<int> queue{root};
+    std::vector<int> queue{root};
     seen[root] = 1;
-    while (!queue.empty()) {
-      const int at = queue.front();
-      queue.pop_front();
+    const auto reach = [&](int at, int next, int e) {
+      seen[next] = 1;
+      forest.parent[next] = at == world ? -1 : at;
+      forest.edge[next] = e;
+      children[at].push_back(next);
+      queue.push_back(next);
+    };
+    // whatever firm edges lead to from the last one of the queue
+    const auto flood = [&] {
+      for (std::size_t k = queue.size() - 1; k < queue.size(); ++k) {
+        const int at = queue[k];
+        for (const auto& [next, e] : adjacent[at])
+          if (firm[e] && !seen[next]) reach(at, next, e);
+      }
+    };
+    flood();
+    for (std::size_t k = 0; k < queue.size(); ++k) {
+      const int at = queue[k];
       for (const auto& [next, e] : adjacent[at]) {
         if (seen[next]) continue;
-        seen[next] = 1;
-        forest.parent[next] = at == world ? -1 : at;
-        forest.edge[next] = e;
-        children[at].push_back(next);
-        queue.push_back(next);
+        reach(at, next, e);
+        flood();
       }
     }
   };
   grow(world);
   roots = children[world];
-  for (int v = 0; v < vertex_count; ++v) {
-    if (seen[v]) continue;
-    grow(v);
-    roots.push_back(v);
-  }
+  for (const char last : {0, 1})
+    for (int v = 0; v < vertex_count; ++v) {
+      if (seen[v] || light[v] != last) continue;
+      grow(v);
+      roots.push_back(v);
+    }
 
   // number depth first, with an explicit stack: chains may be a million links long
   std::vector<int> stack(roots.rbegin(), roots.rend());
@@ -142,6 +181,7 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
     gone[v] = 1;
     order.push_back(v);
     for (int u : adjacency[v]) {
+      if (is_body[v] && !is_body[u]) --bodies_left[u];
       if (!gone[u]) continue;
       const int a = find(u), b = find(v);
       anchored[b] = anchored[a] || anchored[b];
@@ -152,7 +192,6 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
     for (int u : touched) {
       --left[u];
       degree[u] -= size[v];
-      if (is_body[v] && !is_body[u]) --bodies_left[u];
       // what it touched now touches each other
       const int before = left[u];
       if (!in_clique[v]) {

@@ -17,8 +17,10 @@ struct Forest {
   std::vector<int> edge;    // (vertex) edge that carries it, -1 for a floating root
 };
 
-// breadth-first spanning forest from the world (short cycles), numbered depth first (chains are contiguous)
-Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges);
+// Breadth-first spanning forest from the world (short cycles), numbered depth first (chains are contiguous). A `light`
+// vertex needs others to hang on it: all edges at such are part of the forest, those between two before the others, as
+// far as they make no cycle, and none is a root if another can be.
+Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light);
 
 // symbolic elimination: for every node of `order`, the later nodes it touches when its turn comes, fill included,
 // sorted by their place in the order

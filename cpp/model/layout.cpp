@@ -46,6 +46,12 @@ int padded(int columns) { return (columns + 3) / 4 * 4; }
 
 }  // namespace
 
+void set_mass(LinkInfo& link, double mass) {
+  link.mass = mass;
+  link.unit = mass > 0 ? mass : 1;
+  link.share = mass > 0 ? 1 : 0;
+}
+
 bool is_round(const double* inertia, const double* axis) {
   const double* J = inertia;
   const double matrix[3][3] = {{J[0], J[3], J[4]}, {J[3], J[1], J[5]}, {J[4], J[5], J[2]}};
@@ -58,13 +64,13 @@ bool is_round(const double* inertia, const double* axis) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j)
       rest = std::max(rest, std::fabs(matrix[i][j] - (along - across) * axis[i] * axis[j] - (i == j ? across : 0)));
-  return rest < roundness * trace;
+  return rest <= roundness * trace;
 }
 
 ConstraintInfo constraint_of(const Pair& pair) {
   ConstraintInfo c{};
   c.kind = static_cast<JointKind>(pair.kind);
-  c.link = c.joint = c.loop = c.law = c.signal = c.ground = c.hook = c.reduction = -1;
+  c.link = c.joint = c.loop = c.law = c.signal = c.ground = c.hook = c.reduction = c.borrower = -1;
   c.end_count = 2;
   c.end[0] = c.end[1] = -1;
   c.row_count = joint_row_count(pair.kind);
@@ -93,6 +99,8 @@ Model::Model(const Spec& spec) {
   build_constraints(spec);
   build_loops();
   find_rotors();
+  find_neighbours_with_mass();
+  find_lenders();
 
   layout_.joint_count = static_cast<int>(spec.joint.size() + spec.coupling.size());
   layout_.signal_count = spec.signal_count;
@@ -142,7 +150,7 @@ void Model::build_tree(const Spec& spec) {
     edges.push_back({joint.body_a, joint.body_b});
     edge_joint.push_back(j);
   }
-  const Forest forest = spanning_forest(body_count, edges);
+  const Forest forest = spanning_forest(body_count, edges, spec.massless);
 
   body_link_.assign(body_count, -1);
   for (int i = 0; i < body_count; ++i) body_link_[forest.order[i]] = i;
@@ -151,11 +159,11 @@ void Model::build_tree(const Spec& spec) {
   for (int body : forest.order) {
     LinkInfo link{};
     link.body = body;
-    link.mass = spec.mass[body];
+    set_mass(link, spec.mass[body]);
     const double* J = &spec.inertia[9 * body];
     const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};
     std::copy(six, six + 6, link.inertia);
-    std::copy_n(&spec.gravity[3 * body], 3, link.gravity);
+    for (int e = 0; e < 3; ++e) link.gravity[e] = link.share * spec.gravity[3 * body + e];
 
     const int edge = forest.edge[body];
     link.joint = edge < 0 ? -1 : edge_joint[edge];
@@ -389,7 +397,11 @@ void Model::build_loops() {
       // the world has the largest number and always wins
       keeper[std::min(p, q)] = std::max(p, q);
     }
-  for (int i = 0; i < link_count; ++i) links_[i].keeper = find(root[i]) == world ? -1 : find(root[i]);
+  // a root without a mass keeps nothing
+  std::vector<int> massive(keeper);
+  for (int i = 0; i < link_count; ++i)
+    if (root[i] == i && links_[i].mass > 0 && find(i) != world && links_[find(i)].mass == 0) massive[find(i)] = i;
+  for (int i = 0; i < link_count; ++i) links_[i].keeper = find(root[i]) == world ? -1 : massive[find(root[i])];
 
   // columns: outgoing loops, then closing ones, each loop with all its rows
   std::vector<std::map<int, int>> column(link_count + 1);
@@ -464,6 +476,48 @@ void Model::build_loops() {
     if (above.shares) above.carried = front.carried;
   }
   layout_.front_size = size;
+}
+
+// What the rows of a massless body are scaled by.
+void Model::find_neighbours_with_mass() {
+  std::vector<int> queue;
+  for (int i = 0; i < layout_.link_count; ++i) {
+    LinkInfo& link = links_[i];
+    link.like_mass = link.mass;
+    link.like_trace = link.inertia[0] + link.inertia[1] + link.inertia[2];
+    if (link.mass > 0) queue.push_back(i);
+  }
+  if (queue.size() == links_.size()) return;
+  std::vector<std::vector<int>> beside(links_.size());
+  for (const ConstraintInfo& c : constraints_)
+    for (int e = 0; e < c.end_count; ++e)
+      for (int f = 0; f < c.end_count; ++f)
+        if (c.end[e] >= 0 && c.end[f] >= 0) beside[c.end[e]].push_back(c.end[f]);
+  for (std::size_t k = 0; k < queue.size(); ++k)
+    for (const int next : beside[queue[k]]) {
+      if (links_[next].like_mass > 0) continue;
+      links_[next].like_mass = links_[queue[k]].like_mass;
+      links_[next].like_trace = links_[queue[k]].like_trace;
+      queue.push_back(next);
+    }
+}
+
+// Loop closures between a massless body and another one. A body lends no more than half of its inertia in all.
+void Model::find_lenders() {
+  std::vector<int> rows(links_.size(), 0);
+  const auto massless = [&](int i) { return i >= 0 && links_[i].mass == 0; };
+  for (const int l : loops_) {
+    ConstraintInfo& c = constraints_[l];
+    if (c.law >= 0 || c.excess > 0 || c.end_count != 2 || massless(c.end[0]) == massless(c.end[1])) continue;
+    c.borrower = massless(c.end[0]) ? 0 : 1;
+    layout_.lends = true;
+    if (const int lender = c.end[1 - c.borrower]; lender >= 0) rows[lender] += c.row_count;
+  }
+  for (const int l : loops_) {
+    ConstraintInfo& c = constraints_[l];
+    const int lender = c.borrower < 0 ? -1 : c.end[1 - c.borrower];
+    c.lent = lender < 0 ? 1 : 0.5 / rows[lender];
+  }
 }
 
 // Bodies that are round about an axis on which all their joints lie. Axes of the joints are tried, and the body's own.

@@ -27,7 +27,9 @@ struct LinkInfo {
                    // together, -1 if they are tied to the world
   int variable;    // offset of the joint's unknowns in the articulated solver
   double mass;
+  double unit, share;                   // mass = unit share (physics/body.hpp)
   double inertia[6];                    // xx yy zz xy xz yz
+  double like_mass, like_trace;         // of a massless body: mass and trace of the inertia of the nearest other
   double anchor[3];                     // joint point in the link's frame
   double parent_anchor[3];              // joint point in the parent's frame
   double direction[3 * most_freedoms];  // of its freedoms, in its own frame or the parent's, as `branch` says
@@ -36,6 +38,7 @@ struct LinkInfo {
   double gravity[3];
   double spin[3];  // axis of a rotor, zero for other bodies: turns about it change neither its inertia nor its joints
 };
+void set_mass(LinkInfo& link, double mass);
 // whether turns about a unit axis leave an inertia (xx yy zz xy xz yz) as it is
 bool is_round(const double* inertia, const double* axis);
 
@@ -61,6 +64,8 @@ struct ConstraintInfo {
   int signal;        // first of the values its rows are to take, -1 for none
   int ground;        // first of seven signals, the pose of the world's side, -1 if the world stands still
   int hook;          // which of the user's functions gives the rows, -1 for none
+  int borrower;      // of a loop closure: the end that is a massless body and the other is not, -1 if there is none
+  double lent;       // parts of the other body's inertia along one row that are lent to it (solve/loops.hpp)
   double anchor_a[3], anchor_b[3];
   double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
   double parameter;
@@ -179,6 +184,7 @@ struct Layout {
   int largest_closing;       // most rows closed at one link
   double largest_inversion;  // most multiplications that inverting those of one link takes
   int excess;                // directions among all loop rows that cannot be asked for
+  bool lends;                // some loop closures do
   const FrontInfo* front;    // (link + 1)
   const LoopEnd* end;
   const int *column_row, *column_map;
@@ -193,6 +199,9 @@ struct Layout {
   const int *link_node, *constraint_node;
   const int* first_slot;  // (constraint) in `slot`, one for each end
   const LduSlot* slot;
+  bool braced;             // some constraints are
+  const int* first_brace;  // (constraint) in `brace`, blocks of its ends by its ends, -1 if it is not braced
+  const int* brace;
   const int* first_load;  // (link + 1) in `load`, the slots of its constraints without repeats
   const int* load;
 };
@@ -226,7 +235,9 @@ class Model {
   void reduce(ConstraintInfo& c, const Asked& asked);
   void find_coordinates(const Spec& spec);
   void build_loops();
+  void find_lenders();
   void find_rotors();
+  void find_neighbours_with_mass();
 
   Layout layout_{};
   std::vector<LinkInfo> links_;

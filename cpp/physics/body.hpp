@@ -21,6 +21,10 @@
 //     H = K J K^T - (eta.y) I - [c y + eta x y]x,   K = c I + [eta]x,
 //
 // and the unknown itself changes by d eta = (c phi + phi x eta)/2.
+//
+// Momenta and forces are kept over a `unit` (kg), of which the body has a `share`, m = unit share: the mass itself and
+// one, or, of a massless body, 1 kg and nothing. Its balance has no more than what acts on it, F = -dt kick f - joint
+// forces, which its joints hand on to bodies that have a mass.
 #pragma once
 
 #include "base/quat.hpp"
@@ -30,13 +34,13 @@ namespace catena::CATENA_ISA {
 
 template <class T>
 struct Body {
-  // state: pose at the node, velocity and world angular momentum of the interval before it
+  // state: pose at the node, momentum over the unit and world angular momentum of the interval before it
   Vec3<T> x;
   Quat<T> q;
   Vec3<T> v, L;
 
-  // fixed during a step: rotation matrix, world inertia, applied force over mass (gravity included) and torque,
-  // and the momenta to be met, over mass and scaled by dt
+  // fixed during a step: rotation matrix, world inertia, applied force over the unit (gravity included) and torque,
+  // and the momenta to be met, over the unit and scaled by dt
   Mat3<T> R;
   Mat3<T> J;
   Vec3<T> f, tau;
@@ -77,10 +81,10 @@ CATENA_INLINE Vec3<T> half_turn_momentum(const Body<T>& b) {
   return b.w.w * y + cross(b.w.v, y);
 }
 
-// force (over mass) and torque balance without joints
+// force (over the unit) and torque balance without joints
 template <class T>
-CATENA_INLINE Vec3<T> force_residual(const Body<T>& b) {
-  return b.d - b.target_d;
+CATENA_INLINE Vec3<T> force_residual(const Body<T>& b, T share) {
+  return share * b.d - b.target_d;
 }
 template <class T>
 CATENA_INLINE Vec3<T> torque_residual(const Body<T>& b) {
@@ -104,8 +108,8 @@ CATENA_INLINE Vec3<T> turn_increment(const Quat<T>& w, Vec3<T> phi) {
 
 // the step has been solved: its momenta become state, the body moves
 template <class T>
-CATENA_INLINE void commit_body(Body<T>& b, T dt) {
-  b.v = (T(1) / dt) * b.d;
+CATENA_INLINE void commit_body(Body<T>& b, T share, T dt) {
+  b.v = (share / dt) * b.d;
   b.L = (T(2) / dt) * half_turn_momentum(b);
   b.q = renormalised(b.w * b.q);
   b.x += b.d;

@@ -230,11 +230,20 @@ CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const double*
 }
 
 // What a unit of a row's multiplier moves the row itself on a free body: the scale against which a constraint can be
-// called stiff, in whatever units. Moments of inertia enter by their mean.
+// called stiff, in whatever units. Moments of inertia enter by their mean. A massless body counts as the one beside it.
 CATENA_INLINE double compliance(const Body<double>* body, const LinkInfo* info, int i, const Wrench<double>& row) {
   if (i < 0) return 0;
+  if (info[i].mass == 0) return norm2(row.f) / info[i].like_mass + 3 * norm2(row.t) / info[i].like_trace;
   const Mat3<double>& J = body[i].J;
   return norm2(row.f) / info[i].mass + 3 * norm2(row.t) / (J.i.x + J.j.y + J.k.z);
+}
+// what a free body moves along a wrench of its own; without a mass it moves at will
+inline double free_compliance(const Body<double>* body, const LinkInfo* info, int i, const Wrench<double>& w) {
+  if (i < 0) return 0;
+  if (info[i].mass == 0) return HUGE_VAL;
+  double det;
+  const Mat3<double> cofactors = adjugate(body[i].J, det);
+  return norm2(w.f) / info[i].mass + dot(w.t, cofactors * w.t) / det;
 }
 
 }  // namespace catena::CATENA_ISA

@@ -36,7 +36,7 @@ struct Assembler {
       const int k = layout.link[i].body;
       b.target_d = b.target_L = {0, 0, 0};
       if (!moving) continue;
-      b.target_d = load3(args.velocity + 3 * k);
+      b.target_d = layout.link[i].share * load3(args.velocity + 3 * k);
       b.target_L = b.J * load3(args.angular_velocity + 3 * k);
     }
     solver.rest();

@@ -97,6 +97,8 @@ struct LaneRunner {
         const LinkInfo& info = own.link[i];
         LaneLink<T>& l = tree.link[i];
         l.mass.set(k, info.mass);
+        l.unit.set(k, info.unit);
+        l.share.set(k, info.share);
         for (int e = 0; e < 6; ++e) l.inertia[e].set(k, info.inertia[e]);
         put(l.gravity, k, info.gravity);
         put(l.spin, k, info.spin);
@@ -213,7 +215,7 @@ struct LaneRunner {
   }
   void push(int i, int k, Vec3<double> f, Vec3<double> t) {
     Body<T>& b = tree.body[i];
-    put(b.f, k, at(b.f, k) + (1 / tree.link[i].mass[k]) * f);
+    put(b.f, k, at(b.f, k) + (1 / tree.link[i].unit[k]) * f);
     put(b.tau, k, at(b.tau, k) + t);
   }
 
@@ -473,7 +475,7 @@ struct LaneRunner {
     learn();
     for (int i = 0; i < layout.link_count; ++i) {
       Body<T>& b = tree.body[i];
-      b.v = keep(b.v, inverse * b.d);
+      b.v = keep(b.v, (inverse * tree.link[i].share) * b.d);
       b.L = keep(b.L, twice * half_turn_momentum(b));
       const Quat<T> q = renormalised(b.w * b.q);
       b.q = {choose(tired, b.q.w, q.w), keep(b.q.v, q.v)};
@@ -539,11 +541,11 @@ struct LaneRunner {
       Vec3<T> force = {T(0), T(0), T(0)}, torque = force;
       for (int j = i; j < layout.link[i].tree_end; ++j) {
         const Body<T>& b = tree.body[j];
-        const Vec3<T> f = tree.link[j].mass * force_residual(b);
+        const Vec3<T> f = tree.link[j].unit * force_residual(b, tree.link[j].share);
         force += f;
         torque += torque_residual(b) + cross(b.x - root.x, f);
       }
-      root.v = keep(root.v, root.v - (inverse / tree.link[i].mass) * force);
+      root.v = keep(root.v, root.v - (inverse / tree.link[i].unit) * force);
       root.L = keep(root.L, root.L - inverse * (torque - cross(root.d, force)));
     }
   }
@@ -749,7 +751,7 @@ struct LaneRunner {
       const int i = m.end[e];
       if (i < 0) continue;
       Body<T>& b = tree.body[i];
-      put(b.v, k, at(b.v, k) + (impulse / tree.link[i].mass[k]) * rows.w[e].f);
+      put(b.v, k, at(b.v, k) + (impulse / tree.link[i].unit[k]) * rows.w[e].f);
       put(b.L, k, at(b.L, k) + impulse * rows.w[e].t);
     }
   }

@@ -38,7 +38,7 @@ struct Node {
       b.x = load3(args.position + 3 * k);
       b.q = load_quat(args.orientation + 4 * k);
       place_body(b, layout.link[i]);
-      b.v = load3(args.velocity + 3 * k);
+      b.v = layout.link[i].share * load3(args.velocity + 3 * k);
       b.L = b.J * load3(args.angular_velocity + 3 * k);
     }
     solver.reach = layout.reach;
@@ -130,7 +130,7 @@ struct Node {
   void take_velocities() {
     for (int i = 0; i < layout.link_count; ++i) {
       Body<double>& b = solver.body[i];
-      b.v = b.dx;
+      b.v = layout.link[i].share * b.dx;
       b.L = b.J * b.phi;
     }
     find_rotor_momenta();
@@ -152,7 +152,7 @@ struct Node {
     for (int e = 0; e < 2; ++e) {
       const int i = m.end[e];
       if (i < 0) continue;
-      solver.body[i].v += (impulse / layout.link[i].mass) * rows.w[e].f;
+      solver.body[i].v += (impulse / layout.link[i].unit) * rows.w[e].f;
       solver.body[i].L += impulse * rows.w[e].t;
     }
   }
@@ -188,7 +188,7 @@ struct Node {
       for (int e = 0; e < 2; ++e) {
         const int i = law.measure.end[e];
         if (i < 0) continue;
-        solver.body[i].f += (f / layout.link[i].mass) * rows.w[e].f;
+        solver.body[i].f += (f / layout.link[i].unit) * rows.w[e].f;
         solver.body[i].tau += f * rows.w[e].t;
       }
     }
@@ -196,9 +196,9 @@ struct Node {
     applied.each_load(node, add);
     applied.each_held(add);
   }
-  // so much of a force and torque on a link to what is kept per mass and as it is
-  void load(int i, const Wrench<double>& w, double part, Vec3<double>& per_mass, Vec3<double>& whole) const {
-    per_mass += (part / layout.link[i].mass) * w.f;
+  // so much of a force and torque on a link to what is kept over the unit and as it is
+  void load(int i, const Wrench<double>& w, double part, Vec3<double>& per_unit, Vec3<double>& whole) const {
+    per_unit += (part / layout.link[i].unit) * w.f;
     whole += part * w.t;
   }
   // for so long, at the momenta that arrive

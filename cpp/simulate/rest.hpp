@@ -76,7 +76,7 @@ struct Rest {
       Body<double>& b = solver.body[i];
       owed[i] = {b.dx, b.phi};
       aim_body(b, 1.0, arriving);
-      b.target_d -= b.dx;
+      b.target_d -= layout.link[i].share * b.dx;
       b.target_L -= b.J * b.phi;
     }
     solver.rest();
@@ -109,7 +109,7 @@ struct Rest {
       for (int i = 0; i < layout.link_count; ++i) {
         Body<double>& b = solver.body[i];
         owed[i] = {b.dx, b.phi};
-        b.target_d = b.dx;
+        b.target_d = layout.link[i].share * b.dx;
         b.target_L = b.J * b.phi;
       }
       solver.rest();

@@ -119,8 +119,12 @@ struct Step {
     };
     // free bodies give way most
     double most = 0;
-    for (int e = 0; e < 2; ++e) most += compliance(solver.body, layout.link, m.end[e], before.w[e]);
-    return too_much(most) && too_much(compliance_of(l));
+    bool bounded = true;
+    for (int e = 0; e < 2; ++e) {
+      most += compliance(solver.body, layout.link, m.end[e], before.w[e]);
+      bounded &= m.end[e] < 0 || layout.link[m.end[e]].mass > 0;
+    }
+    return (!bounded || too_much(most)) && too_much(compliance_of(l));
   }
   // by how much a unit of a law's multiplier moves its measure at the node, as far as the joints let it
   double compliance_of(int l) {
@@ -133,7 +137,7 @@ struct Step {
       for (int e = 0; e < 2; ++e) {
         const int i = m.end[e];
         if (i < 0) continue;
-        solver.body[i].target_d += (1 / layout.link[i].mass) * rows.w[e].f;
+        solver.body[i].target_d += (1 / layout.link[i].unit) * rows.w[e].f;
         solver.body[i].target_L += rows.w[e].t;
       }
       solver.rest();
@@ -202,7 +206,7 @@ struct Step {
       const Vec3<double> origin = solver.body[keeper].x - solver.body[keeper].d;
       for (int k = i; k < layout.link[i].tree_end; ++k) {
         const Body<double>& b = solver.body[k];
-        const Vec3<double> force = layout.link[k].mass * force_residual(b);
+        const Vec3<double> force = layout.link[k].unit * force_residual(b, layout.link[k].share);
         owed[keeper].f += force;
         owed[keeper].t += torque_residual(b) + cross((b.x - b.d) - origin, force);
       }
@@ -210,7 +214,7 @@ struct Step {
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
       if (layout.link[i].keeper != i) continue;
       Body<double>& root = solver.body[i];
-      root.v -= (1 / (dt * layout.link[i].mass)) * owed[i].f;
+      root.v -= (1 / (dt * layout.link[i].unit)) * owed[i].f;
       // the impulse acts where the root will be
       root.L -= (1 / dt) * (owed[i].t - cross(root.d, owed[i].f));
     }

@@ -58,15 +58,9 @@ struct StiffModes {
       if (!acts(law)) continue;
       const JointRows r = rows(l, angle);
       for (int e = 0; e < 2; ++e)
-        if (law.measure.end[e] >= 0) sum += law.stiffness * given_way(law.measure.end[e], r.w[e]);
+        sum += law.stiffness * free_compliance(solver.body, layout.link, law.measure.end[e], r.w[e]);
     }
     return sum;
-  }
-  // what a free body moves along a wrench of its own
-  double given_way(int i, const Wrench<double>& w) const {
-    double det;
-    const Mat3<double> cofactors = adjugate(solver.body[i].J, det);
-    return norm2(w.f) / layout.link[i].mass + dot(w.t, cofactors * w.t) / det;
   }
 
   // the largest eigenvalue from below, and into `mode` how much of it every spring has, begun where that was found last
@@ -93,7 +87,7 @@ struct StiffModes {
   bool respond(const double* angle) {
     for (int i = 0; i < layout.link_count; ++i) solver.body[i].target_d = solver.body[i].target_L = {0, 0, 0};
     each(angle, [&](int l, double root, int i, const Wrench<double>& w) {
-      solver.body[i].target_d += (root * mode[l] / layout.link[i].mass) * w.f;
+      solver.body[i].target_d += (root * mode[l] / layout.link[i].unit) * w.f;
       solver.body[i].target_L += (root * mode[l]) * w.t;
     });
     solver.rest();
@@ -135,6 +129,8 @@ struct Springs {
     progress.next_stiff_check = progress.base + step + modes.pause(bound);
     if (bound <= modes.harmless) return true;
     const double largest = rest.frozen([&] { return modes.largest(node.law_angle, has_mode); });
+    // massless bodies have no bound
+    if (std::isinf(bound)) progress.next_stiff_check = progress.base + step + modes.pause(largest * square);
     has_mode = largest > 0;
     if (!grows(parts, largest * square)) return true;
     Status& status = node.args.status;

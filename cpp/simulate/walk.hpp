@@ -98,7 +98,7 @@ struct Settler : Walk {
       const int k = layout.link[i].body;
       store3(args.position + 3 * k, solver.body[i].x);
       store_quat(args.orientation + 4 * k, solver.body[i].q);
-      solver.body[i].target_d = load3(args.velocity + 3 * k);
+      solver.body[i].target_d = layout.link[i].share * load3(args.velocity + 3 * k);
       solver.body[i].target_L = solver.body[i].J * load3(args.angular_velocity + 3 * k);
     }
     solver.clock.frozen = false;

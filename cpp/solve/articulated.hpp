@@ -19,7 +19,7 @@ namespace catena::CATENA_ISA {
 
 template <class T>
 struct Link {
-  T mass;
+  T mass, unit, share;     // see LinkInfo
   int children, receiver;  // see find_stretches
   // node: joint point from the parent's centre of mass, own centre from there, and from the parent's centre the point
   // at which the link hands over: its own centre, or the joint point where only a force is left; joint displacement in
@@ -96,6 +96,8 @@ struct Articulated {
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
       link[i].mass = T(info.mass);
+      link[i].unit = T(info.unit);
+      link[i].share = T(info.share);
       link[i].offset = {T(0), T(0), T(0)};
       const Branch branch = branch_at(info.branch);
       const Pose<T> p = old_pose(body, info.parent);
@@ -185,7 +187,7 @@ struct Articulated {
       l.c3 = l.c;
       l.r3 = l.r;
       l.H = b.J;
-      l.f = -l.mass * b.target_d;
+      l.f = -l.unit * b.target_d;
       l.t = -b.target_L;
       for (int k = 0; k < form_of(branch) && form_of(branch) < swivel_form; ++k, ++x) {
         x->slide3 = x->slide;
@@ -283,7 +285,7 @@ struct Articulated {
       Link<T>& l = links[i];
       const Body<T>& b = bodies[i];
       l.H = turn_jacobian(b);
-      l.f = l.mass * force_residual(b);
+      l.f = l.unit * force_residual(b, l.share);
       l.t = torque_residual(b);
       if constexpr (form_of(branch) > 0 && form_of(branch) < swivel_form) {
         const int parent = i == run.first ? run.parent : i - 1;
@@ -382,7 +384,7 @@ struct Articulated {
 
   // what a link adds to its own balance
   static CATENA_INLINE void add_wrench(Wrench<T>& m, const Link<T>& l, const Body<T>& b) {
-    m.f += l.mass * force_residual(b);
+    m.f += l.unit * force_residual(b, l.share);
     m.t += torque_residual(b);
   }
 
@@ -496,6 +498,7 @@ struct Articulated {
       return from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, false, on>(s); });
     loop.open_world(lambda);
     from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, true, on>(s); });
+    loop.settle(lambda);
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
   }
   template <int branch, bool loops, bool on>
@@ -565,7 +568,7 @@ struct Articulated {
 
   // the step has been solved
   void commit(T dt) {
-    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, dt);
     for (int k = 0; k < stretch_count; ++k)
       if (slides(stretch[k].branch))
         for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);

@@ -38,7 +38,7 @@ struct LaneLoops {
            joint_form[static_cast<int>(whole.kind)].extra == ExtraRow::none;
   }
   static bool fit(const Layout& layout) {
-    bool fine = layout.loop_row_count <= most_rows && layout.excess == 0;
+    bool fine = layout.loop_row_count <= most_rows && layout.excess == 0 && !layout.lends;
     for (int k = 0; k < layout.loop_count; ++k) fine &= is_plain(layout, layout.constraint[layout.loop[k]]);
     for (int k = 0; k < layout.idle_count; ++k) fine &= is_plain(layout, layout.idle[k]);
     // trees that only loops tie together share what keeps their momentum
@@ -193,7 +193,11 @@ struct LaneLoops {
       if (i < 0) continue;
       const Mat3<T>& J = tree.body[i].J;
       const Wrench<T>& w = before[2 * r + e];
-      sum += norm2(w.f) / tree.link[i].mass + T(3) * norm2(w.t) / (J.i.x + J.j.y + J.k.z);
+      const LinkInfo& info = layout.link[i];
+      if (info.mass == 0)
+        sum += norm2(w.f) / T(info.like_mass) + T(3) * norm2(w.t) / T(info.like_trace);
+      else
+        sum += norm2(w.f) / tree.link[i].mass + T(3) * norm2(w.t) / (J.i.x + J.j.y + J.k.z);
     }
     return sum;
   }

@@ -19,8 +19,8 @@ namespace catena::CATENA_ISA {
 
 template <class T>
 struct LaneLink {
-  // of the member: mass, inertia, gravity, axis of a rotor
-  T mass;
+  // of the member: mass (see LinkInfo), inertia, gravity, axis of a rotor
+  T mass, unit, share;
   T inertia[6];  // xx yy zz xy xz yz
   Vec3<T> gravity, spin;
   int children, receiver;  // see find_stretches
@@ -286,7 +286,7 @@ struct LaneTree {
 
   CATENA_INLINE void add_wrench(int i, Wrench<T>& s) const {
     const LaneLink<T>& l = link[i];
-    Vec3<T> f = l.mass * force_residual(body[i]), t = torque_residual(body[i]);
+    Vec3<T> f = l.unit * force_residual(body[i], l.share), t = torque_residual(body[i]);
     if (load) f += load[i].f, t += load[i].t;
     s.f += f;
     s.t += t + cross(l.c, f);

@@ -11,6 +11,13 @@
 // from what its later neighbours i hold; its unknowns then are -(y + sum X_j x_j). Residuals are the extra lane of the
 // rows of diagonal blocks, and y that of X_j, so that they take part in every row operation for nothing.
 //
+// A massless body's D is singular by itself. What holds it is therefore added to the balance of the bodies it acts on,
+//
+//     D + G2^T W G3,   residual + G2^T W g,   of the rows G of all its joints,
+//
+// which leaves the solution as it is, because G3 d = -g, and makes D as good as any if no free motion moves nothing but
+// massless bodies; W is one over the rows' compliance. Two bodies that a massless one joins then touch each other.
+//
 // The blocks -G2^T are constant during a step. X_0 takes the place of D, every other X_j that of U_j.
 #pragma once
 
@@ -158,7 +165,7 @@ struct Ldu {
   const Layout& layout;
   Body<double>* body;
   RowMemory* memory;       // (constraint) of the node
-  double* row_scale;       // (row), square root of its compliance; for loops only
+  double* row_scale;       // (row), square root of its compliance; for loops and braces only
   Clock clock;             // of the step to be solved
   const double* momentum;  // (law) of rotors, before it
   double reach;            // a length that lengths of gaps are measured by
@@ -195,7 +202,7 @@ struct Ldu {
       static_cast<RowMemory&>(rows) = memory[j];
       rows_before(layout, c, body, clock, rows);
       memory[j] = rows;
-      for (int k = 0; k < c.row_count && layout.loop_count > 0; ++k)
+      for (int k = 0; k < c.row_count && (layout.loop_count > 0 || layout.braced); ++k)
         row_scale[c.row + k] = row_compliance(c, body, layout.link, rows, k);
       for (int e = 0; e < c.end_count; ++e)
         if (c.end[e] >= 0) keep_forces(block + slot[e].kept, rows.w + e * c.row_count, c.row_count, slot[e].repeat);
@@ -270,8 +277,9 @@ struct Ldu {
   }
   CATENA_INLINE void assemble_body(int i, Row* D) {
     const Body<double>& b = body[i];
-    const double m = layout.link[i].mass;
-    const Row r = plus(make_row(m * force_residual(b), torque_residual(b)), load_on(i));
+    const LinkInfo& link = layout.link[i];
+    const double m = link.mass;
+    const Row r = plus(make_row(link.unit * force_residual(b, link.share), torque_residual(b)), load_on(i));
     const Mat3<double> H = transpose(turn_jacobian(b));
     const Vec3<double> zero = {0, 0, 0};
     D[0] = make_row({m, 0, 0}, zero, at(r, 0));
@@ -282,6 +290,26 @@ struct Ldu {
     D[5] = make_row(zero, H.k, at(r, 6));
   }
   CATENA_INLINE void assemble_constraint(int j, Row* D) {
+    assemble_rows(j, D);
+    if (layout.first_brace[j] >= 0) brace(j, D);
+  }
+  void brace(int j, const Row* D) {
+    const ConstraintInfo& c = layout.constraint[j];
+    const LduSlot* slot = layout.slot + layout.first_slot[j];
+    const auto counts = [&](int e) { return c.end[e] >= 0 && !slot[e].repeat; };
+    for (int e = 0; e < c.end_count; ++e)
+      for (int k = 0; counts(e) && k < c.row_count; ++k) {
+        const double scale = row_scale[c.row + k], weight = scale > 0 ? 1 / (scale * scale) : 0;
+        const int* own = layout.brace + layout.first_brace[j] + e * c.end_count;
+        for (int i = 0; i < 6; ++i) {
+          const double factor = weight * at(block[slot[e].kept + i], lane_of(k));
+          subtract(block[own[e] + i], factor, D[k]);
+          for (int f = 0; f < c.end_count; ++f)
+            if (counts(f)) subtract(block[own[f] + i], factor, block[slot[f].motion + k]);
+        }
+      }
+  }
+  CATENA_INLINE void assemble_rows(int j, Row* D) {
     const ConstraintInfo& c = layout.constraint[j];
     const LduSlot* slot = layout.slot + layout.first_slot[j];
     for (int e = 0; e < c.end_count; ++e)
@@ -310,7 +338,7 @@ struct Ldu {
   }
   void assemble() {
     clear_fill();
-    for (int k = 0; k < layout.node_count; ++k) assemble_node(k);
+    for (int k = 0; k < layout.node_count; ++k) assemble_node(layout.arrival[k]);
   }
   // -G2^T lambda of all constraints on a link
   Row load_on(int i) const {
@@ -406,7 +434,7 @@ struct Ldu {
   double smallest() const { return least_pivot; }
 
   void commit(double dt) {
-    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], dt);
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], layout.link[i].share, dt);
   }
 
   RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }

@@ -2,6 +2,15 @@
 // and the way of their columns from link to link (solve/loop.hpp says what a link carries of them).
 //
 // Multipliers of the loop rows are the last of the solver's unknowns; `lambda` points to the first of them.
+//
+// A massless body X at the end of the tree has no pivot of its own: what closes the loop lends it some of the inertia
+// of the body B on its other side. With n the rows at the node, o at the iterate and g their gap, o_X d_X + o_B d_B =
+// -g lets the multiplier be written in two ways,
+//
+//     lambda = lambda' - w (o_X d_X + g) = lambda' + w o_B d_B,
+//
+// the first in the balance of X, the second in that of B: w n_X o_X^T is added to the matrix of one, w n_B o_B^T taken
+// from that of the other, and lambda' is what the elimination knows. The solution is the same.
 #pragma once
 
 #include "physics/constraint.hpp"
@@ -15,6 +24,7 @@ struct Loops {
   JointRows *old_rows, *new_rows;  // (loop) at the node and at the iterate
   double *gap, *scale;             // (loop row); one over the root of its compliance
   double *weight, *misfit;         // (loop row) what its gap is measured by; what of it cannot be asked for
+  double* lent;                    // (loop row) the inertia w
   double* space;                   // of all fronts
   int* order;
   double* least_pivot;  // of what closes, in the last matrix
@@ -58,7 +68,15 @@ struct Loops {
       rows_before(layout, c, body, clock, old_rows[k]);
       for (int r = 0; r < c.row_count; ++r)
         scale[c.loop_row + r] = 1 / row_compliance(c, body, layout.link, old_rows[k], r);
+      if (c.borrower >= 0) find_lent(c, old_rows[k]);
     }
+  }
+  void find_lent(const ConstraintInfo& c, const JointRows& rows) {
+    const int lender = 1 - c.borrower;
+    for (int r = 0; r < c.row_count; ++r)
+      lent[c.loop_row + r] =
+          c.lent / (compliance(body, layout.link, c.end[c.borrower], rows.w[c.borrower * c.row_count + r]) +
+                    free_compliance(body, layout.link, c.end[lender], rows.w[lender * c.row_count + r]));
   }
 
   LawState law_state(const ConstraintInfo& c, const double* lambda, const double* momentum) const {
@@ -135,7 +153,35 @@ struct Loops {
       for (int r = 0; r < 12; ++r) columns.q(r)[at] += column[r];
       act(m, lambda[row], n);
     });
+    if (layout.lends) lend(m, i);
     columns.close(m, gap, layout.is_law_row, scale);
+  }
+  void lend(Articulation<double>& m, int i) const {
+    each_lent(i, [&](int, double w, const Wrench<double>& n, const Wrench<double>& o) {
+      subtract_outer(m.A, -w * n.f, o.f);
+      subtract_outer(m.B, -w * n.f, o.t);
+      subtract_outer(m.C, -w * n.t, o.f);
+      subtract_outer(m.E, -w * n.t, o.t);
+    });
+    borrow(m, i);
+  }
+  void borrow(Wrench<double>& m, int i) const {
+    each_lent(i, [&](int row, double w, const Wrench<double>& n, const Wrench<double>&) {
+      if (w > 0) act(m, -w * gap[row], n);
+    });
+  }
+  // inertia that the link borrows, or lends if it is negative
+  template <class F>
+  void each_lent(int i, F&& f) const {
+    const FrontInfo& info = layout.front[i];
+    for (int e = 0; e < info.end_count; ++e) {
+      const LoopEnd& end = layout.end[info.first_end + e];
+      const ConstraintInfo& c = constraint(end.loop);
+      const int first = end.end * c.row_count;
+      for (int k = 0; k < c.row_count && c.borrower >= 0; ++k)
+        f(c.loop_row + k, c.borrower == end.end ? lent[c.loop_row + k] : -lent[c.loop_row + k],
+          old_rows[end.loop].w[first + k], new_rows[end.loop].w[first + k]);
+    }
   }
   // the loops that sit on the link, row by row: f(column, loop row, wrench at the node, wrench at the iterate)
   template <class F>
@@ -182,6 +228,7 @@ struct Loops {
   void close_again(Wrench<double>& m, int i, const double* lambda) const {
     if (!stop(i)) return;
     act(m, i, lambda);
+    if (layout.lends) borrow(m, i);
     front(i).close_again(m, gap);
   }
   template <int form>
@@ -205,6 +252,13 @@ struct Loops {
   void open_world(double* lambda) const { world_front().open({0, 0, 0}, {0, 0, 0}, lambda); }
   void open(int i, Vec3<double> dx, Vec3<double> phi, double* lambda) const {
     if (layout.front[i].columns > layout.front[i].outgoing) front(i).open(dx, phi, lambda);
+  }
+  // all motions are known: multipliers as they are in the balance of the lenders
+  void settle(double* lambda) const {
+    for (int i = 0; i < layout.link_count && layout.lends; ++i)
+      each_lent(i, [&](int row, double w, const Wrench<double>&, const Wrench<double>& o) {
+        if (w < 0) lambda[row] -= w * (dot(o.f, body[i].dx) + dot(o.t, body[i].phi));
+      });
   }
 };
 

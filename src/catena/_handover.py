@@ -18,6 +18,7 @@ from .couplings import holds
 from .custom import BodyPose, GivenRows, VelocityRows
 from .joint import FORMS, Joint
 from .laws import NUMBERS, Part
+from .massless import loose_in_tree, refuse_loose
 from .measures import Measure, angle_measures
 from .redundancy import Asked, body_sizes, described_asked, everything
 from .signals import Signals
@@ -52,6 +53,7 @@ class Arguments(TypedDict):
 
     mass: Array
     inertia: Array
+    massless: Ints
     gravity: Array
     joint_kind: Ints
     joint_bodies: Ints
@@ -107,6 +109,7 @@ class Compiled:
     coupling_count: int
     names: tuple[tuple[str, ...], tuple[str, ...]]  # of bodies and joints
     inputs: dict[str, tuple[int, int]]  # by the name of a force: its law, and which of the law's numbers
+    loose_in_tree: list[str] | None = None  # massless bodies that the joint-space solver cannot hold, once looked for
 
     @cached_property
     def input_places(self) -> Ints:
@@ -136,6 +139,8 @@ class Compiled:
     def solver(self) -> str:
         """The one with the least estimated work of those that can take it."""
         work = self.work
+        if self.loose_in_tree:
+            return "ldu"
         return "articulated" if self.asked.turning else min(work, key=lambda name: work[name])
 
     @cached_property
@@ -199,7 +204,11 @@ def build_core(
     kept = mechanism._known.compiled if not frozen and asked is mechanism._known.asked else {}
     if key not in kept:
         kept[key] = _compile(mechanism, kernel=kernel, frozen=frozen, asked=asked)
-    return kept[key]
+    compiled = kept[key]
+    if frozen is None and compiled.loose_in_tree is None:
+        refuse_loose(mechanism)
+        compiled.loose_in_tree = loose_in_tree(mechanism, asked)
+    return compiled
 
 
 def all_rows(mechanism: Mechanism) -> Compiled:
@@ -243,6 +252,7 @@ def _compile(
     arguments = Arguments(
         mass=np.array([body.inertia.mass for body in bodies]) if sizes is None else 1 / sizes**2,
         inertia=np.reshape([np.eye(3) if sizes is not None else body.inertia.tensor for body in bodies], (-1, 3, 3)),
+        massless=_ints(body.mass == 0 for body in bodies),
         gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
         joint_kind=_ints(FORMS["fixed" if joint.name in frozen else joint.code].code for joint in joints),
         joint_bodies=_ints(rows[body.name] for joint in joints for body in (joint.a, joint.b)).reshape(-1, 2),

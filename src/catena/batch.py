@@ -240,6 +240,8 @@ class MemberNumbers:
             for name, value in self._inertias.items():
                 self.inertia[:, rows[name]] = finite(value, (count, 3, 3), f"inertias of {name!r}")
             for name in {*self._masses, *self._inertias}:
+                if ((self.mass[:, rows[name]] == 0) != (mechanism.bodies[name].mass == 0)).any():
+                    raise ValueError(f"body {name!r} must be massless in all members or in none")
                 for k in range(count):
                     try:
                         Inertia(float(self.mass[k, rows[name]]), self.inertia[k, rows[name]])

@@ -119,15 +119,17 @@ class Body(Strict):
 
     @property
     def mass(self) -> float:
-        """Mass (kg); assigning another scales the inertia with it, as if the density changed."""
+        """Mass (kg), 0 of a massless body; assigning another scales the inertia with it, as if the density changed."""
         return self._inertia.mass
 
     @mass.setter
     def mass(self, value: float) -> None:
         mass = finite_number(value, f"{self.label}: mass")
-        if mass <= 0:
-            raise ValueError(f"{self.label}: mass must be positive, got {value}")
+        if mass < 0:
+            raise ValueError(f"{self.label}: mass must be positive, or zero for a massless body, got {value}")
         old = self._inertia
+        if old.mass == 0:
+            raise ValueError(f"{self.label} is massless, and has no inertia to be scaled: assign an Inertia")
         self.inertia = Inertia(mass, mass / old.mass * old.tensor, physical=old.physical)
 
     @property

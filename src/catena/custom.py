@@ -53,7 +53,8 @@ class GivenRows(Joint):
         pose_a, pose_b = (BodyPose(body.position.copy(), body.orientation.copy()) for body in (a, b))
         inertias = [body.inertia for body in (a, b) if not body.is_world]  # type: ignore[union-attr]
         # radius of gyration of the smaller one
-        self._size = min(float(np.sqrt(np.trace(inertia.tensor) / (2 * inertia.mass))) for inertia in inertias)
+        radii = [np.sqrt(np.trace(inertia.tensor) / (2 * inertia.mass)) for inertia in inertias if inertia.mass > 0]
+        self._size = float(min(radii, default=1.0))
         self._count = self._measure_count(pose_a, pose_b)
         if not 1 <= self._count <= MOST_ROWS:
             raise ValueError(f"{self.label}: its function must return 1 to {MOST_ROWS} rows, got {self._count}")

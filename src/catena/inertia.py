@@ -19,7 +19,8 @@ class Inertia:
     """Mass (kg) and inertia (kg m^2) about the centre of mass in the body frame.
 
     `tensor` is (3, 3), or (3,) principal moments along the body axes; kept as (3, 3). `physical=False` lets
-    moments pass that break the triangle inequality, for textbook problems that no real body has.
+    moments pass that break the triangle inequality, for textbook problems that no real body has. Both are zero for a
+    body that only joins others, see `massless`.
     """
 
     mass: float
@@ -28,8 +29,8 @@ class Inertia:
 
     def __init__(self, mass: float, tensor: ArrayLike, *, physical: bool = True) -> None:
         mass = finite_number(mass, "mass")
-        if mass <= 0:
-            raise ValueError(f"mass must be positive, got {mass}")
+        if mass < 0:
+            raise ValueError(f"mass must be positive, or zero for a massless body, got {mass}")
         array = plain(tensor, 3)
         if array is None:
             array = finite(tensor, (3,) if np.shape(tensor) == (3,) else (3, 3), "inertia")
@@ -41,7 +42,9 @@ class Inertia:
         else:
             moments = sorted(array.tolist())
             array = array * _UNIT
-        if moments[0] <= 0:
+        if mass == 0 and array.any():
+            raise ValueError(f"a massless body has no inertia either, but its principal moments are {moments}")
+        if mass > 0 and moments[0] <= 0:
             raise ValueError(f"inertia must be positive definite, but its principal moments are {moments}")
         if physical and moments[0] + moments[1] < moments[2] * (1 - 1e-9):
             raise ValueError(
@@ -50,6 +53,14 @@ class Inertia:
             )
         array.flags.writeable = False
         self.__dict__.update(mass=mass, tensor=array, physical=physical)
+
+    @classmethod
+    def massless(cls) -> Inertia:
+        """Of a body that only joins others, such as the cross of a universal joint or a dummy link between hinges.
+
+        Its joints must leave it no motion of its own: where massive bodies stand still, so must it.
+        """
+        return cls(0.0, (0.0, 0.0, 0.0))
 
     def __repr__(self) -> str:
         return f"Inertia(mass={self.mass:g}, tensor={self.tensor.tolist()})"

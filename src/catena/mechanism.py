@@ -329,8 +329,9 @@ class Mechanism(Strict):
     def spanning_tree(self) -> SpanningTree:
         """Breadth-first spanning forest: from the world, then from the first body of each floating part.
 
-        Joints that cannot carry a body close loops, even if they close nothing but a gap in the tree; free joints hold
-        nothing and are left out.
+        Joints of massless bodies are part of it as far as they close no loop, and a floating part begins at a body that
+        has a mass. Joints that cannot carry a body close loops, even if they close nothing but a gap in the tree; free
+        joints hold nothing and are left out.
         """
         if not self._owner:
             return self._find_tree()
@@ -350,25 +351,64 @@ class Mechanism(Strict):
         floating: list[Body] = []
         reached: set[str] = set()
         used: set[str] = set()
-        roots: list[BodyLike] = [self.world, *self._bodies.values()]
+        firm = self._firm_joints()
+        queue: list[BodyLike] = []
+
+        def grow(parent: BodyLike, firmly: bool) -> None:
+            for joint in joints_at[parent.name]:
+                child = joint.b if joint.a is parent else joint.a
+                if child.name in reached or not isinstance(child, Body) or (firmly and joint.name not in firm):
+                    continue
+                reached.add(child.name)
+                used.add(joint.name)
+                branches.append(Branch(joint, parent, child))
+                queue.append(child)
+                if not firmly:
+                    flood()
+
+        def flood() -> None:
+            """Go on from the last body wherever firm joints lead."""
+            k = len(queue) - 1
+            while firm and k < len(queue):
+                grow(queue[k], firmly=True)
+                k += 1
+
+        massive = [body for body in self._bodies.values() if body.mass > 0]
+        roots: list[BodyLike] = [self.world, *massive, *self._bodies.values()]
         for root in roots:
             if root.name in reached:
                 continue
             reached.add(root.name)
             if isinstance(root, Body):
                 floating.append(root)
-            queue: list[BodyLike] = [root]
+            queue[:] = [root]
+            flood()
             for parent in queue:
-                for joint in joints_at[parent.name]:
-                    child = joint.b if joint.a is parent else joint.a
-                    if child.name in reached or not isinstance(child, Body):
-                        continue
-                    reached.add(child.name)
-                    used.add(joint.name)
-                    branches.append(Branch(joint, parent, child))
-                    queue.append(child)
+                grow(parent, firmly=False)
         loops = tuple(joint for name, joint in holding.items() if name not in used)
         return SpanningTree(tuple(branches), tuple(floating), loops)
+
+    def _firm_joints(self) -> set[str]:
+        """Joints of massless bodies that make no loop with each other, those between two of them first."""
+        part: dict[str, str] = {}
+
+        def find(name: str) -> str:
+            while part.get(name, name) != name:
+                name = part[name]
+            return name
+
+        firm = set()
+        branches = [joint for joint in self._joints.values() if joint.row_count > 0 and joint.is_branch]
+        light = {name for name, body in self._bodies.items() if body.mass == 0}
+        for wanted in (2, 1) if light else ():
+            for joint in branches:
+                if (joint.a.name in light) + (joint.b.name in light) != wanted:
+                    continue
+                a, b = find(joint.a.name), find(joint.b.name)
+                if a != b:
+                    firm.add(joint.name)
+                    part[a] = b
+        return firm
 
     def state(self) -> State:
         """Return the described poses and velocities, with every tree joint closed, but not those of loops.

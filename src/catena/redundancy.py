@@ -106,6 +106,15 @@ class Asked:
         turning = self.excess > 0
         return replace(self, rows=np.where(turning, np.int32(0), self.rows), excess=np.zeros_like(self.excess))
 
+    def combinations(self, mechanism: Mechanism) -> dict[str, Array]:
+        """Of the joints of which not all rows are asked: combinations (asked, row) of these."""
+        joints = zip(mechanism.joints.values(), self.rows, self.combination, strict=True)
+        return {
+            joint.name: flat.ravel()[: rows * joint.row_count].reshape(rows, joint.row_count)
+            for joint, rows, flat in joints
+            if rows >= 0
+        }
+
     def unjudged_joints(self, mechanism: Mechanism) -> tuple[str, ...]:
         """Joints and couplings that close loops and were not looked at."""
         names = [*mechanism.joints, *mechanism.couplings]

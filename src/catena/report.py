@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import massless
 from ._handover import build_core
 from ._rotation import Array, cross, multiply, rotate
 from .analysis import body_rows, extent, still
@@ -48,7 +49,7 @@ class Report:
     same: by how many m and rad their numbers disagree at this pose. largest_zero is the largest singular value that was
     taken for zero, smallest_kept the smallest that was not. unjudged_joints close loops of which nobody looked for rows
     that say the same twice, unjudged_because says why: all their rows are asked for, and the data must agree to
-    rounding.
+    rounding. massless are the bodies that have no mass.
     """
 
     body_count: int
@@ -67,6 +68,7 @@ class Report:
     fit: float = 0.0
     unjudged_joints: tuple[str, ...] = ()
     unjudged_because: str = ""
+    massless: tuple[str, ...] = ()
 
     @property
     def redundant_count(self) -> int:
@@ -80,6 +82,8 @@ class Report:
             f"degrees of freedom: {self.freedom}{locked}",
             f"constraint rows: {self.row_count}, rank {self.rank}, redundant {self.redundant_count}",
         ]
+        if self.massless:
+            lines.append("massless bodies: " + _shorten(self.massless))
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
         if self.misfits:
@@ -201,6 +205,7 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
         fit=asked.fit,
         unjudged_joints=asked.unjudged_joints(mechanism),
         unjudged_because=asked.why,
+        massless=massless.names(mechanism),
     )
 
 

@@ -16,6 +16,7 @@ from ._rotation import Array, finite
 from .assembly import AssemblyError, describe, open_joints, refuse_misfit
 from .forces import Forces
 from .live import Live
+from .massless import refuse_loose_at
 from .mechanism import Mechanism
 from .state import State
 from .status import RESCUE_DEPTH, SimulationError, status_of
@@ -106,6 +107,13 @@ class Simulator:
                 f"pose ({', '.join(map(repr, self.compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
             )
         self.solver = self.compiled.solver if solver == "auto" else solver
+        if self.compiled.loose_in_tree and (solver == "articulated" or self.compiled.asked.turning):
+            unheld = ", ".join(map(repr, self.compiled.loose_in_tree))
+            use = "no other can take its loops" if self.compiled.asked.turning else "use 'ldu'"
+            raise ValueError(
+                f"solver 'articulated' cannot take massless bodies that are held only by loops of such bodies "
+                f"({unheld}); {use}"
+            )
 
     def _compile(self, kernel: str | None) -> None:
         self.compiled = build_core(self.mechanism, kernel=kernel)
@@ -485,6 +493,7 @@ class Simulator:
         if self._refuse_open(state):
             state = self.mechanism.assemble(state)
         refuse_misfit(self.compiled, state)
+        refuse_loose_at(state)
         turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
         limit = 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0))
         if turn.max() >= limit:
