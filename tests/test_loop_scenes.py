@@ -51,6 +51,7 @@ SCENES: dict[str, tuple[Callable[[], Mechanism], float, int, int]] = {
     ),
     "minitaur_leg": (scenes.minitaur_leg, 0.01, 25, 2),
     "minitaur_leg apart": (lambda: scenes.minitaur_leg((1.5, 1.0), hips=0.04), 0.001, 25, 2),
+    "standing_leg": (scenes.standing_leg, 0.001, 40, 2),
     "minitaur": (scenes.minitaur, 0.01, 100, 14),
 }
 

@@ -15,6 +15,7 @@ SCENES = {
     "pendulum": lambda: scenes.pendulum(7, angle=0.3),
     "ball pendulum": lambda: scenes.pendulum(7, "ball", angle=2.0),
     "double pendulum": scenes.double_pendulum,
+    "cart pole": scenes.cart_pole,
     "heavy top": scenes.heavy_top,
     "free body": scenes.free_body,
     "spinning chain": lambda: scenes.spinning_chain(20),

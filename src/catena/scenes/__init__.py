@@ -6,6 +6,7 @@ gravity is 9.81 m/s^2 along -z, planar mechanisms move in the plane x = 0, and a
 
 from .bodies import free_body as free_body
 from .bodies import heavy_top as heavy_top
+from .chains import cart_pole as cart_pole
 from .chains import catenary_chain as catenary_chain
 from .chains import closed_chain as closed_chain
 from .chains import double_pendulum as double_pendulum
@@ -28,4 +29,5 @@ from .spatial import delta_robot as delta_robot
 from .spatial import stewart_platform as stewart_platform
 from .walkers import minitaur as minitaur
 from .walkers import minitaur_leg as minitaur_leg
+from .walkers import standing_leg as standing_leg
 from .walkers import strandbeest as strandbeest

@@ -19,7 +19,7 @@ from .._rotation import (
 )
 from ..bodies import Body, World
 from ..inertia import Shape, box, rod
-from ..joints import Ball
+from ..joints import Ball, Prismatic, Revolute
 from ..mechanism import Mechanism
 from ._parts import JointKind, X, at_least
 from ._parts import joint as make_joint
@@ -57,6 +57,19 @@ def double_pendulum(
     upper = np.array((0.0, 0.0, length))
     shape = box((size, size, size), mass=mass)
     return _hanging_chain(shape, angles, "revolute", upper=upper, lower=np.zeros(3))
+
+
+def cart_pole(*, length: float = 1.0, cart: float = 1.0, pole: float = 0.1) -> Mechanism:
+    """Balance a bar of `length` m and `pole` kg, straight up and at rest, on a cart of `cart` kg.
+
+    The cart slides along y on joint "rail", the bar turns about x on joint "hinge" in the middle of the cart.
+    """
+    m = Mechanism()
+    base = m.add_body("cart", box((0.2, 0.4, 0.2), mass=cart))
+    bar = m.add_body("pole", box((0.05, 0.05, length), mass=pole), position=(0.0, 0.0, 0.5 * length))
+    m.add_joint(Prismatic(m.world, base, axis=(0.0, 1.0, 0.0), at=(0.0, 0.0, 0.0), name="rail"))
+    m.add_joint(Revolute(base, bar, axis=X, at=(0.0, 0.0, 0.0), name="hinge"))
+    return m
 
 
 def spinning_chain(n: int = 5, *, rate: float = 2.0, seed: int = 0) -> Mechanism:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi
+from math import cos, pi, sin, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .._rotation import Array, z_to
 from ..bodies import Body, World
 from ..inertia import box, cylinder
-from ..joints import Fixed, Revolute
+from ..joints import Fixed, Prismatic, Revolute
 from ..mechanism import Mechanism
 from ._parts import Pin, X, at_least, meet, pin, plane_bar, plane_truss, swing
 
@@ -120,6 +120,24 @@ def minitaur_leg(angles: tuple[float, float] = (pi / 2, pi / 2), *, hips: float 
     """
     m = Mechanism()
     _minitaur_leg(m, m.world, "leg", np.zeros(3), angles, hips)
+    return m
+
+
+def standing_leg(angle: float = pi / 2) -> Mechanism:
+    """Stand one leg of the Minitaur, at rest, under a body of 1.25 kg, a quarter of the robot, on a vertical rail.
+
+    Both thighs of `minitaur_leg` stand at `angle` (rad) from straight down, between 0, stretched, and pi, folded. The
+    foot, of 0.05 kg, glides along y on the ground and cannot leave it, as there is no contact. Two degrees of freedom:
+    the height of the body (joint "rail") and where the foot is (joint "ground"), both 0 as described.
+    """
+    height = 0.1 * cos(angle) + sqrt(0.04 - (0.1 * sin(angle)) ** 2)
+    m = Mechanism()
+    body = m.add_body("body", box((0.1, 0.12, 0.06), mass=1.25), position=(0.0, 0.0, height))
+    foot = m.add_body("foot", box((0.04, 0.04, 0.02), mass=0.05))
+    m.add_joint(Prismatic(m.world, body, axis=(0.0, 0.0, 1.0), at=(0.0, 0.0, height), name="rail"))
+    m.add_joint(Prismatic(m.world, foot, axis=(0.0, 1.0, 0.0), at=(0.0, 0.0, 0.0), name="ground"))
+    _minitaur_leg(m, body, "leg", np.array((0.0, 0.0, height)), (angle, angle), 0.0)
+    m.add_joint(Revolute("leg front shin", foot, axis=X, at=(0.0, 0.0, 0.0), name="ankle"))
     return m
 
 

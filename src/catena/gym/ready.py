@@ -1,0 +1,216 @@
+"""Ready tasks: a cart with a pole, a double pendulum to swing up, a leg to stand on, a four-bar to drive in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import acos, pi
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import scenes
+from .._rotation import Array
+from ..couplings import Drive
+from ..laws import Damper, Motor, Servo
+from ..mechanism import Mechanism
+from ..plot import Stage
+from ..simulator import Simulator
+from ..state import State
+from .tasks import Task, View
+
+
+class Ready(NamedTuple):
+    """How a task is made, and after how many steps gymnasium ends an episode of it."""
+
+    make: Callable[[], Task]
+    steps: int
+
+
+def cart_pole() -> Task:
+    """Balance a pole on a cart by pushing the cart with at most 10 N: 1 per step while the pole is up.
+
+    The numbers of Barto, Sutton and Anderson (1983), with a force of any size up to theirs: a cart of 1 kg, a pole of
+    1 m and 0.1 kg. Over when the cart is 2.4 m from the middle, or the pole leans by 12 degrees. Observed: place of the
+    cart (m), lean (rad), and their rates.
+    """
+    m = scenes.cart_pole()
+    m.add_force(Motor("rail", 0.0, name="push"))
+
+    def start(random: np.random.Generator) -> State:
+        return _near(m, random, 0.05, 0.05)
+
+    return Task(
+        Simulator(m, dt=0.01),
+        inputs={"push": (-10.0, 10.0)},
+        observe=lambda s: np.concatenate((s.coordinates, s.rates), axis=-1),
+        reward=lambda s: 1.0,
+        terminate=lambda s: (np.abs(s.coordinates) > (2.4, pi / 15)).any(axis=-1),
+        start=start,
+        bounds=((-3, -0.5, -10, -10), (3, 0.5, 10, 10)),
+        skip=2,
+        stage=Stage(m, window=(-2.7, 2.7, -0.4, 1.3), paths=[[(0, -2.6, 0), (0, 2.6, 0)]], pixels=640),
+    )
+
+
+def double_pendulum_swing_up() -> Task:
+    """Swing two hanging links up with motors too weak to lift them, 4 N m at the shoulder and 2 N m at the elbow.
+
+    Links of 0.5 m and 1 kg: held out straight they weigh 9.8 N m at the shoulder and 2.5 N m at the elbow. Earned, per
+    step: height of the tip from 0, hanging, to 1, upright, less 0.01 for every (rad/s)^2 of both hinges while it is up.
+    Observed: sine and cosine of the first link's angle from hanging and of the second's from the first, and rates.
+    """
+    m = scenes.pendulum(2, "revolute", angle=0.0, length=0.5, width=0.05)
+    for joint, name in zip(m.joints, ("shoulder", "elbow"), strict=True):
+        m.add_force(Motor(joint, 0.0, name=name))
+        m.add_force(Damper(joint, 0.01))
+
+    def start(random: np.random.Generator) -> State:
+        return _near(m, random, 0.05, 0.05)
+
+    def observe(s: View) -> Array:
+        return np.concatenate((np.sin(s.coordinates), np.cos(s.coordinates), s.rates), axis=-1)
+
+    def reward(s: View) -> Array:
+        first, second = s.coordinates[..., 0], s.coordinates[..., 0] + s.coordinates[..., 1]
+        height = 0.5 - 0.25 * (np.cos(first) + np.cos(second))
+        return height - 0.01 * height**4 * (s.rates**2).sum(axis=-1)  # type: ignore[no-any-return]
+
+    return Task(
+        Simulator(m, dt=0.01),
+        inputs={"shoulder": (-4.0, 4.0), "elbow": (-2.0, 2.0)},
+        observe=observe,
+        reward=reward,
+        start=start,
+        bounds=(np.repeat((-1, -1, -40), 2), np.repeat((1, 1, 40), 2)),
+        skip=2,
+        stage=Stage(m, window=(-1.2, 1.2, -1.2, 1.2)),
+    )
+
+
+def leg() -> Task:
+    """Let the body of a standing leg rise and sink once a second, 4 cm about 0.2 m, and keep the foot below it.
+
+    The leg is a closed loop, that of the Minitaur. Its two motors turn to the angles that the actions ask for, within
+    0.6 rad of where they are at 0.2 m, as servos with 5 N m/rad and at most 3.5 N m; the foot glides. Earned, per step:
+    exp(-d), d being the squared distances of the body from its target and of the foot from below it over (2 cm)^2. Over
+    when the leg is nearly stretched or folded, or the foot 0.1 m away. Observed: height less 0.2 m, foot (m), angles of
+    both motors (rad), all their rates, distance to the target (m), sine and cosine of its phase.
+    """
+    middle, most = 0.2, 0.04
+    # bars of 0.1 and 0.2 m between hip and foot
+    m = scenes.standing_leg(acos((0.1**2 + middle**2 - 0.2**2) / (2 * 0.1 * middle)))
+    for side in ("front", "rear"):
+        m.add_force(Servo(f"leg {side} motor", gain=5.0, rate_gain=0.15, limit=3.5, name=side))
+    m.add_force(Damper("ground", 2.0))
+    places = m.coordinate_places()
+    seen = [places[joint].start for joint in ("rail", "ground", "leg front motor", "leg rear motor")]
+
+    def target(s: View) -> Array:
+        return most * np.sin(2 * pi * np.asarray(s.time))
+
+    def start(random: np.random.Generator) -> State:
+        height, foot = random.uniform(-0.02, 0.02, 2)
+        return m.assemble(drive={"rail": height, "ground": foot})
+
+    def observe(s: View) -> Array:
+        phase = 2 * pi * np.asarray(s.time)
+        wanted = np.stack((target(s) - s.coordinates[..., 0], np.sin(phase), np.cos(phase)), axis=-1)
+        return np.concatenate((s.coordinates[..., seen], s.rates[..., seen], wanted), axis=-1)
+
+    def reward(s: View) -> Array:
+        height, foot = s.coordinates[..., 0], s.coordinates[..., 1]
+        return np.exp(-((target(s) - height) ** 2 + foot**2) / 0.02**2)
+
+    def marks(s: View) -> Array:
+        none = np.zeros_like(target(s))
+        return np.stack((none, none, middle + target(s)), axis=-1)[..., None, :]
+
+    high = np.repeat((0.2, pi, 10.0, 100.0, 0.3, 1.0), (2, 2, 2, 2, 1, 2))
+    return Task(
+        Simulator(m, dt=0.005),
+        inputs={"front": (-0.6, 0.6), "rear": (-0.6, 0.6)},
+        observe=observe,
+        reward=reward,
+        terminate=lambda s: (np.abs(s.coordinates[..., :2]) > (0.08, 0.1)).any(axis=-1),
+        start=start,
+        bounds=(-high, high),
+        skip=4,
+        stage=Stage(
+            m,
+            window=(-0.25, 0.25, -0.05, 0.35),
+            paths=[[(0, -0.24, -0.012), (0, 0.24, -0.012)], [(0, 0, 0), (0, 0, 0.34)]],
+        ),
+        marks=marks,
+    )
+
+
+def four_bar_tracking() -> Task:
+    """Turn the crank of a four-bar so that the middle of its coupler keeps up with a point that runs along its path.
+
+    Crank of 0.4 m, coupler of 1.2 m, rocker of 1 m on pivots 1.2 m apart, 1 kg per m, against gravity, with a motor of
+    at most 15 N m; the point runs as if the crank turned at 2 rad/s. Earned, per step: exp(-d), d being the squared
+    distance over (0.2 m)^2. Over when it is 0.8 m away. Observed: sine and cosine of the crank's angle, its rate
+    (rad/s), sine and cosine of the point's phase, and the way from the coupler to the point (m, y and z).
+    """
+    speed = 2.0
+    m = _crank_and_rocker()
+    m.add_force(Motor("joint4", 0.0, name="crank"))
+    m.add_force(Damper("joint4", 0.1))
+
+    # the path is what the coupler does when a drive turns the crank once round
+    driven = _crank_and_rocker()
+    driven.add_coupling(Drive("joint4", lambda t: t))
+    turn = Simulator(driven, dt=2 * pi / 360).run(steps=360, state=driven.assemble())
+    angles, path = turn.time, turn.body("link2").position
+
+    def target(s: View) -> Array:
+        phase = s.time * speed % (2 * pi)
+        return np.stack([np.interp(phase, angles, path[:, k]) for k in range(3)], axis=-1)
+
+    def away(s: View) -> Array:
+        return target(s) - s.position[..., 1, :]
+
+    def start(random: np.random.Generator) -> State:
+        return m.assemble(drive={"joint4": random.uniform(-0.3, 0.3)})
+
+    def observe(s: View) -> Array:
+        crank, phase = s.coordinates[..., 3], np.asarray(s.time) * speed
+        turned = np.stack((np.sin(crank), np.cos(crank), s.rates[..., 3], np.sin(phase), np.cos(phase)), axis=-1)
+        return np.concatenate((turned, away(s)[..., 1:]), axis=-1)
+
+    return Task(
+        Simulator(m, dt=0.01),
+        inputs={"crank": (-15.0, 15.0)},
+        observe=observe,
+        reward=lambda s: np.exp(-(away(s) ** 2).sum(axis=-1) / 0.04),
+        terminate=lambda s: (away(s) ** 2).sum(axis=-1) > 0.64,
+        start=start,
+        bounds=((-1, -1, -40, -1, -1, -2, -2), (1, 1, 40, 1, 1, 2, 2)),
+        skip=4,
+        stage=Stage(m, window=(-0.7, 1.9, -0.7, 1.25), paths=[path]),
+        marks=lambda s: np.stack((target(s), s.position[..., 1, :]), axis=-2),
+    )
+
+
+READY = {
+    "CartPole": Ready(cart_pole, 500),
+    "DoublePendulumSwingUp": Ready(double_pendulum_swing_up, 300),
+    "Leg": Ready(leg, 300),
+    "FourBarTracking": Ready(four_bar_tracking, 300),
+}
+
+
+# ---- how
+
+
+def _near(m: Mechanism, random: np.random.Generator, places: float, rates: float) -> State:
+    """The described state, with every coordinate and rate off by up to that much."""
+    state = m.state()
+    count = len(m.coordinates)
+    state.coordinates = random.uniform(-places, places, count)
+    state.rates = random.uniform(-rates, rates, count)
+    return state
+
+
+def _crank_and_rocker() -> Mechanism:
+    return scenes.four_bar((1.0, 1.2, 0.4), ground=1.2, angle=0.0)
