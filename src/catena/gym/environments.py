@@ -71,8 +71,8 @@ class Env(gymnasium.Env[Array, Array]):
         info = {} if status.ok else {"failure": status.message}
         return task.observation(view), reward, terminated, truncated, info
 
-    def render(self) -> Pixels | None:
-        """Pixels (height, width, 3) of the mechanism where it stands."""
+    def render(self) -> Any:
+        """Pixels (height, width, 3) of the mechanism where it stands, or None without a render_mode."""
         if self.render_mode is None:
             return None
         self._stage = self._stage or _stage(self.task)
@@ -107,7 +107,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
         self.render_mode = _render_mode(render_mode)
         first = task.first(np.random.default_rng(0))
         states: Sequence[State] | int = self.num_envs if first is None else [first] * self.num_envs
-        self.batch: Any = task.simulator.start_batch(states, threads=threads)  # type: ignore[attr-defined]
+        self.batch = task.simulator.start_batch(states, threads=threads)
         observation = task.observation(self._view())
         if observation.shape[:1] != (self.num_envs,):
             raise ValueError(
@@ -119,7 +119,6 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._columns = task.columns
-        self._described = self.batch.input.copy()
         self._random = [seeding.np_random()[0] for _ in range(self.num_envs)]
         self._steps = np.zeros(self.num_envs, dtype=int)
         self._ended = np.zeros(self.num_envs, dtype=bool)
@@ -152,7 +151,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
         self._steps += 1
 
         # those that begin anew have gone on with the others, to no effect
-        fresh = self._ended if self.autoreset_mode == AutoresetMode.NEXT_STEP else np.zeros(count, dtype=bool)
+        fresh = self._ended.copy() if self.autoreset_mode == AutoresetMode.NEXT_STEP else np.zeros(count, dtype=bool)
         self._begin(fresh)
         view = self._view()
         observation = task.observation(view)
@@ -173,8 +172,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
             infos = self._add_info(infos, info, k)
         return observation, reward, terminated, truncated, infos
 
-    def render(self) -> tuple[Pixels, ...] | None:
-        """Pixels (height, width, 3) of every member where it stands."""
+    def render(self) -> Any:
+        """Pixels (height, width, 3) of every member where it stands, or None without a render_mode."""
         if self.render_mode is None:
             return None
         stage = self._stage = self._stage or _stage(self.task)
@@ -188,9 +187,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
             return
         chosen = np.flatnonzero(mask)
         states = None if self.task.start is None else [self.task.start(self._random[k]) for k in chosen]
-        self.batch.reset(mask, states)
-        self.batch.input[chosen] = self._described[chosen]
+        self.batch.reset(chosen, states)
         self._steps[chosen] = 0
+        self._ended[chosen] = False
 
     def _view(self) -> View:
         return view_of(self.batch, self.batch.failed)

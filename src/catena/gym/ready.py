@@ -1,4 +1,7 @@
-"""Ready tasks: a cart with a pole, a double pendulum to swing up, a leg to stand on, a four-bar to drive in time."""
+"""Ready tasks: a cart with a pole, a double pendulum to swing up, a leg to stand on, a four-bar to drive in time.
+
+Every episode begins near the same pose, with a small random push of all bodies.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +38,13 @@ def cart_pole() -> Task:
     """
     m = scenes.cart_pole()
     m.add_force(Motor("rail", 0.0, name="push"))
-
-    def start(random: np.random.Generator) -> State:
-        return _near(m, random, 0.05, 0.05)
-
     return Task(
         Simulator(m, dt=0.01),
         inputs={"push": (-10.0, 10.0)},
         observe=lambda s: np.concatenate((s.coordinates, s.rates), axis=-1),
         reward=lambda s: 1.0,
         terminate=lambda s: (np.abs(s.coordinates) > (2.4, pi / 15)).any(axis=-1),
-        start=start,
+        start=_pushed(m.state()),
         bounds=((-3, -0.5, -10, -10), (3, 0.5, 10, 10)),
         skip=2,
         stage=Stage(m, window=(-2.7, 2.7, -0.4, 1.3), paths=[[(0, -2.6, 0), (0, 2.6, 0)]], pixels=640),
@@ -64,9 +63,6 @@ def double_pendulum_swing_up() -> Task:
         m.add_force(Motor(joint, 0.0, name=name))
         m.add_force(Damper(joint, 0.01))
 
-    def start(random: np.random.Generator) -> State:
-        return _near(m, random, 0.05, 0.05)
-
     def observe(s: View) -> Array:
         return np.concatenate((np.sin(s.coordinates), np.cos(s.coordinates), s.rates), axis=-1)
 
@@ -80,7 +76,7 @@ def double_pendulum_swing_up() -> Task:
         inputs={"shoulder": (-4.0, 4.0), "elbow": (-2.0, 2.0)},
         observe=observe,
         reward=reward,
-        start=start,
+        start=_pushed(m.state()),
         bounds=(np.repeat((-1, -1, -40), 2), np.repeat((1, 1, 40), 2)),
         skip=2,
         stage=Stage(m, window=(-1.2, 1.2, -1.2, 1.2)),
@@ -108,10 +104,6 @@ def leg() -> Task:
     def target(s: View) -> Array:
         return most * np.sin(2 * pi * np.asarray(s.time))
 
-    def start(random: np.random.Generator) -> State:
-        height, foot = random.uniform(-0.02, 0.02, 2)
-        return m.assemble(drive={"rail": height, "ground": foot})
-
     def observe(s: View) -> Array:
         phase = 2 * pi * np.asarray(s.time)
         wanted = np.stack((target(s) - s.coordinates[..., 0], np.sin(phase), np.cos(phase)), axis=-1)
@@ -125,6 +117,7 @@ def leg() -> Task:
         none = np.zeros_like(target(s))
         return np.stack((none, none, middle + target(s)), axis=-1)[..., None, :]
 
+    near = np.linspace(-0.02, 0.02, 5)
     high = np.repeat((0.2, pi, 10.0, 100.0, 0.3, 1.0), (2, 2, 2, 2, 1, 2))
     return Task(
         Simulator(m, dt=0.005),
@@ -132,7 +125,7 @@ def leg() -> Task:
         observe=observe,
         reward=reward,
         terminate=lambda s: (np.abs(s.coordinates[..., :2]) > (0.08, 0.1)).any(axis=-1),
-        start=start,
+        start=_pushed(*(m.assemble(drive={"rail": height, "ground": foot}) for height in near for foot in near)),
         bounds=(-high, high),
         skip=4,
         stage=Stage(
@@ -170,9 +163,6 @@ def four_bar_tracking() -> Task:
     def away(s: View) -> Array:
         return target(s) - s.position[..., 1, :]
 
-    def start(random: np.random.Generator) -> State:
-        return m.assemble(drive={"joint4": random.uniform(-0.3, 0.3)})
-
     def observe(s: View) -> Array:
         crank, phase = s.coordinates[..., 3], np.asarray(s.time) * speed
         turned = np.stack((np.sin(crank), np.cos(crank), s.rates[..., 3], np.sin(phase), np.cos(phase)), axis=-1)
@@ -184,7 +174,7 @@ def four_bar_tracking() -> Task:
         observe=observe,
         reward=lambda s: np.exp(-(away(s) ** 2).sum(axis=-1) / 0.04),
         terminate=lambda s: (away(s) ** 2).sum(axis=-1) > 0.64,
-        start=start,
+        start=_pushed(*(m.assemble(drive={"joint4": angle}) for angle in np.linspace(-0.3, 0.3, 31))),
         bounds=((-1, -1, -40, -1, -1, -2, -2), (1, 1, 40, 1, 1, 2, 2)),
         skip=4,
         stage=Stage(m, window=(-0.7, 1.9, -0.7, 1.25), paths=[path]),
@@ -203,13 +193,15 @@ READY = {
 # ---- how
 
 
-def _near(m: Mechanism, random: np.random.Generator, places: float, rates: float) -> State:
-    """The described state, with every coordinate and rate off by up to that much."""
-    state = m.state()
-    count = len(m.coordinates)
-    state.coordinates = random.uniform(-places, places, count)
-    state.rates = random.uniform(-rates, rates, count)
-    return state
+def _pushed(*states: State) -> Callable[[np.random.Generator], State]:
+    """One of some states with a random push of every body, of which the joints leave what they allow: soon drawn."""
+
+    def start(random: np.random.Generator) -> State:
+        state = states[random.integers(len(states))].copy()
+        state.velocity = random.normal(scale=0.1, size=state.velocity.shape)
+        return state
+
+    return start
 
 
 def _crank_and_rocker() -> Mechanism:

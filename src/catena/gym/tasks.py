@@ -17,6 +17,7 @@ from ..state import State
 
 if TYPE_CHECKING:
     from ..live import Live
+    from ..live_batch import LiveBatch
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class View:
     failed: Any
 
 
-def view_of(at: Live | Any, failed: bool | NDArray[np.bool_]) -> View:
+def view_of(at: Live | LiveBatch, failed: bool | NDArray[np.bool_]) -> View:
     """What the functions of a task see of a live mechanism, or of a batch of them."""
     return View(
         at.coordinates,
