@@ -117,6 +117,15 @@ def test_a_stage_shows_where_the_bodies_are(name, plane):
     assert (stage.draw(state.position, state.orientation) == pixels).all()
 
 
+def test_a_stage_shows_massless_bodies_as_their_joints():
+    pytest.importorskip("matplotlib")
+    m = catena.scenes.pendulum(1)
+    m.add_body("cross", catena.Inertia.massless(), position=m.bodies["link1"].position)
+    lonely = plot.Stage(m).draw(m.state().position, m.state().orientation)
+    m.add_joint(catena.Fixed("link1", "cross", at=(0, 0, 0)))
+    assert (plot.Stage(m).draw(m.state().position, m.state().orientation) != lonely).any()
+
+
 def test_all_that_a_chain_reaches_is_on_its_stage():
     pytest.importorskip("matplotlib")
     for angle in (0.0, 1.0, 3.0):

@@ -285,9 +285,12 @@ def _skin(mechanism: Mechanism, body: Body) -> Array:
     corners: Array = 0.5 * np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     if body.shape is None:
         joints = _skeleton(mechanism, body).reshape(-1, 3)
+        if len(joints) or not body.mass:
+            return np.concatenate((np.zeros((1, 3)), joints))
         moments, axes = np.linalg.eigh(body.inertia.tensor)
         edges = np.sqrt(np.maximum(0.0, 12 / body.mass * (0.5 * moments.sum() - moments)))
-        return joints if len(joints) else np.dot(corners * edges, axes.T)
+        corners = corners * edges @ axes.T
+        return corners
     kind, size = body.shape.kind, body.shape.size
     if kind == "box":
         corners *= size
