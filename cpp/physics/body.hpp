@@ -109,7 +109,7 @@ CATENA_INLINE Vec3<T> turn_increment(const Quat<T>& w, Vec3<T> phi) {
 // the step has been solved: its momenta become state, the body moves
 template <class T>
 CATENA_INLINE void commit_body(Body<T>& b, T share, T dt) {
-  b.v = (share / dt) * b.d;
+  b.v = (share * (T(1) / dt)) * b.d;
   b.L = (T(2) / dt) * half_turn_momentum(b);
   b.q = renormalised(b.w * b.q);
   b.x += b.d;
