@@ -72,8 +72,9 @@ def test_steps_of_a_live_batch_are_those_of_a_batch(scene: str, kernel: str) -> 
         for name in ARRAYS[:-1]:
             np.testing.assert_array_equal(getattr(live, name), getattr(batch, name)[:, -1])
         np.testing.assert_allclose(live.time, 0.3, rtol=1e-14)
-        np.testing.assert_array_equal(live.coordinates, batch.coordinates[:, -1])
-        np.testing.assert_array_equal(live.rates, batch.rates[:, -1])
+        # a finished batch asks the best kernel, whichever ran it
+        np.testing.assert_allclose(live.coordinates, batch.coordinates[:, -1], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(live.rates, batch.rates[:, -1], rtol=0, atol=1e-13)
         assert not live.failed.any()
 
 
