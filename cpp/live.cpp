@@ -44,6 +44,8 @@ Live::Live(const Core& core, const Settings& settings, const Start& start, const
 void Live::put(const Settings& settings, const Start& start, const LoadArrays& loads,
                const std::optional<In<-1>>& carried) {
   const InUse use(in_use_);
+  require(!space_ || (settings.solver == args_.solver && settings.order == args_.order),
+          "a live mechanism keeps the solver and the order that it was made with");
   args_ = arguments(layout_, core_.term_count(), settings, start, loads, calls_.signal_count);
   require(start.position.shape(0) == 1, "the state to start from: a live mechanism is one");
   require(args_.counter_count == layout_.counter_count, "the state to start from: all angles are counted");

@@ -478,3 +478,33 @@ def test_the_node_tells_its_multipliers_and_its_tally(order: int) -> None:
     np.testing.assert_allclose(live.multipliers(), run.multipliers[12], rtol=0, atol=1e-5)
     live.step(8)
     np.testing.assert_array_equal(live.position, run.position[20])
+
+
+def test_short_runs_after_the_order_has_changed() -> None:
+    """What a run keeps for the next fits that one: a higher order needs more room."""
+    m = arm()
+    simulate, fresh = Simulator(m, 0.01), Simulator(m, 0.01, order=8)
+    simulate.run(steps=2)
+    live = simulate.start()
+    simulate.order, simulate.tolerance = fresh.order, fresh.tolerance
+    np.testing.assert_array_equal(simulate.run(steps=3).position, fresh.run(steps=3).position)
+    with pytest.raises(ValueError, match="solver and the order"):
+        live.restart()
+    simulate.order = 2
+    simulate.run(steps=2)
+
+
+def test_runs_of_one_simulator_on_many_threads() -> None:
+    simulate = Simulator(arm(), 0.01)
+    wanted, found = simulate.run(steps=3).position, []
+
+    def work() -> None:
+        found.extend(np.array_equal(simulate.run(steps=3).position, wanted) for _ in range(200))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 800
+    assert all(found)

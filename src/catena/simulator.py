@@ -120,7 +120,7 @@ class Simulator:
         self._core = self.compiled.core
         self._described: State | None = None
         self._described_arrays: _core.Start | None = None
-        self._idle: list[Live] = []
+        self._idle: dict[tuple[str, int], Live] = {}
         joints, couplings = self.mechanism.joints, self.mechanism.couplings
         self.row_count = sum(joint.row_count for joint in joints.values()) + len(couplings)
 
@@ -243,8 +243,9 @@ class Simulator:
         """
         steps = self._steps(duration, steps)
         record_every = whole(record_every, "record_every")
-        # one that stands idle saves what making one costs
-        live = self._idle.pop() if force is None and self._idle else None
+        # one that stands idle, and that no other thread has taken, saves what making one costs
+        how = (self.solver, self.order)
+        live = self._idle.pop(how, None) if force is None else None
         if live is None:
             live = Live(self, state, steps=steps, record_every=record_every, force=force)
         else:
@@ -286,7 +287,7 @@ class Simulator:
         )
         # a control may have kept it
         if force is None and control is None:
-            self._idle[:] = [live]
+            self._idle = {how: live}
         done, complete = ended.step, ended.records
         if progress:
             finish(progress, done, steps)
