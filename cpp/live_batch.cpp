@@ -70,6 +70,13 @@ class LiveBatch::Worker {
     run.out_velocity = &m.velocity[3 * n * member];
     run.out_angular_velocity = &m.angular_velocity[3 * n * member];
     run.out_counted = m.counted.data() + shared.counter_count * member;
+    // who goes on enters where it stands, and is then told what it carries: the arrays it began with are gone
+    run.position = run.out_position;
+    run.orientation = run.out_orientation;
+    run.velocity = run.out_velocity;
+    run.angular_velocity = run.out_angular_velocity;
+    run.law_start = run.term_start = batch_.nothing_.data();
+    run.counter_start = run.out_counted;
     const int row = entering.row ? (*entering.row)[member] : -1;
     if (row < 0) return;
     const Start& start = *entering.start;
@@ -188,6 +195,7 @@ LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, co
   failed = view<const bool>(m.failed.get(), members);
 
   status_.resize(members);
+  nothing_.resize(std::max<Offset>(layout_.law_count, core.term_count()) + 1);
   input_value_.resize(m.input.size());
   // where the ground moves its motion is known while a member is worked on, and not afterwards
   reads_coordinates_ = signal_count > 0;

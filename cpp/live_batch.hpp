@@ -69,7 +69,7 @@ class LiveBatch {
   Layout layout_;
   MemberNumbers numbers_;
   std::vector<InputInfo> inputs_;
-  std::vector<double> input_value_;
+  std::vector<double> input_value_, nothing_;
   RunArgs run_;
   int count_, group_;
   bool own_loads_, has_functions_;

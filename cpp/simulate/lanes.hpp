@@ -292,6 +292,7 @@ struct LaneRunner {
     with_single(*layouts[k], own, [&](Single& one) {
       one.enter();
       give(k, one);
+      one.newton.extent = extent[k];
       one.node.now = time_of(k);
       one.node.place(taken);
       use(one);
