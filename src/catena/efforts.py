@@ -65,24 +65,19 @@ class ForceHistory:
 
     def _work(self, part: Part) -> Array:
         """Between each node and the next (step - 1,)."""
-        law, time = self._law(part), self._run.time
-        position = analysis.measured(self._run, part.measure)
-        way, middle = np.diff(position), 0.5 * (position[1:] + position[:-1])
-        rate = way / np.diff(time)
-        force = -law["stiffness"] * (middle - law["rest"]) - law["damping"] * rate
-        force -= law["friction"] * np.tanh(rate / law["threshold"])
-        given = self._function(part, "force")
+        time, position = self._run.time, analysis.measured(self._run, part.measure)
+        way = np.diff(position)
+        force, target = self._function(part, "force"), self._function(part, "target")
         # functions of time act at the nodes; what is set holds from one to the next
-        force += 0.5 * (given[1:] + given[:-1]) if "force" in part.functions else given[:-1]
-        if law["gain"] > 0 or law["rate_gain"] > 0:
-            target, wanted = self._function(part, "target")[:-1], np.full(len(way), law["target_rate"])
-            if "target" in part.functions:
-                ends = self._function(part, "target")
-                wanted = np.diff(ends) / np.diff(time)
-                target = np.array([float(part.functions["target"](float(t))) for t in 0.5 * (time[1:] + time[:-1])])
-            servo = law["gain"] * (target - middle) + law["rate_gain"] * (wanted - rate)
-            force += np.clip(servo, -law["limit"], law["limit"])
-        work: Array = force * way
+        held = 0.5 * (force[1:] + force[:-1]) if "force" in part.functions else force[:-1]
+        wanted = self._function(part, "target_rate")[:-1]
+        if "target" in part.functions:
+            wanted = np.diff(target) / np.diff(time)
+            target = np.array([float(part.functions["target"](float(t))) for t in 0.5 * (time[1:] + time[:-1])])
+        else:
+            target = target[:-1]
+        middle = 0.5 * (position[1:] + position[:-1])
+        work: Array = _exerted(self._law(part), middle, way / np.diff(time), held, target, wanted) * way
         return work
 
     def _law(self, part: Part) -> Mapping[str, float]:
@@ -94,22 +89,14 @@ class ForceHistory:
         return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
 
     def _effort(self, part: Part) -> Array:
-        law = self._law(part)
+        wanted = self._function(part, "target_rate")
+        if "target" in part.functions:
+            wanted = np.array([float(derivative(part.functions["target"], float(t))) for t in self._run.time])
+        force, target = self._function(part, "force"), self._function(part, "target")
         position = analysis.measured(self._run, part.measure)
-        rate = analysis.measured_rate(self._run, part.measure)
-        effort: Array = (
-            self._function(part, "force")
-            - law["stiffness"] * (position - law["rest"])
-            - law["damping"] * rate
-            - law["friction"] * np.tanh(rate / law["threshold"])
+        return _exerted(
+            self._law(part), position, analysis.measured_rate(self._run, part.measure), force, target, wanted
         )
-        if law["gain"] > 0 or law["rate_gain"] > 0:
-            wanted = self._function(part, "target_rate")
-            if "target" in part.functions:
-                wanted = np.array([float(derivative(part.functions["target"], float(t))) for t in self._run.time])
-            servo = law["gain"] * (self._function(part, "target") - position) + law["rate_gain"] * (wanted - rate)
-            effort = effort + np.clip(servo, -law["limit"], law["limit"])
-        return effort
 
     def _function(self, part: Part, name: str) -> Array:
         """A number of the law at all nodes, or what its function of time says there, or what it was set to."""
@@ -119,6 +106,24 @@ class ForceHistory:
                 return self._run.inputs[:, inputs.index(self._force.name)]
             return np.full(len(self._run), part.law[name])
         return np.array([float(part.functions[name](float(t))) for t in self._run.time])
+
+
+def _exerted(
+    law: Mapping[str, float], position: Array, rate: Array, force: Array, target: Array, target_rate: Array
+) -> Array:
+    """Along the coordinate, at positions and rates (...) of it."""
+    effort = force - law["stiffness"] * (position - law["rest"]) - law["damping"] * rate
+    effort -= law["friction"] * np.tanh(rate / law["threshold"])
+    return effort + _driven(law, position, rate, target, target_rate)
+
+
+def _driven(
+    law: Mapping[str, float] | Mapping[str, Array], position: Array, rate: Array, target: Array, target_rate: Array
+) -> Array:
+    """What a servo exerts, which may be limited."""
+    servo = law["gain"] * (target - position) + law["rate_gain"] * (target_rate - rate)
+    found: Array = np.clip(servo, -law["limit"], law["limit"])
+    return found
 
 
 class InputEfforts:
@@ -142,7 +147,6 @@ class InputEfforts:
 
     def __call__(self, coordinates: Array, rates: Array, inputs: Array) -> Array:
         """Of servos at the coordinates and rates, N m or N."""
-        law = self._law
-        servo = law["gain"] * (inputs - coordinates[..., self._place])
-        servo += law["rate_gain"] * (law["target_rate"] - rates[..., self._place])
-        return np.where(self._is_servo, np.clip(servo, -law["limit"], law["limit"]), inputs)
+        position, rate = coordinates[..., self._place], rates[..., self._place]
+        servo = _driven(self._law, position, rate, inputs, self._law["target_rate"])
+        return np.where(self._is_servo, servo, inputs)
