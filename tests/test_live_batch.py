@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import threading
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from test_batch import SCENES, simulator, starts, tree
-from test_live import DT, FORCES, OwnError, V, X, slider
+from test_live import DT, FORCES, OwnError, V, X, slider, steps_of_two_threads
 
 from catena import (
     Drive,
@@ -73,8 +72,9 @@ def test_steps_of_a_live_batch_are_those_of_a_batch(scene: str, kernel: str) -> 
             np.testing.assert_array_equal(getattr(live, name), getattr(batch, name)[:, -1])
         np.testing.assert_allclose(live.time, 0.3, rtol=1e-14)
         # a finished batch asks the best kernel, whichever ran it
-        np.testing.assert_allclose(live.coordinates, batch.coordinates[:, -1], rtol=0, atol=1e-13)
-        np.testing.assert_allclose(live.rates, batch.rates[:, -1], rtol=0, atol=1e-13)
+        atol = 0 if kernel == info()["kernel"] else 1e-13
+        np.testing.assert_allclose(live.coordinates, batch.coordinates[:, -1], rtol=0, atol=atol)
+        np.testing.assert_allclose(live.rates, batch.rates[:, -1], rtol=0, atol=atol)
         assert not live.failed.any()
 
 
@@ -283,23 +283,9 @@ def test_what_is_refused() -> None:
 
 def test_one_caller_at_a_time() -> None:
     batch = Simulator(scenes.pendulum(20, "ball", angle=1.0), 0.001).start_batch(8, threads=2)
-    taken, refused = [0, 0], [0, 0]
-
-    def work(k: int) -> None:
-        for _ in range(50):
-            try:
-                batch.step()
-                taken[k] += 1
-            except RuntimeError:
-                refused[k] += 1
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    np.testing.assert_allclose(batch.time, sum(taken) * 0.001)
-    assert sum(taken) + sum(refused) == 100
+    taken = steps_of_two_threads(batch, 50)
+    assert taken > 0
+    np.testing.assert_allclose(batch.time, taken * 0.001)
 
 
 def test_views_outlive_their_batch() -> None:

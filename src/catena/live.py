@@ -27,13 +27,41 @@ if TYPE_CHECKING:
     from .simulator import Simulator
 
 
-class _Place(TypedDict):
+class Running:
+    """What one live mechanism and many have in common; arrays of many have the axis (member,) in front."""
+
+    _simulator: Simulator
+    coordinates: Array
+    rates: Array
+    input: Array
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What runs."""
+        return self._simulator.mechanism
+
+    @property
+    def simulator(self) -> Simulator:
+        """What runs it."""
+        return self._simulator
+
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (..., input) by `mechanism.inputs`, with the inputs as set; N m or N."""
+        return self._efforts(self.coordinates, self.rates, self.input)
+
+    @cached_property
+    def _efforts(self) -> InputEfforts:
+        return InputEfforts(self.mechanism)
+
+
+class _Start(TypedDict):
     settings: _core.Settings
     start: _core.Start
     carried: Array | None
 
 
-class Live(_core.Live):
+class Live(Running, _core.Live):
     """A mechanism that runs step by step; `simulator.start(state)` makes one.
 
     time (s), position (n, 3), orientation (n, 4), velocity (n, 3), angular_velocity (n, 3) of the bodies and
@@ -70,10 +98,10 @@ class Live(_core.Live):
             signals=self._signals.read,
             signal_count=self._signals.count,
             inputs=compiled.input_places,
-            **self._place(state, steps, record_every),
+            **self._start(state, steps, record_every),
         )
 
-    def _place(self, state: State | None, steps: int = 0, record_every: int = 1) -> _Place:
+    def _start(self, state: State | None, steps: int, record_every: int) -> _Start:
         simulator = self._simulator
         first, carried = simulator.first(state, self._key)
         return {
@@ -82,11 +110,11 @@ class Live(_core.Live):
             "carried": carried,
         }
 
-    def place(self, state: State | None, steps: int, record_every: int) -> None:
+    def prepare(self, state: State | None, steps: int, record_every: int) -> None:
         """Make ready for another run, under no forces."""
         self._begun = state
         self._holds = False
-        self.put(loads=self._no_loads, **self._place(state, steps, record_every))
+        self.put(loads=self._no_loads, **self._start(state, steps, record_every))
 
     @cached_property
     def _no_loads(self) -> _core.LoadArrays:
@@ -108,7 +136,7 @@ class Live(_core.Live):
 
         Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
         """
-        self.place(self._begun if state is None else state.copy(), 0, 1)
+        self.prepare(self._begun if state is None else state.copy(), 0, 1)
         self.stand()
 
     def stand(self) -> None:
@@ -139,25 +167,6 @@ class Live(_core.Live):
         return other
 
     # ---- reading
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """What runs."""
-        return self._simulator.mechanism
-
-    @property
-    def efforts(self) -> Array:
-        """What motors and servos exert (input,) by `mechanism.inputs`, with the inputs as they are set; N m or N."""
-        return self._efforts(self.coordinates, self.rates, self.input)
-
-    @cached_property
-    def _efforts(self) -> InputEfforts:
-        return InputEfforts(self.mechanism)
-
-    @property
-    def simulator(self) -> Simulator:
-        """What runs it."""
-        return self._simulator
 
     @cached_property
     def inputs(self) -> Inputs:

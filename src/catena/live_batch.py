@@ -13,21 +13,19 @@ from numpy.typing import ArrayLike
 from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
-from ._rotation import Array
 from .batch import Laws, MemberNumbers, member_loads
-from .efforts import InputEfforts
 from .forces import Forces
 from .inputs import BatchInputs
+from .live import Running
 from .simulator import whole
 from .state import State
 from .status import Status, status_of
 
 if TYPE_CHECKING:
-    from .mechanism import Mechanism
     from .simulator import Simulator
 
 
-class LiveBatch(_core.LiveBatch):
+class LiveBatch(Running, _core.LiveBatch):
     """Members of one mechanism that run step by step; `simulator.start_batch(states)` makes one.
 
     time (member,) s, position (member, n, 3), orientation (member, n, 4), velocity and angular_velocity (member, n, 3)
@@ -58,13 +56,13 @@ class LiveBatch(_core.LiveBatch):
         self._simulator, self._begun = simulator, states
         # a node, and what its steps depend on, about ten numbers a body and solution that is remembered
         refuse_if_too_large(8 * count * mechanism.body_count * 64, f"{count} live members", "take fewer")
-        signals = compiled.signals.extended()
+        signals, start = compiled.signals.extended(), start_arrays(compiled, states)
         numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
         super().__init__(
             core=compiled.core,
             settings=simulator.settings(states[0], 0, 1),
             threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
-            start=start_arrays(compiled, states),
+            start=start,
             loads=member_loads(mechanism, force, count, 0, signals).arrays(),
             rows=compiled.rows,
             signals=signals.read,
@@ -72,12 +70,12 @@ class LiveBatch(_core.LiveBatch):
             numbers=numbers.arrays(),
             inputs=compiled.input_places,
         )
-        self._begin(range(count), states)
+        self._begin(range(count), states, start)
 
-    def _begin(self, members: Sequence[int], states: Sequence[State]) -> None:
+    def _begin(self, members: Sequence[int], states: Sequence[State], start: _core.Start) -> None:
         self.begin(
             members=np.array(members, dtype=np.int32),
-            start=start_arrays(self._simulator.compiled, states),
+            start=start,
             time=np.array([state.time for state in states]),
         )
 
@@ -109,7 +107,7 @@ class LiveBatch(_core.LiveBatch):
         for member, state in zip(chosen, given, strict=True):
             self._begun[member] = state
         if chosen:
-            self._begin(chosen, given)
+            self._begin(chosen, given, start_arrays(self._simulator.compiled, given))
 
     def _chosen(self, members: ArrayLike) -> list[int]:
         found = np.asarray(members)
@@ -130,25 +128,6 @@ class LiveBatch(_core.LiveBatch):
         return chosen
 
     # ---- reading
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """What runs."""
-        return self._simulator.mechanism
-
-    @property
-    def efforts(self) -> Array:
-        """What motors and servos exert (member, input) by `mechanism.inputs`, with the inputs as they are set."""
-        return self._efforts(self.coordinates, self.rates, self.input)
-
-    @cached_property
-    def _efforts(self) -> InputEfforts:
-        return InputEfforts(self.mechanism)
-
-    @property
-    def simulator(self) -> Simulator:
-        """What runs it."""
-        return self._simulator
 
     @cached_property
     def inputs(self) -> BatchInputs:

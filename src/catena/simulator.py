@@ -249,7 +249,7 @@ class Simulator:
         if live is None:
             live = Live(self, state, steps=steps, record_every=record_every, force=force)
         else:
-            live.place(state, steps, record_every)
+            live.prepare(state, steps, record_every)
         n, rows = self.mechanism.body_count, self._core.row_count
         records = -(-steps // record_every) + 2
         counters = self.compiled.counters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,13 +46,14 @@ class Arrival:
         return (
             state.time == self.state[4]
             and all(np.array_equal(a, b) for a, b in zip(now, self.state[:4], strict=True))
-            and list(state.turned) == list(self.turned)
-            # all at once: there may be hundreds
-            and (
-                not self.turned
-                or np.array_equal(np.hstack([*state.turned.values()]), np.hstack([*self.turned.values()]))
-            )
+            and state.turned.keys() == self.turned.keys()
+            and np.array_equal(in_one(state.turned, self.turned), in_one(self.turned, self.turned))
         )
+
+
+def in_one(arrays: Mapping[str, Array], names: Iterable[str]) -> Array:
+    """The arrays of these names in one, as there may be hundreds to compare."""
+    return np.hstack([(), *(arrays[name] for name in names)])
 
 
 class State(Strict):
