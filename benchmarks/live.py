@@ -13,29 +13,40 @@ from typing import Any
 
 import numpy as np
 
-from catena import Live, Motor, Simulator, scenes
+from catena import Live, LiveBatch, Motor, Simulator, scenes
 
 STEPS, ROUNDS, DT = 1000, 30, 1e-3
 
 Way = Callable[[int], None]
 
 
-def catena_ways(n: int) -> dict[str, Way]:
+def chain(n: int) -> Simulator:
     m = scenes.pendulum(n, "revolute", angle=0.5)
     for joint in m.joints:
         m.add_force(Motor(joint, 0.0))
-    simulate = Simulator(m, DT)
-    live, torque = simulate.start(), np.zeros(n)
+    return Simulator(m, DT)
+
+
+def loops_around(live: Live | LiveBatch) -> tuple[Way, Way]:
+    """Steps alone, and with inputs set and joint space read."""
+    torque = np.zeros_like(live.input)
 
     def step(count: int) -> None:
         for _ in range(count):
             live.step()
 
-    def closed_loop(count: int) -> None:
+    def closed(count: int) -> None:
         for _ in range(count):
             live.input[:] = torque
             live.step()
             live.coordinates, live.rates  # noqa: B018
+
+    return step, closed
+
+
+def catena_ways(n: int) -> dict[str, Way]:
+    simulate = chain(n)
+    step, closed_loop = loops_around(simulate.start())
 
     def run(count: int) -> None:
         simulate.run(steps=count, record_every=count)
@@ -101,23 +112,9 @@ MEMBERS, BATCH_LINKS, BATCH_STEPS = 1024, 10, 40
 
 
 def batch_ways() -> dict[str, Way]:
-    m = scenes.pendulum(BATCH_LINKS, "revolute", angle=0.5)
-    for joint in m.joints:
-        m.add_force(Motor(joint, 0.0))
-    simulate = Simulator(m, DT)
-    states = [m.state()] * MEMBERS
-    live, torque = simulate.start_batch(states, threads=1), np.zeros((MEMBERS, BATCH_LINKS))
-
-    def step(count: int) -> None:
-        for _ in range(count):
-            live.step()
-
-    def closed_loop(count: int) -> None:
-        for _ in range(count):
-            live.input[:] = torque
-            live.step()
-            live.coordinates, live.rates  # noqa: B018
-
+    simulate = chain(BATCH_LINKS)
+    states, torque = [simulate.mechanism.state()] * MEMBERS, np.zeros((MEMBERS, BATCH_LINKS))
+    step, closed_loop = loops_around(simulate.start_batch(states, threads=1))
     sizes = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
     room: dict[int, dict[str, np.ndarray]] = {}
 
