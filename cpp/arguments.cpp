@@ -61,6 +61,9 @@ RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, 
       .order = settings.order,
       .iteration_limit = settings.iteration_limit,
       .rescue_depth = settings.rescue_depth,
+      .estimates = settings.estimates,
+      .size = settings.size,
+      .error_limit = settings.error_limit,
       .paper_start = settings.paper_start,
       .steps = settings.steps,
       .record_every = settings.record_every,
@@ -125,6 +128,7 @@ void record_into(RunArgs& args, const Records& records, Offset members, Offset b
   for (const auto* array : {&records.iterations, &records.pieces})
     require_shape(*array, {members, steps}, "counts of steps");
   require_shape(records.remainder, {members, steps}, "what Newton leaves");
+  if (records.error) require_shape(*records.error, {members, steps}, "errors of steps");
   args.out_time = records.time.data();
   args.out_position = records.position.data();
   args.out_orientation = records.orientation.data();
@@ -134,6 +138,7 @@ void record_into(RunArgs& args, const Records& records, Offset members, Offset b
   args.out_iterations = records.iterations.data();
   args.out_pieces = records.pieces.data();
   args.out_remainder = records.remainder.data();
+  args.out_error = records.error ? records.error->data() : nullptr;
 }
 
 }  // namespace catena

@@ -51,6 +51,7 @@ class Worker {
       keep(member, records, args_.run.out_velocity, seats_[k].velocity, 3);
       keep(member, records, args_.run.out_angular_velocity, seats_[k].spin, 3);
       args_.status[member] = runs_[k].status;
+      args_.tally[member] = runs_[k].tally;
     }
   }
 
@@ -83,6 +84,7 @@ class Worker {
     run.out_iterations += counts * member;
     run.out_pieces += counts * member;
     run.out_remainder += counts * member;
+    if (run.out_error) run.out_error += counts * member;
     return run;
   }
 

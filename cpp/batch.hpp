@@ -21,6 +21,7 @@ struct BatchArgs {
   Offset term_count = 0;        // of all couplings
 
   Status* status = nullptr;
+  Tally* tally = nullptr;
   // called by the calling thread several times a second with the number of members done; false stops
   bool (*poll)(void* context, int done) = nullptr;
 };

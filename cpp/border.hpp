@@ -40,6 +40,8 @@ struct Settings {
   int order;
   double dt, tolerance;
   int iteration_limit, rescue_depth;
+  bool estimates;
+  double size, error_limit;
   bool paper_start;
   double start_time;
   Offset steps, record_every;
@@ -77,6 +79,7 @@ struct Records {
   Out<-1, -1, -1> counted;             // (member, record, counter)
   OutInts<-1, -1> iterations, pieces;  // (member, step)
   Out<-1, -1> remainder;
+  std::optional<Out<-1, -1>> error;  // (member, step)
 };
 
 }  // namespace catena

@@ -36,10 +36,10 @@ Core::Core(const CoreArguments& given)
     if (is_given(given.joint_kind[j])) hook_rows_.push_back(given.joint_rows[j]);
 }
 
-std::vector<Status> Core::run_batch(const Settings& settings, int threads, const Start& start, const LoadArrays& loads,
-                                    const RowFunctions& rows, const SignalFunction& signals, int signal_count,
-                                    const MemberArrays& numbers, const InInts<-1>& bodies, const Records& records,
-                                    const std::optional<PollFunction>& poll) const {
+std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
+    const Settings& settings, int threads, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
+    const SignalFunction& signals, int signal_count, const MemberArrays& numbers, const InInts<-1>& bodies,
+    const Records& records, const std::optional<PollFunction>& poll) const {
   const auto members = static_cast<Offset>(start.position.shape(0));
   const auto recorded = static_cast<Offset>(bodies.size());
   require_shape(bodies, {-1}, "bodies to record");
@@ -49,6 +49,7 @@ std::vector<Status> Core::run_batch(const Settings& settings, int threads, const
   RunArgs run = arguments(model_.layout(), term_count_, settings, start, loads, signal_count);
   record_into(run, records, members, recorded);
   std::vector<Status> status(members);
+  std::vector<Tally> tally(members);
   BatchArgs batch{
       .run = run,
       .member_count = static_cast<int>(members),
@@ -60,6 +61,7 @@ std::vector<Status> Core::run_batch(const Settings& settings, int threads, const
       .records = static_cast<Offset>(records.time.shape(1)),
       .term_count = term_count_,
       .status = status.data(),
+      .tally = tally.data(),
       .poll = Calls::call_batch_poll,
   };
   batch.run.poll = Calls::call_stopped;
@@ -78,7 +80,7 @@ std::vector<Status> Core::run_batch(const Settings& settings, int threads, const
     throw std::runtime_error(std::string("the system has no thread for the batch: ") + error.what());
   }
   calls.rethrow();
-  return status;
+  return {std::move(status), std::move(tally)};
 }
 
 void Core::linearise(double dt, double kick, const In<-1, 3>& position, const In<-1, 4>& orientation,

@@ -32,10 +32,13 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  std::vector<Status> run_batch(const Settings& settings, int threads, const Start& start, const LoadArrays& loads,
-                                const RowFunctions& rows, const SignalFunction& signals, int signal_count,
-                                const MemberArrays& numbers, const InInts<-1>& bodies, const Records& records,
-                                const std::optional<PollFunction>& poll) const;
+  // how every member ended, and how it got there
+  std::pair<std::vector<Status>, std::vector<Tally>> run_batch(const Settings& settings, int threads,
+                                                               const Start& start, const LoadArrays& loads,
+                                                               const RowFunctions& rows, const SignalFunction& signals,
+                                                               int signal_count, const MemberArrays& numbers,
+                                                               const InInts<-1>& bodies, const Records& records,
+                                                               const std::optional<PollFunction>& poll) const;
 
   // see LinearisationArgs
   void linearise(double dt, double kick, const In<-1, 3>& position, const In<-1, 4>& orientation,

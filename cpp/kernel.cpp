@@ -116,7 +116,9 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
                      .saved = parts.count > 1 ? arena.take<double>(Carried<Solver>::motion_size(layout)) : nullptr,
                      .before = arena.take<double>(layout.recorded_count),
                      .motor_before = arena.take<double>(laws),
-                     .acted = arena.take<Wrench<double>>(links)};
+                     .acted = arena.take<Wrench<double>>(links),
+                     .past = arena.take<Past<double>>(parts.count > 1 ? 0 : links),
+                     .sum = arena.take<Wrench<double>>(parts.count > 1 ? links : 0)};
   const long differences = Carried<Solver>::differences_of(layout);
   const int histories = Carried<Solver>::histories_of(parts, order);
   double* known = arena.take<double>(histories * differences);
@@ -124,6 +126,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
   for (int k = 0; k < count; ++k) room.zeros[k] = solver.z[k] = 0;
   for (int k = 0; k < layout.axis_count; ++k) room.pushed[k] = 0;
   for (int l = 0; l < laws; ++l) room.law_mode[l] = room.momentum[l] = 0;
+  for (int i = 0; i < links && parts.count == 1; ++i) room.past[i] = {};
   for (long k = 0; k < histories * differences; ++k) known[k] = 0;
   const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
   new (seat)

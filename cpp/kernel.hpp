@@ -54,8 +54,15 @@ struct HeldLoads {
 // of all steps of a run, or of the last ones of one that is taken step by step
 struct Tally {
   long iterations = 0, pieces = 0;
-  double remainder = 0;  // the largest
+  double remainder = 0;              // the largest
+  double error = 0;                  // estimated, of all steps together
+  double worst = 0, worst_time = 0;  // the largest of a step, and when it began
+  int worst_body = -1;               // the user's index of the body that errs most in it
+  long coarse = 0;                   // steps that err by more than `coarse_error`
+  long rough = 0;                    // pieces that err too much and cannot be halved any more
 };
+// of a step that is too long for its motion, in parts of the mechanism's size or rad
+constexpr double coarse_error = 1e-3;
 
 // of the composition of a step (simulate/compose.hpp)
 constexpr int known_orders[] = {2, 4, 6, 8};
@@ -65,7 +72,10 @@ struct RunArgs {
   double dt = 0, tolerance = 0, start_time = 0;
   int order = 2;  // one of known_orders
   int iteration_limit = 0;
-  int rescue_depth = 0;  // how often a failing step may be halved
+  int rescue_depth = 0;    // how often a failing step may be halved
+  bool estimates = false;  // errors of steps
+  double size = 1;         // of the mechanism, m
+  double error_limit = 0;  // steps that err by more are halved; 0 if none are
   bool paper_start = false;
   Offset steps = 0, record_every = 1;
 
@@ -106,9 +116,15 @@ struct RunArgs {
   double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
   double* out_remainder = nullptr;                       // (step): what Newton's method may have left, m/s and rad/s
+  double* out_error = nullptr;                           // (step): estimated, where errors are
   Tally tally = {};
   // (step and one for scratch, iteration limit): increments of the slowest solve of the step; null if not wanted
   double* out_increments = nullptr;
+
+  // (time): what is recorded in place of every record_every-th node, rising; and room for what is carried over a node
+  const double* times = nullptr;
+  Offset time_count = 0;
+  double* scratch = nullptr;
 
   // called at every node with the node's state written to the control arrays; it says what it wants; false stops
   bool (*control)(void* context, long step, double time) = nullptr;

@@ -101,7 +101,7 @@ bool Live::start() {
   Memory& m = *memory_;
   started_ = false;
   args_.out_iterations = args_.out_pieces = nullptr;
-  args_.out_remainder = args_.out_inputs = nullptr;
+  args_.out_remainder = args_.out_error = args_.out_inputs = nullptr;
   args_.out_time = &m.time;
   args_.out_position = m.position.data();
   args_.out_orientation = m.orientation.data();
@@ -115,6 +115,8 @@ bool Live::start() {
   }
   calls_.rethrow();
   started_ = true;
+  error_ = 0;
+  coarse_ = false;
   show_inputs();
   node_has_moved();
   return args_.status.code == StatusCode::done;
@@ -158,7 +160,10 @@ bool Live::step(Offset count) {
   }
   node_has_moved();
   calls_.rethrow();
-  return args_.status.code == StatusCode::done;
+  error_ += args_.tally.error;
+  const bool told = coarse_;
+  coarse_ |= args_.tally.coarse + args_.tally.rough > 0;
+  return args_.status.code == StatusCode::done && coarse_ == told;
 }
 
 // those of the mechanism, or of what it goes on from
@@ -289,7 +294,7 @@ void Live::call_control(double time) {
 Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1, -1>& multipliers,
                  const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
                  const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
-                 const std::optional<PollFunction>& poll) {
+                 const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll) {
   const InUse use(in_use_);
   started_ = false;
   const Offset n = layout_.link_count;
@@ -322,6 +327,15 @@ Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1
       args_.out_control = held->data();
     }
   }
+  if (times) {
+    require_finite(*times, "times");
+    const auto count = static_cast<Offset>(times->size());
+    require(room > count, "there is too little room for records");
+    for (Offset k = 1; k < count; ++k) require(times->data()[k] > times->data()[k - 1], "times must rise");
+    args_.times = times->data();
+    args_.time_count = count;
+    args_.scratch = scratch_.data();
+  }
   if (poll) calls_.poll = *poll;
   {
     nb::gil_scoped_release release;
@@ -330,6 +344,8 @@ Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1
   control_ = nb::none();
   calls_.poll = nb::none();
   args_.control = nullptr;
+  args_.times = nullptr;
+  args_.time_count = 0;
   args_.out_increments = args_.out_carried = args_.out_control = args_.out_inputs = nullptr;
   calls_.rethrow();
   return args_.status;

@@ -27,14 +27,14 @@ class Live {
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
 
-  // to the first node, and on from there; false if that fails: see `ended`
+  // to the first node, and on from there; false if that fails, see `ended`, or if for the first time a step is coarse
   bool start();
   bool step(Offset count);
   // a whole run, from the beginning; a control is called with the time and this at every node
   Status run(const Records& records, const Out<-1, -1>& inputs, const Out<-1, -1>& multipliers,
              const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
              const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
-             const std::optional<PollFunction>& poll);
+             const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll);
 
   // what the steps from here on depend on, as numbers in a row
   Numbers carried();
@@ -49,6 +49,7 @@ class Live {
 
   double time() const { return memory_->time; }
   const Tally& tally() const { return args_.tally; }
+  double error() const { return error_; }
   const Status& ended() const { return args_.status; }
   bool has_carried() const { return args_.has_carried; }
   Offset carried_size() const { return args_.carried_size; }
@@ -100,6 +101,8 @@ class Live {
   bool has_functions_;
   std::atomic<bool> in_use_ = false, in_control_ = false;
   bool started_ = false;
+  double error_ = 0;     // of all steps since the start
+  bool coarse_ = false;  // one of them was
 };
 
 }  // namespace catena

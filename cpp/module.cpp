@@ -113,9 +113,10 @@ void bind_structs(nb::module_& m) {
   bind_struct<Settings>(m, "Settings", "How a run steps, and how far.", field("solver", &Settings::solver),
                         field("order", &Settings::order), field("dt", &Settings::dt),
                         field("tolerance", &Settings::tolerance), field("iteration_limit", &Settings::iteration_limit),
-                        field("rescue_depth", &Settings::rescue_depth), field("paper_start", &Settings::paper_start),
-                        field("start_time", &Settings::start_time), field("steps", &Settings::steps),
-                        field("record_every", &Settings::record_every));
+                        field("rescue_depth", &Settings::rescue_depth), field("estimates", &Settings::estimates),
+                        field("size", &Settings::size), field("error_limit", &Settings::error_limit),
+                        field("paper_start", &Settings::paper_start), field("start_time", &Settings::start_time),
+                        field("steps", &Settings::steps), field("record_every", &Settings::record_every));
   bind_struct<Start>(m, "Start",
                      "States to start from, (member, body, ...), and what is measured in them, (member, ...).",
                      field("position", &Start::position), field("orientation", &Start::orientation),
@@ -133,7 +134,7 @@ void bind_structs(nb::module_& m) {
                        field("orientation", &Records::orientation), field("velocity", &Records::velocity),
                        field("angular_velocity", &Records::angular_velocity), field("counted", &Records::counted),
                        field("iterations", &Records::iterations), field("pieces", &Records::pieces),
-                       field("remainder", &Records::remainder));
+                       field("remainder", &Records::remainder), field("error", &Records::error));
   bind_struct<MemberArrays>(
       m, "MemberArrays", "Numbers of the mechanism that differ between the members of a batch, (member, ...), or None.",
       field("mass", &MemberArrays::mass), field("inertia", &MemberArrays::inertia),
@@ -238,7 +239,13 @@ void bind_live(nb::module_& m) {
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
       .def_ro("pieces", &Tally::pieces)
-      .def_ro("remainder", &Tally::remainder);
+      .def_ro("remainder", &Tally::remainder)
+      .def_ro("error", &Tally::error)
+      .def_ro("worst", &Tally::worst)
+      .def_ro("worst_time", &Tally::worst_time)
+      .def_ro("worst_body", &Tally::worst_body)
+      .def_ro("coarse", &Tally::coarse)
+      .def_ro("rough", &Tally::rough);
   nb::class_<Live>(m, "Live", nb::type_slots(function_slots<Live>))
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
@@ -248,13 +255,14 @@ void bind_live(nb::module_& m) {
       .def("begin", &Live::start)
       .def("advance", &Live::step, "count"_a = 1)
       .def("run", &Live::run, nb::kw_only(), "records"_a, "inputs"_a, "multipliers"_a, "increments"_a.none(),
-           "carried"_a.none(), "control"_a.none(), "held"_a.none(), "poll"_a.none())
+           "carried"_a.none(), "control"_a.none(), "held"_a.none(), "times"_a.none(), "poll"_a.none())
       .def("carried", &Live::carried)
       .def("all_multipliers", &Live::multipliers)
       .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a, "already"_a = false)
       .def_prop_ro("has_carried", &Live::has_carried)
       .def_prop_ro("carried_size", &Live::carried_size)
       .def_prop_ro("tally", &Live::tally)
+      .def_prop_ro("error", &Live::error)
       .def_prop_ro("ended", &Live::ended)
       .def_prop_ro("time", &Live::time)
       .CATENA_VIEW("position", position, Live, "float64", "(None, 3)")
@@ -295,6 +303,7 @@ void bind_live_batch(nb::module_& m) {
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of catena. Private: use catena.Simulator.";
+  m.attr("coarse_error") = catena::coarse_error;
   catena::bind_tables(m);
   catena::bind_structs(m);
   catena::bind_core(m);

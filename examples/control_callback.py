@@ -27,7 +27,7 @@ def motors(t: float, live: ct.Live) -> dict[str, ct.Load]:
     return {"link1": ct.Load(torque=(shoulder - elbow) * axis), "link2": ct.Load(torque=elbow * axis)}
 
 
-run = ct.Simulator(arm, dt=0.005).run(duration=8, control=motors)
+run = ct.Simulator(arm, dt=0.002).run(duration=8, control=motors)
 reached = np.array([run.joint(name).coordinates[-1, 0] for name in ("joint1", "joint2")])
 print("reached", reached.round(4), "of", target)
 assert np.abs(reached - target).max() < 1e-3

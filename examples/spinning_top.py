@@ -14,7 +14,7 @@ top = m.add_body(
 )
 m.add_joint(ct.Ball(m.world, top, at=(0, 0, 0), name="tip"))
 
-run = ct.Simulator(m, dt=0.001).run(duration=10, record_every=10)
+run = ct.Simulator(m, accuracy=1e-6).run(duration=10)
 
 spin = run.angular_velocity_body[:, 0, 2]
 vertical = run.angular_momentum()[:, 2]

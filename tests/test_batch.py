@@ -36,6 +36,9 @@ from catena import (
 )
 from catena.laws import Force
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 # one more than two groups of the widest lanes
 MEMBERS = 17
 

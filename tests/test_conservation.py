@@ -7,6 +7,9 @@ import pytest
 
 from catena import Simulator, State, Trajectory, scenes
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 
 def masses(state: State) -> np.ndarray:
     return np.array([body.inertia.mass for body in state.mechanism.bodies.values()])

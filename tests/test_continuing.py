@@ -32,6 +32,9 @@ from catena import (
     scenes,
 )
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
 STEPS, CUTS = 90, (0, 1, 7, 41, 90)
 

@@ -11,6 +11,9 @@ import pytest
 import catena as ct
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 
 def shafts(n: int = 2) -> ct.Mechanism:
     m = ct.Mechanism(gravity=(0, 0, 0))

@@ -37,6 +37,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 SOLVERS = ("articulated", "ldu", "dense")
 
 

@@ -36,6 +36,9 @@ from catena import (
     sphere,
 )
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 
 def plant() -> Mechanism:
     """Joints, forces and couplings of many kinds, functions of time among them."""

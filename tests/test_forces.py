@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike
 from catena import Armature, Damper, Inertia, Live, Load, Mechanism, Servo, Simulator, State, Trajectory, scenes
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 X, _, Z = np.eye(3)
 MASS = 2.0
 

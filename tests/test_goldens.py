@@ -45,6 +45,9 @@ from catena import (
     sphere,
 )
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 FILE = Path(__file__).parent / "data" / "goldens.json"
 MEMBERS, STEPS = 5, 100
 

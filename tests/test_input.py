@@ -11,6 +11,9 @@ import pytest
 import catena
 from catena import Load, Mechanism, Revolute, Simulator, State, _memory, scenes, sphere
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 STEPS = 4
 
 
@@ -52,7 +55,7 @@ def test_bad_simulator(pendulum: Mechanism, change: dict, message: str) -> None:
         Simulator(pendulum, **{"dt": 0.01} | change)
 
 
-@pytest.mark.parametrize("dt", ["0.01", None, (0.01, 0.02)])
+@pytest.mark.parametrize("dt", ["0.01", (0.01, 0.02)])
 def test_dt_is_a_number(pendulum: Mechanism, dt: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         Simulator(pendulum, dt)  # type: ignore[arg-type]

@@ -43,6 +43,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 DATA = Path(__file__).parent / "data"
 AXIS = rot.normalised(np.array((0.3, -0.5, 1.0)))
 ACROSS = rot.normalised(np.cross(AXIS, (0.2, 1.0, 0.4)))

@@ -39,6 +39,9 @@ from catena import (
 from catena import _rotation as rot
 from catena.laws import Force
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 AXIS = rot.normalised(np.array((0.3, -0.5, 1.0)))
 PLACE = (0.1, 0.25, -0.2)
 SLOPE = 9.81 * 0.6  # m/s^2 along a slope with sine 0.6

@@ -30,6 +30,9 @@ from catena import (
     scenes,
 )
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 # ---- what is held
 
 

@@ -27,6 +27,9 @@ from catena import (
     scenes,
 )
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 ARRAYS = ("position", "orientation", "velocity", "angular_velocity", "counted")
 
 

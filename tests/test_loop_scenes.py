@@ -12,6 +12,9 @@ from catena import Mechanism, Simulator, scenes
 from catena import _rotation as rot
 from catena.scenes.walkers import HolyNumbers
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 TURN = rot.normalised(np.array((0.3, 0.5, -0.2, 0.7)))
 
 # scene, step (s), equations, degrees of freedom; counted by hand: the plane linkages from their plane mobility,

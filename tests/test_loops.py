@@ -14,6 +14,9 @@ import pytest
 from catena import Mechanism, PointOnLine, Revolute, Simulator, State, Trajectory, scenes
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 DATA = Path(__file__).parent / "data"
 SOLVERS = ["articulated", "ldu"]
 GAP = 1e-10

@@ -37,6 +37,9 @@ from catena import (
 )
 from catena._rotation import Array
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 Solver = Literal["articulated", "ldu", "dense"]
 Order = Literal[1, 2, 4]
 SOLVERS: list[Solver] = ["articulated", "ldu", "dense"]

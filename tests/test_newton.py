@@ -22,6 +22,9 @@ from catena import (
 )
 from catena.laws import Force
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 Solver = Literal["articulated", "ldu", "dense"]
 SOLVERS: tuple[Solver, ...] = ("articulated", "ldu", "dense")
 

@@ -28,6 +28,9 @@ from catena import (
     sphere,
 )
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 Y, Z = np.eye(3)[1:]
 SOLVERS = ("articulated", "ldu", "dense")
 

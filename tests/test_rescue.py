@@ -22,6 +22,9 @@ from catena import (
     scenes,
 )
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 # released horizontally the chain whips until a step of 10 ms has no solution
 LENGTHS = (10, 20, 50, 100)
 

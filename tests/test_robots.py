@@ -9,6 +9,9 @@ import pytest
 
 from catena import Fixed, Mechanism, Revolute, Servo, Simulator, State, Trajectory, Universal, scenes
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 # scene, bodies, hinges, mass (kg)
 ROBOTS: dict[str, tuple[Callable[..., Mechanism], int, int, float]] = {
     "quadruped": (scenes.quadruped, 13, 12, 12.2),

@@ -31,6 +31,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 DATA = Path(__file__).parent / "data"
 SOLVERS = ("articulated", "ldu", "dense")
 GRAVITY = 9.81

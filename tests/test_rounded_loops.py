@@ -30,6 +30,9 @@ from catena import _rotation as rot
 from catena.analysis import extent
 from catena.redundancy import find_asked
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 # axes along none of any scene
 TURN = rot.normalised(np.array((0.3, 0.5, -0.2, 0.7)))
 

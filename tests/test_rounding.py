@@ -10,6 +10,9 @@ import pytest
 import catena
 from catena import Mechanism, Revolute, Simulator, box, scenes
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 EPS = np.finfo(float).eps
 SOLVERS = ["articulated", "ldu", "dense"]
 

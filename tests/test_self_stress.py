@@ -37,6 +37,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 X, Y, Z = np.eye(3)
 
 # singular values below this part of the largest are rounding

@@ -25,6 +25,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 KINDS: list[type[Joint]] = [Revolute, Prismatic, Ball, Fixed, Free]
 
 # The motions are chaotic: what two solvers leave over in a step grows. At 1e-13 Newton goes on to the rounding floor,

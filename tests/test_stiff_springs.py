@@ -10,6 +10,9 @@ import pytest
 
 from catena import Mechanism, PointSpring, Prismatic, Revolute, SimulationError, Simulator, Spring, box, cylinder
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 DT = 0.01
 
 

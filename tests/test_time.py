@@ -41,6 +41,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 GRAVITY = 9.81
 SOLVERS = ("articulated", "ldu", "dense")
 

@@ -42,6 +42,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers", "iterations", "pieces")
 
 

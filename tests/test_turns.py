@@ -28,6 +28,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 AXIS = rot.normalised(np.array((0.3, -0.5, 1.0)))
 TURN = 2 * np.pi
 

@@ -10,6 +10,9 @@ from test_live import arm, slider
 
 from catena import Damper, Friction, Live, Mechanism, Motor, PointSpring, Servo, Simulator, Spring, Trajectory, scenes
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 
 def balance(run: Trajectory) -> float:
     """The largest change of energy that no work accounts for, in parts of the energy in motion."""

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "simulate/error.hpp"
 #include "simulate/step.hpp"
 #include "simulate/stiff.hpp"
 
@@ -45,6 +46,7 @@ struct Carried {
   Rest<Solver>& rest;
   Step<Solver>& step;
   Springs<Solver>& springs;
+  Estimator<Solver>& estimator;
   Progress& progress;
   History* history;  // (part), and those of reactions
   int history_count;
@@ -65,6 +67,7 @@ struct Carried {
   static constexpr int history_scalars = 7, scalars = 11;
   static long size(const Layout& layout, int order, int signal_count, int input_count) {
     return motion_size(layout) + scalars + 6L * layout.link_count + 2L * layout.law_count + input_count + signal_count +
+           Estimator<Solver>::past_size(layout, order) +
            histories_of(composition_of(order), order) * (history_scalars + differences_of(layout));
   }
 
@@ -103,6 +106,7 @@ struct Carried {
     for (int i = 0; i < layout.link_count; ++i) exchange(acting[i].f), exchange(acting[i].t);
     for (int k = 0; k < args.input_count; ++k) exchange(numbers_of(args.laws[args.input[k].law])[args.input[k].number]);
     exchange(node.signals.at_end(), args.signal_count);
+    if (args.order == 2) exchange_past(exchange);
     for (int k = 0; k < history_count; ++k) {
       History& h = history[k];
       exchange(h.count);
@@ -113,6 +117,17 @@ struct Carried {
       exchange(h.unchecked);
       exchange(h.miss);
       exchange(h.differences, differences_of(layout));
+    }
+  }
+
+  // of the errors of plain steps
+  void exchange_past(Exchange& exchange) {
+    exchange(estimator.length);
+    exchange(estimator.second);
+    exchange(estimator.equal);
+    for (int i = 0; i < layout.link_count; ++i) {
+      Past<double>& past = estimator.past[i];
+      exchange(past.motion.f), exchange(past.motion.t), exchange(past.change.f), exchange(past.change.t);
     }
   }
 

@@ -1,8 +1,10 @@
 // A step of the user's dt: its substeps, and its pieces if it cannot be taken whole.
 //
-// Rescue: a step that cannot be solved is replaced by two of half the length, again and again, and the full length is
-// taken up again where the halves fit together. Momenta are state and `kick` knows both neighbouring lengths, so
-// this is consistent; that it happened is counted.
+// Rescue: a step that cannot be solved, or that errs by more than the caller allows, is replaced by two of half the
+// length, again and again, and the full length is taken up again where the halves fit together. Momenta are state and
+// `kick` knows both neighbouring lengths, so this is consistent; that it happened is counted. No piece is left out
+// because an earlier one makes it look hopeless: what is tried depends on the state alone, so that runs stay
+// reversible.
 #pragma once
 
 #include "simulate/carried.hpp"
@@ -22,51 +24,73 @@ struct Rescue {
   Recorder<Solver>& recorder;
   Reactions<Solver>& reactions;
   Progress& progress;
+  Estimator<Solver>& estimator;
   const Composition& parts;
   History* history;  // (part)
   double* saved;     // room for the motion, where a step has several parts
   RunArgs& args = node.args;
   Newton<Solver>& newton = step.newton;
   int iterations = 0, longest = 0;  // of the step, over all its solves
+  double error = 0, roughest = 0;   // of the step, over its pieces: together, and the largest
+  int errs = 0;                     // the link to blame for that
 
-  // one step, in pieces if need be; `time` follows
+  // one step of the usual length, in pieces if need be; `time` follows
   bool advance(long at, double& time) {
-    const long records = args.status.records;
+    const double start = time;
     int pieces = 1;
+    if (!cover(args.dt, at, time, pieces)) return false;
+    // pieces that are short to be exact are not spent in vain
+    progress.spent += args.error_limit > 0 ? 1 : pieces;
+    args.tally.iterations += iterations;
+    args.tally.pieces += pieces;
+    args.tally.remainder = std::fmax(args.tally.remainder, step.remainder);
+    if (args.estimates) count_error(start);
+    if (args.out_iterations) {
+      args.out_iterations[at] = iterations;
+      args.out_pieces[at] = pieces;
+      args.out_remainder[at] = step.remainder;
+    }
+    if (args.out_error) args.out_error[at] = error;
+    newton.trace = nullptr;
+    return true;
+  }
+  void count_error(double start) {
+    Tally& tally = args.tally;
+    tally.error += error;
+    tally.coarse += error > coarse_error;
+    if (!(error > tally.worst)) return;
+    tally.worst = error;
+    tally.worst_time = start;
+    tally.worst_body = node.layout.link[errs].body;
+  }
+
+  // so much time from the node on
+  bool cover(double length, long at, double& time, int& pieces) {
+    const long records = args.status.records;
     iterations = longest = 0;
-    step.remainder = 0;
+    step.remainder = error = roughest = 0;
     newton.trace = args.out_increments ? args.out_increments + args.iteration_limit * args.steps : nullptr;
     node.now = time;
-    Outcome outcome = compose(at, args.dt, true);
+    Outcome outcome = compose(at, length, true, false);
     if (outcome != Outcome::converged) {
       // far from where it began a mechanism has coarser numbers
       const double before = newton.extent;
       newton.measure_extent();
       if (newton.extent > 1.5 * before) {
         args.status.records = records;
-        outcome = compose(at, args.dt, true);
+        outcome = compose(at, length, true, false);
       }
     }
-    if (outcome == Outcome::converged)
-      time += args.dt;
-    else if (!halve(outcome, at, records, time, pieces))
-      return false;
-    progress.spent += pieces;
-    args.tally.iterations += iterations;
-    args.tally.pieces += pieces;
-    args.tally.remainder = std::fmax(args.tally.remainder, step.remainder);
-    if (args.out_iterations) {
-      args.out_iterations[at] = iterations;
-      args.out_pieces[at] = pieces;
-      args.out_remainder[at] = step.remainder;
-    }
-    newton.trace = nullptr;
+    if (outcome != Outcome::converged) return halve(length, outcome, at, records, time, pieces);
+    time += length;
     return true;
   }
 
-  // one composed step; a failure leaves the state as it was
-  Outcome compose(long at, double dt, bool first) {
+  // one composed step, which may not err by more than is allowed unless it is as short as can be; a failure leaves the
+  // state as it was
+  Outcome compose(long at, double dt, bool first, bool shortest) {
     const double start = node.now;
+    if (args.estimates) estimator.begin();
     if (parts.count > 1) {
       Exchange exchange{saved, true};
       carried.exchange_motion(exchange);
@@ -78,19 +102,33 @@ struct Rescue {
       iterations += newton.iterations;
       if (newton.trace) keep_trace(at);
       if (outcome != Outcome::converged) {
-        if (k > 0) {
-          Exchange exchange{saved, false};
-          carried.exchange_motion(exchange);
-          node.place(at);
-        }
+        if (k > 0) undo(at);
         return outcome;
       }
+      if (args.estimates) estimator.see(k, parts.part[k] * dt);
       if (k == 0 && first && recorder.recorded) reactions.record(parts.part[0] * dt);
       step.commit(parts.part[k] * dt);
       reactions.has_before = false;
     }
     node.now = start + dt;
+    if (!args.estimates) return Outcome::converged;
+    estimator.end(dt);
+    if (args.error_limit > 0 && estimator.error > args.error_limit) {
+      if (!shortest) {
+        undo(at);
+        return Outcome::rough;
+      }
+      ++args.tally.rough;
+    }
+    error += estimator.error;
+    if (estimator.error > roughest) roughest = estimator.error, errs = estimator.link;
     return Outcome::converged;
+  }
+  // back to where the step began
+  void undo(long at) {
+    Exchange exchange{saved, false};
+    carried.exchange_motion(exchange);
+    node.place(at);
   }
   // the increments of the slowest solve of the step
   void keep_trace(long at) {
@@ -101,7 +139,7 @@ struct Rescue {
   }
 
   // a step that could not be taken whole
-  bool halve(Outcome outcome, long at, long records, double& time, int& pieces) {
+  bool halve(double length, Outcome outcome, long at, long records, double& time, int& pieces) {
     const long whole = 1L << args.rescue_depth;
     const double start = time;
     long done = 0, piece = whole;
@@ -112,12 +150,12 @@ struct Rescue {
         if (done == 0) args.status.records = records;
         if (piece == 1) return fail(step, outcome, at, time);
         piece /= 2;
-        if (progress.spent + pieces > first_budget + (progress.base + at) * step_budget)
+        if (outcome != Outcome::rough && progress.spent + pieces > first_budget + (progress.base + at) * step_budget)
           return fail(step, Outcome::exhausted, at, time);
       } else {
         done += piece;
         ++pieces;
-        time = start + args.dt * (static_cast<double>(done) / static_cast<double>(whole));
+        time = start + length * (static_cast<double>(done) / static_cast<double>(whole));
         if (done == whole) return true;
         // as long again as fits
         while (done % (2 * piece) == 0) piece *= 2;
@@ -125,7 +163,7 @@ struct Rescue {
       if (args.poll && !args.poll(args.context, at)) return interrupt(args, at, time);
       node.now = time;
       if (done > 0) node.place(at);
-      outcome = compose(at, args.dt * (static_cast<double>(piece) / static_cast<double>(whole)), done == 0);
+      outcome = compose(at, length * (static_cast<double>(piece) / static_cast<double>(whole)), done == 0, piece == 1);
     }
   }
 };

@@ -22,6 +22,9 @@ struct Room {
   // Reactions; Rescue has the first
   double *saved, *before, *motor_before;
   Wrench<double>* acted;
+  // Estimator
+  Past<double>* past;
+  Wrench<double>* sum;
 };
 
 template <class Solver>
@@ -51,7 +54,8 @@ struct Runner {
                        .owed = room.owed};
   Step<Solver> step = {node, rest, newton};
   Springs<Solver> springs = {node, rest, progress, parts, room.law_mode};
-  Carried<Solver> carried = {node, rest, step, springs, progress, history, history_count, room.acting};
+  Estimator<Solver> estimator = {node, parts, room.past, room.sum};
+  Carried<Solver> carried = {node, rest, step, springs, estimator, progress, history, history_count, room.acting};
   Reactions<Solver> reactions = {.node = node,
                                  .rest = rest,
                                  .step = step,
@@ -62,9 +66,10 @@ struct Runner {
                                  .motor_before = room.motor_before,
                                  .acted = room.acted};
   Recorder<Solver> recorder = {node, rest, reactions};
-  Rescue<Solver> rescue = {node, step, carried, recorder, reactions, progress, parts, history, room.saved};
+  Rescue<Solver> rescue = {node, step, carried, recorder, reactions, progress, estimator, parts, history, room.saved};
   long here = 0;   // steps from the first node of this run to the node
   long taken = 0;  // the same, step by step
+  long seen = 0;   // of the times that are asked for
 
   // the caller's arrays -> state
   void enter() {
@@ -101,9 +106,10 @@ struct Runner {
       args.status.time = time;
       if (at == args.steps) {
         reactions.look_back();
-        return end();
+        if (recorder.recorded) end();
+        return;
       }
-      if (leave(at, time)) continue;
+      if (look_between(at) && leave(at, time)) continue;
       const Status failure = args.status;
       keep_carried(at, true);
       if (recorder.record(time)) {
@@ -125,12 +131,22 @@ struct Runner {
     if (at == 0) carried.reconcile();
     keep_carried(at, at == args.steps);
     if (!springs.follow(at, time)) return false;
-    recorder.recorded = at == args.steps || at == recorder.next;
-    if (recorder.recorded) recorder.next += args.record_every;
-    if (recorder.recorded ? !recorder.record(time) : args.control && !rest.project(node.arriving()))
+    recorder.recorded = is_asked_for(at, time);
+    // from the first node's velocities a first step is guessed
+    if (recorder.recorded ? !recorder.record(time) : (args.control || at == 0) && !rest.project(node.arriving()))
       return fail(step, Outcome::singular, at, time);
     if (args.control && !control(at, time)) return false;
     if (recorder.recorded) reactions.weigh(at, args.control && at > 0);
+    return true;
+  }
+  bool is_asked_for(long at, double time) {
+    if (args.times) {
+      const bool asked = seen < args.time_count && args.times[seen] <= time + same_time();
+      seen += asked;
+      return asked;
+    }
+    if (at != args.steps && at != recorder.next) return false;
+    recorder.next += args.record_every;
     return true;
   }
   // the user sees the node as it is recorded; what the last step held has arrived, what comes back holds from here on
@@ -153,6 +169,51 @@ struct Runner {
     args.has_carried = args.out_carried != nullptr;
   }
 
+  //---- times that are asked for between nodes ----
+
+  double same_time() const { return 1e-9 * args.dt; }
+  // each by a step of its own from the node, which is then taken back; false if one has no solution
+  bool look_between(long at) {
+    const double end = progress.time_of(at + 1) - same_time();
+    if (seen == args.time_count || args.times[seen] >= end) return true;
+    const Progress before = progress;
+    const Tally tally = args.tally;
+    const double start = node.now;
+    carried.save(args.scratch, at, at);
+    const auto back = [&] {
+      go_back(args.scratch);
+      aim_first();
+      progress = before;
+      args.tally = tally;
+    };
+    if (recorder.recorded) {
+      // the node's record is complete with its reactions
+      reactions.look_back();
+      reactions.peek();
+      recorder.recorded = false;
+      back();
+    }
+    bool fine = true;
+    for (; fine && seen < args.time_count && args.times[seen] < end; ++seen) {
+      double time = start;
+      int pieces = 1;
+      fine = rescue.cover(args.times[seen] - start, at, time, pieces);
+      if (fine) {
+        node.now = args.times[seen];
+        node.place(at);
+        fine = recorder.record(node.now);
+        if (!fine) fail(step, Outcome::singular, at, start);
+      }
+      if (fine) {
+        recorder.record_control();
+        reactions.weigh(at, false);
+        reactions.peek();
+      }
+      back();
+    }
+    return fine;
+  }
+
   //---- step by step: `args.steps` from the node of the last call on ----
 
   // to the first node; false if it cannot be
@@ -169,7 +230,10 @@ struct Runner {
     newton.rates = rest.scratch;
     args.status = Status{};
     go_back(args.resumed);
-    // from which a first step is guessed
+    aim_first();
+  }
+  // where no step is known yet, one is guessed from the node's velocities
+  void aim_first() {
     if (history[0].count == 0) rest.project(node.arriving());
   }
   // the node's poses and velocities into the first record
@@ -220,7 +284,7 @@ struct Runner {
   void go_back(const double* row) {
     carried.resume(row);
     node.signals.looks_behind = node.signals.doubted = false;
-    node.place(taken);
+    node.place(here + taken);
   }
 };
 

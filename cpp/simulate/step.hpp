@@ -10,6 +10,7 @@ namespace catena::CATENA_ISA {
 
 // How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond a quarter turn other roots begin,
 // and long before them the energy that the step keeps is another; not so where a rotor spins about its own axis.
+// Where errors of steps are kept small they judge that, and all that remains is to be on the right root.
 constexpr double most_turn = 0.25, most_spin = 1;
 inline const double farthest_cosine = std::cos(0.5 * most_turn), farthest_spin_cosine = std::cos(0.5 * most_spin);
 
@@ -101,7 +102,7 @@ struct Step {
     if (args.rescue_depth == 0) return outcome;
     double least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
-    if (least >= farthest_cosine) return outcome;
+    if (least >= (args.error_limit > 0 ? farthest_spin_cosine : farthest_cosine)) return outcome;
     bool close = least >= farthest_spin_cosine;
     for (int i = 0; i < layout.link_count && close; ++i)
       close = swing_cosine2(solver.body[i], load3(layout.link[i].spin)) >= farthest_cosine * farthest_cosine;

@@ -26,7 +26,8 @@
 
 namespace catena::CATENA_ISA {
 
-enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat };
+// `rough` is what errs too much, of steps that were solved
+enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat, rough };
 
 constexpr int most_points = 12;
 

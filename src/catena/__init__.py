@@ -7,6 +7,7 @@ Foundations of Robotics XIV (WAFR 2020), Springer 2021; order 1 with the solver 
 from . import plot as plot
 from . import scenes as scenes
 from ._provenance import RunInfo as RunInfo
+from .accuracy import AccuracyWarning as AccuracyWarning
 from .assembly import AssemblyError as AssemblyError
 from .batch import Batch as Batch
 from .batch import BatchError as BatchError
@@ -28,6 +29,8 @@ from .custom import BodyPose as BodyPose
 from .custom import Custom as Custom
 from .custom import VelocityRows as VelocityRows
 from .efforts import ForceHistory as ForceHistory
+from .events import Event as Event
+from .events import Occurrence as Occurrence
 from .forces import Load as Load
 from .inertia import Inertia as Inertia
 from .inertia import Shape as Shape
@@ -68,6 +71,7 @@ from .state import BodyView as BodyView
 from .state import JointView as JointView
 from .state import State as State
 from .status import CatenaError as CatenaError
+from .status import CatenaWarning as CatenaWarning
 from .status import SimulationError as SimulationError
 from .status import Status as Status
 from .trajectory import BodyHistory as BodyHistory

@@ -42,7 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--links", type=int, default=10, metavar="N", help="number of links (default %(default)s)")
     demo.add_argument("--joint", choices=("ball", "revolute"), default="ball", help="default %(default)s")
     demo.add_argument("--duration", type=float, default=60.0, metavar="S", help="seconds (default %(default)s)")
-    demo.add_argument("--dt", type=float, default=0.01, metavar="S", help="time step in s (default %(default)s)")
+    demo.add_argument("--dt", type=float, metavar="S", help="time step in s (default what the accuracy asks for)")
+    demo.add_argument("--accuracy", type=float, metavar="A", help="parts of the chain's length, or rad (default 1e-4)")
     demo.add_argument("--solver", choices=("auto", "articulated", "ldu", "dense"), default="auto")
     demo.add_argument("--output", type=Path, default=Path("catena_demo.png"), metavar="FILE", help="the picture")
     demo.set_defaults(run=_demo)
@@ -113,7 +114,7 @@ def _campaign(args: argparse.Namespace) -> int:
 
 def _demo(args: argparse.Namespace) -> int:
     mechanism = scenes.pendulum(args.links, args.joint)
-    simulator = Simulator(mechanism, args.dt, solver=args.solver)
+    simulator = Simulator(mechanism, args.dt, accuracy=args.accuracy, solver=args.solver)
     state = mechanism.state()
     if args.joint == "ball":
         # swirl it about the vertical and bend it, so that it leaves its plane
@@ -128,14 +129,17 @@ def _demo(args: argparse.Namespace) -> int:
 def _summary(simulator: Simulator, run: Trajectory, seconds: float) -> None:
     links, steps = simulator.mechanism.body_count, len(run.iterations)
     done = simulator.info()
-    print(f"{links} links, {steps} steps of {run.dt:g} s: {run.time[-1] - run.time[0]:g} s of motion")
+    span = run.time[-1] - run.time[0]
+    print(f"{links} links, {steps} steps of {run.dt:g} s and order {simulator.order}: {span:g} s of motion")
     error = run.energy_error()
     print(f"  energy error      {error.mean():.1e}  of the energy in motion, {error.max():.1e} at most")
     print(f"  joint gap         {run.drift().max(initial=0.0):.1e}  m at most")
     if steps:
         print(f"  Newton iterations {run.iterations.mean():.2f}  per step")
         print(f"  halved steps      {run.halved_count}")
-        print(f"  time              {seconds:.3f}  s, {1e9 * seconds / links / steps:.0f} ns per link and step")
+    if run.error is not None:
+        print(f"  error of steps    {run.error.sum():.1e}  together, {run.error.max(initial=0.0):.1e} at most")
+        print(f"  time              {seconds:.3f}  s, {span / seconds:.0f} times as fast as the motion itself")
     print(f"  solver            {done['solver']}, kernel {done['kernel']}")
 
 

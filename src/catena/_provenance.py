@@ -10,13 +10,17 @@ from time import time
 
 @dataclass(frozen=True)
 class RunInfo:
-    """How a run was computed: version of catena, the simulator's settings, the kernel, and the date (UTC, ISO 8601)."""
+    """How a run was computed: version of catena, the simulator's settings, the kernel, and the date (UTC, ISO 8601).
+
+    accuracy is 0 where none was asked for.
+    """
 
     version: str
     solver: str
     order: int
     dt: float
     tolerance: float
+    accuracy: float
     max_iterations: int
     rescue: bool
     kernel: str

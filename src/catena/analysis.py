@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 
+# what joints of exact numbers disagree by, at most (parts of the mechanism's size, rad)
+_ROUNDING = 1e-9
+
+
 def masses(mechanism: Mechanism) -> Array:
     """Mass of every body (n,) in kg."""
     return np.array([body.inertia.mass for body in mechanism.bodies.values()])
@@ -209,6 +213,21 @@ def misfit(run: Trajectory) -> Array:
     """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad; zero for the others."""
     asked = asked_gaps(run)
     return np.zeros((len(run), run.mechanism.joint_count, 2)) if asked is None else asked[1]
+
+
+def misfit_sentence(run: Trajectory) -> str:
+    """What is to be said of loops whose joints disagree at the last node by more than rounding; empty if none do."""
+    if not len(run) or not run.mechanism.joints:
+        return ""
+    found = misfit(run[-1:])[0]
+    worst = int(np.argmax(np.maximum(found[:, 0] / extent(run[-1]), found[:, 1])))
+    if found[worst, 0] <= _ROUNDING * extent(run[-1]) and found[worst, 1] <= _ROUNDING:
+        return ""
+    name = list(run.mechanism.joints)[worst]
+    return (
+        f"joints of a loop that say the same thing twice disagree by {found[worst, 0]:.2g} m and {found[worst, 1]:.2g} "
+        f"rad, most at joint {name!r}: their numbers are rounded"
+    )
 
 
 def row_lengths(joint: Joint) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from ._handover import start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
 from ._strict import Recorded
+from .accuracy import too_coarse, warn
 from .analysis import JointSpace, joint_motion
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
@@ -52,10 +53,11 @@ class Batch(Recorded, JointSpace):
     """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
-    angular_velocity (member, step, n, 3), world frame. iterations, pieces and remainder (member, step of the run).
-    status has one entry per member; counts (member,) is how many of its rows are filled: all, unless it failed, and
-    what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if all bodies were
-    recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they were computed.
+    angular_velocity (member, step, n, 3), world frame. iterations, pieces, remainder and error are (member, step of the
+    run). status has one entry per member; counts (member,) is how many of its rows are filled: all, unless it failed,
+    and what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if all bodies
+    were recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they were
+    computed.
     """
 
     mechanism: Mechanism
@@ -69,6 +71,8 @@ class Batch(Recorded, JointSpace):
     iterations: NDArray[np.int32]
     pieces: NDArray[np.int32]
     remainder: Array
+    error: Array | None
+    coarse: list[str]  # of every member, what is to be said of steps that are too coarse
     counts: NDArray[np.int64]
     status: list[Status]
     numbers: MemberNumbers
@@ -85,6 +89,16 @@ class Batch(Recorded, JointSpace):
         failed = self.failed
         ended = f", {len(failed)} failed" if failed else ""
         return f"Batch({len(self)} members, {len(self.bodies)} bodies, {self.time.shape[1]} nodes{ended})"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what makes members doubtful, empty if nothing does; those of one member: `batch[k].warnings`."""
+        coarse = [k for k, sentence in enumerate(self.coarse) if sentence]
+        if not coarse:
+            return ()
+        assert self.error is not None
+        worst = max(coarse, key=lambda k: float(self.error[k].max()))  # type: ignore[index]
+        return (f"{len(coarse)} of {len(self)} members, most of all member {worst}: {self.coarse[worst]}",)
 
     @property
     def failed(self) -> list[int]:
@@ -112,6 +126,8 @@ class Batch(Recorded, JointSpace):
             iterations=self.iterations[member, :done],
             pieces=self.pieces[member, :done],
             remainder=self.remainder[member, :done],
+            error=None if self.error is None else self.error[member, :done],
+            coarse=self.coarse[member],
             status=self.status[member],
             near={name: angles[member, :count] for name, angles in self.near.items()},
             info=self.info,
@@ -346,9 +362,10 @@ def run_batch(
     arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
     iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
     remainder = np.zeros((count, max(steps, 1)))
+    error = np.zeros((count, max(steps, 1))) if simulator.estimates else None
     counters = compiled.counters
     angles = np.full((count, records, len(counters)), np.nan)
-    ended = compiled.core.run_batch(
+    ended, tallies = compiled.core.run_batch(
         settings=simulator.settings(starts[0], steps, record_every),
         threads=threads,
         start=start_arrays(compiled, starts),
@@ -358,11 +375,14 @@ def run_batch(
         signal_count=signals.count,
         numbers=numbers.arrays(),
         bodies=np.array([names.index(name) for name in kept], dtype=np.int32),
-        records=_core.Records(**arrays, counted=angles, iterations=iterations, pieces=pieces, remainder=remainder),
+        records=_core.Records(
+            **arrays, counted=angles, iterations=iterations, pieces=pieces, remainder=remainder, error=error
+        ),
         poll=watcher(progress, count),
     )
     if progress:
         finish(progress, count, count)
+    coarse = [too_coarse(simulator, tally, end.step) for tally, end in zip(tallies, ended, strict=True)]
     batch = Batch(
         mechanism=mechanism,
         dt=simulator.dt,
@@ -371,8 +391,10 @@ def run_batch(
         iterations=iterations,
         pieces=pieces,
         remainder=remainder,
+        error=error,
+        coarse=coarse,
         counts=np.array([end.records for end in ended]),
-        status=[status_of(simulator, end) for end in ended],
+        status=[simulator.judged(status_of(simulator, end), each) for end, each in zip(ended, coarse, strict=True)],
         numbers=numbers,
         near=compiled.by_joint(angles),
         info=simulator.run_info(),
@@ -380,8 +402,10 @@ def run_batch(
     for k in batch.failed:
         for array in arrays.values():
             array[k, batch.counts[k] :] = np.nan
-    if batch.failed and simulator.on_failure == "raise":
+    if batch.failed and (simulator.on_failure == "raise" or simulator.on_coarse == "raise"):
         raise BatchError(batch)
+    if simulator.on_coarse == "warn":
+        warn(next(iter(batch.warnings), ""), 3)
     return batch
 
 

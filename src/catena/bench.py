@@ -20,6 +20,7 @@ from . import scenes
 from .mechanism import Mechanism
 from .simulator import Simulator
 from .state import State
+from .trajectory import Trajectory
 
 Rows = Iterator[dict[str, Any]]
 
@@ -63,12 +64,18 @@ def chain(budget: float, solvers: Sequence[str], counts: Sequence[int]) -> Rows:
                     "steps": steps,
                     "tolerance": simulator.tolerance,
                     "iterations_per_step": round(float(run.iterations.mean()), 3),
+                    "errors_of_steps": _error(run),
                     "ns_per_link_step": round(1e9 * ends / steps / n, 1),
                     "ns_per_link_step_recording_all": "" if every is None else round(1e9 * every / steps / n, 1),
                     "us_per_call": round(1e6 * call, 1),
                     "bytes_per_link": round(about["workspace_bytes"] / n),
                     "kernel": about["kernel"],
                 }
+
+
+def _error(run: Trajectory) -> str:
+    """What steps err by together, in parts of the mechanism's size or rad."""
+    return "" if run.error is None else f"{run.error.sum():.1e}"
 
 
 def loops(budget: float) -> Rows:
@@ -89,6 +96,7 @@ def loops(budget: float) -> Rows:
             "links": links,
             "solver": simulator.solver,
             "iterations_per_step": round(float(run.iterations.mean()), 3),
+            "errors_of_steps": _error(run),
             "ns_per_link_step": round(1e9 * taken / steps / links, 1),
             "largest_gap_m": f"{run.drift().max():.0e}",
         }

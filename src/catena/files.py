@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .status import Status
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 4
+FORMAT = 5
 _MARK = "catena trajectory"
 
 Contents = dict[str, NDArray[np.generic]]
@@ -34,6 +34,8 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     """See Trajectory.save."""
     contents = {name: getattr(run, name) for name in (*ARRAYS, *COUNTS)}
     contents["counted"] = _pack_angles(run)
+    if run.error is not None:
+        contents["error"] = run.error
     if run.control is not None:
         contents["control"] = run.control
     if run.inputs is not None:
@@ -43,6 +45,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     document = {
         "dt": float(run.dt),
         "status": asdict(run.status),
+        "coarse": run.coarse,
         "info": None if run.info is None else asdict(run.info),
         "carried": None if run.carried is None else run.carried.key,
         "mechanism": documents.describe(run.mechanism),
@@ -108,6 +111,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         raise ValueError("orientation must be unit quaternions (w, x, y, z)")
     dt = float(finite(documents.entry(document, "dt", (int, float), "the document"), (), "dt"))
     status: Status = _record(Status, documents.entry(document, "status", dict, "the document"), "the status")
+    steps_taken = len(_counts(contents, "pieces"))
     info = documents.entry(document, "info", (dict, type(None)), "the document")
     return Trajectory(
         mechanism.snapshot("trajectory"),
@@ -115,7 +119,9 @@ def _rebuild(contents: Contents) -> Trajectory:
         *arrays,
         iterations=_counts(contents, "iterations"),
         pieces=_counts(contents, "pieces"),
-        remainder=_numbers(contents, "remainder", (len(_counts(contents, "pieces")),)),
+        remainder=_numbers(contents, "remainder", (steps_taken,)),
+        error=_numbers(contents, "error", (steps_taken,)) if "error" in contents else None,
+        coarse=documents.entry(document, "coarse", str, "the document"),
         status=status,
         near=_unpack_angles(mechanism, contents, steps),
         inputs=_numbers(contents, "inputs", (steps, len(mechanism.inputs))) if "inputs" in contents else None,

@@ -49,6 +49,11 @@ class LoadTable:
     signal: NDArray[np.int32]  # where a function's values begin, -1 if they are in `values`
     values: Array  # (1 or member, 1 or node, load, 6)
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether there is one row for every node."""
+        return bool(self.values.shape[1] > 1)
+
     def arrays(self) -> _core.LoadArrays:
         """As views."""
         return _core.LoadArrays(

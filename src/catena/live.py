@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _core
 from ._rotation import Array
+from .accuracy import too_coarse, warn
 from .analysis import reaction
 from .efforts import ForceHistory, InputEfforts
 from .forces import Forces, HeldLoads, load_table
@@ -72,7 +73,9 @@ class Live(Running, _core.Live):
 
     Going on step by step gives the same trajectory as one run, bit for bit. `tally` tells of the last call of `step`:
     increments of Newton's method (iterations), pieces, as many as steps if none was halved, and the most that Newton's
-    method may have left (remainder, m/s and rad/s).
+    method may have left (remainder, m/s and rad/s). `error` is what all steps since the start, or `restart`, are
+    estimated to err by together, in parts of the mechanism's size or rad; the first that is too coarse warns, as in
+    `run`.
     """
 
     def __init__(
@@ -129,7 +132,7 @@ class Live(Running, _core.Live):
         last state that was reached, and takes no more steps until `restart`. With on_failure="stop" the `status` tells.
         """
         if not self.advance(count):
-            self._fail()
+            self._look(count)
 
     def restart(self, state: State | None = None) -> None:
         """Stand at a state, by default that of the beginning, with the inputs that belong to it and no forces held.
@@ -238,6 +241,11 @@ class Live(Running, _core.Live):
 
     # ---- how
 
+    @property
+    def key(self) -> str:
+        """See Simulator.key."""
+        return self._key
+
     def kept(self, numbers: Array) -> Carried | None:
         """What a run has left for others to go on from."""
         return Carried(numbers, self._key) if self.has_carried else None
@@ -250,6 +258,16 @@ class Live(Running, _core.Live):
     @cached_property
     def _rows(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.mechanism.bodies)}
+
+    def _look(self, steps: int) -> None:
+        """What is the matter with the last steps."""
+        if self.status.ok and self._simulator.on_coarse != "ignore":
+            coarse = too_coarse(self._simulator, self.tally, steps)
+            if self._simulator.on_coarse == "raise" and coarse:
+                raise SimulationError(self._simulator.judged(self.status, coarse), self._node())
+            warn(coarse, 3)
+        elif not self.status.ok:
+            self._fail()
 
     def _fail(self) -> None:
         if self._simulator.on_failure == "raise":

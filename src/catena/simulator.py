@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import ceil, inf, nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -13,13 +14,16 @@ from . import _core, _provenance, analysis
 from ._handover import build_core, default_kernel, start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
+from .accuracy import USUAL_ACCURACY, error_limit, find_dt, too_coarse, usual_order, warn
 from .assembly import AssemblyError, describe, open_joints, refuse_misfit
-from .forces import Forces
+from .events import Event, Stop, Watch, cut
+from .forces import Forces, load_table
 from .live import Live
 from .massless import refuse_loose_at
 from .mechanism import Mechanism
+from .signals import Signals
 from .state import State
-from .status import RESCUE_DEPTH, SimulationError, status_of
+from .status import RESCUE_DEPTH, SimulationError, Status, status_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -33,6 +37,9 @@ Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
 # a state whose joints are further open than this (parts of the mechanism's size, rad) is not assembled but refused
 _NEARLY_CLOSED = 1e-5
+
+# an error of steps that none has
+_NEVER = 1e300
 
 # default tolerance by order: the solver must not spoil what the scheme gains
 _TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-12}
@@ -53,11 +60,16 @@ class Simulator:
     mechanism
         Bodies and joints; read once, here.
     dt
-        Time step in s.
+        Time step in s; found by the first run, from its state, if it is not given.
+    accuracy
+        Halve every step that errs too much for it (parts of the mechanism's size, or rad), so that the motion is good
+        to about that much unless it is chaotic; 1e-4 if no dt is given either. Vibrations that are smaller are not
+        resolved.
     solver
         "articulated" (joint space, the fast one), "ldu" (the paper's sparse solver), "dense" (its O(n^3) reference)
         or "auto". All give the same trajectory.
     order
+        Default 2; 4 or 8 where an accuracy is asked for, which needs 4, 6 or 8.
         2, or 4, 6 and 8 by composition of 5, 9 and 17 steps, whose cost they have; 1 is the publication's scheme, whose
         first step is force free.
     tolerance
@@ -67,6 +79,10 @@ class Simulator:
         Halve a step that cannot be solved, and say so in the result.
     on_failure
         "raise" SimulationError, or "stop" and return what was computed.
+    on_coarse
+        What happens where steps err by more than 1e-3 of the mechanism's size or rad: "warn" with an AccuracyWarning
+        that names a time, a body and a better dt, "raise" SimulationError after the run, or "ignore" it, and do not
+        even look.
     kernel
         Instruction set to use, one of `catena.info()["kernels"]`; default the best, or the environment variable
         CATENA_KERNEL.
@@ -75,14 +91,16 @@ class Simulator:
     def __init__(
         self,
         mechanism: Mechanism,
-        dt: float,
+        dt: float | None = None,
         *,
+        accuracy: float | None = None,
         solver: Solver = "auto",
-        order: Literal[1, 2, 4, 6, 8] = 2,
+        order: Literal[1, 2, 4, 6, 8] | None = None,
         tolerance: float | None = None,
         max_iterations: int = 50,
         rescue: bool = True,
         on_failure: Literal["raise", "stop"] = "raise",
+        on_coarse: Literal["warn", "raise", "ignore"] = "warn",
         kernel: str | None = None,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -90,11 +108,20 @@ class Simulator:
         if mechanism.body_count == 0:
             raise ValueError("the mechanism has no bodies")
         mechanism = self._mechanism = mechanism.snapshot()
-        self.dt = _positive(dt, "dt")
-        self.order = _order(order)
+        if dt is None and accuracy is None:
+            accuracy = USUAL_ACCURACY
+        self.accuracy = None if accuracy is None else _accuracy(accuracy)
+        self.error_limit = error_limit(self.accuracy)
+        self._dt = None if dt is None else _positive(dt, "dt")
+        self.order = (
+            _order(2 if self.accuracy is None else usual_order(self.accuracy)) if order is None else _order(order)
+        )
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")
         self.on_failure = _one_of(on_failure, ("raise", "stop"), "on_failure")
+        self.on_coarse = _one_of(on_coarse, ("warn", "raise", "ignore"), "on_coarse")
         self.rescue = _flag(rescue, "rescue")
+        if self.accuracy is not None and (self.order < 4 or not self.rescue):
+            raise ValueError("an accuracy is reached by halving steps of order 4, 6 or 8; order 2 needs a dt alone")
         self.max_iterations = whole(max_iterations, "max_iterations", most=2**31 - 1)
         _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
         if kernel is not None and not isinstance(kernel, str):
@@ -121,13 +148,14 @@ class Simulator:
         self._described: State | None = None
         self._described_arrays: _core.Start | None = None
         self._idle: dict[tuple[str, int], Live] = {}
+        self._size: float | None = None
         joints, couplings = self.mechanism.joints, self.mechanism.couplings
         self.row_count = sum(joint.row_count for joint in joints.values()) + len(couplings)
 
     # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
 
     def __getstate__(self) -> dict[str, Any]:
-        built = ("compiled", "_core", "_described", "_described_arrays", "_idle", "row_count")
+        built = ("compiled", "_core", "_described", "_described_arrays", "_idle", "_size", "row_count")
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -139,8 +167,51 @@ class Simulator:
         """The mechanism as it was read; it cannot change any more."""
         return self._mechanism
 
+    @property
+    def dt(self) -> float:
+        """Time step in s; where an accuracy was given in its place, the first run finds it."""
+        if self._dt is None:
+            raise ValueError("dt is not known yet: the first run, or `start`, finds it from the state it begins in")
+        return self._dt
+
+    @dt.setter
+    def dt(self, dt: float) -> None:
+        self._dt = _positive(dt, "dt")
+
+    @property
+    def estimates(self) -> bool:
+        """Whether errors of steps are estimated."""
+        return self.on_coarse != "ignore" or self.accuracy is not None
+
+    @property
+    def size(self) -> float:
+        """Of the mechanism as described (m), by which errors are measured."""
+        if self._size is None:
+            self._size = analysis.extent(self.mechanism.state())
+        return self._size
+
+    def tried(self, dt: float) -> Simulator:
+        """The same with another step, which is not halved to be accurate."""
+        other = self.with_dt(dt)
+        other.error_limit = _NEVER
+        return other
+
+    def with_dt(self, dt: float) -> Simulator:
+        """The same with another step."""
+        other = object.__new__(Simulator)
+        other.__dict__.update(self.__dict__)
+        other._dt, other._idle = dt, {}
+        return other
+
+    def _settle(self, state: State | None, duration: float | None = None) -> None:
+        """Find the step if nobody has given it."""
+        if self._dt is None:
+            self._dt = find_dt(self, state, duration)
+
     def __repr__(self) -> str:
-        return f"Simulator({self.mechanism.body_count} bodies, dt={self.dt:g}, solver={self.solver!r})"
+        dt = "" if self._dt is None else f", dt={self._dt:g}"
+        accuracy = "" if self.accuracy is None else f", accuracy={self.accuracy:g}"
+        return f"Simulator({self.mechanism.body_count} bodies{dt}{accuracy}, solver={self.solver!r})"
 
     def info(self) -> dict[str, Any]:
         """What was chosen and how large it is."""
@@ -149,7 +220,8 @@ class Simulator:
             "solver": self.solver,
             "kernel": self._core.kernel,
             "order": self.order,
-            "dt": self.dt,
+            "dt": self._dt,
+            "accuracy": self.accuracy,
             "body_count": self.mechanism.body_count,
             "joint_count": self.mechanism.joint_count,
             "row_count": self._core.row_count,
@@ -163,6 +235,7 @@ class Simulator:
 
         Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
         """
+        self._settle(state)
         live = Live(self, state, steps=1, force=force)
         live.stand()
         live.step()
@@ -170,6 +243,7 @@ class Simulator:
 
     def start(self, state: State | None = None) -> Live:
         """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
+        self._settle(state)
         # to which it may be asked to return
         live = Live(self, state.copy() if isinstance(state, State) else state)
         live.stand()
@@ -194,7 +268,7 @@ class Simulator:
 
         return LiveBatch(
             self,
-            self._starts(states),
+            self._starts(states, None),
             force=force,
             masses=masses,
             inertias=inertias,
@@ -214,9 +288,11 @@ class Simulator:
         record_every: int = 1,
         increments: bool = False,
         checkpoints: bool = False,
+        t_eval: ArrayLike | None = None,
+        events: Sequence[Event] = (),
         progress: bool | Callable[[int, int], None] = False,
     ) -> Trajectory:
-        """Simulate for a duration (s, rounded up to whole steps) or a number of steps.
+        """Simulate for a duration (s, rounded up to whole steps), for a number of steps, or up to the last of t_eval.
 
         Parameters
         ----------
@@ -238,11 +314,56 @@ class Simulator:
             Keep the increments of Newton's method, for `run.convergence(step)`.
         checkpoints
             Keep with every node, not only with the last, what a run that goes on from it needs.
+        t_eval
+            Times (s) to be recorded in place of the nodes: each gets a step of its own from the node before, so it is
+            as good as a node.
+        events
+            What to look for at every node: see Event. `run.events` are those that happened.
         progress
             True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
         """
-        steps = self._steps(duration, steps)
-        record_every = whole(record_every, "record_every")
+        times = None
+        if t_eval is not None:
+            times, duration = self._times(t_eval, state, duration if steps is None else None, steps)
+        self._settle(state, duration)
+        watch = Watch(self, events, control) if events else None
+        if watch and load_table(self.mechanism, force, self._steps(duration, steps), Signals()).is_sampled:
+            raise ValueError("events need forces that are constant or functions of time, not one row per node")
+        result = self.attempt(
+            self._steps(duration, steps),
+            state=state,
+            force=force,
+            control=control if watch is None else watch,
+            times=times,
+            record_every=whole(record_every, "record_every"),
+            increments=_flag(increments, "increments"),
+            checkpoints=_flag(checkpoints, "checkpoints"),
+            progress=progress,
+        )
+        if watch is not None:
+            result = self._with_events(result, watch, force, control)
+        if not result.status.ok and (self.on_failure == "raise" or result.status.reason == "coarse"):
+            raise SimulationError(result.status, result)
+        if self.on_coarse == "warn":
+            warn(result.coarse, 2)
+        return result
+
+    def attempt(
+        self,
+        steps: int,
+        *,
+        state: State | None = None,
+        force: Forces | None = None,
+        control: Control | None = None,
+        record_every: int = 1,
+        increments: bool = False,
+        checkpoints: bool = False,
+        times: Array | None = None,
+        progress: bool | Callable[[int, int], None] = False,
+    ) -> Trajectory:
+        """See run; whatever becomes of it, its status tells."""
+        if times is not None:
+            record_every = max(steps, 1)
         # one that stands idle, and that no other thread has taken, saves what making one costs
         how = (self.solver, self.order)
         live = self._idle.pop(how, None) if force is None else None
@@ -251,51 +372,61 @@ class Simulator:
         else:
             live.prepare(state, steps, record_every)
         n, rows = self.mechanism.body_count, self._core.row_count
-        records = -(-steps // record_every) + 2
+        records = (-(-steps // record_every) if times is None else len(times)) + 2
         counters = self.compiled.counters
-        kept = records if _flag(checkpoints, "checkpoints") else 1
-        traced = (steps + 1) * self.max_iterations if _flag(increments, "increments") else 0
+        kept = records if checkpoints else 1
+        traced = (steps + 1) * self.max_iterations if increments else 0
         size = 8 * (records * (1 + 13 * n + rows + len(counters)) + 2 * steps + traced + kept * live.carried_size)
         refuse_if_too_large(size, f"recording {records} nodes of {n} bodies", "raise record_every")
-        times, multipliers = np.empty(records), np.empty((records, rows))
+        recorded, multipliers = np.empty(records), np.empty((records, rows))
         position, orientation, velocity, spin = (np.empty((records, n, width)) for width in (3, 4, 3, 3))
         iterations, pieces = (np.zeros(max(steps, 1), dtype=np.int32) for _ in range(2))
         remainder = np.zeros(max(steps, 1))
+        error = np.zeros(max(steps, 1)) if self.estimates else None
         trace = np.zeros((steps + 1, self.max_iterations)) if increments else None
         counted, carried = np.empty((records, len(counters))), np.empty((kept, live.carried_size))
         inputs = np.empty((records, len(self.compiled.inputs)))
         held = None if control is None else np.zeros((records, n, 6))
-        ended = live.run(
-            records=_core.Records(
-                time=times[None],
-                position=position[None],
-                orientation=orientation[None],
-                velocity=velocity[None],
-                angular_velocity=spin[None],
-                counted=counted[None],
-                iterations=iterations[None],
-                pieces=pieces[None],
-                remainder=remainder[None],
-            ),
-            inputs=inputs,
-            multipliers=multipliers,
-            increments=trace,
-            carried=carried,
-            control=control,
-            held=held,
-            poll=watcher(progress, steps),
-        )
+        stopped = False
+        try:
+            live.run(
+                records=_core.Records(
+                    time=recorded[None],
+                    position=position[None],
+                    orientation=orientation[None],
+                    velocity=velocity[None],
+                    angular_velocity=spin[None],
+                    counted=counted[None],
+                    iterations=iterations[None],
+                    pieces=pieces[None],
+                    remainder=remainder[None],
+                    error=None if error is None else error[None],
+                ),
+                inputs=inputs,
+                multipliers=multipliers,
+                increments=trace,
+                # what is carried over belongs to nodes
+                carried=carried if times is None else None,
+                control=control,
+                held=held,
+                times=times,
+                poll=watcher(progress, steps),
+            )
+        except Stop:
+            stopped = True
+        ended = live.ended
         # a control may have kept it
         if force is None and control is None:
             self._idle = {how: live}
         done, complete = ended.step, ended.records
         if progress:
             finish(progress, done, steps)
-        status = status_of(self, ended)
-        result = Trajectory(
+        coarse = too_coarse(self, live.tally, done)
+        status = Status(time=ended.time, step=done) if stopped else self.judged(status_of(self, ended), coarse)
+        return Trajectory(
             self.mechanism,
             self.dt,
-            times[:complete],
+            recorded[:complete],
             position[:complete],
             orientation[:complete],
             velocity[:complete],
@@ -305,17 +436,16 @@ class Simulator:
             iterations=iterations[:done],
             pieces=pieces[:done],
             remainder=remainder[:done],
+            error=None if error is None else error[:done],
+            coarse=coarse,
             increments=None if trace is None else trace[:done],
             status=status,
             near=self.compiled.by_joint(counted[:complete]),
             info=self.run_info(),
             inputs=inputs[:complete],
             control=None if held is None else held[:complete],
-            carried=live.kept(carried[:complete] if checkpoints else carried),
+            carried=None if times is not None else live.kept(carried[:complete] if checkpoints else carried),
         )
-        if not status.ok and self.on_failure == "raise":
-            raise SimulationError(status, result)
-        return result
 
     def run_batch(
         self,
@@ -364,7 +494,7 @@ class Simulator:
 
         return run_batch(
             self,
-            self._starts(states),
+            self._starts(states, duration),
             self._steps(duration, steps),
             force=force,
             masses=masses,
@@ -395,11 +525,20 @@ class Simulator:
             tolerance=self.tolerance,
             iteration_limit=self.max_iterations,
             rescue_depth=RESCUE_DEPTH if self.rescue else 0,
+            estimates=self.estimates,
+            size=self.size,
+            error_limit=self.error_limit,
             paper_start=self.order == 1 and not first.reached,
             start_time=first.time,
             steps=steps,
             record_every=record_every,
         )
+
+    def judged(self, status: Status, coarse: str) -> Status:
+        """How a run ended, if too coarse steps make a failure of it."""
+        if not coarse or not status.ok or self.on_coarse != "raise":
+            return status
+        return replace(status, ok=False, reason="coarse", message=coarse)
 
     def run_info(self) -> _provenance.RunInfo:
         """What a run that ends now is to say of itself."""
@@ -409,6 +548,7 @@ class Simulator:
             order=self.order,
             dt=self.dt,
             tolerance=self.tolerance,
+            accuracy=self.accuracy or 0.0,
             max_iterations=self.max_iterations,
             rescue=self.rescue,
             kernel=self._core.kernel,
@@ -441,10 +581,37 @@ class Simulator:
             self._described = self.checked(self.mechanism.state())
         return self._described
 
-    def _starts(self, states: Sequence[State] | int) -> list[State]:
+    def _starts(self, states: Sequence[State] | int, duration: float | None) -> list[State]:
         if isinstance(states, Sequence) and not isinstance(states, str | bytes):
+            self._settle(states[0] if len(states) else None, duration)
             return [self.checked(state) for state in states]
+        self._settle(None, duration)
         return [self._start(None)] * whole(states, "states", most=2**31 - 1)
+
+    def _times(
+        self, t_eval: ArrayLike, state: State | None, duration: float | None, steps: int | None
+    ) -> tuple[Array, float | None]:
+        """Times to be recorded, checked, and how long the run must be if nobody has said."""
+        times = finite(t_eval, (np.size(t_eval),), "t_eval")
+        start = self.mechanism.state().time if state is None else state.time
+        if not len(times) or times[0] < start or (np.diff(times) <= 0).any():
+            raise ValueError(f"t_eval must be times that rise, none before the state to start from, at {start:g} s")
+        if duration is None and steps is None:
+            return times, float(times[-1] - start)
+        end = start + (duration if duration is not None else whole(steps, "steps", least=0) * self.dt)
+        if times[-1] > end + 1e-9 * (end - start):
+            raise ValueError(f"t_eval ends at {times[-1]:g} s, after the run, which ends at {end:g} s")
+        return times, duration
+
+    def _with_events(
+        self, result: Trajectory, watch: Watch, force: Forces | None, control: Control | None
+    ) -> Trajectory:
+        """A run with the events that were seen in it, and which ends with one that stops it."""
+        found, end = watch.located(force)
+        if end is not None:
+            result = cut(result, *end)
+        vars(result).update(events=found, control=result.control if control else None)
+        return result
 
     def _steps(self, duration: float | None, steps: int | None) -> int:
         if (duration is None) == (steps is None):
@@ -495,6 +662,8 @@ class Simulator:
             state = self.mechanism.assemble(state)
         refuse_misfit(self.compiled, state)
         refuse_loose_at(state)
+        if self.accuracy is not None:
+            return state
         turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
         limit = 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0))
         if turn.max() >= limit:
@@ -532,6 +701,13 @@ def _order(order: int) -> int:
     if not isinstance(order, int | np.integer) or order not in _TOLERANCE:
         raise ValueError(f"order must be one of 1, 2, 4, 6, 8, got {order!r}")
     return int(order)
+
+
+def _accuracy(accuracy: float) -> float:
+    number = _number(accuracy)
+    if not 1e-12 <= number <= 0.1:
+        raise ValueError(f"accuracy must be a number between 1e-12 and 0.1, got {accuracy!r}")
+    return number
 
 
 def _number(value: Any) -> float:

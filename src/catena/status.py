@@ -35,6 +35,10 @@ class CatenaError(Exception):
     """What catena raises of its own: a run, a batch or an assembly that could not be finished."""
 
 
+class CatenaWarning(UserWarning):
+    """What catena warns of."""
+
+
 @dataclass(frozen=True)
 class Status:
     """How a run ended; `message` is empty if it went well, else a sentence with the time and a name.

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import analysis
 from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
+from .accuracy import often_halved
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .names import name_of, no_such
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ._provenance import RunInfo
     from .bodies import Body
     from .couplings import Coupling
+    from .events import Occurrence
     from .joint import BodyLike, Joint, Motion
     from .laws import Force
     from .mechanism import Mechanism
@@ -68,8 +70,10 @@ class Trajectory(Recorded, analysis.JointSpace):
     substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. remainder is what
     Newton's method may have left of each step, the 2-norm over all bodies in m/s and rad/s: below the tolerance, or
     where numbers are too coarse for that (far from the origin, loops that are nearly singular) what rounding allows;
-    floor_count counts the latter steps. info says how the run was computed (`RunInfo`), or is None for what no
-    simulator made.
+    floor_count counts the latter steps. error is how much each is estimated to err, in parts of the mechanism's size or
+    in rad, and errors of calm motions add up to that of the last node; None where on_coarse="ignore" asked for none.
+    warnings are sentences on what makes the run doubtful, empty if nothing does. info says how the run was computed
+    (`RunInfo`), or is None for what no simulator made.
     """
 
     mechanism: Mechanism
@@ -83,13 +87,16 @@ class Trajectory(Recorded, analysis.JointSpace):
     iterations: NDArray[np.int32]
     pieces: NDArray[np.int32]
     remainder: Array
+    error: Array | None
     increments: Array | None
+    coarse: str
     status: Status
     near: Mapping[str, Array]
     inputs: Array | None
     control: Array | None
     info: RunInfo | None
     carried: Carried | None
+    events: list[Occurrence]
 
     def __init__(
         self,
@@ -105,7 +112,9 @@ class Trajectory(Recorded, analysis.JointSpace):
         iterations: NDArray[np.int32],
         pieces: NDArray[np.int32],
         remainder: Array,
+        error: Array | None = None,
         increments: Array | None = None,
+        coarse: str = "",
         status: Status,
         near: Mapping[str, Array] | None = None,
         inputs: Array | None = None,
@@ -126,6 +135,8 @@ class Trajectory(Recorded, analysis.JointSpace):
             iterations=iterations,
             pieces=pieces,
             remainder=remainder,
+            error=error,
+            coarse=coarse,  # of warnings, the sentence on steps that are too coarse
             # (step, iteration) zero where there were fewer, if the run kept them
             increments=increments,
             status=status,
@@ -137,6 +148,7 @@ class Trajectory(Recorded, analysis.JointSpace):
         )
         # angles (step, k) of joints near which their turns are counted, by joint name
         self.near = near or {}
+        self.events = []  # that were asked for and happened
         self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
 
     # ---- reading
@@ -153,8 +165,12 @@ class Trajectory(Recorded, analysis.JointSpace):
         halved = f", {self.halved_count} steps halved" if self.halved_count else ""
         floor = f", Newton's method at rounding ({self.remainder.max(initial=0.0):.0e} m/s) in {self.floor_count} steps"
         halved += floor * (self.floor_count > 0)
+        error = f", errors of steps add up to {self.error.sum():.1g}" if self.error is not None and len(self) else ""
+        error += f" (worst {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
         failed = "" if self.status.ok else f", stopped: {self.status.message}"
-        return f"Trajectory({self.mechanism.body_count} bodies, {len(self)} nodes, {span}{halved}{failed})"
+        count = self.mechanism.body_count
+        bodies = f"{count} {'body' if count == 1 else 'bodies'}"
+        return f"Trajectory({bodies}, {len(self)} nodes, {span}{halved}{error}{failed})"
 
     def _repr_html_(self) -> str:
         from ._showing import trajectory_table
@@ -177,6 +193,8 @@ class Trajectory(Recorded, analysis.JointSpace):
                 iterations=self.iterations,
                 pieces=self.pieces,
                 remainder=self.remainder,
+                error=self.error,
+                coarse=self.coarse,
                 increments=self.increments,
                 status=self.status,
                 near={name: angles[key] for name, angles in self.near.items()},
@@ -196,6 +214,49 @@ class Trajectory(Recorded, analysis.JointSpace):
             turned={name: angles[key] for name, angles in self.near.items()},
             reached=True,
             carried=None if self.carried is None else self.carried.at(key, len(self)),
+        )
+
+    @overload
+    def at(self, time: float) -> State: ...
+    @overload
+    def at(self, time: Array) -> Trajectory: ...
+    def at(self, time: float | ArrayLike) -> State | Trajectory:
+        """The state at a time (s) between nodes, or a trajectory of as many nodes as there are times.
+
+        A polynomial of degree 7 through poses and velocities of the four nodes around, which is as good as the nodes at
+        orders 2 and 4; joints are open by its error (`mechanism.assemble` closes them). `Simulator.run(t_eval=)` takes
+        steps of their own to times that are known before.
+        """
+        from .between import interpolated
+
+        times = np.atleast_1d(np.asarray(time, dtype=float))
+        if times.ndim != 1 or not len(self) or not ((self.time[0] <= times) & (times <= self.time[-1])).all():
+            span = f"from {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "at no time at all"
+            raise ValueError(f"times must be numbers within the run, which was {span}, got {time!r}")
+        position, orientation, velocity, spin, nearest = interpolated(self, times)
+        near = {name: angles[nearest] for name, angles in self.near.items()}
+        if np.ndim(time) == 0:
+            turned = {name: angles[0] for name, angles in near.items()}
+            motion = (position[0], orientation[0], velocity[0], spin[0])
+            return State(self.mechanism, *motion, time=float(times[0]), turned=turned)
+        return Trajectory(
+            self.mechanism,
+            self.dt,
+            times,
+            position,
+            orientation,
+            velocity,
+            spin,
+            np.zeros((len(times), 0)),
+            iterations=self.iterations,
+            pieces=self.pieces,
+            remainder=self.remainder,
+            error=self.error,
+            coarse=self.coarse,
+            status=self.status,
+            near=near,
+            inputs=None if self.inputs is None else self.inputs[np.searchsorted(self.time, times, side="right") - 1],
+            info=self.info,
         )
 
     @property
@@ -263,6 +324,11 @@ class Trajectory(Recorded, analysis.JointSpace):
     def floor_count(self) -> int:
         """Steps in which rounding kept Newton's method above its tolerance; `remainder` says by how much."""
         return 0 if self.info is None else int(np.count_nonzero(self.remainder > self.info.tolerance))
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what makes the run doubtful: coarse or halved steps, loops that do not fit; empty if nothing."""
+        return tuple(filter(None, (self.coarse, often_halved(self), analysis.misfit_sentence(self))))
 
     def convergence(self, step: int) -> Convergence:
         """How Newton's method got to the end of a step; for runs that kept it: run(..., increments=True)."""

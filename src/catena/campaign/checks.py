@@ -126,6 +126,8 @@ def simulate(case: Case, solver: str, state: State, steps: int, refine: int = 1)
             solver=solver,  # type: ignore[arg-type]
             order=case.order,
             on_failure="stop",
+            # members are coarse on purpose
+            on_coarse="ignore",
         )
         run = simulator.run(steps=steps * refine, state=state, record_every=refine)
     except ValueError as refusal:

@@ -39,7 +39,7 @@ def cart_pole() -> Task:
     m = scenes.cart_pole()
     m.add_force(Motor("rail", 0.0, name="push"))
     return Task(
-        Simulator(m, dt=0.01),
+        Simulator(m, dt=0.01, on_coarse="ignore"),
         inputs={"push": (-10.0, 10.0)},
         observe=lambda s: np.concatenate((s.coordinates, s.rates), axis=-1),
         reward=lambda s: 1.0,
@@ -72,7 +72,7 @@ def double_pendulum_swing_up() -> Task:
         return height - 0.01 * height**4 * (s.rates**2).sum(axis=-1)  # type: ignore[no-any-return]
 
     return Task(
-        Simulator(m, dt=0.01),
+        Simulator(m, dt=0.01, on_coarse="ignore"),
         inputs={"shoulder": (-4.0, 4.0), "elbow": (-2.0, 2.0)},
         observe=observe,
         reward=reward,
@@ -120,7 +120,7 @@ def leg() -> Task:
     near = np.linspace(-0.02, 0.02, 5)
     high = np.repeat((0.2, pi, 10.0, 100.0, 0.3, 1.0), (2, 2, 2, 2, 1, 2))
     return Task(
-        Simulator(m, dt=0.005),
+        Simulator(m, dt=0.005, on_coarse="ignore"),
         inputs={"front": (-0.6, 0.6), "rear": (-0.6, 0.6)},
         observe=observe,
         reward=reward,
@@ -169,7 +169,7 @@ def four_bar_tracking() -> Task:
         return np.concatenate((turned, away(s)[..., 1:]), axis=-1)
 
     return Task(
-        Simulator(m, dt=0.01),
+        Simulator(m, dt=0.01, on_coarse="ignore"),
         inputs={"crank": (-15.0, 15.0)},
         observe=observe,
         reward=lambda s: np.exp(-(away(s) ** 2).sum(axis=-1) / 0.04),
