@@ -206,7 +206,7 @@ class Simulator:
     def _settle(self, state: State | None, duration: float | None = None) -> None:
         """Find the step if nobody has given it."""
         if self._dt is None:
-            self._dt = find_dt(self, state, duration)
+            self._dt = find_dt(self, state, None if duration is None else _seconds(duration))
 
     def __repr__(self) -> str:
         dt = "" if self._dt is None else f", dt={self._dt:g}"
@@ -618,10 +618,7 @@ class Simulator:
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
             return whole(steps, "steps", least=0)
-        number = _number(duration)
-        if not 0 <= number < inf:
-            raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration!r}")
-        return whole(max(0, ceil(min(number / self.dt, 1e15) - 1e-6)), "duration / dt", least=0)
+        return whole(max(0, ceil(min(_seconds(duration) / self.dt, 1e15) - 1e-6)), "duration / dt", least=0)
 
     def _refuse_open(self, state: State) -> bool:
         """Whether joints are open a little; if they are wide open, that is an error."""
@@ -716,6 +713,13 @@ def _number(value: Any) -> float:
         return nan if isinstance(value, str | bytes) or np.ndim(value) != 0 else float(value)
     except (TypeError, ValueError, OverflowError):
         return nan
+
+
+def _seconds(duration: float | None) -> float:
+    number = _number(duration)
+    if not 0 <= number < inf:
+        raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration!r}")
+    return number
 
 
 def _positive(value: float, what: str) -> float:
