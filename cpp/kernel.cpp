@@ -225,6 +225,8 @@ struct Alone {
 struct LaneSeat {
   LaneTree tree;
   LaneLoops loops;
+  LaneNode node;
+  LaneNewton newton;
   LaneRunner<Alone> runner;
 };
 // lanes first, then room for one member by itself; with no workspace it only counts
@@ -237,12 +239,12 @@ long lanes_in(const Layout& layout, void* workspace) {
   Stretch* stretch = arena.take<Stretch>(links);
   Articulation<Lane>* received = arena.take<Articulation<Lane>>(receiver_count(layout));
   Lane *z = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *ahead = arena.take<Lane>(count);
-  Lane* difference = arena.take<Lane>(static_cast<long>(most_points + 1) * count);
+  Lane* difference = arena.take<Lane>(static_cast<long>(LaneNewton::points) * count);
   LaneLaw* law = arena.take<LaneLaw>(layout.law_count);
   Axis<Lane>* axis = arena.take<Axis<Lane>>(layout.axis_count);
   Acting<Lane>* acting = arena.take<Acting<Lane>>(layout.axis_count);
   Lane* pushed = arena.take<Lane>(layout.axis_count);
-  Wrench<Lane>* load = layout.loop_count + layout.idle_count > 0 ? arena.take<Wrench<Lane>>(links) : nullptr;
+  Wrench<Lane>* load = has_loops(layout) ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const long used = arena.used, size = used + seat_size<Articulated<double>>(layout, 2);
   if (!workspace) return size;
@@ -261,12 +263,14 @@ long lanes_in(const Layout& layout, void* workspace) {
                                .load = load,
                                .stretch_count = find_stretches(layout, link, stretch)},
                       .loops = {layout, seat->tree, load},
+                      .node = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .counted = counted},
+                      .newton = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .difference = difference},
                       .runner = {.layout = layout,
                                  .tree = seat->tree,
                                  .loops = seat->loops,
-                                 .with_single = {static_cast<char*>(workspace) + used},
-                                 .difference = difference,
-                                 .counted = counted}};
+                                 .node = seat->node,
+                                 .newton = seat->newton,
+                                 .with_single = {static_cast<char*>(workspace) + used}}};
   return size;
 }
 LaneRunner<Alone>& lanes_at(void* workspace) { return static_cast<LaneSeat*>(workspace)->runner; }

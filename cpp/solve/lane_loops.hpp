@@ -1,7 +1,7 @@
 // Loops of several members in lockstep: multipliers by the responses of the open tree.
 //
-// With K the matrix of the tree's step (solve/lanes.hpp), G2 and G3 the rows of the closing joints at the node and at
-// the iterate, an increment solves
+// With K the matrix of the tree's step (solve/lane_tree.hpp), G2 and G3 the rows of the closing joints at the node and
+// at the iterate, an increment solves
 //
 //     K d - G2^T dl = -residual,   G3 d = -gap:   d = d0 + sum_r dl_r d_r,   K d0 = -residual,   K d_r = G2_r^T,
 //
@@ -12,7 +12,7 @@
 #pragma once
 
 #include "physics/constraint.hpp"
-#include "solve/lanes.hpp"
+#include "solve/lane_tree.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -236,6 +236,12 @@ struct LaneLoops {
       lambda[p] = choose(moving, lambda[p] + right[p], lambda[p]);
     }
     lay();
+  }
+  // the open tree's increment is known: multipliers follow, and what the increment that goes with them needs
+  void close(Lane::Mask moving) {
+    tree.substitute();
+    correct(moving);
+    tree.again();
   }
 };
 

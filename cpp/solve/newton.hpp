@@ -80,7 +80,6 @@ struct Newton {
   // pose many differences lead to another root.
   static constexpr int all_points = Solver::guess_points + 1, few_points = 5, long_history = 1024;
   static constexpr int loop_points = 2;  // in violent motion
-  static bool has_loops(const Layout& layout) { return layout.loop_count + layout.idle_count > layout.law_row_count; }
   static int points_of(const Layout& layout) {
     return has_loops(layout) || Solver::motion_count(layout) > long_history ? few_points : all_points;
   }
