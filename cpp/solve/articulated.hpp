@@ -3,33 +3,18 @@
 // Instead of all velocities and multipliers, a step's unknowns are the motions of the tree joints over the step: the
 // sine of half the angle turned by a revolute joint, the distance slid by a prismatic one, the step quaternion of a
 // body on a ball joint, displacement and step quaternion of a floating one. Poses follow from root to leaf, so tree
-// joints are closed to rounding at every iterate, and the joint wrench is what the subtree needs, summed from leaf to
-// root (solve/articulation.hpp).
+// joints are closed to rounding at every iterate (solve/link.hpp), and the joint wrench is what the subtree needs,
+// summed from leaf to root (solve/articulation.hpp).
 //
 // Links are worked on in stretches (solve/stretch.hpp).
 #pragma once
 
-#include "base/quat.hpp"
-#include "physics/body.hpp"
+#include "solve/link.hpp"
 #include "solve/loops.hpp"
 #include "solve/newton.hpp"
 #include "solve/stretch.hpp"
 
 namespace catena::CATENA_ISA {
-
-template <class T>
-struct Link {
-  T mass, unit, share;     // see LinkInfo
-  int children, receiver;  // see find_stretches
-  // node: joint point from the parent's centre of mass, own centre from there, and from the parent's centre the point
-  // at which the link hands over: its own centre, or the joint point where only a force is left; joint displacement in
-  // the parent's frame
-  Vec3<T> arm, c, r, offset;
-  // iterate: the same in the new pose; the link's own inertia against turns, and its own balance
-  Vec3<T> c3, r3;
-  Mat3<T> H;
-  Vec3<T> f, t;
-};
 
 // links that are worked on in one go where several sweeps follow each other
 constexpr int portion = 32;
@@ -128,41 +113,11 @@ struct Articulated {
     Body<T>* const bodies = body;
     const LinkInfo* const infos = layout.link;
     for (int i = s.first; i < s.end; ++i) {
-      const LinkInfo& info = infos[i];
-      Body<T>& b = bodies[i];
-      Link<T>& l = links[i];
-      place_body(b, info);
-      if constexpr (form_of(branch) != floating_form) {
-        Vec3<T> anchor = load3(info.anchor), above = load3(info.parent_anchor);
-        if constexpr (slides(branch)) (slides_on_link(branch) ? anchor : above) += l.offset;
-        l.c = -(b.R * anchor);
-        l.arm = p.R * above;
-        l.r = form_of(branch) == swivel_form ? l.arm : l.arm + l.c;
-        b.x = p.x + l.arm + l.c;
-        if constexpr (form_of(branch) < swivel_form) place_axes<branch>(x, info, b.R, p.R, l.c);
-        x += form_of(branch);
-      }
-      p = {b.x, b.R};
+      place_link<branch>(links[i], bodies[i], infos[i], x, p);
+      x += form_of(branch);
     }
   }
 
-  // directions of a joint's freedoms in the old pose; a turn about the joint point moves the centre
-  template <int branch>
-  static CATENA_INLINE void place_axes(Axis<T>* x, const LinkInfo& info, const Mat3<T>& own, const Mat3<T>& above,
-                                       Vec3<T> c) {
-    constexpr Branch form = branch_at(branch);
-    for (int k = 0; k < form.count; ++k) {
-      const Vec3<T> e = (form.own[k] ? own : above) * load3(info.direction + 3 * k);
-      if (form.motion[k] == Motion::slide) {
-        x[k].slide = e;
-        x[k].turn = {T(0), T(0), T(0)};
-        continue;
-      }
-      x[k].slide = cross(e, c);
-      x[k].turn = e;
-      if (form.motion[k] == Motion::helix) x[k].slide += T(info.parameter) * e;
-    }
-  }
   // Iterate from the unknowns, and what a new matrix needs of it; false where a body would turn too far for the step.
   // A portion of a stretch at a time, which stays in the cache.
   bool evaluate() {
@@ -225,56 +180,6 @@ struct Articulated {
     if (run.parent >= 0) w = body[run.parent].w, d = body[run.parent].d;
   }
 
-  // the step quaternion of a link that has its own among the unknowns, behind so many displacements
-  static constexpr int slides_of(int branch) { return form_of(branch) == floating_form ? 3 : 0; }
-  template <int branch>
-  static CATENA_INLINE Vec3<T> turn_of(const T* s) {
-    return form_of(branch) >= swivel_form ? load_whole(s + slides_of(branch)) : Vec3<T>{T(0), T(0), T(0)};
-  }
-  // w and d of the parent become those of the link
-  template <int branch>
-  static CATENA_INLINE bool evaluate_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis<T>* x, const T* s,
-                                          Vec3<T> eta, Quat<T>& w, Vec3<T>& d) {
-    if constexpr (form_of(branch) == floating_form) {
-      d = {s[0], s[1], s[2]};
-      w = unit(eta);
-    } else {
-      Vec3<T> swing = turn(w, l.arm), shift = {T(0), T(0), T(0)};
-      if constexpr (form_of(branch) == swivel_form)
-        w = unit(eta);
-      else
-        for (int k = 0; k < form_of(branch); ++k)
-          evaluate_axis<branch>(k, x[k], s[k], w, slides_on_link(branch) ? shift : swing, info);
-      Vec3<T> spin = turn(w, l.c);
-      if constexpr (slides_on_link(branch)) spin += shift;
-      d += swing + spin;
-      l.c3 = l.c + spin;
-      l.r3 = l.r + swing;
-      if constexpr (form_of(branch) != swivel_form) l.r3 += spin;
-    }
-    b.w = w;
-    b.d = d;
-    // NaN counts as too far
-    return w.w > T(0);
-  }
-  static CATENA_INLINE Quat<T> unit(Vec3<T> eta) { return {std::sqrt(T(1) - norm2(eta)), eta}; }
-
-  // one freedom of a joint: turns the frame w that the ones before it have reached, or moves the link
-  template <int branch>
-  static CATENA_INLINE void evaluate_axis(int k, Axis<T>& x, T s, Quat<T>& w, Vec3<T>& way, const LinkInfo& info) {
-    constexpr Branch form = branch_at(branch);
-    if (form.motion[k] == Motion::slide) {
-      x.gain = T(1);
-      way += s * (x.slide + turn(w, x.slide));
-      return;
-    }
-    // a screw slides by its pitch times the angle
-    if (form.motion[k] == Motion::helix) way += T(info.parameter) * turned_angle(s) * (x.turn + turn(w, x.turn));
-    const T cosine = std::sqrt(T(1) - s * s);
-    x.gain = T(0.5) * cosine;
-    w = w * Quat<T>{cosine, s * x.turn};
-  }
-
   // Bodies and directions of joints at the iterate: all that the elimination needs and no link has to wait for.
   template <int branch>
   void prepare(const Stretch& run, int first, int end) {
@@ -289,21 +194,8 @@ struct Articulated {
       l.t = torque_residual(b);
       if constexpr (form_of(branch) > 0 && form_of(branch) < swivel_form) {
         const int parent = i == run.first ? run.parent : i - 1;
-        Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : bodies[parent].w;
-        for (int k = 0; k < form_of(branch); ++k) {
-          Axis<T>& e = x[k];
-          e.turn3 = e.slide3 = {T(0), T(0), T(0)};
-          if (!turns(branch, k)) {
-            e.slide3 = e.slide + turn(w, e.slide);
-            continue;
-          }
-          e.turn3 = e.turn + turn(w, e.turn);
-          e.slide3 = cross(e.turn3, l.c3);
-          if (branch_at(branch).motion[k] == Motion::helix) e.slide3 += T(layout.link[i].parameter) * e.turn3;
-          // on to the frame of the next one
-          if (k + 1 < form_of(branch))
-            w = w * Quat<T>{T(2) * e.gain, z[run.variable + (i - run.first) * form_of(branch) + k] * e.turn};
-        }
+        const Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : bodies[parent].w;
+        direct_axes<branch>(x, layout.link[i], l.c3, z + run.variable + (i - run.first) * form_of(branch), w);
         x += form_of(branch);
       }
     }
