@@ -67,8 +67,8 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
   double* term = arena.take<double>(layout.row_count);
-  Row* block = arena.take<Row>(layout.block_rows);
-  Row* vector = arena.take<Row>(layout.node_count);
+  Octet* block = arena.take<Octet>(layout.block_rows);
+  Octet* vector = arena.take<Octet>(layout.vertex_count);
   return {layout, body, memory, term, {}, nullptr, 1, 0, -1, {}, block, vector, nullptr, nullptr};
 }
 Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
@@ -244,7 +244,7 @@ long lanes_in(const Layout& layout, void* workspace) {
   Axis<Lane>* axis = arena.take<Axis<Lane>>(layout.axis_count);
   Acting<Lane>* acting = arena.take<Acting<Lane>>(layout.axis_count);
   Lane* pushed = arena.take<Lane>(layout.axis_count);
-  Wrench<Lane>* load = has_loops(layout) ? arena.take<Wrench<Lane>>(links) : nullptr;
+  Wrench<Lane>* reaction = has_loops(layout) ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const long used = arena.used, size = used + seat_size<Articulated<double>>(layout, 2);
   if (!workspace) return size;
@@ -260,9 +260,9 @@ long lanes_in(const Layout& layout, void* workspace) {
                                .axis = axis,
                                .acting = acting,
                                .pushed = pushed,
-                               .load = load,
+                               .reaction = reaction,
                                .stretch_count = find_stretches(layout, link, stretch)},
-                      .loops = {layout, seat->tree, load},
+                      .loops = {layout, seat->tree, reaction},
                       .node = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .counted = counted},
                       .newton = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .difference = difference},
                       .runner = {.layout = layout,
@@ -345,7 +345,7 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
   // rows that disagree are no matter for the solver below, which would share them out among all joints; nor is it for
   // mechanisms that it has no program for
-  if (layout.excess > 0 || !layout.node) {
+  if (layout.excess > 0 || !layout.vertex) {
     Articulated<double> walker = make_walker(layout, arena);
     Settler{layout, walker}.run(args);
     return;

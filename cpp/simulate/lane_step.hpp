@@ -63,7 +63,7 @@ struct LaneStep {
     balance();
     // carried links are placed anew
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end)
-      if (form_of(layout.link[i].branch) == floating_form)
+      if (manner_of(layout.link[i].branch) == floating_manner)
         tree.body[i].x = keep(tree.body[i].x, tree.body[i].x + tree.body[i].d);
     if (node.common().counter_count > 0) wind();
     node.half = choose(tired, node.half, T(0.5 * node.common().dt));

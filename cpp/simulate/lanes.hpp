@@ -296,7 +296,7 @@ struct LaneRunner {
       Body<T>& b = tree.body[i];
       const int branch = layout.link[i].branch;
       // carried links are placed anew
-      if (form_of(branch) == floating_form) use3(b.x);
+      if (manner_of(branch) == floating_manner) use3(b.x);
       use(b.q.w), use3(b.q.v), use3(b.v), use3(b.L);
       if (slides(branch)) use3(tree.link[i].offset);
     }

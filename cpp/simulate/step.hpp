@@ -8,7 +8,7 @@
 
 namespace catena::CATENA_ISA {
 
-// How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond a quarter turn other roots begin,
+// How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond it other solutions begin,
 // and long before them the energy that the step keeps is another; not so where a rotor spins about its own axis.
 constexpr double most_turn = 0.25, most_spin = 1;
 inline const double farthest_cosine = std::cos(0.5 * most_turn), farthest_spin_cosine = std::cos(0.5 * most_spin);
@@ -51,7 +51,7 @@ struct Step {
         before += newton.iterations;
         outcome = soften(dt);
       }
-      // where nothing else can be done any root is better than none
+      // where nothing else can be done any solution is better than none
       if (outcome != Outcome::converged && !rescues) {
         before += newton.iterations;
         aim(dt);

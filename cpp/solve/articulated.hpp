@@ -55,7 +55,7 @@ struct Articulated {
   static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
   static int swivel_count(const Layout& layout) {
     int count = 0;
-    for (int i = 0; i < layout.link_count; ++i) count += form_of(layout.link[i].branch) >= swivel_form;
+    for (int i = 0; i < layout.link_count; ++i) count += manner_of(layout.link[i].branch) >= swivel_manner;
     return count;
   }
   // a sweep over all stretches: f.template operator()<branch>(stretch)
@@ -63,13 +63,13 @@ struct Articulated {
   CATENA_INLINE void from_root(F f) {
     for (int k = 0; k < stretch_count; ++k) dispatch(stretch[k], f);
   }
-  // the same by form, and whether laws act on it
+  // the same by manner, and whether laws act on it
   template <class F>
-  CATENA_INLINE void by_form(const Stretch& s, F f) {
-    switch (form_of(s.branch)) {
+  CATENA_INLINE void by_manner(const Stretch& s, F f) {
+    switch (manner_of(s.branch)) {
       case 1: return s.acted ? f.template operator()<1, true>(s) : f.template operator()<1, false>(s);
-      case swivel_form: return f.template operator()<swivel_form, false>(s);
-      case floating_form: return f.template operator()<floating_form, false>(s);
+      case swivel_manner: return f.template operator()<swivel_manner, false>(s);
+      case floating_manner: return f.template operator()<floating_manner, false>(s);
       case 0: return f.template operator()<0, false>(s);
       case 2: return s.acted ? f.template operator()<2, true>(s) : f.template operator()<2, false>(s);
       default: return s.acted ? f.template operator()<3, true>(s) : f.template operator()<3, false>(s);
@@ -114,7 +114,7 @@ struct Articulated {
     const LinkInfo* const infos = layout.link;
     for (int i = s.first; i < s.end; ++i) {
       place_link<branch>(links[i], bodies[i], infos[i], x, p);
-      x += form_of(branch);
+      x += manner_of(branch);
     }
   }
 
@@ -144,13 +144,13 @@ struct Articulated {
       l.H = b.J;
       l.f = -l.unit * b.target_d;
       l.t = -b.target_L;
-      for (int k = 0; k < form_of(branch) && form_of(branch) < swivel_form; ++k, ++x) {
+      for (int k = 0; k < manner_of(branch) && manner_of(branch) < swivel_manner; ++k, ++x) {
         x->slide3 = x->slide;
         x->turn3 = x->turn;
         x->gain = T(turns(branch, k) ? 0.5 : 1);
       }
     }
-    if constexpr (form_of(branch) < swivel_form)
+    if constexpr (manner_of(branch) < swivel_manner)
       if (run.acted) act<branch>(run, run.first, run.end);
   }
   template <int branch>
@@ -167,7 +167,7 @@ struct Articulated {
     const LinkInfo* const infos = layout.link;
     for (int i = run.first; i < run.end;) {
       const int first = i, end = run.end - i < portion ? run.end : i + portion;
-      for (; i < end; ++i, s += freedoms(branch), x += form_of(branch))
+      for (; i < end; ++i, s += freedoms(branch), x += manner_of(branch))
         fine &= evaluate_link<branch>(links[i], bodies[i], infos[i], x, s, turn_of<branch>(s), w, d);
       prepare<branch>(run, first, end);
     }
@@ -183,7 +183,7 @@ struct Articulated {
   // Bodies and directions of joints at the iterate: all that the elimination needs and no link has to wait for.
   template <int branch>
   void prepare(const Stretch& run, int first, int end) {
-    Axis<T>* x = axis + run.slot + (first - run.first) * form_of(branch);
+    Axis<T>* x = axis + run.slot + (first - run.first) * manner_of(branch);
     Link<T>* const links = link;
     const Body<T>* const bodies = body;
     for (int i = first; i < end; ++i) {
@@ -192,32 +192,32 @@ struct Articulated {
       l.H = turn_jacobian(b);
       l.f = l.unit * force_residual(b, l.share);
       l.t = torque_residual(b);
-      if constexpr (form_of(branch) > 0 && form_of(branch) < swivel_form) {
+      if constexpr (manner_of(branch) > 0 && manner_of(branch) < swivel_manner) {
         const int parent = i == run.first ? run.parent : i - 1;
         const Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : bodies[parent].w;
-        direct_axes<branch>(x, layout.link[i], l.c3, z + run.variable + (i - run.first) * form_of(branch), w);
-        x += form_of(branch);
+        direct_axes<branch>(x, layout.link[i], l.c3, z + run.variable + (i - run.first) * manner_of(branch), w);
+        x += manner_of(branch);
       }
     }
-    if constexpr (form_of(branch) < swivel_form)
+    if constexpr (manner_of(branch) < swivel_manner)
       if (run.acted) act<branch>(run, first, end);
   }
 
-  // Loads on the freedoms of links at the iterate, and how they fall.
+  // Efforts on the freedoms of links at the iterate, and how they fall.
   template <int branch>
   void act(const Stretch& run, int first, int end) {
-    constexpr int form = form_of(branch);
-    int n = run.slot + (first - run.first) * form;
-    const T* s = z + run.variable + (first - run.first) * form;
+    constexpr int manner = manner_of(branch);
+    int n = run.slot + (first - run.first) * manner;
+    const T* s = z + run.variable + (first - run.first) * manner;
     for (int i = first; i < end; ++i)
-      for (int k = 0; k < form; ++k, ++n, ++s) {
+      for (int k = 0; k < manner; ++k, ++n, ++s) {
         acting[n] = {pushed[n], T(0)};
         if (layout.first_axis_law[n] == layout.first_axis_law[n + 1]) continue;
         const T by = moved_by(branch, k, *s);
         for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
           T slope;
           const LawInfo& law = layout.law[layout.axis_law[at]];
-          acting[n].load += law.sign * wanted(layout.axis_law[at], by, slope);
+          acting[n].effort += law.sign * wanted(layout.axis_law[at], by, slope);
           acting[n].stiffness -= slope;
         }
       }
@@ -256,7 +256,8 @@ struct Articulated {
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, false);
     bool fine = true;
     for (int k = stretch_count - 1; k >= 0; --k)
-      by_form(stretch[k], [&]<int form, bool acted>(const Stretch& s) { fine &= eliminate<form, loops, acted>(s); });
+      by_manner(stretch[k],
+                [&]<int manner, bool acted>(const Stretch& s) { fine &= eliminate<manner, loops, acted>(s); });
     if constexpr (loops) loop.close_world();
     positive = fine;
     return fine || !clock.resting;
@@ -266,11 +267,12 @@ struct Articulated {
   void repeat() {
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, true);
     from_root([this]<int branch>(const Stretch& s) {
-      if constexpr (form_of(branch) < swivel_form)
+      if constexpr (manner_of(branch) < swivel_manner)
         if (s.acted) act<branch>(s, s.first, s.end);
     });
     for (int k = stretch_count - 1; k >= 0; --k)
-      by_form(stretch[k], [this]<int form, bool acted>(const Stretch& s) { repeat_stretch<form, loops, acted>(s); });
+      by_manner(stretch[k],
+                [this]<int manner, bool acted>(const Stretch& s) { repeat_stretch<manner, loops, acted>(s); });
     if constexpr (loops) loop.close_world_again();
   }
 
@@ -281,7 +283,7 @@ struct Articulated {
   }
 
   // leaf to root
-  template <int form, bool loops, bool acted>
+  template <int manner, bool loops, bool acted>
   bool eliminate(const Stretch& s) {
     bool fine = true;
     Articulation<T> m;
@@ -291,8 +293,8 @@ struct Articulated {
       m.A = m.B = m.C = m.E = diagonal(T(0));
       m.f = m.t = {T(0), T(0), T(0)};
     }
-    Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
-    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * form;
+    Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
+    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     for (int i = s.end - 1;; --i) {
@@ -303,11 +305,11 @@ struct Articulated {
       m.f += l.f;
       m.t += l.t;
       if constexpr (loops) loop.close(m, i, loop_multipliers());
-      if constexpr (form < swivel_form) {
-        x -= form;
-        if constexpr (acted) acts -= form;
+      if constexpr (manner < swivel_manner) {
+        x -= manner;
+        if constexpr (acted) acts -= manner;
         // the freedom nearest to the link goes first
-        for (int k = form - 1; k >= 0; --k) {
+        for (int k = manner - 1; k >= 0; --k) {
           Axis<T>& e = x[k];
           fine &= e.template divide<acted>(m, acts + k) > T(0);
           if (k > 0)
@@ -316,17 +318,17 @@ struct Articulated {
             e.reduce_and_move(m, l.r, l.r3);
           e.finish();
         }
-        if (form == 0 && !root) move(m, l.r, l.r3);
+        if (manner == 0 && !root) move(m, l.r, l.r3);
       } else {
         --turned;
-        if constexpr (form == swivel_form) move(m, l.c, l.c3);
+        if constexpr (manner == swivel_manner) move(m, l.c, l.c3);
         fine &= turned->eliminate(m);
-        if constexpr (form == floating_form)
+        if constexpr (manner == floating_manner)
           fine &= turned->eliminate_shift(m);
         else if (!root)
           move_force(m, l.r, l.r3);
       }
-      if constexpr (loops) loop.send<form>(i, x, turned, l.c, l.c3, l.r, l.r3);
+      if constexpr (loops) loop.send<manner>(i, x, turned, l.c, l.c3, l.r, l.r3);
       if (i == s.first) break;
     }
     if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
@@ -345,12 +347,12 @@ struct Articulated {
     to.t += m.t;
   }
 
-  template <int form, bool loops, bool acted>
+  template <int manner, bool loops, bool acted>
   void repeat_stretch(const Stretch& s) {
     Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
     if (s.receives >= 0) m = received[s.receives];
-    Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
-    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * form;
+    Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
+    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     const Body<T>* const bodies = body;
@@ -358,21 +360,21 @@ struct Articulated {
       const Link<T>& l = links[i];
       add_wrench(m, l, bodies[i]);
       if constexpr (loops) loop.close_again(m, i, loop_multipliers());
-      if constexpr (form < swivel_form) {
-        x -= form;
-        if constexpr (acted) acts -= form;
-        for (int k = form - 1; k >= 0; --k) x[k].template repeat<acted>(m, acts + k);
+      if constexpr (manner < swivel_manner) {
+        x -= manner;
+        if constexpr (acted) acts -= manner;
+        for (int k = manner - 1; k >= 0; --k) x[k].template repeat<acted>(m, acts + k);
         move(m, l.r);
       } else {
         --turned;
-        if constexpr (form == swivel_form) move(m, l.c);
+        if constexpr (manner == swivel_manner) move(m, l.c);
         turned->repeat(m);
-        if constexpr (form == floating_form)
+        if constexpr (manner == floating_manner)
           turned->repeat_shift(m);
         else
           m.t = cross(l.r, m.f);
       }
-      if constexpr (loops) loop.send_again<form>(i, x, turned);
+      if constexpr (loops) loop.send_again<manner>(i, x, turned);
     }
     if (s.sends < 0) return;
     Wrench<T>& to = received[s.sends];
@@ -395,7 +397,7 @@ struct Articulated {
   }
   template <int branch, bool loops, bool on>
   void substitute_stretch(const Stretch& run) {
-    constexpr int form = form_of(branch);
+    constexpr int manner = manner_of(branch);
     T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
     const T* s = z + run.variable;
     Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, deta = dx, d;
@@ -414,18 +416,18 @@ struct Articulated {
       Body<T>& b = bodies[i];
       const bool passes = loops && loop.pass(i);
       const auto pull = [&](int k) { return loop.front(i).pull(k, lambda); };
-      if constexpr (form < swivel_form) {
+      if constexpr (manner < swivel_manner) {
         const Vec3<T> carried = dx + cross(phi, l.r3);
-        for (int k = 0; k < form; ++k) {
+        for (int k = 0; k < manner; ++k) {
           T y = x[k].motion(dx, phi);
           if (passes) y -= pull(k);
           ds[k] = x[k].gain * y;
           dx = (k == 0 ? carried : dx) + y * x[k].slide3;
           phi += y * x[k].turn3;
         }
-        if (form == 0) dx = carried;
+        if (manner == 0) dx = carried;
       } else {
-        if constexpr (form == swivel_form) {
+        if constexpr (manner == swivel_manner) {
           dx += cross(phi, l.r3);
         } else {
           dx = -turned->shift_first;
@@ -436,7 +438,7 @@ struct Articulated {
         if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
         deta = turn_increment(b.w, phi);
         store_whole(ds + slides_of(branch), deta);
-        if constexpr (form == swivel_form) dx += cross(phi, l.c3);
+        if constexpr (manner == swivel_manner) dx += cross(phi, l.c3);
         ++turned;
       }
       b.dx = dx;
@@ -444,12 +446,12 @@ struct Articulated {
       sum += squares(dx) + squares(phi);
       if constexpr (loops) loop.open(i, dx, phi, lambda);
       if constexpr (on) {
-        for (int k = 0; k < (form < swivel_form ? form : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
+        for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
         const Vec3<T> eta = turn_of<branch>(s) + deta;
-        if constexpr (form >= swivel_form) store_whole(next + slides_of(branch), eta);
+        if constexpr (manner >= swivel_manner) store_whole(next + slides_of(branch), eta);
         fine &= evaluate_link<branch>(l, b, infos[i], x, next, eta, w, d);
       }
-      x += form;
+      x += manner;
       s += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
     }
     moved = sum;
@@ -539,11 +541,11 @@ struct Articulated {
     }
   }
   // on the only freedom of a link, at the iterate
-  T load_at(const LinkInfo& info) const {
-    T load = pushed[info.first_axis];
+  T effort_at(const LinkInfo& info) const {
+    T effort = pushed[info.first_axis];
     for (int at = layout.first_axis_law[info.first_axis]; at < layout.first_axis_law[info.first_axis + 1]; ++at)
-      load += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
-    return load;
+      effort += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
+    return effort;
   }
   void reaction(const Wrench<T>& m, int i, T scale, double* out) const {
     const LinkInfo& info = layout.link[i];
@@ -552,7 +554,7 @@ struct Articulated {
     const T sign = info.flipped ? -scale : scale;
     Vec3<T> torque = m.t;
     // what acts along the freedom of a screw is not across its rows
-    if (branch_at(info.branch).motion[0] == Motion::helix) torque -= load_at(info) * axis[info.first_axis].turn;
+    if (branch_at(info.branch).motion[0] == Motion::helix) torque -= effort_at(info) * axis[info.first_axis].turn;
     RowShares shares = {{sign * m.f, sign * torque}, body[i].x - link[i].c, out + joint.recorded, {}, {}};
     joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, shares);
   }

@@ -43,14 +43,14 @@ CATENA_INLINE void place_axes(Axis<T>* x, const LinkInfo& info, const Mat3<T>& o
 template <int branch, class T>
 CATENA_INLINE void place_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis<T>* x, Pose<T>& p) {
   place_body(b, info);
-  if constexpr (form_of(branch) != floating_form) {
+  if constexpr (manner_of(branch) != floating_manner) {
     Vec3<T> anchor = load3(info.anchor), above = load3(info.parent_anchor);
     if constexpr (slides(branch)) (slides_on_link(branch) ? anchor : above) += l.offset;
     l.c = -(b.R * anchor);
     l.arm = p.R * above;
-    l.r = form_of(branch) == swivel_form ? l.arm : l.arm + l.c;
+    l.r = manner_of(branch) == swivel_manner ? l.arm : l.arm + l.c;
     b.x = p.x + l.arm + l.c;
-    if constexpr (form_of(branch) < swivel_form) place_axes<branch>(x, info, b.R, p.R, l.c);
+    if constexpr (manner_of(branch) < swivel_manner) place_axes<branch>(x, info, b.R, p.R, l.c);
   }
   p = {b.x, b.R};
 }
@@ -58,10 +58,10 @@ CATENA_INLINE void place_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis
 //---- at the iterate ----
 
 // the step quaternion of a link that has its own among the unknowns, behind so many displacements
-constexpr int slides_of(int branch) { return form_of(branch) == floating_form ? 3 : 0; }
+constexpr int slides_of(int branch) { return manner_of(branch) == floating_manner ? 3 : 0; }
 template <int branch, class T>
 CATENA_INLINE Vec3<T> turn_of(const T* s) {
-  return form_of(branch) >= swivel_form ? load_whole(s + slides_of(branch)) : Vec3<T>{T(0), T(0), T(0)};
+  return manner_of(branch) >= swivel_manner ? load_whole(s + slides_of(branch)) : Vec3<T>{T(0), T(0), T(0)};
 }
 template <class T>
 CATENA_INLINE Quat<T> step_turn(Vec3<T> eta) {
@@ -87,22 +87,22 @@ CATENA_INLINE void evaluate_axis(int k, Axis<T>& x, T s, Quat<T>& w, Vec3<T>& wa
 template <int branch, class T>
 CATENA_INLINE bool evaluate_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis<T>* x, const T* s, Vec3<T> eta,
                                  Quat<T>& w, Vec3<T>& d) {
-  if constexpr (form_of(branch) == floating_form) {
+  if constexpr (manner_of(branch) == floating_manner) {
     d = {s[0], s[1], s[2]};
     w = step_turn(eta);
   } else {
     Vec3<T> swing = turn(w, l.arm), shift = {T(0), T(0), T(0)};
-    if constexpr (form_of(branch) == swivel_form)
+    if constexpr (manner_of(branch) == swivel_manner)
       w = step_turn(eta);
     else
-      for (int k = 0; k < form_of(branch); ++k)
+      for (int k = 0; k < manner_of(branch); ++k)
         evaluate_axis<branch>(k, x[k], s[k], w, slides_on_link(branch) ? shift : swing, info);
     Vec3<T> spin = turn(w, l.c);
     if constexpr (slides_on_link(branch)) spin += shift;
     d += swing + spin;
     l.c3 = l.c + spin;
     l.r3 = l.r + swing;
-    if constexpr (form_of(branch) != swivel_form) l.r3 += spin;
+    if constexpr (manner_of(branch) != swivel_manner) l.r3 += spin;
   }
   b.w = w;
   b.d = d;
@@ -113,7 +113,7 @@ CATENA_INLINE bool evaluate_link(Link<T>& l, Body<T>& b, const LinkInfo& info, A
 // directions of a joint's freedoms at the iterate, in the frame w that its parent has turned to
 template <int branch, class T>
 CATENA_INLINE void direct_axes(Axis<T>* x, const LinkInfo& info, Vec3<T> c3, const T* s, Quat<T> w) {
-  for (int k = 0; k < form_of(branch); ++k) {
+  for (int k = 0; k < manner_of(branch); ++k) {
     Axis<T>& e = x[k];
     e.turn3 = e.slide3 = {T(0), T(0), T(0)};
     if (!turns(branch, k)) {
@@ -124,7 +124,7 @@ CATENA_INLINE void direct_axes(Axis<T>* x, const LinkInfo& info, Vec3<T> c3, con
     e.slide3 = cross(e.turn3, c3);
     if (branch_at(branch).motion[k] == Motion::helix) e.slide3 += T(info.parameter) * e.turn3;
     // on to the frame of the next one
-    if (k + 1 < form_of(branch)) w = w * Quat<T>{T(2) * e.gain, s[k] * e.turn};
+    if (k + 1 < manner_of(branch)) w = w * Quat<T>{T(2) * e.gain, s[k] * e.turn};
   }
 }
 
