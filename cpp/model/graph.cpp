@@ -56,6 +56,7 @@ Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const s
     seen[root] = 1;
     const auto reach = [&](int at, int next, int e) {
       seen[next] = 1;
+      forest.found.push_back(next);
       forest.parent[next] = at == world ? -1 : at;
       forest.edge[next] = e;
       children[at].push_back(next);
@@ -84,6 +85,7 @@ Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const s
   for (const char last : {0, 1})
     for (int v = 0; v < vertex_count; ++v) {
       if (seen[v] || light[v] != last) continue;
+      forest.found.push_back(v);
       grow(v);
       roots.push_back(v);
     }

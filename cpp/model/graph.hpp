@@ -15,6 +15,7 @@ struct Forest {
   std::vector<int> order;   // vertices, depth first, parents before children
   std::vector<int> parent;  // (vertex) parent vertex, -1 is the world or nothing
   std::vector<int> edge;    // (vertex) edge that carries it, -1 for a floating root
+  std::vector<int> found;   // vertices in the order in which they were, parents before children
 };
 
 // Breadth-first spanning forest from the world (short cycles), numbered depth first (chains are contiguous). A `light`
