@@ -117,9 +117,9 @@ CATENA_INLINE Vec3<T> left_momentum(const Body<T>& b, T per_dt) {
 }
 // they become state, and the body moves
 template <class T>
-CATENA_INLINE void commit_body(Body<T>& b, T share, T dt) {
-  b.v = left_velocity(b, share, T(1) / dt);
-  b.L = left_momentum(b, T(1) / dt);
+CATENA_INLINE void commit_body(Body<T>& b, T share, T per_dt) {
+  b.v = left_velocity(b, share, per_dt);
+  b.L = left_momentum(b, per_dt);
   b.q = renormalised(b.w * b.q);
   b.x += b.d;
 }

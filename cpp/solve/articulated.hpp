@@ -462,7 +462,7 @@ struct Articulated {
 
   // the step has been solved
   void commit(T dt) {
-    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, dt);
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, 1 / dt);
     for (int k = 0; k < stretch_count; ++k)
       if (slides(stretch[k].branch))
         for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);

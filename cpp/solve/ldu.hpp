@@ -434,7 +434,7 @@ struct Ldu {
   double smallest() const { return least_pivot; }
 
   void commit(double dt) {
-    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], layout.link[i].share, dt);
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], layout.link[i].share, 1 / dt);
   }
 
   RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }
