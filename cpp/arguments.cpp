@@ -87,6 +87,18 @@ RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, 
   };
 }
 
+std::vector<InputInfo> inputs_of(const InInts<-1, 2>& input, const Layout& layout) {
+  require_shape(input, {-1, 2}, "inputs");
+  std::vector<InputInfo> inputs;
+  for (std::size_t k = 0; k < input.shape(0); ++k) {
+    const InputInfo info = {input.data()[2 * k], input.data()[2 * k + 1]};
+    require_between(info.law, 0, layout.law_count - 1, "the law of an input");
+    require_between(info.number, 0, law_size - 1, "the number of an input");
+    inputs.push_back(info);
+  }
+  return inputs;
+}
+
 MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const Layout& layout) {
   const Offset n = layout.link_count, laws = layout.law_count;
   if (numbers.mass) {

@@ -2,6 +2,8 @@
 // handed over has to stay until the kernel has returned.
 #pragma once
 
+#include <vector>
+
 #include "border.hpp"
 #include "member.hpp"
 
@@ -14,6 +16,9 @@ void require_start(const Start& start, const Layout& layout, Offset terms);
 // terms, idle ones too.
 RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, const Start& start,
                   const LoadArrays& loads, int signal_count);
+
+// of every row of `input`, a law and one of its numbers
+std::vector<InputInfo> inputs_of(const InInts<-1, 2>& input, const Layout& layout);
 
 // numbers of so many members
 MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const Layout& layout);

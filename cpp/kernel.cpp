@@ -67,8 +67,8 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
   double* term = arena.take<double>(layout.row_count);
-  Row* block = arena.take<Row>(layout.block_rows);
-  Row* vector = arena.take<Row>(layout.node_count);
+  Octet* block = arena.take<Octet>(layout.block_rows);
+  Octet* vector = arena.take<Octet>(layout.vertex_count);
   return {layout, body, memory, term, {}, nullptr, 1, 0, -1, {}, block, vector, nullptr, nullptr};
 }
 Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
@@ -228,6 +228,8 @@ struct Alone {
 struct LaneSeat {
   LaneTree tree;
   LaneLoops loops;
+  LaneNode node;
+  LaneNewton newton;
   LaneRunner<Alone> runner;
 };
 // lanes first, then room for one member by itself; with no workspace it only counts
@@ -240,12 +242,12 @@ long lanes_in(const Layout& layout, void* workspace) {
   Stretch* stretch = arena.take<Stretch>(links);
   Articulation<Lane>* received = arena.take<Articulation<Lane>>(receiver_count(layout));
   Lane *z = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *ahead = arena.take<Lane>(count);
-  Lane* difference = arena.take<Lane>(static_cast<long>(most_points + 1) * count);
+  Lane* difference = arena.take<Lane>(static_cast<long>(LaneNewton::points) * count);
   LaneLaw* law = arena.take<LaneLaw>(layout.law_count);
   Axis<Lane>* axis = arena.take<Axis<Lane>>(layout.axis_count);
   Acting<Lane>* acting = arena.take<Acting<Lane>>(layout.axis_count);
   Lane* pushed = arena.take<Lane>(layout.axis_count);
-  Wrench<Lane>* load = layout.loop_count + layout.idle_count > 0 ? arena.take<Wrench<Lane>>(links) : nullptr;
+  Wrench<Lane>* reaction = has_loops(layout) ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const long used = arena.used, size = used + seat_size<Articulated<double>>(layout, 2);
   if (!workspace) return size;
@@ -261,15 +263,17 @@ long lanes_in(const Layout& layout, void* workspace) {
                                .axis = axis,
                                .acting = acting,
                                .pushed = pushed,
-                               .load = load,
+                               .reaction = reaction,
                                .stretch_count = find_stretches(layout, link, stretch)},
-                      .loops = {layout, seat->tree, load},
+                      .loops = {layout, seat->tree, reaction},
+                      .node = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .counted = counted},
+                      .newton = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .difference = difference},
                       .runner = {.layout = layout,
                                  .tree = seat->tree,
                                  .loops = seat->loops,
-                                 .with_single = {static_cast<char*>(workspace) + used},
-                                 .difference = difference,
-                                 .counted = counted}};
+                                 .node = seat->node,
+                                 .newton = seat->newton,
+                                 .with_single = {static_cast<char*>(workspace) + used}}};
   return size;
 }
 LaneRunner<Alone>& lanes_at(void* workspace) { return static_cast<LaneSeat*>(workspace)->runner; }
@@ -344,7 +348,7 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
   // rows that disagree are no matter for the solver below, which would share them out among all joints; nor is it for
   // mechanisms that it has no program for
-  if (layout.excess > 0 || !layout.node) {
+  if (layout.excess > 0 || !layout.vertex) {
     Articulated<double> walker = make_walker(layout, arena);
     Settler{layout, walker}.run(args);
     return;

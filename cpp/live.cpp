@@ -19,13 +19,7 @@ Live::Live(const Core& core, const Settings& settings, const Start& start, const
   calls_.at_node = [this](double time) { call_control(time); };
   layout_ = core.attached(core.layout_for(settings.solver), calls_, rows);
   laws_.resize(layout_.law_count);
-  require_shape(input, {-1, 2}, "inputs");
-  for (std::size_t k = 0; k < input.shape(0); ++k) {
-    const InputInfo info = {input.data()[2 * k], input.data()[2 * k + 1]};
-    require_between(info.law, 0, layout_.law_count - 1, "the law of an input");
-    require_between(info.number, 0, law_size - 1, "the number of an input");
-    inputs_.push_back(info);
-  }
+  inputs_ = inputs_of(input, layout_);
   signals_.resize(4 * static_cast<std::size_t>(signal_count));
   Memory& m = *memory_;
   const auto n = static_cast<std::size_t>(layout_.link_count), c = static_cast<std::size_t>(layout_.coordinate_count);

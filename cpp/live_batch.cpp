@@ -150,13 +150,7 @@ LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, co
   calls_.signals = signals;
   calls_.signal_count = signal_count;
   layout_ = core.attached(core.layout_for(settings.solver), calls_, rows);
-  require_shape(input, {-1, 2}, "inputs");
-  for (std::size_t k = 0; k < input.shape(0); ++k) {
-    const InputInfo info = {input.data()[2 * k], input.data()[2 * k + 1]};
-    require_between(info.law, 0, layout_.law_count - 1, "the law of an input");
-    require_between(info.number, 0, law_size - 1, "the number of an input");
-    inputs_.push_back(info);
-  }
+  inputs_ = inputs_of(input, layout_);
   numbers_ = member_numbers(numbers, count_, layout_);
   run_ = arguments(layout_, core.term_count(), settings, start, loads, signal_count);
   require(run_.counter_count == layout_.counter_count, "the state to start from: all angles are counted");

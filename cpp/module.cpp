@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "border.hpp"
@@ -19,6 +20,7 @@
 #include "kernels.hpp"
 #include "live.hpp"
 #include "live_batch.hpp"
+#include "model/graph.hpp"
 
 namespace catena {
 
@@ -55,6 +57,22 @@ void joint_rows(int kind, const In<2, 3>& anchors, const In<2, 4>& frames, doubl
       .point = point.data(),
   };
   usable_kernels().front()->rows(args);
+}
+
+std::tuple<std::vector<int>, std::vector<int>, std::vector<int>> spanning_forest(const InInts<-1, 2>& ends,
+                                                                                 const InInts<-1>& massless) {
+  require_shape(ends, {-1, 2}, "spanning_forest: ends");
+  require_shape(massless, {-1}, "spanning_forest: massless");
+  const auto bodies = static_cast<int>(massless.size());
+  std::vector<Edge> edges;
+  for (std::size_t k = 0; k < ends.size(); k += 2) {
+    for (const int e : {0, 1})
+      require_between(ends.data()[k + e], -1, bodies - 1, "spanning_forest: the body of a joint");
+    edges.push_back({ends.data()[k], ends.data()[k + 1]});
+  }
+  const std::vector<char> light(massless.data(), massless.data() + bodies);
+  Forest forest = spanning_forest(bodies, edges, light);
+  return {std::move(forest.found), std::move(forest.parent), std::move(forest.edge)};
 }
 
 void bind_tables(nb::module_& m) {
@@ -102,6 +120,10 @@ void bind_tables(nb::module_& m) {
         "orientation_a"_a, "position_b"_a, "orientation_b"_a, "gap"_a, "wrench"_a, "point"_a,
         "Gaps (n, rows), unit wrenches on b at its joint point (n, rows, 6) and that point (n, 3), for n pairs of "
         "poses.");
+  m.def("spanning_forest", nb::overload_cast<const InInts<-1, 2>&, const InInts<-1>&>(&spanning_forest), nb::kw_only(),
+        "ends"_a, "massless"_a,
+        "Of joints between bodies, -1 is the world, those that carry one: bodies in the order in which they are "
+        "reached, the parent of each body (-1: the world, or nothing) and its joint (-1: it floats).");
 }
 
 void bind_structs(nb::module_& m) {

@@ -16,7 +16,7 @@ struct Quat {
 };
 
 #ifdef __AVX__
-// one register: the vector part's idle number is the scalar part
+// one register: the vector part's spare number is the scalar part
 template <>
 struct Quat<double> {
   union {

@@ -1,7 +1,7 @@
 // Vectors and matrices of three, as values: the words in which the physics is written.
 //
 // T is the scalar: double for one mechanism, a register of doubles for several at once (base/lane.hpp). Where registers
-// hold four doubles a vector of doubles is one of them, the last number idle: sums and multiples of vectors are single
+// hold four doubles a vector of doubles is one of them, the last number spare: sums and multiples of vectors are single
 // instructions. Matrices are three columns, because every recursion of the solvers works on whole columns (M s,
 // M - u r^T, M [r]x are all combinations of them).
 #pragma once
@@ -62,7 +62,7 @@ struct Vec3<double> {
   union {
     Quad q;
     struct {
-      double x, y, z, idle;
+      double x, y, z, spare;
     };
   };
   Vec3() = default;
@@ -228,7 +228,7 @@ CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b, Vec3<double> c, Vec3<do
   const Quad p = a.q * b.q + c.q * d.q;
   return (p[0] + p[1]) + p[2];
 }
-// four sums at once: the idle number of a and b is zero
+// four sums at once: the spare number of a and b is zero
 CATENA_INLINE Vec3<double> dots(Vec3<double> a, const Mat3<double>& m, Vec3<double> f, Vec3<double> b,
                                 const Mat3<double>& n, Vec3<double> t, double& last) {
   const Quad i = a.q * m.i.q + b.q * n.i.q, j = a.q * m.j.q + b.q * n.j.q;

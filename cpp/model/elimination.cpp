@@ -15,12 +15,12 @@ bool is_braced(const Layout& layout, const ConstraintInfo& c) {
 
 Elimination::Elimination(const Layout& layout) {
   const int link_count = layout.link_count, constraint_count = layout.constraint_count;
-  const int node_count = link_count + constraint_count;
+  const int vertex_count = link_count + constraint_count;
 
   // graph of the matrix: links 0.., constraints link_count..
-  adjacency.resize(node_count);
-  std::vector<int> size(node_count, 6);
-  std::vector<char> is_body(node_count, 1), grounded(node_count, 0);
+  adjacency.resize(vertex_count);
+  std::vector<int> size(vertex_count, 6);
+  std::vector<char> is_body(vertex_count, 1), grounded(vertex_count, 0);
   for (int j = 0; j < constraint_count; ++j) {
     const ConstraintInfo& c = layout.constraint[j];
     size[link_count + j] = c.row_count;
@@ -87,7 +87,7 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
         "the sparse elimination of this mechanism has too many blocks that touch each other, because "
         "hundreds of constraint rows hold the same bodies: use solver='articulated'");
   const int link_count = layout_.link_count, constraint_count = layout_.constraint_count;
-  const int node_count = link_count + constraint_count;
+  const int vertex_count = link_count + constraint_count;
   const auto &adjacency = elimination.adjacency, &later = elimination.later;
   const auto& order = elimination.order;
   const auto size_of = [&](int v) { return v < link_count ? 6 : layout_.constraint[v - link_count].row_count; };
@@ -102,30 +102,30 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
     block_rows += rows;
     return at;
   };
-  std::vector<int> place(node_count);
-  for (int k = 0; k < node_count; ++k) place[order[k]] = k;
+  std::vector<int> place(vertex_count);
+  for (int k = 0; k < vertex_count; ++k) place[order[k]] = k;
   // braces are added to blocks that begin as nothing, as fill is
   const auto is_fill = [&](int u, int v) {
     return (u < link_count && v < link_count) ||
            std::find(adjacency[u].begin(), adjacency[u].end(), v) == adjacency[u].end();
   };
-  std::vector<char> has_arrived(node_count, 0);
+  std::vector<char> has_arrived(vertex_count, 0);
   const auto arrive = [&](int u) {
     if (!std::exchange(has_arrived[u], 1)) arrivals_.push_back(place[u]);
   };
-  for (int k = 0; k < node_count; ++k) {
+  for (int k = 0; k < vertex_count; ++k) {
     const int v = order[k];
-    LduNode node{};
-    node.is_body = v < link_count;
-    node.index = v < link_count ? v : v - link_count;
-    node.size = size_of(v);
-    node.unknown = unknown_of(v);
-    node.diagonal = reserve(node.size);
-    node.first_neighbour = static_cast<int>(neighbours_.size());
-    node.neighbour_count = static_cast<int>(later[v].size());
+    LduVertex vertex{};
+    vertex.is_body = v < link_count;
+    vertex.index = v < link_count ? v : v - link_count;
+    vertex.size = size_of(v);
+    vertex.unknown = unknown_of(v);
+    vertex.diagonal = reserve(vertex.size);
+    vertex.first_neighbour = static_cast<int>(neighbours_.size());
+    vertex.neighbour_count = static_cast<int>(later[v].size());
     for (int u : later[v]) {
       const bool fill = is_fill(u, v);
-      const LduNeighbour n{place[u], size_of(u), fill ? -1 : reserve(size_of(u)), fill ? -1 : reserve(node.size)};
+      const LduNeighbour n{place[u], size_of(u), fill ? -1 : reserve(size_of(u)), fill ? -1 : reserve(vertex.size)};
       neighbours_.push_back(n);
     }
     for (const auto& touched : {std::vector<int>{v}, later[v]})
@@ -135,26 +135,26 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
           for (int body : adjacency[u]) arrive(body);
         arrive(u);
       }
-    node.arrivals = static_cast<int>(arrivals_.size());
-    nodes_.push_back(node);
+    vertex.arrivals = static_cast<int>(arrivals_.size());
+    vertices_.push_back(vertex);
   }
   layout_.first_fill = block_rows;
-  for (const LduNode& node : nodes_)
-    for (int i = 0; i < node.neighbour_count; ++i) {
-      LduNeighbour& n = neighbours_[node.first_neighbour + i];
+  for (const LduVertex& vertex : vertices_)
+    for (int i = 0; i < vertex.neighbour_count; ++i) {
+      LduNeighbour& n = neighbours_[vertex.first_neighbour + i];
       if (n.lower >= 0) continue;
       n.lower = reserve(n.size);
-      n.upper = reserve(node.size);
+      n.upper = reserve(vertex.size);
     }
   layout_.end_fill = block_rows;
 
-  // the block (i, j) of two nodes that touch
+  // the block (i, j) of two vertices that touch
   const auto block_of = [&](int i, int j) {
-    const LduNode& node = nodes_[std::min(place[i], place[j])];
-    if (i == j) return node.diagonal;
-    const LduNeighbour* first = neighbours_.data() + node.first_neighbour;
-    const LduNeighbour* n = std::lower_bound(first, first + node.neighbour_count, std::max(place[i], place[j]),
-                                             [](const LduNeighbour& one, int at) { return one.node < at; });
+    const LduVertex& vertex = vertices_[std::min(place[i], place[j])];
+    if (i == j) return vertex.diagonal;
+    const LduNeighbour* first = neighbours_.data() + vertex.first_neighbour;
+    const LduNeighbour* n = std::lower_bound(first, first + vertex.neighbour_count, std::max(place[i], place[j]),
+                                             [](const LduNeighbour& one, int at) { return one.vertex < at; });
     return place[i] < place[j] ? n->upper : n->lower;
   };
 
@@ -162,18 +162,18 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
   std::vector<char> is_written(block_rows, 0);
   targets_.resize(static_cast<std::size_t>(elimination.target_count));
   int target_count = 0;
-  for (LduNode& node : nodes_) {
-    const LduNeighbour* own = neighbours_.data() + node.first_neighbour;
-    const int count = node.neighbour_count;
-    node.first_target = target_count;
+  for (LduVertex& vertex : vertices_) {
+    const LduNeighbour* own = neighbours_.data() + vertex.first_neighbour;
+    const int count = vertex.neighbour_count;
+    vertex.first_target = target_count;
     int* target = targets_.data() + target_count;
     target_count += count * count;
     for (int a = 0; a < count; ++a) {
-      // what a node touches later touches each other, and stands among the neighbours of each in the same order
-      target[a * count + a] = nodes_[own[a].node].diagonal;
-      const LduNeighbour* n = neighbours_.data() + nodes_[own[a].node].first_neighbour;
+      // what a vertex touches later touches each other, and stands among the neighbours of each in the same order
+      target[a * count + a] = vertices_[own[a].vertex].diagonal;
+      const LduNeighbour* n = neighbours_.data() + vertices_[own[a].vertex].first_neighbour;
       for (int b = a + 1; b < count; ++b) {
-        while (n->node < own[b].node) ++n;
+        while (n->vertex < own[b].vertex) ++n;
         target[a * count + b] = n->upper;
         target[b * count + a] = n->lower;
       }
@@ -182,8 +182,8 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
     for (int k = 0; k < count * count; ++k) is_written[target[k]] = 1;
   }
 
-  link_node_.assign(place.begin(), place.begin() + link_count);
-  constraint_node_.assign(place.begin() + link_count, place.end());
+  link_vertex_.assign(place.begin(), place.begin() + link_count);
+  constraint_vertex_.assign(place.begin() + link_count, place.end());
   std::vector<std::vector<int>> loads(link_count);
   for (int j = 0; j < constraint_count; ++j) {
     first_slot_.push_back(static_cast<int>(slots_.size()));
@@ -214,14 +214,14 @@ EliminationProgram::EliminationProgram(const Layout& given, const Elimination& e
     first_load_.push_back(static_cast<int>(loads_.size()));
     if (i < link_count) loads_.insert(loads_.end(), loads[i].begin(), loads[i].end());
   }
-  layout_.node_count = node_count;
+  layout_.vertex_count = vertex_count;
   layout_.block_rows = block_rows;
-  layout_.node = nodes_.data();
+  layout_.vertex = vertices_.data();
   layout_.neighbour = neighbours_.data();
   layout_.target = targets_.data();
   layout_.arrival = arrivals_.data();
-  layout_.link_node = link_node_.data();
-  layout_.constraint_node = constraint_node_.data();
+  layout_.link_vertex = link_vertex_.data();
+  layout_.constraint_vertex = constraint_vertex_.data();
   layout_.first_slot = first_slot_.data();
   layout_.slot = slots_.data();
   layout_.first_brace = first_brace_.data();

@@ -11,15 +11,15 @@ namespace catena {
 // whether a constraint stiffens the bodies it acts on (solve/ldu.hpp): what holds a massless one
 bool is_braced(const Layout& layout, const ConstraintInfo& c);
 
-// nodes are links, then constraints
+// vertices are links, then constraints
 struct Elimination {
   explicit Elimination(const Layout& layout);
 
-  std::vector<std::vector<int>> adjacency;  // (node) nodes whose blocks are not zero
+  std::vector<std::vector<int>> adjacency;  // (vertex) vertices whose blocks are not zero
   std::vector<int> order;
-  std::vector<std::vector<int>> later;  // (node) nodes it still touches in its turn, in the order of elimination
+  std::vector<std::vector<int>> later;  // (vertex) vertices it still touches in its turn, in the order of elimination
   double work = 0;                      // multiplications of one factorisation
-  double target_count = 0;              // products of all nodes, in blocks
+  double target_count = 0;              // products of all vertices, in blocks
 
   // whether the program is worth its room: half a gigabyte, or as much as can be counted where no other solver is
   // better
@@ -37,10 +37,10 @@ class EliminationProgram {
 
  private:
   Layout layout_;
-  std::vector<LduNode> nodes_;
+  std::vector<LduVertex> vertices_;
   std::vector<LduNeighbour> neighbours_;
   std::vector<int> targets_, arrivals_;
-  std::vector<int> link_node_, constraint_node_, first_slot_, first_load_, loads_, first_brace_, braces_;
+  std::vector<int> link_vertex_, constraint_vertex_, first_slot_, first_load_, loads_, first_brace_, braces_;
   std::vector<LduSlot> slots_;
 };
 

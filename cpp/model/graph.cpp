@@ -56,6 +56,7 @@ Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const s
     seen[root] = 1;
     const auto reach = [&](int at, int next, int e) {
       seen[next] = 1;
+      forest.found.push_back(next);
       forest.parent[next] = at == world ? -1 : at;
       forest.edge[next] = e;
       children[at].push_back(next);
@@ -84,6 +85,7 @@ Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const s
   for (const char last : {0, 1})
     for (int v = 0; v < vertex_count; ++v) {
       if (seen[v] || light[v] != last) continue;
+      forest.found.push_back(v);
       grow(v);
       roots.push_back(v);
     }
@@ -106,7 +108,7 @@ std::vector<std::vector<int>> symbolic_fill(const std::vector<int>& order,
   std::vector<int> place(count);
   for (int k = 0; k < count; ++k) place[order[k]] = k;
 
-  // a node's later neighbours are its own plus those of the nodes whose first later neighbour it is
+  // a vertex's later neighbours are its own plus those of the vertices whose first later neighbour it is
   std::vector<std::vector<int>> later(count), merged(count);
   for (int k = 0; k < count; ++k) {
     const int v = order[k];
@@ -140,7 +142,7 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
   // neighbours, fill included, in ascending order, among them some that are gone; how many are left, and their unknowns
   std::vector<std::vector<int>> near = adjacency;
   std::vector<int> left(count, 0), degree(count, 0), bodies_left(count, 0);
-  // all that is left of a node's neighbours touch each other: its elimination makes no fill
+  // all that is left of a vertex's neighbours touch each other: its elimination makes no fill
   std::vector<char> in_clique(count, 0);
   std::vector<char> gone(count, 0);
   for (int v = 0; v < count; ++v) {
@@ -163,7 +165,7 @@ std::vector<int> minimum_degree_order(const std::vector<std::vector<int>>& adjac
     if (bodies_left[v] == static_cast<int>(adjacency[v].size()) || left[v] > 1) return false;
     return std::none_of(adjacency[v].begin(), adjacency[v].end(), [&](int u) { return gone[u] && anchored[find(u)]; });
   };
-  std::set<std::pair<int, int>> queue;  // (degree, node)
+  std::set<std::pair<int, int>> queue;  // (degree, vertex)
   std::vector<int> queued(count, -1);   // with which degree, -1 if not
   const auto update = [&](int v) {
     const bool ripe = !gone[v] && (is_body[v] || bodies_left[v] == 0 || hangs(v));

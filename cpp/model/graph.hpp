@@ -15,6 +15,7 @@ struct Forest {
   std::vector<int> order;   // vertices, depth first, parents before children
   std::vector<int> parent;  // (vertex) parent vertex, -1 is the world or nothing
   std::vector<int> edge;    // (vertex) edge that carries it, -1 for a floating root
+  std::vector<int> found;   // vertices in the order in which they were, parents before children
 };
 
 // Breadth-first spanning forest from the world (short cycles), numbered depth first (chains are contiguous). A `light`
@@ -22,12 +23,12 @@ struct Forest {
 // far as they make no cycle, and none is a root if another can be.
 Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light);
 
-// symbolic elimination: for every node of `order`, the later nodes it touches when its turn comes, fill included,
+// symbolic elimination: for every vertex of `order`, the later vertices it touches when its turn comes, fill included,
 // sorted by their place in the order
 std::vector<std::vector<int>> symbolic_fill(const std::vector<int>& order,
                                             const std::vector<std::vector<int>>& adjacency);
 
-// work of a block elimination, in multiplications: nodes have `size` unknowns
+// work of a block elimination, in multiplications: vertices have `size` unknowns
 double elimination_work(const std::vector<std::vector<int>>& later, const std::vector<int>& size);
 
 // Minimum degree under the rule that keeps pivots sound: a constraint is ripe when the bodies it acts on are gone, or

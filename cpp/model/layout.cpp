@@ -185,7 +185,7 @@ void Model::build_tree(const Spec& spec) {
     }
     link.first_axis = layout_.axis_count;
     link.branch = branch_number(link.kind, link.flipped);
-    link.axis_count = form_of(link.branch) < swivel_form ? form_of(link.branch) : 0;
+    link.axis_count = manner_of(link.branch) < swivel_manner ? manner_of(link.branch) : 0;
     layout_.axis_count += link.axis_count;
     link.variable = variable;
     variable += 6 - joint_row_count(static_cast<int>(link.kind));

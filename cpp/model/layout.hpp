@@ -117,26 +117,27 @@ struct LoopEnd {
   int end;  // which of the constraint's ends
 };
 
-// One node of the block LDU: a link (six unknowns) or a constraint (its rows). Blocks are stored as rows of eight
-// doubles; offsets count such rows. A node's later neighbours are the nodes it still touches when it is eliminated,
-// fill included; update targets are where the products L D^-1 U go, for every ordered pair of later neighbours.
-struct LduNode {
+// One vertex of the block LDU: a link (six unknowns) or a constraint (its rows). Blocks are stored as rows of eight
+// doubles; offsets count such rows. A vertex's later neighbours are the vertices it still touches when it is
+// eliminated, fill included; update targets are where the products L D^-1 U go, for every ordered pair of later
+// neighbours.
+struct LduVertex {
   int is_body, index, size, unknown;  // unknown: offset in the vector of unknowns
   int diagonal;
   int first_neighbour, neighbour_count;
   int first_target;  // neighbour_count^2 entries
-  int arrivals;      // so many nodes, in the order of `arrival`, are touched before or when this one is eliminated
+  int arrivals;      // so many vertices, in the order of `arrival`, are touched before or when this one is eliminated
 };
 struct LduNeighbour {
-  int node, size;
-  int lower, upper;  // blocks (neighbour, node) and (node, neighbour)
+  int vertex, size;
+  int lower, upper;  // blocks (neighbour, vertex) and (vertex, neighbour)
 };
 // where the blocks of a constraint and one of its ends lie, for assembly; -1 for the world
 struct LduSlot {
   int force;    // block (body, constraint), as the elimination finds it
   int kept;     // the same, constant during a step: elsewhere, if the elimination writes where it finds it
   int motion;   // block (constraint, body)
-  int node;     // of the constraint
+  int vertex;   // of the constraint
   bool repeat;  // an earlier end of the constraint is on the same body
 };
 
@@ -189,14 +190,14 @@ struct Layout {
   const LoopEnd* end;
   const int *column_row, *column_map;
 
-  // block LDU; node of link i and of constraint j, then the elimination program: none until it is asked for
+  // block LDU; vertex of link i and of constraint j, then the elimination program: none until it is asked for
   double ldu_work;  // multiplications of one factorisation
-  int node_count, block_rows;
+  int vertex_count, block_rows;
   int first_fill, end_fill;  // block rows between them are of fill alone
-  const LduNode* node;
+  const LduVertex* vertex;
   const LduNeighbour* neighbour;
   const int *target, *arrival;
-  const int *link_node, *constraint_node;
+  const int *link_vertex, *constraint_vertex;
   const int* first_slot;  // (constraint) in `slot`, one for each end
   const LduSlot* slot;
   bool braced;             // some constraints are

@@ -184,11 +184,11 @@ constexpr int branch_number(JointKind kind, bool flipped) {
   return 2 * static_cast<int>(kind) + (flipped && !moves_alike(branch_of(kind, false), branch_of(kind, true)) ? 1 : 0);
 }
 // how a joint is eliminated: so many freedoms one by one, or else
-constexpr int swivel_form = 4, floating_form = 5;
-constexpr int form_of(int branch) {
+constexpr int swivel_manner = 4, floating_manner = 5;
+constexpr int manner_of(int branch) {
   const JointForm& form = joint_form[branch / 2];
   if (form.freedom_count == 0 || form.freedom[0].motion < Motion::swivel) return form.freedom_count;
-  return form.freedom[0].motion == Motion::swivel ? swivel_form : floating_form;
+  return form.freedom[0].motion == Motion::swivel ? swivel_manner : floating_manner;
 }
 struct BranchTable {
   Branch branch[2 * joint_kind_count];

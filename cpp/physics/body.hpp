@@ -106,11 +106,20 @@ CATENA_INLINE Vec3<T> turn_increment(const Quat<T>& w, Vec3<T> phi) {
   return T(0.5) * (w.w * phi + cross(phi, w.v));
 }
 
-// the step has been solved: its momenta become state, the body moves
+// momenta on the interval of a step that has been solved
 template <class T>
-CATENA_INLINE void commit_body(Body<T>& b, T share, T dt) {
-  b.v = (share * (T(1) / dt)) * b.d;
-  b.L = (T(2) / dt) * half_turn_momentum(b);
+CATENA_INLINE Vec3<T> left_velocity(const Body<T>& b, T share, T per_dt) {
+  return (share * per_dt) * b.d;
+}
+template <class T>
+CATENA_INLINE Vec3<T> left_momentum(const Body<T>& b, T per_dt) {
+  return (T(2) * per_dt) * half_turn_momentum(b);
+}
+// they become state, and the body moves
+template <class T>
+CATENA_INLINE void commit_body(Body<T>& b, T share, T per_dt) {
+  b.v = left_velocity(b, share, per_dt);
+  b.L = left_momentum(b, per_dt);
   b.q = renormalised(b.w * b.q);
   b.x += b.d;
 }

@@ -7,6 +7,13 @@
 
 namespace catena::CATENA_ISA {
 
+// a force and a torque at a point of a body, on its centre of mass
+inline Wrench<double> at_centre(const Mat3<double>& R, const double* row, const double* point, bool in_body_frame) {
+  Vec3<double> f = load3(row), t = load3(row + 3);
+  if (in_body_frame) f = R * f, t = R * t;
+  return {f, t + cross(R * load3(point), f)};
+}
+
 struct Applied {
   const Layout& layout;
   const RunArgs& args;
@@ -30,17 +37,11 @@ struct Applied {
     const Loads& loads = args.loads;
     const double* row = loads.signal[k] >= 0 ? signals.at_node() + loads.signal[k]
                                              : loads.values + 6L * (k + (loads.rows == 1 ? 0 : loads.count * node));
-    return at_centre(i, row, loads.point + 3 * k, loads.in_body_frame[k]);
+    return at_centre(body[i].R, row, loads.point + 3 * k, loads.in_body_frame[k]);
   }
   Wrench<double> held(int k) const {
-    return at_centre(layout.body_link[k], args.held.values + 6 * k, args.held.point + 3 * k,
+    return at_centre(body[layout.body_link[k]].R, args.held.values + 6 * k, args.held.point + 3 * k,
                      args.held.in_body_frame[k]);
-  }
-  Wrench<double> at_centre(int i, const double* row, const double* point, bool in_body_frame) const {
-    const Mat3<double>& R = body[i].R;
-    Vec3<double> f = load3(row), t = load3(row + 3);
-    if (in_body_frame) f = R * f, t = R * t;
-    return {f, t + cross(R * load3(point), f)};
   }
 
   // by link

@@ -61,7 +61,7 @@ struct Rest {
       node.push(1, arriving);
       solver.rest();
       if (!solver.direction()) return false;
-      if (Newton<Solver>::has_loops(layout)) return solver.smallest() >= safe_pivot || refine();
+      if (has_loops(layout)) return solver.smallest() >= safe_pivot || refine();
       if constexpr (Newton<Solver>::looks_ahead)
         if (layout.loop_count == 0 && solver.slid_far()) return correct(arriving) && correct(arriving);
       return true;

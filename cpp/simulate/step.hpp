@@ -8,7 +8,7 @@
 
 namespace catena::CATENA_ISA {
 
-// How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond a quarter turn other roots begin,
+// How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond it other solutions begin,
 // and long before them the energy that the step keeps is another; not so where a rotor spins about its own axis.
 // Where errors of steps are kept small they judge that, and all that remains is to be on the right root.
 constexpr double most_turn = 0.25, most_spin = 1;
@@ -52,7 +52,7 @@ struct Step {
         before += newton.iterations;
         outcome = soften(dt);
       }
-      // where nothing else can be done any root is better than none
+      // where nothing else can be done any solution is better than none
       if (outcome != Outcome::converged && !rescues) {
         before += newton.iterations;
         aim(dt);

@@ -8,6 +8,18 @@
 
 namespace catena::CATENA_ISA {
 
+// Angles where links stand; fast ones are followed by what the last step has turned links, eta of their w.
+template <class PoseOf, class TurnOf>
+void count_angles(const Layout& layout, int count, bool fast, PoseOf pose, TurnOf turn, double* counted) {
+  const auto turned = [&](int i) { return i < 0 ? Vec3<double>{0, 0, 0} : turn(i); };
+  for (int k = 0; k < count; ++k) {
+    const ConstraintInfo& m = layout.counter[k];
+    const Pose<double> a = pose(m, 0);
+    const double since = fast ? angle_turned(m, a, turned(m.end[0]), turned(m.end[1])) : 0;
+    counted[k] = angle_near(m, a, pose(m, 1), counted[k] + since);
+  }
+}
+
 struct Turns {
   const Layout& layout;
   const RunArgs& args;
@@ -29,13 +41,10 @@ struct Turns {
   void count(const Body<double>* body, const Clock& clock) {
     const bool fast = wound > fast_turn;
     wound = 0;
-    const auto turned = [&](int i) { return i < 0 ? Vec3<double>{0, 0, 0} : vector_part(body[i].w); };
-    for (int k = 0; k < args.counter_count; ++k) {
-      const ConstraintInfo& m = layout.counter[k];
-      const Pose<double> a = pose_before(m, 0, body, clock);
-      const double since = fast ? angle_turned(m, a, turned(m.end[0]), turned(m.end[1])) : 0;
-      counted[k] = angle_near(m, a, pose_before(m, 1, body, clock), counted[k] + since);
-    }
+    count_angles(
+        layout, args.counter_count, fast,
+        [&](const ConstraintInfo& m, int e) { return pose_before(m, e, body, clock); },
+        [&](int i) { return vector_part(body[i].w); }, counted);
   }
 };
 

@@ -3,33 +3,18 @@
 // Instead of all velocities and multipliers, a step's unknowns are the motions of the tree joints over the step: the
 // sine of half the angle turned by a revolute joint, the distance slid by a prismatic one, the step quaternion of a
 // body on a ball joint, displacement and step quaternion of a floating one. Poses follow from root to leaf, so tree
-// joints are closed to rounding at every iterate, and the joint wrench is what the subtree needs, summed from leaf to
-// root (solve/articulation.hpp).
+// joints are closed to rounding at every iterate (solve/link.hpp), and the joint wrench is what the subtree needs,
+// summed from leaf to root (solve/articulation.hpp).
 //
 // Links are worked on in stretches (solve/stretch.hpp).
 #pragma once
 
-#include "base/quat.hpp"
-#include "physics/body.hpp"
+#include "solve/link.hpp"
 #include "solve/loops.hpp"
 #include "solve/newton.hpp"
 #include "solve/stretch.hpp"
 
 namespace catena::CATENA_ISA {
-
-template <class T>
-struct Link {
-  T mass, unit, share;     // see LinkInfo
-  int children, receiver;  // see find_stretches
-  // node: joint point from the parent's centre of mass, own centre from there, and from the parent's centre the point
-  // at which the link hands over: its own centre, or the joint point where only a force is left; joint displacement in
-  // the parent's frame
-  Vec3<T> arm, c, r, offset;
-  // iterate: the same in the new pose; the link's own inertia against turns, and its own balance
-  Vec3<T> c3, r3;
-  Mat3<T> H;
-  Vec3<T> f, t;
-};
 
 // links that are worked on in one go where several sweeps follow each other
 constexpr int portion = 32;
@@ -70,7 +55,7 @@ struct Articulated {
   static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
   static int swivel_count(const Layout& layout) {
     int count = 0;
-    for (int i = 0; i < layout.link_count; ++i) count += form_of(layout.link[i].branch) >= swivel_form;
+    for (int i = 0; i < layout.link_count; ++i) count += manner_of(layout.link[i].branch) >= swivel_manner;
     return count;
   }
   // a sweep over all stretches: f.template operator()<branch>(stretch)
@@ -78,13 +63,13 @@ struct Articulated {
   CATENA_INLINE void from_root(F f) {
     for (int k = 0; k < stretch_count; ++k) dispatch(stretch[k], f);
   }
-  // the same by form, and whether laws act on it
+  // the same by manner, and whether laws act on it
   template <class F>
-  CATENA_INLINE void by_form(const Stretch& s, F f) {
-    switch (form_of(s.branch)) {
+  CATENA_INLINE void by_manner(const Stretch& s, F f) {
+    switch (manner_of(s.branch)) {
       case 1: return s.acted ? f.template operator()<1, true>(s) : f.template operator()<1, false>(s);
-      case swivel_form: return f.template operator()<swivel_form, false>(s);
-      case floating_form: return f.template operator()<floating_form, false>(s);
+      case swivel_manner: return f.template operator()<swivel_manner, false>(s);
+      case floating_manner: return f.template operator()<floating_manner, false>(s);
       case 0: return f.template operator()<0, false>(s);
       case 2: return s.acted ? f.template operator()<2, true>(s) : f.template operator()<2, false>(s);
       default: return s.acted ? f.template operator()<3, true>(s) : f.template operator()<3, false>(s);
@@ -128,41 +113,11 @@ struct Articulated {
     Body<T>* const bodies = body;
     const LinkInfo* const infos = layout.link;
     for (int i = s.first; i < s.end; ++i) {
-      const LinkInfo& info = infos[i];
-      Body<T>& b = bodies[i];
-      Link<T>& l = links[i];
-      place_body(b, info);
-      if constexpr (form_of(branch) != floating_form) {
-        Vec3<T> anchor = load3(info.anchor), above = load3(info.parent_anchor);
-        if constexpr (slides(branch)) (slides_on_link(branch) ? anchor : above) += l.offset;
-        l.c = -(b.R * anchor);
-        l.arm = p.R * above;
-        l.r = form_of(branch) == swivel_form ? l.arm : l.arm + l.c;
-        b.x = p.x + l.arm + l.c;
-        if constexpr (form_of(branch) < swivel_form) place_axes<branch>(x, info, b.R, p.R, l.c);
-        x += form_of(branch);
-      }
-      p = {b.x, b.R};
+      place_link<branch>(links[i], bodies[i], infos[i], x, p);
+      x += manner_of(branch);
     }
   }
 
-  // directions of a joint's freedoms in the old pose; a turn about the joint point moves the centre
-  template <int branch>
-  static CATENA_INLINE void place_axes(Axis<T>* x, const LinkInfo& info, const Mat3<T>& own, const Mat3<T>& above,
-                                       Vec3<T> c) {
-    constexpr Branch form = branch_at(branch);
-    for (int k = 0; k < form.count; ++k) {
-      const Vec3<T> e = (form.own[k] ? own : above) * load3(info.direction + 3 * k);
-      if (form.motion[k] == Motion::slide) {
-        x[k].slide = e;
-        x[k].turn = {T(0), T(0), T(0)};
-        continue;
-      }
-      x[k].slide = cross(e, c);
-      x[k].turn = e;
-      if (form.motion[k] == Motion::helix) x[k].slide += T(info.parameter) * e;
-    }
-  }
   // Iterate from the unknowns, and what a new matrix needs of it; false where a body would turn too far for the step.
   // A portion of a stretch at a time, which stays in the cache.
   bool evaluate() {
@@ -189,13 +144,13 @@ struct Articulated {
       l.H = b.J;
       l.f = -l.unit * b.target_d;
       l.t = -b.target_L;
-      for (int k = 0; k < form_of(branch) && form_of(branch) < swivel_form; ++k, ++x) {
+      for (int k = 0; k < manner_of(branch) && manner_of(branch) < swivel_manner; ++k, ++x) {
         x->slide3 = x->slide;
         x->turn3 = x->turn;
         x->gain = T(turns(branch, k) ? 0.5 : 1);
       }
     }
-    if constexpr (form_of(branch) < swivel_form)
+    if constexpr (manner_of(branch) < swivel_manner)
       if (run.acted) act<branch>(run, run.first, run.end);
   }
   template <int branch>
@@ -212,7 +167,7 @@ struct Articulated {
     const LinkInfo* const infos = layout.link;
     for (int i = run.first; i < run.end;) {
       const int first = i, end = run.end - i < portion ? run.end : i + portion;
-      for (; i < end; ++i, s += freedoms(branch), x += form_of(branch))
+      for (; i < end; ++i, s += freedoms(branch), x += manner_of(branch))
         fine &= evaluate_link<branch>(links[i], bodies[i], infos[i], x, s, turn_of<branch>(s), w, d);
       prepare<branch>(run, first, end);
     }
@@ -225,60 +180,10 @@ struct Articulated {
     if (run.parent >= 0) w = body[run.parent].w, d = body[run.parent].d;
   }
 
-  // the step quaternion of a link that has its own among the unknowns, behind so many displacements
-  static constexpr int slides_of(int branch) { return form_of(branch) == floating_form ? 3 : 0; }
-  template <int branch>
-  static CATENA_INLINE Vec3<T> turn_of(const T* s) {
-    return form_of(branch) >= swivel_form ? load_whole(s + slides_of(branch)) : Vec3<T>{T(0), T(0), T(0)};
-  }
-  // w and d of the parent become those of the link
-  template <int branch>
-  static CATENA_INLINE bool evaluate_link(Link<T>& l, Body<T>& b, const LinkInfo& info, Axis<T>* x, const T* s,
-                                          Vec3<T> eta, Quat<T>& w, Vec3<T>& d) {
-    if constexpr (form_of(branch) == floating_form) {
-      d = {s[0], s[1], s[2]};
-      w = unit(eta);
-    } else {
-      Vec3<T> swing = turn(w, l.arm), shift = {T(0), T(0), T(0)};
-      if constexpr (form_of(branch) == swivel_form)
-        w = unit(eta);
-      else
-        for (int k = 0; k < form_of(branch); ++k)
-          evaluate_axis<branch>(k, x[k], s[k], w, slides_on_link(branch) ? shift : swing, info);
-      Vec3<T> spin = turn(w, l.c);
-      if constexpr (slides_on_link(branch)) spin += shift;
-      d += swing + spin;
-      l.c3 = l.c + spin;
-      l.r3 = l.r + swing;
-      if constexpr (form_of(branch) != swivel_form) l.r3 += spin;
-    }
-    b.w = w;
-    b.d = d;
-    // NaN counts as too far
-    return w.w > T(0);
-  }
-  static CATENA_INLINE Quat<T> unit(Vec3<T> eta) { return {std::sqrt(T(1) - norm2(eta)), eta}; }
-
-  // one freedom of a joint: turns the frame w that the ones before it have reached, or moves the link
-  template <int branch>
-  static CATENA_INLINE void evaluate_axis(int k, Axis<T>& x, T s, Quat<T>& w, Vec3<T>& way, const LinkInfo& info) {
-    constexpr Branch form = branch_at(branch);
-    if (form.motion[k] == Motion::slide) {
-      x.gain = T(1);
-      way += s * (x.slide + turn(w, x.slide));
-      return;
-    }
-    // a screw slides by its pitch times the angle
-    if (form.motion[k] == Motion::helix) way += T(info.parameter) * turned_angle(s) * (x.turn + turn(w, x.turn));
-    const T cosine = std::sqrt(T(1) - s * s);
-    x.gain = T(0.5) * cosine;
-    w = w * Quat<T>{cosine, s * x.turn};
-  }
-
   // Bodies and directions of joints at the iterate: all that the elimination needs and no link has to wait for.
   template <int branch>
   void prepare(const Stretch& run, int first, int end) {
-    Axis<T>* x = axis + run.slot + (first - run.first) * form_of(branch);
+    Axis<T>* x = axis + run.slot + (first - run.first) * manner_of(branch);
     Link<T>* const links = link;
     const Body<T>* const bodies = body;
     for (int i = first; i < end; ++i) {
@@ -287,45 +192,32 @@ struct Articulated {
       l.H = turn_jacobian(b);
       l.f = l.unit * force_residual(b, l.share);
       l.t = torque_residual(b);
-      if constexpr (form_of(branch) > 0 && form_of(branch) < swivel_form) {
+      if constexpr (manner_of(branch) > 0 && manner_of(branch) < swivel_manner) {
         const int parent = i == run.first ? run.parent : i - 1;
-        Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : bodies[parent].w;
-        for (int k = 0; k < form_of(branch); ++k) {
-          Axis<T>& e = x[k];
-          e.turn3 = e.slide3 = {T(0), T(0), T(0)};
-          if (!turns(branch, k)) {
-            e.slide3 = e.slide + turn(w, e.slide);
-            continue;
-          }
-          e.turn3 = e.turn + turn(w, e.turn);
-          e.slide3 = cross(e.turn3, l.c3);
-          if (branch_at(branch).motion[k] == Motion::helix) e.slide3 += T(layout.link[i].parameter) * e.turn3;
-          // on to the frame of the next one
-          if (k + 1 < form_of(branch))
-            w = w * Quat<T>{T(2) * e.gain, z[run.variable + (i - run.first) * form_of(branch) + k] * e.turn};
-        }
-        x += form_of(branch);
+        const Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : bodies[parent].w;
+        direct_axes<branch>(x, layout.link[i], l.c3, z + run.variable + (i - run.first) * manner_of(branch), w);
+        x += manner_of(branch);
       }
     }
-    if constexpr (form_of(branch) < swivel_form)
+    if constexpr (manner_of(branch) < swivel_manner)
       if (run.acted) act<branch>(run, first, end);
   }
 
-  // Loads on the freedoms of links at the iterate, and how they fall.
+  // Efforts on the freedoms of links at the iterate, and how they fall.
   template <int branch>
   void act(const Stretch& run, int first, int end) {
-    constexpr int form = form_of(branch);
-    int n = run.slot + (first - run.first) * form;
-    const T* s = z + run.variable + (first - run.first) * form;
+    constexpr int manner = manner_of(branch);
+    int n = run.slot + (first - run.first) * manner;
+    const T* s = z + run.variable + (first - run.first) * manner;
     for (int i = first; i < end; ++i)
-      for (int k = 0; k < form; ++k, ++n, ++s) {
+      for (int k = 0; k < manner; ++k, ++n, ++s) {
         acting[n] = {pushed[n], T(0)};
         if (layout.first_axis_law[n] == layout.first_axis_law[n + 1]) continue;
         const T by = moved_by(branch, k, *s);
         for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
           T slope;
           const LawInfo& law = layout.law[layout.axis_law[at]];
-          acting[n].load += law.sign * wanted(layout.axis_law[at], by, slope);
+          acting[n].effort += law.sign * wanted(layout.axis_law[at], by, slope);
           acting[n].stiffness -= slope;
         }
       }
@@ -364,7 +256,8 @@ struct Articulated {
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, false);
     bool fine = true;
     for (int k = stretch_count - 1; k >= 0; --k)
-      by_form(stretch[k], [&]<int form, bool acted>(const Stretch& s) { fine &= eliminate<form, loops, acted>(s); });
+      by_manner(stretch[k],
+                [&]<int manner, bool acted>(const Stretch& s) { fine &= eliminate<manner, loops, acted>(s); });
     if constexpr (loops) loop.close_world();
     positive = fine;
     return fine || !clock.resting;
@@ -374,11 +267,12 @@ struct Articulated {
   void repeat() {
     if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, true);
     from_root([this]<int branch>(const Stretch& s) {
-      if constexpr (form_of(branch) < swivel_form)
+      if constexpr (manner_of(branch) < swivel_manner)
         if (s.acted) act<branch>(s, s.first, s.end);
     });
     for (int k = stretch_count - 1; k >= 0; --k)
-      by_form(stretch[k], [this]<int form, bool acted>(const Stretch& s) { repeat_stretch<form, loops, acted>(s); });
+      by_manner(stretch[k],
+                [this]<int manner, bool acted>(const Stretch& s) { repeat_stretch<manner, loops, acted>(s); });
     if constexpr (loops) loop.close_world_again();
   }
 
@@ -389,7 +283,7 @@ struct Articulated {
   }
 
   // leaf to root
-  template <int form, bool loops, bool acted>
+  template <int manner, bool loops, bool acted>
   bool eliminate(const Stretch& s) {
     bool fine = true;
     Articulation<T> m;
@@ -399,8 +293,8 @@ struct Articulated {
       m.A = m.B = m.C = m.E = diagonal(T(0));
       m.f = m.t = {T(0), T(0), T(0)};
     }
-    Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
-    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * form;
+    Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
+    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     for (int i = s.end - 1;; --i) {
@@ -411,11 +305,11 @@ struct Articulated {
       m.f += l.f;
       m.t += l.t;
       if constexpr (loops) loop.close(m, i, loop_multipliers());
-      if constexpr (form < swivel_form) {
-        x -= form;
-        if constexpr (acted) acts -= form;
+      if constexpr (manner < swivel_manner) {
+        x -= manner;
+        if constexpr (acted) acts -= manner;
         // the freedom nearest to the link goes first
-        for (int k = form - 1; k >= 0; --k) {
+        for (int k = manner - 1; k >= 0; --k) {
           Axis<T>& e = x[k];
           fine &= e.template divide<acted>(m, acts + k) > T(0);
           if (k > 0)
@@ -424,17 +318,17 @@ struct Articulated {
             e.reduce_and_move(m, l.r, l.r3);
           e.finish();
         }
-        if (form == 0 && !root) move(m, l.r, l.r3);
+        if (manner == 0 && !root) move(m, l.r, l.r3);
       } else {
         --turned;
-        if constexpr (form == swivel_form) move(m, l.c, l.c3);
+        if constexpr (manner == swivel_manner) move(m, l.c, l.c3);
         fine &= turned->eliminate(m);
-        if constexpr (form == floating_form)
+        if constexpr (manner == floating_manner)
           fine &= turned->eliminate_shift(m);
         else if (!root)
           move_force(m, l.r, l.r3);
       }
-      if constexpr (loops) loop.send<form>(i, x, turned, l.c, l.c3, l.r, l.r3);
+      if constexpr (loops) loop.send<manner>(i, x, turned, l.c, l.c3, l.r, l.r3);
       if (i == s.first) break;
     }
     if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
@@ -453,12 +347,12 @@ struct Articulated {
     to.t += m.t;
   }
 
-  template <int form, bool loops, bool acted>
+  template <int manner, bool loops, bool acted>
   void repeat_stretch(const Stretch& s) {
     Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
     if (s.receives >= 0) m = received[s.receives];
-    Axis<T>* x = axis + s.slot + (s.end - s.first) * form;
-    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * form;
+    Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
+    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     const Body<T>* const bodies = body;
@@ -466,21 +360,21 @@ struct Articulated {
       const Link<T>& l = links[i];
       add_wrench(m, l, bodies[i]);
       if constexpr (loops) loop.close_again(m, i, loop_multipliers());
-      if constexpr (form < swivel_form) {
-        x -= form;
-        if constexpr (acted) acts -= form;
-        for (int k = form - 1; k >= 0; --k) x[k].template repeat<acted>(m, acts + k);
+      if constexpr (manner < swivel_manner) {
+        x -= manner;
+        if constexpr (acted) acts -= manner;
+        for (int k = manner - 1; k >= 0; --k) x[k].template repeat<acted>(m, acts + k);
         move(m, l.r);
       } else {
         --turned;
-        if constexpr (form == swivel_form) move(m, l.c);
+        if constexpr (manner == swivel_manner) move(m, l.c);
         turned->repeat(m);
-        if constexpr (form == floating_form)
+        if constexpr (manner == floating_manner)
           turned->repeat_shift(m);
         else
           m.t = cross(l.r, m.f);
       }
-      if constexpr (loops) loop.send_again<form>(i, x, turned);
+      if constexpr (loops) loop.send_again<manner>(i, x, turned);
     }
     if (s.sends < 0) return;
     Wrench<T>& to = received[s.sends];
@@ -503,7 +397,7 @@ struct Articulated {
   }
   template <int branch, bool loops, bool on>
   void substitute_stretch(const Stretch& run) {
-    constexpr int form = form_of(branch);
+    constexpr int manner = manner_of(branch);
     T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
     const T* s = z + run.variable;
     Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, deta = dx, d;
@@ -522,18 +416,18 @@ struct Articulated {
       Body<T>& b = bodies[i];
       const bool passes = loops && loop.pass(i);
       const auto pull = [&](int k) { return loop.front(i).pull(k, lambda); };
-      if constexpr (form < swivel_form) {
+      if constexpr (manner < swivel_manner) {
         const Vec3<T> carried = dx + cross(phi, l.r3);
-        for (int k = 0; k < form; ++k) {
+        for (int k = 0; k < manner; ++k) {
           T y = x[k].motion(dx, phi);
           if (passes) y -= pull(k);
           ds[k] = x[k].gain * y;
           dx = (k == 0 ? carried : dx) + y * x[k].slide3;
           phi += y * x[k].turn3;
         }
-        if (form == 0) dx = carried;
+        if (manner == 0) dx = carried;
       } else {
-        if constexpr (form == swivel_form) {
+        if constexpr (manner == swivel_manner) {
           dx += cross(phi, l.r3);
         } else {
           dx = -turned->shift_first;
@@ -544,7 +438,7 @@ struct Articulated {
         if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
         deta = turn_increment(b.w, phi);
         store_whole(ds + slides_of(branch), deta);
-        if constexpr (form == swivel_form) dx += cross(phi, l.c3);
+        if constexpr (manner == swivel_manner) dx += cross(phi, l.c3);
         ++turned;
       }
       b.dx = dx;
@@ -552,12 +446,12 @@ struct Articulated {
       sum += squares(dx) + squares(phi);
       if constexpr (loops) loop.open(i, dx, phi, lambda);
       if constexpr (on) {
-        for (int k = 0; k < (form < swivel_form ? form : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
+        for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
         const Vec3<T> eta = turn_of<branch>(s) + deta;
-        if constexpr (form >= swivel_form) store_whole(next + slides_of(branch), eta);
+        if constexpr (manner >= swivel_manner) store_whole(next + slides_of(branch), eta);
         fine &= evaluate_link<branch>(l, b, infos[i], x, next, eta, w, d);
       }
-      x += form;
+      x += manner;
       s += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
     }
     moved = sum;
@@ -568,7 +462,7 @@ struct Articulated {
 
   // the step has been solved
   void commit(T dt) {
-    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, dt);
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, 1 / dt);
     for (int k = 0; k < stretch_count; ++k)
       if (slides(stretch[k].branch))
         for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);
@@ -647,11 +541,11 @@ struct Articulated {
     }
   }
   // on the only freedom of a link, at the iterate
-  T load_at(const LinkInfo& info) const {
-    T load = pushed[info.first_axis];
+  T effort_at(const LinkInfo& info) const {
+    T effort = pushed[info.first_axis];
     for (int at = layout.first_axis_law[info.first_axis]; at < layout.first_axis_law[info.first_axis + 1]; ++at)
-      load += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
-    return load;
+      effort += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
+    return effort;
   }
   void reaction(const Wrench<T>& m, int i, T scale, double* out) const {
     const LinkInfo& info = layout.link[i];
@@ -660,7 +554,7 @@ struct Articulated {
     const T sign = info.flipped ? -scale : scale;
     Vec3<T> torque = m.t;
     // what acts along the freedom of a screw is not across its rows
-    if (branch_at(info.branch).motion[0] == Motion::helix) torque -= load_at(info) * axis[info.first_axis].turn;
+    if (branch_at(info.branch).motion[0] == Motion::helix) torque -= effort_at(info) * axis[info.first_axis].turn;
     RowShares shares = {{sign * m.f, sign * torque}, body[i].x - link[i].c, out + joint.recorded, {}, {}};
     joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, shares);
   }

@@ -16,8 +16,8 @@
 //
 //     B <- B - A [r'],  E <- E - C [r'],  then C <- C + [r] A,  E <- E + [r] B.
 //
-// What acts along a freedom itself (physics/law.hpp) is two numbers: a load against s . wrench, and by how much the
-// load falls as the freedom moves, a stiffness in the pivot.
+// What acts along a freedom itself (physics/law.hpp) is two numbers: an effort against s . wrench, and by how much the
+// effort falls as the freedom moves, a stiffness in the pivot.
 //
 // What is kept of every pivot serves for the way back, and for a second right-hand side with the same matrix.
 #pragma once
@@ -55,7 +55,7 @@ CATENA_INLINE void move_force(Articulation<T>& m, const Vec3<T>& r, const Vec3<T
 // what acts along a freedom at the iterate
 template <class T>
 struct Acting {
-  T load, stiffness;
+  T effort, stiffness;
 };
 
 // One freedom of a joint: directions of the link's centre in the old and new pose, change of the unknown per motion,
@@ -76,7 +76,7 @@ struct Axis {
     if constexpr (acted) pivot += acting->stiffness;
     inverse = T(1) / pivot;
     row_P = dots(slide, m.A, m.f, turn, m.C, m.t, first);
-    if constexpr (acted) first -= acting->load;
+    if constexpr (acted) first -= acting->effort;
     row_R = dots(slide, m.B, turn, m.E);
     return pivot;
   }
@@ -106,7 +106,7 @@ struct Axis {
   template <bool acted>
   CATENA_INLINE void repeat(Wrench<T>& m, const Acting<T>* acting) {
     first = dot(slide, m.f, turn, m.t);
-    if constexpr (acted) first -= acting->load;
+    if constexpr (acted) first -= acting->effort;
     first *= inverse;
     m.f -= first * up;
     m.t -= first * ur;

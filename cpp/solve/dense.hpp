@@ -69,20 +69,20 @@ struct Dense {
     sparse.momentum = momentum;
     sparse.assemble();
     for (Offset e = 0; e < size * size; ++e) matrix[e] = 0;
-    for (int k = 0; k < layout.node_count; ++k) {
-      const LduNode& node = layout.node[k];
-      const auto scatter = [&](const LduNode& row, const LduNode& column, int block) {
+    for (int k = 0; k < layout.vertex_count; ++k) {
+      const LduVertex& vertex = layout.vertex[k];
+      const auto scatter = [&](const LduVertex& row, const LduVertex& column, int block) {
         for (int i = 0; i < row.size; ++i)
           for (int j = 0; j < column.size; ++j)
-            matrix[(row.unknown + i) * size + column.unknown + j] = at(sparse.block[block + i], lane_of(j));
+            matrix[(row.unknown + i) * size + column.unknown + j] = at(sparse.block[block + i], entry_of(j));
       };
-      scatter(node, node, node.diagonal);
-      for (int i = 0; i < node.neighbour_count; ++i) {
-        const LduNeighbour& n = layout.neighbour[node.first_neighbour + i];
-        scatter(node, layout.node[n.node], n.upper);
-        scatter(layout.node[n.node], node, n.lower);
+      scatter(vertex, vertex, vertex.diagonal);
+      for (int i = 0; i < vertex.neighbour_count; ++i) {
+        const LduNeighbour& n = layout.neighbour[vertex.first_neighbour + i];
+        scatter(vertex, layout.vertex[n.vertex], n.upper);
+        scatter(layout.vertex[n.vertex], vertex, n.lower);
       }
-      for (int e = 0; e < node.size; ++e) dz[node.unknown + e] = at(sparse.block[node.diagonal + e], extra_lane);
+      for (int e = 0; e < vertex.size; ++e) dz[vertex.unknown + e] = at(sparse.block[vertex.diagonal + e], extra_entry);
     }
     if (layout.loop_count == 0) return;
     for (Offset r = 0; r < layout.row_count; ++r) matrix[(6 * layout.link_count + r) * (size + 1)] += proximal(r);

@@ -1,7 +1,7 @@
 // Loops of several members in lockstep: multipliers by the responses of the open tree.
 //
-// With K the matrix of the tree's step (solve/lanes.hpp), G2 and G3 the rows of the closing joints at the node and at
-// the iterate, an increment solves
+// With K the matrix of the tree's step (solve/lane_tree.hpp), G2 and G3 the rows of the closing joints at the node and
+// at the iterate, an increment solves
 //
 //     K d - G2^T dl = -residual,   G3 d = -gap:   d = d0 + sum_r dl_r d_r,   K d0 = -residual,   K d_r = G2_r^T,
 //
@@ -12,7 +12,7 @@
 #pragma once
 
 #include "physics/constraint.hpp"
-#include "solve/lanes.hpp"
+#include "solve/lane_tree.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -23,7 +23,7 @@ struct LaneLoops {
 
   const Layout& layout;
   LaneTree& tree;
-  Wrench<T>* load;                       // (link) of the multipliers, on the links they sit on
+  Wrench<T>* reaction;                   // (link) of the multipliers, on the links they sit on
   Wrench<T> before[2 * most_rows] = {};  // (row, end) rows at the node
   Wrench<T> after[2 * most_rows] = {};   // and at the iterate of the last matrix
   T gap[most_rows] = {}, lambda[most_rows] = {};
@@ -126,15 +126,15 @@ struct LaneLoops {
   // the multipliers on the links
   void lay() {
     const Wrench<T> none = {LaneTree::zero(), LaneTree::zero()};
-    for (int i = 0; i < layout.link_count; ++i) load[i] = none;
+    for (int i = 0; i < layout.link_count; ++i) reaction[i] = none;
     for (int r = 0; r < count(); ++r) add(r, lambda[r]);
   }
   void add(int r, T by) {
     const ConstraintInfo& c = closing(r);
     for (int e = 0; e < 2; ++e) {
       if (c.end[e] < 0) continue;
-      load[c.end[e]].f -= by * before[2 * r + e].f;
-      load[c.end[e]].t -= by * before[2 * r + e].t;
+      reaction[c.end[e]].f -= by * before[2 * r + e].f;
+      reaction[c.end[e]].t -= by * before[2 * r + e].t;
     }
   }
   const ConstraintInfo& closing(int row) const {
@@ -207,9 +207,9 @@ struct LaneLoops {
     T fine = T(1);
     for (int r = 0; r < count(); ++r) {
       const Wrench<T> none = {LaneTree::zero(), LaneTree::zero()};
-      for (int i = 0; i < layout.link_count; ++i) load[i] = none;
+      for (int i = 0; i < layout.link_count; ++i) reaction[i] = none;
       add(r, T(1));
-      tree.respond(load);
+      tree.respond(reaction);
       for (int k = 0; k < count(); ++k) S[k][r] = seen(k);
     }
     for (int p = 0; p < count(); ++p) {
@@ -236,6 +236,12 @@ struct LaneLoops {
       lambda[p] = choose(moving, lambda[p] + right[p], lambda[p]);
     }
     lay();
+  }
+  // the open tree's increment is known: multipliers follow, and what the increment that goes with them needs
+  void close(Lane::Mask moving) {
+    tree.substitute();
+    correct(moving);
+    tree.again();
   }
 };
 

@@ -1,4 +1,4 @@
-// The paper's solver: bodies and constraints as nodes of a sparse block LDU (its Algorithms 3 and 4), any graph.
+// The paper's solver: bodies and constraints as vertices of a sparse block LDU (its Algorithms 3 and 4), any graph.
 //
 // Unknowns are the displacement and step quaternion of every body and the multipliers of every constraint row.
 // Newton's matrix, in metres and radians of the new pose and in multipliers times dt^2, is
@@ -7,9 +7,9 @@
 //     [ G3    0    ]                          G3 at the new one (the constraint itself),
 //
 // symmetric in pattern only. Nodes are eliminated in the order of the layout: no constraint before a body it acts on.
-// To eliminate a node is to solve for X_j = D^-1 U_j and y = D^-1 r, r its residual, and to subtract L_i X_j and L_i y
-// from what its later neighbours i hold; its unknowns then are -(y + sum X_j x_j). Residuals are the extra lane of the
-// rows of diagonal blocks, and y that of X_j, so that they take part in every row operation for nothing.
+// To eliminate a vertex is to solve for X_j = D^-1 U_j and y = D^-1 r, r its residual, and to subtract L_i X_j and L_i
+// y from what its later neighbours i hold; its unknowns then are -(y + sum X_j x_j). Residuals are the extra entry of
+// the rows of diagonal blocks, and y that of X_j, so that they take part in every row operation for nothing.
 //
 // A massless body's D is singular by itself. What holds it is therefore added to the balance of the bodies it acts on,
 //
@@ -28,21 +28,21 @@
 namespace catena::CATENA_ISA {
 
 // X = D^-1 U with exchanges of rows; the sign of the determinant, 0 for a singular block
-__attribute__((noinline)) inline int eliminate_exchanging(int size, const Row* D, const Row* U, Row* X) {
-  Row d[6], u[6];
+__attribute__((noinline)) inline int eliminate_exchanging(int size, const Octet* D, const Octet* U, Octet* X) {
+  Octet d[6], u[6];
   int sign = 1;
   for (int r = 0; r < size; ++r) {
     d[r] = D[r];
-    u[r] = with_extra(U ? U[r] : Row{}, D[r]);
+    u[r] = with_extra(U ? U[r] : Octet{}, D[r]);
   }
   for (int p = 0; p < size; ++p) {
-    const auto value = [&](int r) { return at(d[r], lane_of(p)); };
+    const auto value = [&](int r) { return at(d[r], entry_of(p)); };
     int best = p;
     for (int r = p + 1; r < size; ++r)
       if (std::fabs(value(r)) > std::fabs(value(best))) best = r;
-    if (!(std::fabs(value(best)) > 1e-14 * std::fabs(at(D[p], lane_of(p))))) return 0;
+    if (!(std::fabs(value(best)) > 1e-14 * std::fabs(at(D[p], entry_of(p))))) return 0;
     if (best != p) {
-      const Row row = d[p], right = u[p];
+      const Octet row = d[p], right = u[p];
       d[p] = d[best], d[best] = row;
       u[p] = u[best], u[best] = right;
       sign = -sign;
@@ -55,41 +55,41 @@ __attribute__((noinline)) inline int eliminate_exchanging(int size, const Row* D
     }
   }
   for (int p = size - 1; p >= 0; --p) {
-    for (int c = p + 1; c < size; ++c) subtract(u[p], at(d[p], lane_of(c)), X[c]);
-    X[p] = times(1 / at(d[p], lane_of(p)), u[p]);
+    for (int c = p + 1; c < size; ++c) subtract(u[p], at(d[p], entry_of(c)), X[c]);
+    X[p] = times(1 / at(d[p], entry_of(p)), u[p]);
   }
   return sign;
 }
 // The same in registers and without exchanges, which blocks that are nearly symmetric positive definite do not need
 // however badly conditioned, until their skew part makes a pivot vanish
 template <int Size>
-CATENA_INLINE int eliminate(const Row* D, const Row* U, Row* X) {
-  Row d[Size], u[Size];
-  Part inverse[Size];
+CATENA_INLINE int eliminate(const Octet* D, const Octet* U, Octet* X) {
+  Octet d[Size], u[Size];
+  Pack inverse[Size];
   bool fine = true, negative = false;
   each<0, Size>(CATENA_EACH(r) {
     d[r] = D[r];
-    u[r] = with_extra(U ? U[r] : Row{}, D[r]);
+    u[r] = with_extra(U ? U[r] : Octet{}, D[r]);
   });
   // pivots by twos: the second is det / a, and both divisions run side by side
   each<0, (Size + 1) / 2>(CATENA_EACH(half) {
-    constexpr int p = 2 * half, q = p + 1, one = lane_of(p), two = lane_of(q);
+    constexpr int p = 2 * half, q = p + 1, one = entry_of(p), two = entry_of(q);
     constexpr bool pair = q < Size;
-    const Part a = spread<one>(d[p]), b = spread<two>(d[p]);
-    const Part det = pair ? a * spread<two>(d[pair ? q : p]) - b * spread<one>(d[pair ? q : p]) : a;
+    const Pack a = spread<one>(d[p]), b = spread<two>(d[p]);
+    const Pack det = pair ? a * spread<two>(d[pair ? q : p]) - b * spread<one>(d[pair ? q : p]) : a;
     fine &= std::fabs(a[0]) > 1e-8 * std::fabs(at(D[p], one));
     negative ^= det[0] < 0;
     inverse[p] = 1.0 / a;
     if constexpr (pair) {
       fine &= std::fabs(det[0]) > 1e-8 * std::fabs(a[0] * at(D[q], two));
       inverse[q] = a / det;
-      const Part factor = spread<one>(d[q]) * inverse[p];
+      const Pack factor = spread<one>(d[q]) * inverse[p];
       subtract(d[q], factor, d[p]);
       subtract(u[q], factor, u[p]);
     }
     each<p + 2, Size>(CATENA_EACH(r) {
-      const Part first = spread<one>(d[r]) * inverse[p];
-      const Part second = (spread<two>(d[r]) - first * b) * inverse[q];
+      const Pack first = spread<one>(d[r]) * inverse[p];
+      const Pack second = (spread<two>(d[r]) - first * b) * inverse[q];
       subtract(d[r], first, d[p]);
       subtract(u[r], first, u[p]);
       subtract(d[r], second, d[q]);
@@ -99,45 +99,45 @@ CATENA_INLINE int eliminate(const Row* D, const Row* U, Row* X) {
   if (!fine) return eliminate_exchanging(Size, D, U, X);
   each<0, Size>(CATENA_EACH(i) {
     constexpr int p = Size - 1 - i;
-    each<p + 1, Size>(CATENA_EACH(c) { subtract(u[p], spread<lane_of(c)>(d[p]), u[c]); });
+    each<p + 1, Size>(CATENA_EACH(c) { subtract(u[p], spread<entry_of(c)>(d[p]), u[c]); });
     u[p] = times(inverse[p], u[p]);
     X[p] = u[p];
   });
   return negative ? -1 : 1;
 }
 // the inverse of a block whose rows may be redundant, transposed (solve/loosely.hpp)
-inline void invert_loosely(int size, const Row* D, const double* scale, double loose_below, double* inverse,
+inline void invert_loosely(int size, const Octet* D, const double* scale, double loose_below, double* inverse,
                            double& least_pivot) {
   const int width = padded(size);
   alignas(64) double m[64], own_scale[8];
   int order[12];
   for (int r = 0; r < size; ++r) {
     own_scale[r] = 1 / scale[r];
-    for (int c = 0; c < size; ++c) m[r * width + c] = at(D[r], lane_of(c));
+    for (int c = 0; c < size; ++c) m[r * width + c] = at(D[r], entry_of(c));
   }
   invert_loosely(m, own_scale, inverse, size, 0, loose_below, order, least_pivot);
 }
 template <int Size>
-CATENA_INLINE void eliminate_loosely(const double* inverse, const Row* D, const Row* U, Row* X) {
-  for (int r = 0; r < Size; ++r) X[r] = Row{};
+CATENA_INLINE void eliminate_loosely(const double* inverse, const Octet* D, const Octet* U, Octet* X) {
+  for (int r = 0; r < Size; ++r) X[r] = Octet{};
   for (int c = 0; c < Size; ++c) {
-    const Row right = with_extra(U ? U[c] : Row{}, D[c]);
+    const Octet right = with_extra(U ? U[c] : Octet{}, D[c]);
     for (int r = 0; r < Size; ++r) subtract(X[r], -inverse[c * padded(Size) + r], right);
   }
 }
 // c -= l x
 template <int Inner>
-CATENA_INLINE void subtract_product(Row* c, const Row* l, const Row* x, int rows) {
+CATENA_INLINE void subtract_product(Octet* c, const Octet* l, const Octet* x, int rows) {
   for (int r = 0; r < rows; ++r) {
-    Row sum = c[r];
-    each<0, Inner>(CATENA_EACH(k) { subtract(sum, at(l[r], lane_of(k)), x[k]); });
+    Octet sum = c[r];
+    each<0, Inner>(CATENA_EACH(k) { subtract(sum, at(l[r], entry_of(k)), x[k]); });
     c[r] = sum;
   }
 }
 
 // rows of a joint, straight into its blocks
 struct BlockRows {
-  Row *on_a, *on_b, *diagonal;
+  Octet *on_a, *on_b, *diagonal;
   double angle[1];
   Vec3<double> point;
   CATENA_INLINE void put(const ConstraintInfo&, int k, double gap, const Wrench<double>& a, const Wrench<double>& b,
@@ -172,9 +172,9 @@ struct Ldu {
   double widest_gap;       // over the reach or in rad
   int widest_constraint;
   Misfit misfit;  // of loops, what is not asked for
-  Row* block;
-  Row* vector;  // (node) multipliers of the iterate, then the increment with a one in the extra lane
-  double* z;    // unknowns: displacement and eta of every link, multipliers times dt^2
+  Octet* block;
+  Octet* vector;  // (vertex) multipliers of the iterate, then the increment with a one in the extra entry
+  double* z;      // unknowns: displacement and eta of every link, multipliers times dt^2
   double* dz;
   bool loaded = false;  // there are multipliers other than zero
   double loose_below = smallest_pivot;
@@ -184,7 +184,7 @@ struct Ldu {
   // guesses that break the joints make kappa jump
   static constexpr double caution = 64;
   // earlier steps that the guess extrapolates; in violent motion more than two would break the joints so far that
-  // Newton finds another root
+  // Newton finds another solution
   static constexpr int guess_points = 4, violent_guess_points = 2;
   static int motion_count(const Layout& layout) { return 6 * layout.link_count; }
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
@@ -209,7 +209,7 @@ struct Ldu {
     }
   }
   // -G2^T from the rows of G2
-  static CATENA_INLINE void keep_forces(Row* kept, const Wrench<double>* w, int count, bool repeat) {
+  static CATENA_INLINE void keep_forces(Octet* kept, const Wrench<double>* w, int count, bool repeat) {
     const Wrench<double> none = {{0, 0, 0}, {0, 0, 0}};
     const auto row = [&](int k) { return k < count ? w[k] : none; };
     const auto transposed = [](const Wrench<double>& a, const Wrench<double>& b, const Wrench<double>& c,
@@ -220,8 +220,8 @@ struct Ldu {
     Mat3<double> f, t, g, s;
     transposed(row(0), row(1), row(2), f, t);
     transposed(row(3), row(4), row(5), g, s);
-    const Row forces[6] = {make_row(f.i, g.i), make_row(f.j, g.j), make_row(f.k, g.k),
-                           make_row(t.i, s.i), make_row(t.j, s.j), make_row(t.k, s.k)};
+    const Octet forces[6] = {make_row(f.i, g.i), make_row(f.j, g.j), make_row(f.k, g.k),
+                             make_row(t.i, s.i), make_row(t.j, s.j), make_row(t.k, s.k)};
     each<0, 6>(CATENA_EACH(i) { kept[i] = repeat ? plus(kept[i], forces[i]) : forces[i]; });
   }
 
@@ -241,9 +241,9 @@ struct Ldu {
     for (int k = 0; k < layout.row_count; ++k) loaded |= lambda[k] != 0;
     for (int j = 0; j < layout.constraint_count && loaded; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      Row& row = vector[layout.constraint_node[j]];
-      row = Row{};
-      for (int k = 0; k < c.row_count; ++k) lanes(row)[lane_of(k)] = lambda[c.row + k];
+      Octet& row = vector[layout.constraint_vertex[j]];
+      row = Octet{};
+      for (int k = 0; k < c.row_count; ++k) entries(row)[entry_of(k)] = lambda[c.row + k];
     }
     return fine;
   }
@@ -267,19 +267,19 @@ struct Ldu {
     return {z[6 * layout.link_count + c.row], momentum[c.law]};
   }
 
-  // residual and matrix at the iterate, as far as a node brings them
-  CATENA_INLINE void assemble_node(int k) {
-    const LduNode& node = layout.node[k];
-    if (node.is_body)
-      assemble_body(node.index, block + node.diagonal);
+  // residual and matrix at the iterate, as far as a vertex brings them
+  CATENA_INLINE void assemble_vertex(int k) {
+    const LduVertex& vertex = layout.vertex[k];
+    if (vertex.is_body)
+      assemble_body(vertex.index, block + vertex.diagonal);
     else
-      assemble_constraint(node.index, block + node.diagonal);
+      assemble_constraint(vertex.index, block + vertex.diagonal);
   }
-  CATENA_INLINE void assemble_body(int i, Row* D) {
+  CATENA_INLINE void assemble_body(int i, Octet* D) {
     const Body<double>& b = body[i];
     const LinkInfo& link = layout.link[i];
     const double m = link.mass;
-    const Row r = plus(make_row(link.unit * force_residual(b, link.share), torque_residual(b)), load_on(i));
+    const Octet r = plus(make_row(link.unit * force_residual(b, link.share), torque_residual(b)), load_on(i));
     const Mat3<double> H = transpose(turn_jacobian(b));
     const Vec3<double> zero = {0, 0, 0};
     D[0] = make_row({m, 0, 0}, zero, at(r, 0));
@@ -289,11 +289,11 @@ struct Ldu {
     D[4] = make_row(zero, H.j, at(r, 5));
     D[5] = make_row(zero, H.k, at(r, 6));
   }
-  CATENA_INLINE void assemble_constraint(int j, Row* D) {
+  CATENA_INLINE void assemble_constraint(int j, Octet* D) {
     assemble_rows(j, D);
     if (layout.first_brace[j] >= 0) brace(j, D);
   }
-  void brace(int j, const Row* D) {
+  void brace(int j, const Octet* D) {
     const ConstraintInfo& c = layout.constraint[j];
     const LduSlot* slot = layout.slot + layout.first_slot[j];
     const auto counts = [&](int e) { return c.end[e] >= 0 && !slot[e].repeat; };
@@ -302,20 +302,20 @@ struct Ldu {
         const double scale = row_scale[c.row + k], weight = scale > 0 ? 1 / (scale * scale) : 0;
         const int* own = layout.brace + layout.first_brace[j] + e * c.end_count;
         for (int i = 0; i < 6; ++i) {
-          const double factor = weight * at(block[slot[e].kept + i], lane_of(k));
+          const double factor = weight * at(block[slot[e].kept + i], entry_of(k));
           subtract(block[own[e] + i], factor, D[k]);
           for (int f = 0; f < c.end_count; ++f)
             if (counts(f)) subtract(block[own[f] + i], factor, block[slot[f].motion + k]);
         }
       }
   }
-  CATENA_INLINE void assemble_rows(int j, Row* D) {
+  CATENA_INLINE void assemble_rows(int j, Octet* D) {
     const ConstraintInfo& c = layout.constraint[j];
     const LduSlot* slot = layout.slot + layout.first_slot[j];
     for (int e = 0; e < c.end_count; ++e)
       for (int i = 0; i < 6 && slot[e].kept != slot[e].force; ++i) block[slot[e].force + i] = block[slot[e].kept + i];
     if (!c.special && c.law < 0) {
-      Row none[6];
+      Octet none[6];
       const auto rows_on = [&](int e) { return c.end[e] < 0 ? none : block + slot[e].motion; };
       BlockRows rows{rows_on(0), rows_on(1), D, {}, {}};
       joint_rows(c, new_pose(body, c.end[0]), new_pose(body, c.end[1]), memory[j].angle[0], rows);
@@ -328,52 +328,52 @@ struct Ldu {
       for (int e = 0; e < c.end_count; ++e) {
         if (c.end[e] < 0) continue;
         const Wrench<double>& w = rows.w[e * c.row_count + k];
-        Row& row = block[slot[e].motion + k];
+        Octet& row = block[slot[e].motion + k];
         row = slot[e].repeat ? plus(row, make_row(w.f, w.t)) : make_row(w.f, w.t);
       }
     }
   }
   void clear_fill() {
-    for (int k = layout.first_fill; k < layout.end_fill; ++k) block[k] = Row{};
+    for (int k = layout.first_fill; k < layout.end_fill; ++k) block[k] = Octet{};
   }
   void assemble() {
     clear_fill();
-    for (int k = 0; k < layout.node_count; ++k) assemble_node(layout.arrival[k]);
+    for (int k = 0; k < layout.vertex_count; ++k) assemble_vertex(layout.arrival[k]);
   }
   // -G2^T lambda of all constraints on a link
-  Row load_on(int i) const {
-    if (!loaded) return Row{};
-    Row sum[6] = {};
+  Octet load_on(int i) const {
+    if (!loaded) return Octet{};
+    Octet sum[6] = {};
     for (int l = layout.first_load[i]; l < layout.first_load[i + 1]; ++l) {
       const LduSlot& slot = layout.slot[layout.load[l]];
-      for (int r = 0; r < 6; ++r) sum[r] = plus(sum[r], product(block[slot.kept + r], vector[slot.node]));
+      for (int r = 0; r < 6; ++r) sum[r] = plus(sum[r], product(block[slot.kept + r], vector[slot.vertex]));
     }
     return sums(sum);
   }
 
-  // Algorithms 3 and 4 for the node alone
+  // Algorithms 3 and 4 for the vertex alone
   template <int Size>
-  int eliminate_node(int k) {
-    const LduNode& node = layout.node[k];
-    Row* D = block + node.diagonal;
-    const LduNeighbour* first = layout.neighbour + node.first_neighbour;
-    const int* target = layout.target + node.first_target;
-    const int count = node.neighbour_count;
-    const bool loosely = !node.is_body && layout.loop_count > 0;
-    const double* scale = row_scale + node.unknown - 6 * layout.link_count;
+  int eliminate_vertex(int k) {
+    const LduVertex& vertex = layout.vertex[k];
+    Octet* D = block + vertex.diagonal;
+    const LduNeighbour* first = layout.neighbour + vertex.first_neighbour;
+    const int* target = layout.target + vertex.first_target;
+    const int count = vertex.neighbour_count;
+    const bool loosely = !vertex.is_body && layout.loop_count > 0;
+    const double* scale = row_scale + vertex.unknown - 6 * layout.link_count;
     alignas(64) double inverse[48];
     if (loosely) invert_loosely(Size, D, scale, loose_below, inverse, least_pivot);
     int sign = 1;
     for (int j = count > 0 ? count - 1 : 0; j >= 0; --j) {
-      Row X[Size];
-      Row* U = count > 0 ? block + first[j].upper : nullptr;
+      Octet X[Size];
+      Octet* U = count > 0 ? block + first[j].upper : nullptr;
       if (loosely)
         eliminate_loosely<Size>(inverse, D, U, X);
       else
         sign = eliminate<Size>(D, U, X);
       for (int i = 0; i < count; ++i)
         subtract_product<Size>(block + target[i * count + j], block + first[i].lower, X, first[i].size);
-      Row* solved = j == 0 ? D : U;
+      Octet* solved = j == 0 ? D : U;
       for (int r = 0; r < Size; ++r) solved[r] = X[r];
     }
     return sign;
@@ -383,9 +383,9 @@ struct Ldu {
     clear_fill();
     least_pivot = 1;
     int sign = 1;
-    for (int k = 0, arrived = 0; k < layout.node_count && sign != 0; ++k) {
-      while (arrived < layout.node[k].arrivals) assemble_node(layout.arrival[arrived++]);
-      for_size(layout.node[k].size, CATENA_EACH(size) { sign *= eliminate_node<size>(k); });
+    for (int k = 0, arrived = 0; k < layout.vertex_count && sign != 0; ++k) {
+      while (arrived < layout.vertex[k].arrivals) assemble_vertex(layout.arrival[arrived++]);
+      for_size(layout.vertex[k].size, CATENA_EACH(size) { sign *= eliminate_vertex<size>(k); });
     }
     // Rows of loops have pivots of any sign.
     positive = sign > 0 || (sign != 0 && layout.loop_count > 0);
@@ -393,28 +393,28 @@ struct Ldu {
   }
 
   template <int Size>
-  CATENA_INLINE void substitute_node(int k) {
-    const LduNode& node = layout.node[k];
-    const LduNeighbour* first = layout.neighbour + node.first_neighbour;
-    const Row unit = make_row({0, 0, 0}, {0, 0, 0}, 1);
-    const Row x = node.neighbour_count > 0 ? vector[first->node] : unit;
-    Row sum[6] = {};
-    each<0, Size>(CATENA_EACH(r) { sum[r] = product(block[node.diagonal + r], x); });
-    for (int j = 1; j < node.neighbour_count; ++j) {
-      const Row more = with_extra(vector[first[j].node], Row{});
+  CATENA_INLINE void substitute_vertex(int k) {
+    const LduVertex& vertex = layout.vertex[k];
+    const LduNeighbour* first = layout.neighbour + vertex.first_neighbour;
+    const Octet unit = make_row({0, 0, 0}, {0, 0, 0}, 1);
+    const Octet x = vertex.neighbour_count > 0 ? vector[first->vertex] : unit;
+    Octet sum[6] = {};
+    each<0, Size>(CATENA_EACH(r) { sum[r] = product(block[vertex.diagonal + r], x); });
+    for (int j = 1; j < vertex.neighbour_count; ++j) {
+      const Octet more = with_extra(vector[first[j].vertex], Octet{});
       each<0, Size>(CATENA_EACH(r) { sum[r] = plus(sum[r], product(block[first[j].upper + r], more)); });
     }
-    const Row increment = minus(Row{}, sums(sum));
+    const Octet increment = minus(Octet{}, sums(sum));
     vector[k] = with_extra(increment, unit);
-    if (node.is_body)
-      take_increment(node.index, first_half(increment), second_half(increment));
+    if (vertex.is_body)
+      take_increment(vertex.index, first_half(increment), second_half(increment));
     else
-      each<0, Size>(CATENA_EACH(e) { dz[node.unknown + e] = at(increment, lane_of(e)); });
+      each<0, Size>(CATENA_EACH(e) { dz[vertex.unknown + e] = at(increment, entry_of(e)); });
   }
-  // from the last node to the first
+  // from the last vertex to the first
   void substitute() {
-    for (int k = layout.node_count - 1; k >= 0; --k)
-      for_size(layout.node[k].size, CATENA_EACH(size) { substitute_node<size>(k); });
+    for (int k = layout.vertex_count - 1; k >= 0; --k)
+      for_size(layout.vertex[k].size, CATENA_EACH(size) { substitute_vertex<size>(k); });
   }
   // of a body's new pose; that of eta follows
   CATENA_INLINE void take_increment(int i, Vec3<double> dx, Vec3<double> phi) {
@@ -434,7 +434,7 @@ struct Ldu {
   double smallest() const { return least_pivot; }
 
   void commit(double dt) {
-    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], layout.link[i].share, dt);
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], layout.link[i].share, 1 / dt);
   }
 
   RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }

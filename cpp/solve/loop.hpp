@@ -23,24 +23,24 @@
 namespace catena::CATENA_ISA {
 
 // sums over three rows of columns, with numbers or with other columns
-typedef Vec3<Part> Parts;
-CATENA_INLINE Part dot(const Vec3<double>& a, const Parts& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-CATENA_INLINE Parts operator*(const Mat3<double>& m, const Parts& a) {
+typedef Vec3<Pack> Packs;
+CATENA_INLINE Pack dot(const Vec3<double>& a, const Packs& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+CATENA_INLINE Packs operator*(const Mat3<double>& m, const Packs& a) {
   return {m.i.x * a.x + m.j.x * a.y + m.k.x * a.z, m.i.y * a.x + m.j.y * a.y + m.k.y * a.z,
           m.i.z * a.x + m.j.z * a.y + m.k.z * a.z};
 }
-CATENA_INLINE Parts transposed_times(const Mat3<double>& m, const Parts& a) {
+CATENA_INLINE Packs transposed_times(const Mat3<double>& m, const Packs& a) {
   return {dot(m.i, a), dot(m.j, a), dot(m.k, a)};
 }
-CATENA_INLINE Parts outer(const Vec3<double>& u, Part y) { return {u.x * y, u.y * y, u.z * y}; }
-CATENA_INLINE Parts cross(const Vec3<double>& r, const Parts& b) {
+CATENA_INLINE Packs outer(const Vec3<double>& u, Pack y) { return {u.x * y, u.y * y, u.z * y}; }
+CATENA_INLINE Packs cross(const Vec3<double>& r, const Packs& b) {
   return {r.y * b.z - r.z * b.y, r.z * b.x - r.x * b.z, r.x * b.y - r.y * b.x};
 }
 
 // what a link carries, a few columns of it
 struct Columns {
-  Parts q_force, q_torque, p_shift, p_turn;
-  Part g;
+  Packs q_force, q_torque, p_shift, p_turn;
+  Pack g;
 };
 
 struct Front {
@@ -71,7 +71,7 @@ struct Front {
   double* scratch() const { return closed_q(closing()); }
 
   void clear() const {
-    for (int c = 0; c < (13 + info.columns) * info.stride; c += part_size) part(carried + c) = Part{};
+    for (int c = 0; c < (13 + info.columns) * info.stride; c += pack_size) pack(carried + c) = Pack{};
   }
   void clear_gaps() const {
     for (int c = 0; c < info.stride; ++c) g()[c] = 0;
@@ -107,10 +107,10 @@ struct Front {
   }
   // x = s^-1 y
   CATENA_INLINE void solve(const double* y, double* x) const {
-    for (int w = 0; w < closing_stride(); w += part_size) {
-      Part sum = {};
-      for (int j = 0; j < closing(); ++j) sum += y[j] * part(inverse(j) + w);
-      part(x + w) = sum;
+    for (int w = 0; w < closing_stride(); w += pack_size) {
+      Pack sum = {};
+      for (int j = 0; j < closing(); ++j) sum += y[j] * pack(inverse(j) + w);
+      pack(x + w) = sum;
     }
   }
   void invert_closing(const double* scale) const {
@@ -119,7 +119,7 @@ struct Front {
     for (int k = 0; k < n; ++k) {
       own_scale[k] = scale[rows[o + k]];
       // whole blocks, the last of which may reach into the next row
-      for (int w = 0; w < width; w += part_size) __builtin_memcpy(m + k * width + w, s(o + k) + o + w, sizeof(Part));
+      for (int w = 0; w < width; w += pack_size) __builtin_memcpy(m + k * width + w, s(o + k) + o + w, sizeof(Pack));
     }
     if (probe) return probe->invert(m, n, rows + o, inverse(0));
     const int rank = invert_loosely(m, own_scale, inverse(0), n, info.excess, smallest_pivot, order, *least_pivot);
@@ -149,18 +149,18 @@ struct Front {
     const int n = closing(), o = info.outgoing, stride = info.stride;
     for (int k = 0; k < n; ++k) {
       for (int c = 0; c < stride; ++c) closed_s(k)[c] = c < o ? s(c)[o + k] : 0;
-      for (int w = 0; w < stride; w += part_size) {
-        Part sum = {};
-        for (int j = 0; j < n; ++j) sum += inverse(j)[k] * part(s(o + j) + w);
-        part(solved(k) + w) = sum;
+      for (int w = 0; w < stride; w += pack_size) {
+        Pack sum = {};
+        for (int j = 0; j < n; ++j) sum += inverse(j)[k] * pack(s(o + j) + w);
+        pack(solved(k) + w) = sum;
       }
       for (int c = o; c < stride; ++c) solved(k)[c] = 0;
     }
     const auto reduce = [&](double* y, const double* a, int step, const double* x) {
-      for (int w = 0; w < stride; w += part_size) {
-        Part sum = part(y + w);
-        for (int k = 0; k < n; ++k) sum -= a[k * step] * part(x + k * stride + w);
-        part(y + w) = sum;
+      for (int w = 0; w < stride; w += pack_size) {
+        Pack sum = pack(y + w);
+        for (int k = 0; k < n; ++k) sum -= a[k * step] * pack(x + k * stride + w);
+        pack(y + w) = sum;
       }
       for (int c = o; c < stride; ++c) y[c] = 0;
     };
@@ -204,15 +204,15 @@ struct Front {
 
   // freedoms one by one, that nearest to the link first, and on by r to the parent's centre; the row of the last one
   // has been moved there already
-  template <int form>
+  template <int manner>
   void pass(const Axis<double>* x, const Vec3<double>& r, const Vec3<double>& r3, const Front& to) const {
-    send<form>(to, [&](Columns& c, int w) __attribute__((always_inline)) {
-      for (int k = form - 1; k >= 0; --k) {
+    send<manner>(to, [&](Columns& c, int w) __attribute__((always_inline)) {
+      for (int k = manner - 1; k >= 0; --k) {
         const Axis<double>& e = x[k];
-        const Part y = e.inverse * (dot(e.slide, c.q_force) + dot(e.turn, c.q_torque));
-        const Part motion = dot(e.slide3, c.p_shift) + dot(e.turn3, c.p_turn);
-        part(gain(k) + w) = y;
-        part(push(k) + w) = motion;
+        const Pack y = e.inverse * (dot(e.slide, c.q_force) + dot(e.turn, c.q_torque));
+        const Pack motion = dot(e.slide3, c.p_shift) + dot(e.turn3, c.p_turn);
+        pack(gain(k) + w) = y;
+        pack(push(k) + w) = motion;
         c.q_force -= outer(e.up, y);
         c.q_torque -= outer(e.ur, y);
         if (k == 0) c.p_turn += cross(r3, c.p_shift);
@@ -220,7 +220,7 @@ struct Front {
         c.p_turn -= outer(e.row_R, motion);
         c.g -= e.first * motion;
       }
-      if (form == 0) c.p_turn += cross(r3, c.p_shift);
+      if (manner == 0) c.p_turn += cross(r3, c.p_shift);
       c.q_torque += cross(r, c.q_force);
     });
   }
@@ -245,7 +245,7 @@ struct Front {
     });
   }
   CATENA_INLINE void turn(const Swivel<double>& e, Columns& x, int w) const {
-    const Parts y = e.inverse * x.q_torque;
+    const Packs y = e.inverse * x.q_torque;
     put(gain(0) + w, y);
     put(push(0) + w, x.p_turn);
     x.q_force -= e.lift * y;
@@ -253,13 +253,13 @@ struct Front {
     x.g -= dot(e.first, x.p_turn);
   }
 
-  CATENA_INLINE Parts get(const double* from) const {
-    return {part(from), part(from + info.stride), part(from + 2 * info.stride)};
+  CATENA_INLINE Packs get(const double* from) const {
+    return {pack(from), pack(from + info.stride), pack(from + 2 * info.stride)};
   }
-  CATENA_INLINE void put(double* to, const Parts& v) const {
-    part(to) = v.x;
-    part(to + info.stride) = v.y;
-    part(to + 2 * info.stride) = v.z;
+  CATENA_INLINE void put(double* to, const Packs& v) const {
+    pack(to) = v.x;
+    pack(to + info.stride) = v.y;
+    pack(to + 2 * info.stride) = v.z;
   }
 
   // whether the parent has the same columns, here or elsewhere
@@ -275,8 +275,8 @@ struct Front {
   template <int freedoms, bool adding, class F>
   CATENA_INLINE void send_to(double* to, F&& eliminate) const {
     const int stride = info.stride;
-    for (int w = 0; w < stride; w += part_size) {
-      Columns c = {get(q(0) + w), get(q(3) + w), get(p(0) + w), get(p(3) + w), part(g() + w)};
+    for (int w = 0; w < stride; w += pack_size) {
+      Columns c = {get(q(0) + w), get(q(3) + w), get(p(0) + w), get(p(3) + w), pack(g() + w)};
       eliminate(c, w);
       double* at = to + w;
       if (adding) {
@@ -284,23 +284,23 @@ struct Front {
         c.q_torque += get(at + 3 * stride);
         c.p_shift += get(at + 6 * stride);
         c.p_turn += get(at + 9 * stride);
-        c.g += part(at + 12 * stride);
+        c.g += pack(at + 12 * stride);
       }
       put(at, c.q_force);
       put(at + 3 * stride, c.q_torque);
       put(at + 6 * stride, c.p_shift);
       put(at + 9 * stride, c.p_turn);
-      part(at + 12 * stride) = c.g;
+      pack(at + 12 * stride) = c.g;
     }
-    for (int w = 0; w < stride; w += part_size) {
-      Part y[freedoms + 1];
-      for (int k = 0; k < freedoms; ++k) y[k] = part(gain(k) + w);
+    for (int w = 0; w < stride; w += pack_size) {
+      Pack y[freedoms + 1];
+      for (int k = 0; k < freedoms; ++k) y[k] = pack(gain(k) + w);
       for (int c = 0; c < info.outgoing; ++c) {
-        Part sum = part(s(c) + w);
+        Pack sum = pack(s(c) + w);
         for (int k = 0; k < freedoms; ++k) sum -= push(k)[c] * y[k];
         double* at = to + (13 + c) * stride + w;
-        if (adding) sum += part(at);
-        part(at) = sum;
+        if (adding) sum += pack(at);
+        pack(at) = sum;
       }
     }
   }
@@ -317,11 +317,11 @@ struct Front {
   void pass_again(const double* first, const Front& to) const {
     const bool adding = adds(to);
     double* there = adding ? to.g() : g();
-    for (int w = 0; w < info.stride; w += part_size) {
-      Part sum = part(g() + w);
-      for (int k = 0; k < freedoms; ++k) sum -= first[k] * part(push(k) + w);
-      if (adding) sum += part(there + w);
-      part(there + w) = sum;
+    for (int w = 0; w < info.stride; w += pack_size) {
+      Pack sum = pack(g() + w);
+      for (int k = 0; k < freedoms; ++k) sum -= first[k] * pack(push(k) + w);
+      if (adding) sum += pack(there + w);
+      pack(there + w) = sum;
     }
     if (adding || stays(to)) return;
     for (int c = 0; c < info.outgoing; ++c) to.g()[map[c]] += g()[c];

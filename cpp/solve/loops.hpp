@@ -206,13 +206,13 @@ struct Loops {
   }
 
   // through the link's joint, which has been eliminated: axes or a swivel; c and r as in Link
-  template <int form>
+  template <int manner>
   void send(int i, const Axis<double>* x, const Swivel<double>* turned, const Vec3<double>& c, const Vec3<double>& c3,
             const Vec3<double>& r, const Vec3<double>& r3) const {
     if (!pass(i)) return;
-    if constexpr (form < swivel_form)
-      front(i).pass<form>(x, r, r3, front_above(i));
-    else if constexpr (form == swivel_form)
+    if constexpr (manner < swivel_manner)
+      front(i).pass<manner>(x, r, r3, front_above(i));
+    else if constexpr (manner == swivel_manner)
       front(i).pass(*turned, c, c3, r, r3, front_above(i));
     else
       front(i).pass(*turned, front_above(i));
@@ -231,14 +231,14 @@ struct Loops {
     if (layout.lends) borrow(m, i);
     front(i).close_again(m, gap);
   }
-  template <int form>
+  template <int manner>
   void send_again(int i, const Axis<double>* x, const Swivel<double>* turned) const {
     if (!pass(i)) return;
     double first[6];
-    if constexpr (form >= swivel_form) store3(first, turned->first);
-    if constexpr (form == floating_form) store3(first + 3, turned->shift_first);
-    for (int k = 0; k < form && form < swivel_form; ++k) first[k] = x[k].first;
-    constexpr int freedoms = form < swivel_form ? form : form == swivel_form ? 3 : 6;
+    if constexpr (manner >= swivel_manner) store3(first, turned->first);
+    if constexpr (manner == floating_manner) store3(first + 3, turned->shift_first);
+    for (int k = 0; k < manner && manner < swivel_manner; ++k) first[k] = x[k].first;
+    constexpr int freedoms = manner < swivel_manner ? manner : manner == swivel_manner ? 3 : 6;
     front(i).pass_again<freedoms>(first, front_above(i));
   }
   void close_world_again() const {

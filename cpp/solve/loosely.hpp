@@ -21,7 +21,7 @@
 // part of the inverse.
 #pragma once
 
-#include "solve/row.hpp"
+#include "solve/octet.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -29,30 +29,30 @@ constexpr double smallest_pivot = 1e-12, smallest_remainder = 1e-15;
 
 // rows are padded to whole blocks
 constexpr int padded(int columns) { return (columns + block_size - 1) / block_size * block_size; }
-CATENA_INLINE Part& part(double* p) { return *reinterpret_cast<Part*>(p); }
-CATENA_INLINE const Part& part(const double* p) { return *reinterpret_cast<const Part*>(p); }
+CATENA_INLINE Pack& pack(double* p) { return *reinterpret_cast<Pack*>(p); }
+CATENA_INLINE const Pack& pack(const double* p) { return *reinterpret_cast<const Pack*>(p); }
 
-typedef long long PartBits __attribute__((vector_size(sizeof(Part))));
+typedef long long PackBits __attribute__((vector_size(sizeof(Pack))));
 #ifdef __AVX__
-constexpr PartBits first_lanes = {0, 1, 2, 3};
+constexpr PackBits first_entries = {0, 1, 2, 3};
 #else
-constexpr PartBits first_lanes = {0, 1};
+constexpr PackBits first_entries = {0, 1};
 #endif
 
 // A number's size and where it stands in one that can be compared: the place in the lower half of its bits.
 constexpr long long upper_half = 0x7fffffff00000000;
-CATENA_INLINE void note_largest(Part& largest, Part value, PartBits place, PartBits open) {
-  const Part key = (Part)((((PartBits)value & upper_half) | place) & open);
+CATENA_INLINE void note_largest(Pack& largest, Pack value, PackBits place, PackBits open) {
+  const Pack key = (Pack)((((PackBits)value & upper_half) | place) & open);
   largest = key > largest ? key : largest;
 }
 
-CATENA_INLINE double largest_lane(Part a) {
+CATENA_INLINE double largest_entry(Pack a) {
 #ifdef __AVX__
-  const Part b = shuffle<2, 3, 0, 1>(a);
+  const Pack b = shuffle<2, 3, 0, 1>(a);
   a = a > b ? a : b;
-  const Part c = shuffle<1, 0, 3, 2>(a);
+  const Pack c = shuffle<1, 0, 3, 2>(a);
 #else
-  const Part c = shuffle<1, 0>(a);
+  const Pack c = shuffle<1, 0>(a);
 #endif
   a = a > c ? a : c;
   return a[0];
@@ -65,21 +65,21 @@ inline int invert_rows(double* m, const double* scale, double* transposed, int s
   const int width = Width > 0 ? Width : padded(size);
   int *row = order, *column = order + size;
   double *factor = m + size * width, *open = factor + width;
-  Part largest = {}, nothing = {};
+  Pack largest = {}, nothing = {};
   for (int r = 0; r < size; ++r) row[r] = r;
-  for (int w = 0; w < width; w += part_size) {
-    const PartBits left = first_lanes + w < size;
-    part(open + w) = (Part)left;
+  for (int w = 0; w < width; w += pack_size) {
+    const PackBits left = first_entries + w < size;
+    pack(open + w) = (Pack)left;
     for (int r = 0; r < size; ++r) {
-      Part& value = part(m + r * width + w);
-      value = (Part)((PartBits)(scale[r] * value * part(scale + w)) & left);
-      note_largest(largest, value, first_lanes + (r * width + w), left);
+      Pack& value = pack(m + r * width + w);
+      value = (Pack)((PackBits)(scale[r] * value * pack(scale + w)) & left);
+      note_largest(largest, value, first_entries + (r * width + w), left);
       nothing += 0 * value;
     }
   }
   int rank = 0;
   for (; rank < size - excess; ++rank) {
-    const double key = largest_lane(largest);
+    const double key = largest_entry(largest);
     if (!(key > smallest_remainder)) break;
     const unsigned place = static_cast<unsigned>(__builtin_bit_cast(long long, key)), columns = width;
     const unsigned r_best = place / columns, c_best = place % columns;
@@ -91,29 +91,29 @@ inline int invert_rows(double* m, const double* scale, double* transposed, int s
     least_pivot = std::fmin(least_pivot, std::fabs(p[c_best]));
     const double d = p[c_best], inverse = 1 / d, loose = d / (d * d + loose_below * loose_below);
     for (int r = 0; r < size; ++r) factor[r] = m[row[r] * width + c_best];
-    largest = Part{};
-    for (int w = 0; w < width; w += part_size) {
-      const PartBits other = first_lanes + w != c_best, left = (PartBits)part(open + w) & other;
-      const Part one = (Part)(~other & (PartBits)(Part{} + 1.0));
-      const Part old = (Part)((PartBits)part(p + w) & other) + one;
-      const Part below = inverse * old, above = left ? below : loose * old;
-      part(open + w) = (Part)left;
-      part(p + w) = above;
+    largest = Pack{};
+    for (int w = 0; w < width; w += pack_size) {
+      const PackBits other = first_entries + w != c_best, left = (PackBits)pack(open + w) & other;
+      const Pack one = (Pack)(~other & (PackBits)(Pack{} + 1.0));
+      const Pack old = (Pack)((PackBits)pack(p + w) & other) + one;
+      const Pack below = inverse * old, above = left ? below : loose * old;
+      pack(open + w) = (Pack)left;
+      pack(p + w) = above;
       for (int r = 0; r < rank; ++r) {
-        Part& value = part(m + row[r] * width + w);
-        value = (Part)((PartBits)value & other) - factor[r] * above;
+        Pack& value = pack(m + row[r] * width + w);
+        value = (Pack)((PackBits)value & other) - factor[r] * above;
       }
       for (int r = rank + 1; r < size; ++r) {
-        Part& value = part(m + row[r] * width + w);
-        value = (Part)((PartBits)value & other) - factor[r] * below;
-        note_largest(largest, value, first_lanes + (r * width + w), left);
+        Pack& value = pack(m + row[r] * width + w);
+        value = (Pack)((PackBits)value & other) - factor[r] * below;
+        note_largest(largest, value, first_entries + (r * width + w), left);
       }
     }
   }
   // zero, or no number if there was one
   double rest = 0;
-  for (int lane = 0; lane < part_size; ++lane) rest += nothing[lane];
-  for (int k = 0; k < size * width; k += part_size) part(transposed + k) = Part{} + rest;
+  for (int k = 0; k < pack_size; ++k) rest += nothing[k];
+  for (int k = 0; k < size * width; k += pack_size) pack(transposed + k) = Pack{} + rest;
   for (int p = 0; p < rank; ++p)
     for (int q = 0; q < rank; ++q)
       transposed[row[q] * width + column[p]] = scale[row[q]] * scale[column[p]] * m[row[p] * width + column[q]];

@@ -16,7 +16,7 @@
 // Step length: full steps, halved while a body would turn too far or while the increment found at the end of the step
 // is larger than the one that led there.
 //
-// Which root: a step too long for its motion has several, and the guess decides which one is found. That is for the
+// Which solution: a step too long for its motion has several, and the guess decides which one is found. That is for the
 // caller to judge (`Step::judged`), who may have Newton begin again at the node's own velocity.
 #pragma once
 
@@ -55,7 +55,7 @@ struct Newton {
   double extent;  // typical coordinate (m): sets the rounding floor of the increments
 
   // On the branch that begins at dt = 0 pivots are positive, or most of them: where no better judge is there, a
-  // solution at which one is not counts as another root.
+  // solution at which one is not counts as another one.
   bool by_sign = false;
 
   int iterations = 0;       // of the last solve
@@ -78,10 +78,9 @@ struct Newton {
 
   // The differences of a block of unknowns, which begins with the k-th, stand together. Those of more unknowns than
   // `long_history` would leave the cache, and their steps are short: few will do. Loops want few as well: at a singular
-  // pose many differences lead to another root.
+  // pose many differences lead to another solution.
   static constexpr int all_points = Solver::guess_points + 1, few_points = 5, long_history = 1024;
   static constexpr int loop_points = 2;  // in violent motion
-  static bool has_loops(const Layout& layout) { return layout.loop_count + layout.idle_count > layout.law_row_count; }
   static int points_of(const Layout& layout) {
     return has_loops(layout) || Solver::motion_count(layout) > long_history ? few_points : all_points;
   }

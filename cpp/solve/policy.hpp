@@ -1,13 +1,17 @@
-// What Newton's method decides by, for one mechanism and for lanes (solve/newton.hpp, simulate/lanes.hpp).
+// What Newton's method decides by, for one mechanism and for lanes (solve/newton.hpp, lane_newton.hpp).
 #pragma once
 
 #include "base/lane.hpp"
+#include "model/layout.hpp"
 
 namespace catena::CATENA_ISA {
 
 // Steps in a row that may be accepted by their first increment alone.
 constexpr int most_unchecked = 16;
 constexpr double unknown = 1e300;  // of a number that has not been seen yet
+
+// closed by more than rows of laws
+inline bool has_loops(const Layout& layout) { return layout.loop_count + layout.idle_count > layout.law_row_count; }
 
 // Rounding of poses of so many metres (m), as amplified by what is solved.
 constexpr double plain_amplification = 256;

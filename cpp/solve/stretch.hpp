@@ -65,7 +65,7 @@ int find_stretches(const Layout& layout, Link* link, Stretch* stretch) {
   int count = 0, swivels = 0, receivers = 0;
   for (int i = 0; i < layout.link_count; ++i) {
     const LinkInfo& info = layout.link[i];
-    const int slot = form_of(info.branch) >= swivel_form ? swivels++ : info.first_axis, parent = info.parent;
+    const int slot = manner_of(info.branch) >= swivel_manner ? swivels++ : info.first_axis, parent = info.parent;
     const bool acted =
         layout.first_axis_law[info.first_axis + info.axis_count] > layout.first_axis_law[info.first_axis];
     if (parent >= 0 && parent == i - 1 && info.branch == layout.link[parent].branch && link[parent].children == 1) {

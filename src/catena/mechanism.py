@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import _core
 from ._copies import Known, copied, unchanged
 from ._rotation import IDENTITY, Array, Checked, finite
 from ._strict import Strict, belongs
@@ -340,75 +341,23 @@ class Mechanism(Strict):
         return self._known.tree
 
     def _find_tree(self) -> SpanningTree:
-        joints_at: dict[str, list[Joint]] = {name: [] for name in (self.world.name, *self._bodies)}
-        holding = {name: joint for name, joint in self._joints.items() if joint.row_count > 0}
-        for joint in holding.values():
-            if joint.is_branch:
-                joints_at[joint.a.name].append(joint)
-                joints_at[joint.b.name].append(joint)
-
-        branches: list[Branch] = []
-        floating: list[Body] = []
-        reached: set[str] = set()
-        used: set[str] = set()
-        firm = self._firm_joints()
-        queue: list[BodyLike] = []
-
-        def grow(parent: BodyLike, firmly: bool) -> None:
-            for joint in joints_at[parent.name]:
-                child = joint.b if joint.a is parent else joint.a
-                if child.name in reached or not isinstance(child, Body) or (firmly and joint.name not in firm):
-                    continue
-                reached.add(child.name)
-                used.add(joint.name)
-                branches.append(Branch(joint, parent, child))
-                queue.append(child)
-                if not firmly:
-                    flood()
-
-        def flood() -> None:
-            """Go on from the last body wherever firm joints lead."""
-            k = len(queue) - 1
-            while firm and k < len(queue):
-                grow(queue[k], firmly=True)
-                k += 1
-
-        massive = [body for body in self._bodies.values() if body.mass > 0]
-        roots: list[BodyLike] = [self.world, *massive, *self._bodies.values()]
-        for root in roots:
-            if root.name in reached:
-                continue
-            reached.add(root.name)
-            if isinstance(root, Body):
-                floating.append(root)
-            queue[:] = [root]
-            flood()
-            for parent in queue:
-                grow(parent, firmly=False)
-        loops = tuple(joint for name, joint in holding.items() if name not in used)
-        return SpanningTree(tuple(branches), tuple(floating), loops)
-
-    def _firm_joints(self) -> set[str]:
-        """Joints of massless bodies that make no loop with each other, those between two of them first."""
-        part: dict[str, str] = {}
-
-        def find(name: str) -> str:
-            while part.get(name, name) != name:
-                name = part[name]
-            return name
-
-        firm = set()
-        branches = [joint for joint in self._joints.values() if joint.row_count > 0 and joint.is_branch]
-        light = {name for name, body in self._bodies.items() if body.mass == 0}
-        for wanted in (2, 1) if light else ():
-            for joint in branches:
-                if (joint.a.name in light) + (joint.b.name in light) != wanted:
-                    continue
-                a, b = find(joint.a.name), find(joint.b.name)
-                if a != b:
-                    firm.add(joint.name)
-                    part[a] = b
-        return firm
+        bodies = list(self._bodies.values())
+        row = {self.world.name: -1, **{name: k for k, name in enumerate(self._bodies)}}
+        holding = [joint for joint in self._joints.values() if joint.row_count > 0]
+        joints = [joint for joint in holding if joint.is_branch]
+        # the kernels' own rule; what they compile would come too late, since loose bodies are refused by this tree
+        found, parents, carriers = _core.spanning_forest(
+            ends=np.array([(row[joint.a.name], row[joint.b.name]) for joint in joints], np.int32).reshape(-1, 2),
+            massless=np.array([body.mass == 0 for body in bodies], np.int32),
+        )
+        branches = tuple(
+            Branch(joints[carriers[k]], bodies[parents[k]] if parents[k] >= 0 else self.world, bodies[k])
+            for k in found
+            if carriers[k] >= 0
+        )
+        used = {branch.joint.name for branch in branches}
+        loops = tuple(joint for joint in holding if joint.name not in used)
+        return SpanningTree(branches, tuple(bodies[k] for k in found if carriers[k] < 0), loops)
 
     def state(self) -> State:
         """Return the described poses and velocities, with every tree joint closed, but not those of loops.

@@ -71,7 +71,7 @@ struct LaneTree {
   Axis<T>* axis;              // (axis) freedoms that are worked on one by one
   Acting<T>* acting;          // (axis) laws on freedoms, at the iterate
   T* pushed;                  // (axis) and at the node, times dt
-  const Wrench<T>* load;      // (link) of loops, if there are any
+  const Wrench<T>* reaction;  // (link) of loops, if there are any
   int stretch_count;
   T dt = T(1), per_dt = T(1);  // of the step to be solved
   bool resting = false;        // velocities are projected
@@ -81,8 +81,8 @@ struct LaneTree {
   enum class Way { fixed, turn, slide, swivel, floating, general };
   static constexpr Way way_of(int branch) {
     const Branch& form = branch_at(branch);
-    if (form_of(branch) == 0) return Way::fixed;
-    if (form_of(branch) >= swivel_form) return form_of(branch) == swivel_form ? Way::swivel : Way::floating;
+    if (manner_of(branch) == 0) return Way::fixed;
+    if (manner_of(branch) >= swivel_manner) return manner_of(branch) == swivel_manner ? Way::swivel : Way::floating;
     if (form.count > 1 || form.motion[0] == Motion::helix) return Way::general;
     return form.motion[0] == Motion::turn ? Way::turn : Way::slide;
   }
@@ -287,7 +287,7 @@ struct LaneTree {
   CATENA_INLINE void add_wrench(int i, Wrench<T>& s) const {
     const LaneLink<T>& l = link[i];
     Vec3<T> f = l.unit * force_residual(body[i], l.share), t = torque_residual(body[i]);
-    if (load) f += load[i].f, t += load[i].t;
+    if (reaction) f += reaction[i].f, t += reaction[i].t;
     s.f += f;
     s.t += t + cross(l.c, f);
   }
@@ -317,7 +317,7 @@ struct LaneTree {
     const Stage<T> stage = {dt, per_dt, resting, own.target, own.target_rate};
     return law_multiplier<T>(own, own.measured, T(layout.law[l].sign) * by, stage, own.momentum, slope);
   }
-  // loads on all freedoms at the iterate, and how they fall
+  // efforts on all freedoms at the iterate, and how they fall
   void act() {
     if (layout.free_law_count == layout.law_count) return;
     for (int n = 0; n < layout.axis_count; ++n) {
@@ -325,7 +325,7 @@ struct LaneTree {
       for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
         T slope;
         const int l = layout.axis_law[at];
-        acting[n].load += T(layout.law[l].sign) * wanted(l, moved_by(layout, layout.law[l], z), slope);
+        acting[n].effort += T(layout.law[l].sign) * wanted(l, moved_by(layout, layout.law[l], z), slope);
         acting[n].stiffness -= slope;
       }
     }
@@ -430,7 +430,7 @@ struct LaneTree {
   static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s, const Acting<T>* acts) {
     if constexpr (way == Way::turn || way == Way::slide) {
       T share = dot(l.a, way == Way::turn ? s.t : s.f);
-      if constexpr (acted) share -= acts->load;
+      if constexpr (acted) share -= acts->effort;
       l.first.x = l.inverse_pivot * share;
       s.f -= l.first.x * l.up;
       s.t -= l.first.x * l.ur;
