@@ -83,6 +83,11 @@ std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
   return {std::move(status), std::move(tally)};
 }
 
+bool Core::fits_lanes(SolverKind solver, int order, int signal_count) const {
+  const RunArgs run = {.solver = solver, .order = order, .signal_count = signal_count};
+  return kernel_.lane_count(layout_for(solver), run) > 0;
+}
+
 void Core::linearise(double dt, double kick, const In<-1, 3>& position, const In<-1, 4>& orientation,
                      const In<-1, 3>& velocity, const In<-1, 3>& momentum, const In<-1>& unknowns,
                      const Out<-1>& residual, const Out<-1, -1>& matrix, const RowFunctions& rows,

@@ -40,6 +40,9 @@ class Core {
                                                                const InInts<-1>& bodies, const Records& records,
                                                                const std::optional<PollFunction>& poll) const;
 
+  // whether members of a batch would run in lanes
+  bool fits_lanes(SolverKind solver, int order, int signal_count) const;
+
   // see LinearisationArgs
   void linearise(double dt, double kick, const In<-1, 3>& position, const In<-1, 4>& orientation,
                  const In<-1, 3>& velocity, const In<-1, 3>& momentum, const In<-1>& unknowns, const Out<-1>& residual,

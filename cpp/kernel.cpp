@@ -230,6 +230,7 @@ struct LaneSeat {
   LaneLoops loops;
   LaneNode node;
   LaneNewton newton;
+  LaneEstimator estimator;
   LaneRunner<Alone> runner;
 };
 // lanes first, then room for one member by itself; with no workspace it only counts
@@ -249,6 +250,7 @@ long lanes_in(const Layout& layout, void* workspace) {
   Lane* pushed = arena.take<Lane>(layout.axis_count);
   Wrench<Lane>* reaction = has_loops(layout) ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
+  Past<Lane>* past = arena.take<Past<Lane>>(links);
   const long used = arena.used, size = used + seat_size<Articulated<double>>(layout, 2);
   if (!workspace) return size;
   new (seat) LaneSeat{.tree = {.layout = layout,
@@ -268,11 +270,13 @@ long lanes_in(const Layout& layout, void* workspace) {
                       .loops = {layout, seat->tree, reaction},
                       .node = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .counted = counted},
                       .newton = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .difference = difference},
+                      .estimator = {seat->node, past},
                       .runner = {.layout = layout,
                                  .tree = seat->tree,
                                  .loops = seat->loops,
                                  .node = seat->node,
                                  .newton = seat->newton,
+                                 .estimator = seat->estimator,
                                  .with_single = {static_cast<char*>(workspace) + used}}};
   return size;
 }

@@ -51,6 +51,9 @@ struct HeldLoads {
   }
 };
 
+// of a step that is too long for its motion, in parts of the mechanism's size or rad
+constexpr double coarse_error = 1e-3;
+
 // of all steps of a run, or of the last ones of one that is taken step by step
 struct Tally {
   long iterations = 0, pieces = 0;
@@ -60,9 +63,17 @@ struct Tally {
   int worst_body = -1;               // the user's index of the body that errs most in it
   long coarse = 0;                   // steps that err by more than `coarse_error`
   long rough = 0;                    // pieces that err too much and cannot be halved any more
+
+  // a step that began at a time and errs by so much, most in a body
+  void count_error(double of_step, double start, int body) {
+    error += of_step;
+    coarse += of_step > coarse_error;
+    if (!(of_step > worst)) return;
+    worst = of_step;
+    worst_time = start;
+    worst_body = body;
+  }
 };
-// of a step that is too long for its motion, in parts of the mechanism's size or rad
-constexpr double coarse_error = 1e-3;
 
 // of the composition of a step (simulate/compose.hpp)
 constexpr int known_orders[] = {2, 4, 6, 8};

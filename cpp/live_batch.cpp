@@ -47,6 +47,9 @@ class LiveBatch::Worker {
       // a member that waits for the next call has not failed
       if (status.code == StatusCode::interrupted) status.code = StatusCode::done;
       failed = status.code != StatusCode::done;
+      double& error = batch_.memory_->error[member];
+      error = (begins >> k & 1 ? 0 : error) + runs_[k].tally.error;
+      batch_.tally_[member] = runs_[k].tally;
     }
     if (batch_.reads_coordinates_) batch_.find_coordinates(first, count, members_[0].signals.data());
   }
@@ -60,6 +63,7 @@ class LiveBatch::Worker {
     if (batch_.numbers_.any()) members_[k].become(batch_.numbers_, member);
     run.steps = steps;
     run.status = {};
+    run.tally = {};
     run.signals = members_[k].signals.data();
     run.laws = members_[k].laws.data();
     if (batch_.own_loads_) run.loads.values = batch_.run_.loads.values + 6L * run.loads.count * member;
@@ -167,6 +171,7 @@ LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, co
   const auto members = static_cast<std::size_t>(count_), n = static_cast<std::size_t>(layout_.link_count);
   const auto c = static_cast<std::size_t>(layout_.coordinate_count), counters = std::size_t(layout_.counter_count);
   m.time.resize(members);
+  m.error.resize(members);
   m.position.resize(members * n * 3);
   m.orientation.resize(members * n * 4);
   m.velocity.resize(members * n * 3);
@@ -188,7 +193,10 @@ LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, co
   rates_ = view<const double>(m.rate.data(), members, c);
   failed = view<const bool>(m.failed.get(), members);
 
+  error = view<const double>(m.error.data(), members);
+
   status_.resize(members);
+  tally_.resize(members);
   nothing_.resize(std::max<Offset>(layout_.law_count, core.term_count()) + 1);
   input_value_.resize(m.input.size());
   // where the ground moves its motion is known while a member is worked on, and not afterwards
@@ -229,7 +237,7 @@ void LiveBatch::begin(const InInts<-1>& members, const Start& start, const In<-1
   work_on(groups, {&start, time.data(), &row}, 0);
 }
 
-void LiveBatch::step(Offset count) {
+bool LiveBatch::step(Offset count) {
   require(count >= 0, "step: count must not be negative");
   const InUse use(in_use_);
   const std::vector<double>& given = memory_->input;
@@ -243,6 +251,9 @@ void LiveBatch::step(Offset count) {
   std::vector<int> groups((count_ + group_ - 1) / group_);
   for (std::size_t g = 0; g < groups.size(); ++g) groups[g] = static_cast<int>(g);
   work_on(groups, {}, count);
+  const bool told = coarse_;
+  for (const Tally& tally : tally_) coarse_ |= tally.coarse + tally.rough > 0;
+  return coarse_ == told;
 }
 
 void LiveBatch::work_on(const std::vector<int>& groups, const Entering& entering, Offset steps) {
@@ -265,6 +276,10 @@ void LiveBatch::work_on(const std::vector<int>& groups, const Entering& entering
 const Status& LiveBatch::status_of(int member) const {
   require_between(member, 0, count_ - 1, "a member");
   return status_[member];
+}
+const Tally& LiveBatch::tally_of(int member) const {
+  require_between(member, 0, count_ - 1, "a member");
+  return tally_[member];
 }
 
 void LiveBatch::find_coordinates(int first, int members, const double* signals) {

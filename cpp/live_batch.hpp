@@ -26,24 +26,28 @@ class LiveBatch {
 
   // members (k) begin at the states (k) and times (k), with the inputs of the mechanism
   void begin(const InInts<-1>& members, const Start& start, const In<-1>& time);
-  // on with what stands in `input`; a member that cannot goes no further
-  void step(Offset count);
+  // on with what stands in `input`; a member that cannot goes no further; false if for the first time steps of a member
+  // are coarse
+  bool step(Offset count);
 
   int count() const { return count_; }
   const Status& status_of(int member) const;
+  // of the last steps
+  const Tally& tally_of(int member) const;
   bool in_lanes() const { return group_ > 1; }
   void visit(const std::function<void(const nb::object&)>& see) const;
   void forget_functions();
 
   // views that stay valid, and go with the nodes
-  nb::object time, position, orientation, velocity, angular_velocity, counted, input, failed;
+  nb::object time, position, orientation, velocity, angular_velocity, counted, input, failed, error;
   nb::object coordinates();
   nb::object rates();
 
  private:
   // what views show: it stays as long as any of them does
   struct Memory {
-    std::vector<double> time, position, orientation, velocity, angular_velocity, counted, input, coordinate, rate;
+    std::vector<double> time, position, orientation, velocity, angular_velocity, counted, input, coordinate, rate,
+        error;
     std::unique_ptr<bool[]> failed;
   };
   class Worker;
@@ -76,6 +80,8 @@ class LiveBatch {
   Offset row_size_;
   Workspace rows_;
   std::vector<Status> status_;
+  std::vector<Tally> tally_;
+  bool coarse_ = false;  // steps of a member have been
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Crew> crew_;  // none for a single thread

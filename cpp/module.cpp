@@ -205,6 +205,7 @@ void bind_core(nb::module_& m) {
       field("kernel", &CoreArguments::kernel));
   core.def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a,
            "signals"_a, "signal_count"_a, "numbers"_a, "bodies"_a, "records"_a, "poll"_a.none())
+      .def("fits_lanes", &Core::fits_lanes, nb::kw_only(), "solver"_a, "order"_a, "signal_count"_a)
       .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a, "rows"_a = RowFunctions(), "signals"_a = nb::none())
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
@@ -306,6 +307,7 @@ void bind_live_batch(nb::module_& m) {
       .def("begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
       .def("advance", &LiveBatch::step, "count"_a = 1)
       .def("ended", &LiveBatch::status_of, "member"_a)
+      .def("tally", &LiveBatch::tally_of, "member"_a)
       .def_prop_ro("in_lanes", &LiveBatch::in_lanes)
       .CATENA_VIEW("time", time, LiveBatch, "float64", "(None,)")
       .CATENA_VIEW("position", position, LiveBatch, "float64", "(None, None, 3)")
@@ -316,6 +318,7 @@ void bind_live_batch(nb::module_& m) {
       .CATENA_VIEW("input", input, LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("coordinates", coordinates(), LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("rates", rates(), LiveBatch, "float64", "(None, None)")
+      .CATENA_VIEW("error", error, LiveBatch, "float64", "(None,)")
       .CATENA_VIEW("failed", failed, LiveBatch, "bool_", "(None,)");
 }
 #undef CATENA_VIEW

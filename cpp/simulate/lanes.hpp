@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kernel.hpp"
+#include "simulate/lane_error.hpp"
 #include "simulate/lane_step.hpp"
 #include "simulate/run.hpp"
 
@@ -32,6 +33,7 @@ struct LaneRunner {
   LaneLoops& loops;
   LaneNode& node;
   LaneNewton& newton;
+  LaneEstimator& estimator;
   WithSingle with_single;
   LaneStep step = {node, newton};
   long taken = 0;                 // steps of the group
@@ -67,6 +69,7 @@ struct LaneRunner {
     });
     node.enter(k);
     newton.enter(k);
+    estimator.enter(k);
     extra.set(k, 0);
     began.set(k, static_cast<double>(taken));
     origin.set(k, node.args[member].start_time);
@@ -134,6 +137,7 @@ struct LaneRunner {
     double time = start;
     alone(k, own, [&](Single& one) {
       one.progress.spent = steps + static_cast<long>(extra[k]);
+      estimator.give(k, one.estimator);
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
       for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = newton.last_solution(e)[k];
@@ -153,6 +157,8 @@ struct LaneRunner {
       }
       extra.set(k, static_cast<double>(one.progress.spent - steps - 1));
       take(k, one);
+      estimator.take(k, one.estimator);
+      node.args[k].tally = own.tally;
       node.half.set(k, one.node.half);
       // turns are counted where its last piece is still known
       one.solver.place();
@@ -259,17 +265,27 @@ struct LaneRunner {
   // from a node that has been placed
   void advance() {
     step.solve(alive);
+    if (common().estimates) estimator.see(step.tired);
     step.commit();
-    for (int k = 0; k < node.members; ++k) {
-      if (holds(step.tired, k) || !node.args[k].out_iterations) continue;
-      node.args[k].out_iterations[taken] = static_cast<int>(newton.iterations[k]);
-      node.args[k].out_pieces[taken] = 1;
-      node.args[k].out_remainder[taken] = newton.remainder[k];
-    }
+    for (int k = 0; k < node.members; ++k)
+      if (!holds(step.tired, k)) count(k);
     const Mask rescued = step.tired & alive;
     for (int k = 0; any(rescued) && k < node.members; ++k)
       if (holds(rescued, k)) rescue(k);
     ++taken;
+  }
+
+  // a step that a lane has taken
+  void count(int k) {
+    RunArgs& own = node.args[k];
+    if (own.out_iterations) {
+      own.out_iterations[taken] = static_cast<int>(newton.iterations[k]);
+      own.out_pieces[taken] = 1;
+      own.out_remainder[taken] = newton.remainder[k];
+    }
+    if (!own.estimates) return;
+    if (own.out_error) own.out_error[taken] = estimator.error[k];
+    own.tally.count_error(estimator.error[k], time_of(k), estimator.body(k));
   }
 
   void run() {
@@ -305,6 +321,7 @@ struct LaneRunner {
     for (int j = 0; j < common().input_count; ++j)
       use(numbers_of(tree.law[common().input[j].law])[common().input[j].number]);
     for (long e = 0; e < static_cast<long>(LaneNewton::points) * layout.variable_count; ++e) use(newton.difference[e]);
+    if (common().estimates) estimator.each_carried(use);
     LaneMemory& m = newton.memory;
     use(m.count), use(m.order), use(m.kappa), use(m.calm), use(m.unchecked);
     use(node.half), use(newton.extent), use(extra), use(node.wound), use(began), use(origin);

@@ -44,7 +44,7 @@ struct Rescue {
     args.tally.iterations += iterations;
     args.tally.pieces += pieces;
     args.tally.remainder = std::fmax(args.tally.remainder, step.remainder);
-    if (args.estimates) count_error(start);
+    if (args.estimates) args.tally.count_error(error, start, node.layout.link[errs].body);
     if (args.out_iterations) {
       args.out_iterations[at] = iterations;
       args.out_pieces[at] = pieces;
@@ -53,15 +53,6 @@ struct Rescue {
     if (args.out_error) args.out_error[at] = error;
     newton.trace = nullptr;
     return true;
-  }
-  void count_error(double start) {
-    Tally& tally = args.tally;
-    tally.error += error;
-    tally.coarse += error > coarse_error;
-    if (!(error > tally.worst)) return;
-    tally.worst = error;
-    tally.worst_time = start;
-    tally.worst_body = node.layout.link[errs].body;
   }
 
   // so much time from the node on

@@ -78,6 +78,7 @@ class Batch(Recorded, JointSpace):
     numbers: MemberNumbers
     near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
+    alone: str  # why members ran one by one, empty if they ran in lanes
 
     def __len__(self) -> int:
         return len(self.status)
@@ -93,12 +94,16 @@ class Batch(Recorded, JointSpace):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what makes members doubtful, empty if nothing does; those of one member: `batch[k].warnings`."""
+        return tuple(filter(None, (self.too_coarse, self.alone)))
+
+    @property
+    def too_coarse(self) -> str:
+        """The sentence on the member whose steps are most too coarse; empty if none are."""
         coarse = [k for k, sentence in enumerate(self.coarse) if sentence]
-        if not coarse:
-            return ()
-        assert self.error is not None
-        worst = max(coarse, key=lambda k: float(self.error[k].max()))  # type: ignore[index]
-        return (f"{len(coarse)} of {len(self)} members, most of all member {worst}: {self.coarse[worst]}",)
+        if not coarse or self.error is None:
+            return ""
+        worst = coarse[int(self.error[coarse].max(axis=1).argmax())]
+        return f"{len(coarse)} of {len(self)} members, most of all member {worst}: {self.coarse[worst]}"
 
     @property
     def failed(self) -> list[int]:
@@ -398,6 +403,7 @@ def run_batch(
         numbers=numbers,
         near=compiled.by_joint(angles),
         info=simulator.run_info(),
+        alone=_why_alone(simulator, signals.count) if count > 1 else "",
     )
     for k in batch.failed:
         for array in arrays.values():
@@ -405,8 +411,21 @@ def run_batch(
     if batch.failed and (simulator.on_failure == "raise" or simulator.on_coarse == "raise"):
         raise BatchError(batch)
     if simulator.on_coarse == "warn":
-        warn(next(iter(batch.warnings), ""), 3)
+        warn(batch.too_coarse, 3)
     return batch
+
+
+def _why_alone(simulator: Simulator, signal_count: int) -> str:
+    kind, order = _core.SolverKind[simulator.solver], max(simulator.order, 2)
+    if simulator.order > 1 and simulator.compiled.core.fits_lanes(solver=kind, order=order, signal_count=signal_count):
+        return ""
+    why = {
+        f"solver {simulator.solver!r} has none": simulator.solver != "articulated",
+        f"order {simulator.order} has none": simulator.order != 2,
+        "there are functions of time": signal_count > 0,
+    }
+    reason = next((reason for reason, holds in why.items() if holds), "its loops are too large or too special")
+    return f"members ran one by one, not several at a time in lanes: {reason}"
 
 
 def member_loads(

@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike
 from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
+from .accuracy import too_coarse, warn
+from .analysis import still
 from .batch import Laws, MemberNumbers, member_loads
 from .forces import Forces
 from .inputs import BatchInputs
 from .live import Running
 from .simulator import whole
 from .state import State
-from .status import Status, status_of
+from .status import SimulationError, Status, status_of
 
 if TYPE_CHECKING:
     from .simulator import Simulator
@@ -35,7 +37,8 @@ class LiveBatch(Running, _core.LiveBatch):
     one number for each.
 
     A member that cannot take a step stays where it is: `failed` (member,) tells which did, `status` why. `reset` lets
-    it begin anew.
+    it begin anew. `error` (member,) is what all its steps since then are estimated to err by together, in parts of the
+    mechanism's size or rad; the first that is too coarse warns, as in `run`.
     """
 
     def __init__(
@@ -83,7 +86,14 @@ class LiveBatch(Running, _core.LiveBatch):
 
     def step(self, count: int = 1) -> None:
         """Take steps, with the inputs as they are set now; members that have failed stay where they are."""
-        self.advance(count)
+        simulator = self._simulator
+        if self.advance(count) or simulator.on_coarse == "ignore":
+            return
+        worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
+        coarse = f"member {worst}: {too_coarse(simulator, self.tally(worst), count)}"
+        if simulator.on_coarse == "raise":
+            raise SimulationError(simulator.judged(self.status[worst], coarse), still(self.state(worst)))
+        warn(coarse, 2)
 
     def reset(self, members: ArrayLike, states: State | Sequence[State] | None = None) -> None:
         """Let some members begin anew, with the inputs of the mechanism.
