@@ -39,7 +39,7 @@ SHORT, LONG = 20, 120
 LIMIT = 1.10
 
 
-def drive(solvers: list[str], joint: str, links: list[int], dt: float) -> None:
+def drive(solvers: list[str], joint: str, links: list[int], dt: float, on_coarse: str) -> None:
     """Make the runs; print the Newton iterations of each as JSON."""
     # what Python and numpy do only once must not fall into the first short run
     catena.Simulator(catena.scenes.pendulum(2), dt).run(steps=SHORT)
@@ -48,7 +48,7 @@ def drive(solvers: list[str], joint: str, links: list[int], dt: float) -> None:
         mechanism = catena.scenes.pendulum(n, joint)  # type: ignore[arg-type]
         state = mechanism.state()
         for solver in solvers:
-            simulator = catena.Simulator(mechanism, dt, solver=solver, rescue=False)  # type: ignore[arg-type]
+            simulator = catena.Simulator(mechanism, dt, solver=solver, rescue=False, on_coarse=on_coarse)  # type: ignore[arg-type]
             # what a simulator finds out once belongs to neither
             simulator.run(steps=SHORT, state=state, record_every=SHORT)
             for steps in (SHORT, LONG):
@@ -59,12 +59,15 @@ def drive(solvers: list[str], joint: str, links: list[int], dt: float) -> None:
     json.dump(iterations, sys.stdout)
 
 
-def count(solvers: list[str], joint: str, links: list[int], dt: float, kernel: str) -> Iterator[dict[str, object]]:
+def count(
+    solvers: list[str], joint: str, links: list[int], dt: float, kernel: str, on_coarse: str
+) -> Iterator[dict[str, object]]:
     """Run the driver under callgrind and read its counters."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "out"
         tool = ["valgrind", "--tool=callgrind", "--dump-before=getppid", f"--callgrind-out-file={out}"]
-        case = ["--drive", "--joint", joint, "--dt", repr(dt), "--solvers", *solvers, "--links", *map(str, links)]
+        case = ["--drive", "--joint", joint, "--dt", repr(dt), "--on-coarse", on_coarse]
+        case += ["--solvers", *solvers, "--links", *map(str, links)]
         done = subprocess.run(
             [*tool, sys.executable, __file__, *case],
             env=os.environ | {"CATENA_KERNEL": kernel, "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
@@ -179,6 +182,7 @@ def main() -> int:
     parser.add_argument("--links", nargs="+", type=int, default=[10, 100, 1000])
     parser.add_argument("--dt", type=float, default=1e-3, help="the same for all, so that iteration counts agree")
     parser.add_argument("--kernel", default=KERNEL)
+    parser.add_argument("--on-coarse", default="warn", choices=["warn", "ignore"], help="ignore: no errors of steps")
     parser.add_argument("--single-steps", action="store_true", help="of the processor; print only, minutes per case")
     parser.add_argument("--output", type=Path, help="default results/<machine>/instructions.csv")
     parser.add_argument("--drive", action="store_true", help=argparse.SUPPRESS)
@@ -187,7 +191,7 @@ def main() -> int:
         drive_to_stops(args.solvers[0], args.joint, args.links[0], args.dt)
         return 0
     if args.drive:
-        drive(args.solvers, args.joint, args.links, args.dt)
+        drive(args.solvers, args.joint, args.links, args.dt, args.on_coarse)
         return 0
     if args.single_steps:
         for solver, n in product(args.solvers, args.links):
@@ -196,7 +200,7 @@ def main() -> int:
     if not shutil.which("valgrind"):
         parser.error("valgrind is not on this machine")
 
-    rows = list(count(args.solvers, args.joint, args.links, args.dt, args.kernel))
+    rows = list(count(args.solvers, args.joint, args.links, args.dt, args.kernel, args.on_coarse))
     output = args.output or folder() / "instructions.csv"
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("w", newline="") as file:

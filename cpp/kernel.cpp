@@ -32,6 +32,11 @@ struct Arena {
   }
 };
 
+template <class T>
+Past<T> past_in(Arena& arena, int links) {
+  return {arena.take<Wrench<T>>(links), arena.take<Wrench<T>>(links), arena.take<Wrench<T>>(links)};
+}
+
 // what only one kind of solver needs
 Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
   Link<double>* link = arena.take<Link<double>>(layout.link_count);
@@ -117,7 +122,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
                      .before = arena.take<double>(layout.recorded_count),
                      .motor_before = arena.take<double>(laws),
                      .acted = arena.take<Wrench<double>>(links),
-                     .past = arena.take<Past<double>>(parts.count > 1 ? 0 : links),
+                     .past = past_in<double>(arena, parts.count > 1 ? 0 : links),
                      .sum = arena.take<Wrench<double>>(parts.count > 1 ? links : 0)};
   const long differences = Carried<Solver>::differences_of(layout);
   const int histories = Carried<Solver>::histories_of(parts, order);
@@ -126,7 +131,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
   for (int k = 0; k < count; ++k) room.zeros[k] = solver.z[k] = 0;
   for (int k = 0; k < layout.axis_count; ++k) room.pushed[k] = 0;
   for (int l = 0; l < laws; ++l) room.law_mode[l] = room.momentum[l] = 0;
-  for (int i = 0; i < links && parts.count == 1; ++i) room.past[i] = {};
+  for (int i = 0; i < links && parts.count == 1; ++i) room.past.motion[i] = room.past.change[i] = {};
   for (long k = 0; k < histories * differences; ++k) known[k] = 0;
   const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
   new (seat)
@@ -250,7 +255,7 @@ long lanes_in(const Layout& layout, void* workspace) {
   Lane* pushed = arena.take<Lane>(layout.axis_count);
   Wrench<Lane>* reaction = has_loops(layout) ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
-  Past<Lane>* past = arena.take<Past<Lane>>(links);
+  const Past<Lane> past = past_in<Lane>(arena, links);
   const long used = arena.used, size = used + seat_size<Articulated<double>>(layout, 2);
   if (!workspace) return size;
   new (seat) LaneSeat{.tree = {.layout = layout,

@@ -55,6 +55,7 @@ CATENA_INLINE bool any(Lane::Mask m) {
   return found;
 }
 CATENA_INLINE Lane least(Lane a, Lane b) { return choose(a < b, a, b); }
+CATENA_INLINE Lane larger(Lane a, Lane b) { return choose(a > b, a, b); }
 template <class F>
 CATENA_INLINE Lane each_lane(Lane a, F f) {
   Lane r;

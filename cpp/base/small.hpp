@@ -49,6 +49,12 @@ template <class T>
 CATENA_INLINE Vec3<T> squares(Vec3<T> a) {
   return {a.x * a.x, a.y * a.y, a.z * a.z};
 }
+// not std::fmax, which is a call as it has to mind NaN
+CATENA_INLINE double larger(double a, double b) { return a > b ? a : b; }
+template <class T>
+CATENA_INLINE Vec3<T> larger(Vec3<T> a, Vec3<T> b) {
+  return {larger(a.x, b.x), larger(a.y, b.y), larger(a.z, b.z)};
+}
 template <class T>
 CATENA_INLINE Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
@@ -74,6 +80,7 @@ CATENA_INLINE Vec3<double> operator-(Vec3<double> a, Vec3<double> b) { return a.
 CATENA_INLINE Vec3<double> operator-(Vec3<double> a) { return -a.q; }
 CATENA_INLINE Vec3<double> operator*(double s, Vec3<double> a) { return s * a.q; }
 CATENA_INLINE Vec3<double> squares(Vec3<double> a) { return a.q * a.q; }
+CATENA_INLINE Vec3<double> larger(Vec3<double> a, Vec3<double> b) { return Quad(a.q > b.q ? a.q : b.q); }
 CATENA_INLINE double dot(Vec3<double> a, Vec3<double> b) {
   const Quad p = a.q * b.q;
   return (p[0] + p[1]) + p[2];

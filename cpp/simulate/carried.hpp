@@ -123,11 +123,11 @@ struct Carried {
   // of the errors of plain steps
   void exchange_past(Exchange& exchange) {
     exchange(estimator.length);
-    exchange(estimator.second);
+    exchange(estimator.second2);
     exchange(estimator.equal);
     for (int i = 0; i < layout.link_count; ++i) {
-      Past<double>& past = estimator.past[i];
-      exchange(past.motion.f), exchange(past.motion.t), exchange(past.change.f), exchange(past.change.t);
+      const Past<double>& past = estimator.past;
+      exchange(past.motion[i].f), exchange(past.motion[i].t), exchange(past.change[i].f), exchange(past.change[i].t);
     }
   }
 

@@ -285,7 +285,9 @@ struct LaneRunner {
     }
     if (!own.estimates) return;
     if (own.out_error) own.out_error[taken] = estimator.error[k];
-    own.tally.count_error(estimator.error[k], time_of(k), estimator.body(k));
+    // a name is asked for where it is coarse
+    const double error = estimator.error[k];
+    own.tally.count_error(error, time_of(k), error > coarse_error && error > own.tally.worst ? estimator.body(k) : 0);
   }
 
   void run() {

@@ -96,7 +96,7 @@ struct Rescue {
         if (k > 0) undo(at);
         return outcome;
       }
-      if (args.estimates) estimator.see(k, parts.part[k] * dt);
+      if (args.estimates) estimator.see(k, parts.part[k] * dt, step.least);
       if (k == 0 && first && recorder.recorded) reactions.record(parts.part[0] * dt);
       step.commit(parts.part[k] * dt);
       reactions.has_before = false;

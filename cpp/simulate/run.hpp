@@ -23,7 +23,7 @@ struct Room {
   double *saved, *before, *motor_before;
   Wrench<double>* acted;
   // Estimator
-  Past<double>* past;
+  Past<double> past;
   Wrench<double>* sum;
 };
 

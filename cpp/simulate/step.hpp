@@ -23,6 +23,7 @@ struct Step {
   const RunArgs& args = node.args;
   Solver& solver = node.solver;
   double remainder = 0;  // the largest since it was set to zero
+  double least = 1;      // cosine of half the turn of the body that turns most in the step
   int flat_joint = -1;   // whose wheel lay flat in the last step that was refused for it
   double flat_time = 0;  // of the node before that
   bool floats = false;   // some tree has no hold on the world
@@ -99,9 +100,9 @@ struct Step {
     if (outcome != Outcome::converged) return outcome;
     for (int l = 0; l < layout.law_count && solver.clock.dt < 0; ++l)
       if (refuses(l)) return Outcome::singular;
-    if (args.rescue_depth == 0) return outcome;
-    double least = 1;
+    least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
+    if (args.rescue_depth == 0) return outcome;
     if (least >= (args.error_limit > 0 ? farthest_spin_cosine : farthest_cosine)) return outcome;
     bool close = least >= farthest_spin_cosine;
     for (int i = 0; i < layout.link_count && close; ++i)
