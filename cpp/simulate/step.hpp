@@ -14,6 +14,10 @@ namespace catena::CATENA_ISA {
 constexpr double most_turn = 0.25, most_spin = 1;
 inline const double farthest_cosine = std::cos(0.5 * most_turn), farthest_spin_cosine = std::cos(0.5 * most_spin);
 
+// A rotor that turns about its axis by more than this in a step spins, and its momentum is looked after (rad).
+constexpr double least_spin = 0.005;
+inline const double spinning_cosine = std::cos(0.5 * least_spin);
+
 template <class Solver>
 struct Step {
   Node<Solver>& node;
@@ -28,12 +32,15 @@ struct Step {
   double flat_time = 0;  // of the node before that
   bool floats = false;   // some tree has no hold on the world
   bool rubs = false;     // there is friction
+  bool plain = false;    // nothing but joints of trees, gravity and loads acts, and all bodies have a mass
 
   void enter() {
     for (int i = 0; i < layout.link_count; ++i) {
       newton.extent += std::sqrt(norm2(solver.body[i].x)) / layout.link_count;
       floats |= layout.link[i].keeper == i;
     }
+    plain = layout.loop_count == 0 && layout.law_count == 0;
+    for (int i = 0; i < layout.link_count; ++i) plain &= layout.link[i].mass > 0;
     newton.by_sign = args.rescue_depth == 0;
     for (int l = 0; l < layout.law_count; ++l) rubs |= layout.law[l].friction > 0;
   }
@@ -171,7 +178,10 @@ struct Step {
 
   // the step has been solved: on to the next node
   void commit(double dt) {
+    const bool steadies = plain && least < spinning_cosine && has_spinning_rotor();
+    for (int i = 0; i < layout.link_count && steadies; ++i) rest.owed[i] = {solver.body[i].v, solver.body[i].L};
     solver.commit(dt);
+    if (steadies) steady(node.half + 0.5 * dt);
     balance(dt);
     const double per_dt = 1 / dt;
     for (int l = 0; l < layout.law_count; ++l) {
@@ -194,6 +204,46 @@ struct Step {
     node.half = 0.5 * dt;
     node.now += dt;
     node.leaving = true;
+  }
+  bool has_spinning_rotor() const {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<double>& b = solver.body[i];
+      const double spun = b.w.w < spinning_cosine ? dot(b.w.v, b.R * load3(layout.link[i].spin)) : 0;
+      if (std::fabs(spun) > 0.5 * least_spin) return true;
+    }
+    return false;
+  }
+  // The momentum of a step is made anew from its motion, with a rounding that has a sign where a body spins, and adds
+  // up over a million steps. About its joint a subtree gains what forces give it over the time `kick` and nothing
+  // else: the rest, found from differences of momenta that are exact, is taken from the link along the freedoms of
+  // its joint, from the leaves on.
+  void steady(double kick) {
+    Wrench<double>* gained = rest.owed;
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<double>& b = solver.body[i];
+      gained[i] = {layout.link[i].unit * ((b.v - gained[i].f) - kick * b.f), (b.L - gained[i].t) - kick * b.tau};
+    }
+    for (int i = layout.link_count - 1; i >= 0; --i) {
+      const LinkInfo& info = layout.link[i];
+      Body<double>& b = solver.body[i];
+      Wrench<double>& g = gained[i];
+      if (info.kind == JointKind::ball || info.kind == JointKind::revolute) {
+        Vec3<double> rounding = g.t - cross(b.R * load3(info.anchor), g.f);
+        if (info.kind == JointKind::revolute) {
+          const bool own = branch_at(info.branch).own[0];
+          const Vec3<double> axis = load3(info.direction);
+          const Vec3<double> a = own ? b.R * axis : info.parent < 0 ? axis : solver.body[info.parent].R * axis;
+          rounding = dot(a, rounding) * a;
+        }
+        const Vec3<double> before = b.L;
+        b.L -= rounding;
+        g.t += b.L - before;
+      }
+      if (info.parent < 0) continue;
+      const Body<double>& parent = solver.body[info.parent];
+      gained[info.parent].f += g.f;
+      gained[info.parent].t += g.t + cross((b.x - b.d) - (parent.x - parent.d), g.f);
+    }
   }
   // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
   // of its roots takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
