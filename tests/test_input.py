@@ -75,6 +75,7 @@ def test_nothing_to_simulate() -> None:
     ("arguments", "message"),
     [
         ({}, "give exactly one of duration and steps"),
+        ({"duration": scenes.pendulum(1).state()}, r"given by name: run\(duration, state=...\)"),
         ({"duration": 1.0, "steps": 10}, "give exactly one of duration and steps"),
         ({"duration": -1.0}, "duration must be a finite number of seconds, not negative"),
         ({"duration": nan}, "duration must be a finite number of seconds"),

@@ -16,6 +16,7 @@ from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
 from ._strict import Recorded
 from .analysis import JointSpace, joint_motion
+from .efforts import InputEfforts
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW, NUMBERS
@@ -116,6 +117,12 @@ class Batch(Recorded, JointSpace):
             near={name: angles[member, :count] for name, angles in self.near.items()},
             info=self.info,
         )
+
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (member, step, input) by `mechanism.inputs`, N m or N."""
+        laws = self.numbers.law
+        return InputEfforts(self.mechanism, None if laws is None else laws[:, None])(*self._joint_motion(), None)
 
     def _joint_motion(self) -> tuple[Array, Array]:
         which = self._all_bodies()

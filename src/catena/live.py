@@ -195,6 +195,7 @@ class Live(Running, _core.Live):
             turned=self.turned,
             reached=True,
             carried=(self.carried(), self._key),
+            inputs=self.input,
         )
 
     def multipliers(self) -> Array:

@@ -14,6 +14,7 @@ from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
 from .batch import Laws, MemberNumbers, member_loads
+from .efforts import InputEfforts
 from .forces import Forces
 from .inputs import BatchInputs
 from .live import Running
@@ -58,6 +59,7 @@ class LiveBatch(Running, _core.LiveBatch):
         refuse_if_too_large(8 * count * mechanism.body_count * 64, f"{count} live members", "take fewer")
         signals, start = compiled.signals.extended(), start_arrays(compiled, states)
         numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
+        self._laws = numbers.law
         super().__init__(
             core=compiled.core,
             settings=simulator.settings(states[0], 0, 1),
@@ -134,6 +136,10 @@ class LiveBatch(Running, _core.LiveBatch):
         """Inputs by name."""
         return BatchInputs(self.input, self.mechanism.inputs)
 
+    @cached_property
+    def _efforts(self) -> InputEfforts:
+        return InputEfforts(self.mechanism, self._laws)
+
     @property
     def status(self) -> list[Status]:
         """How every member fares: `ok`, or why it takes no more steps."""
@@ -154,6 +160,7 @@ class LiveBatch(Running, _core.LiveBatch):
             time=float(self.time[k]),
             turned=self._simulator.compiled.by_joint(self.counted[k]),
             reached=True,
+            inputs=self.input[k],
         )
 
     def __len__(self) -> int:

@@ -447,6 +447,8 @@ class Simulator:
         return [self._start(None)] * whole(states, "states", most=2**31 - 1)
 
     def _steps(self, duration: float | None, steps: int | None) -> int:
+        if isinstance(duration, State):
+            raise ValueError("the state to start from is given by name: run(duration, state=...) or steps=..., state=...")
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:

@@ -85,6 +85,7 @@ class State(Strict):
         turned: Mapping[str, ArrayLike] | None = None,
         reached: bool = False,
         carried: Arrival | tuple[Array, str] | None = None,
+        inputs: ArrayLike | None = None,
     ) -> None:
         self._mechanism = mechanism
         self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
@@ -101,6 +102,7 @@ class State(Strict):
             carried = Arrival(*carried, (*arrays, self.time), kept)
         self._arrival = carried
         self._reached = reached
+        self._inputs = None if inputs is None else np.array(inputs, dtype=float)
 
     @property
     def reached(self) -> bool:
@@ -170,6 +172,16 @@ class State(Strict):
     def rates(self, value: ArrayLike) -> None:
         self._set_joints(value, "rates")
 
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (input,) by `mechanism.inputs`, N m or N.
+
+        With the inputs as whatever led here had set them, or else as described.
+        """
+        from .efforts import InputEfforts
+
+        return InputEfforts(self.mechanism)(*self._joint_motion(), self._inputs)
+
     def _joint_motion(self) -> tuple[Array, Array]:
         from .analysis import joint_motion
 
@@ -198,6 +210,7 @@ class State(Strict):
             turned=self.turned,
             reached=self.reached,
             carried=self._arrival,
+            inputs=self._inputs,
         )
 
     def __copy__(self) -> State:

@@ -196,14 +196,13 @@ class Trajectory(Recorded, analysis.JointSpace):
             turned={name: angles[key] for name, angles in self.near.items()},
             reached=True,
             carried=None if self.carried is None else self.carried.at(key, len(self)),
+            inputs=None if self.inputs is None else self.inputs[key],
         )
 
     @property
     def efforts(self) -> Array:
         """What motors and servos exert (step, input) by `mechanism.inputs`, from each node on; N m or N."""
-        efforts = InputEfforts(self.mechanism)
-        inputs = np.broadcast_to(efforts.described, (len(self), len(efforts.described)))
-        return efforts(*self._joint_motion(), inputs if self.inputs is None else self.inputs)
+        return InputEfforts(self.mechanism)(*self._joint_motion(), self.inputs)
 
     def _joint_motion(self) -> tuple[Array, Array]:
         bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
