@@ -448,7 +448,7 @@ class Simulator:
 
     def _steps(self, duration: float | None, steps: int | None) -> int:
         if isinstance(duration, State):
-            raise ValueError("the state to start from is given by name: run(duration, state=...) or steps=..., state=...")
+            raise ValueError("the state to start from is given by name: run(duration, state=...)")
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
