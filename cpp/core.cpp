@@ -203,6 +203,43 @@ void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orien
                                .rate = rates.data()});
 }
 
+void Core::place(const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
+                 const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
+                 const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
+                 const Out<-1, -1, 3>& angular_velocity) const {
+  const Layout& layout = model_.layout();
+  const auto count = static_cast<Offset>(position.shape(0));
+  for (const auto* array : {&position, &velocity, &angular_velocity})
+    require_shape(*array, {count, layout.link_count, 3}, "poses and velocities");
+  require_shape(orientation, {count, layout.link_count, 4}, "orientations");
+  for (const auto* array : {&signals, &signal_rates})
+    require_shape(*array, {count, layout.signal_count}, "functions of time");
+  for (const auto* array : {&coordinates, &rates}) {
+    require_shape(*array, {count, layout.coordinate_count}, "coordinates and rates");
+    require_finite(*array, "coordinates and rates");
+  }
+  require_shape(moves, {-1, 2}, "moves");
+  const auto move_count = static_cast<int>(moves.shape(0));
+  for (const int* move = moves.data(); move < moves.data() + 2 * move_count; move += 2) {
+    require_between(move[0], move == moves.data() ? 0 : -1, layout.coordinated_count - 1, "the joint of a move");
+    require_between(move[1], 0, layout.link_count - 1, "the body of a move");
+    if (move[0] < 0) continue;
+    const int *end = layout.coordinated[move[0]].joint.end, link = layout.body_link[move[1]];
+    require(end[0] == link || end[1] == link, "the joint of a move does not hold the body");
+  }
+  kernel_.place(layout, {.count = count,
+                         .move_count = move_count,
+                         .move = moves.data(),
+                         .coordinate = coordinates.data(),
+                         .rate = rates.data(),
+                         .signals = signals.data(),
+                         .signal_rates = signal_rates.data(),
+                         .position = position.data(),
+                         .orientation = orientation.data(),
+                         .velocity = velocity.data(),
+                         .angular_velocity = angular_velocity.data()});
+}
+
 void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
                    const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const {
   const Layout& own = model_.layout();

@@ -58,6 +58,12 @@ class Core {
                    const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& counted, const In<-1, -1>& signals,
                    const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const;
 
+  // see PlaceArgs
+  void place(const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
+             const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
+             const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
+             const Out<-1, -1, 3>& angular_velocity) const;
+
   // see StressArgs
   void relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
                const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const;

@@ -191,6 +191,8 @@ void bind_core(nb::module_& m) {
            "out"_a, "misfit"_a)
       .def("coordinates", &Core::coordinates, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "counted"_a, "signals"_a, "signal_rates"_a, "coordinates"_a, "rates"_a)
+      .def("place", &Core::place, nb::kw_only(), "moves"_a, "coordinates"_a, "rates"_a, "signals"_a, "signal_rates"_a,
+           "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "fit"_a, "position"_a, "orientation"_a, "term_start"_a, "rows"_a,

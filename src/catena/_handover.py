@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
@@ -85,10 +85,16 @@ class Arguments(TypedDict):
 
 def default_kernel() -> str:
     """The best kernel of this machine, or the one the environment variable CATENA_KERNEL names."""
+    return os.environ.get("CATENA_KERNEL") or _best_kernel()
+
+
+# a virtual machine takes its time to say what its processor can do
+@cache
+def _best_kernel() -> str:
     usable = _core.kernels()
     if not usable:
         raise RuntimeError("this build of catena has no kernel that this processor can run")
-    return os.environ.get("CATENA_KERNEL") or usable[-1]
+    return usable[-1]
 
 
 @dataclass
@@ -170,10 +176,20 @@ class Compiled:
                     row[k] = state.turned[name][angles.index(measure.index)]
         return result
 
+    def starts_at(self, places: Mapping[str, slice], coordinates: Array) -> dict[str, Array]:
+        """The same of all measures, by the name of the core's arrays, where joints have coordinates (state, ...)."""
+        found = {}
+        for name, measures in (("law", self.laws), ("term", self.terms), ("counter", self.counters)):
+            column = found[f"{name}_start"] = np.zeros((len(coordinates), len(measures)))
+            for k, measure in enumerate(measures):
+                if measure.is_angle:
+                    column[:, k] = coordinates[:, places[measure.joint].start + measure.index]
+        return found
 
-def start_arrays(compiled: Compiled, states: Sequence[State]) -> _core.Start:
-    """States and what is measured in them, as the core takes them, with the axis (state) in front."""
-    return _core.Start(
+
+def start_arrays(compiled: Compiled, states: Sequence[State]) -> dict[str, Array]:
+    """States and what is measured in them, with the axis (state) in front: what a _core.Start is made of."""
+    return dict(
         position=np.array([state.position for state in states]),
         orientation=np.array([state.orientation for state in states]),
         velocity=np.array([state.velocity for state in states]),

@@ -358,7 +358,7 @@ def run_batch(
     ended = compiled.core.run_batch(
         settings=simulator.settings(starts[0], steps, record_every),
         threads=threads,
-        start=start_arrays(compiled, starts),
+        start=_core.Start(**start_arrays(compiled, starts)),
         loads=table.arrays(),
         rows=compiled.rows,
         signals=signals.read,

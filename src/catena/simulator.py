@@ -381,9 +381,9 @@ class Simulator:
     def start_arrays(self, first: State) -> _core.Start:
         """A state to start from, as the core takes it."""
         if first is not self._described:
-            return start_arrays(self.compiled, [first])
+            return _core.Start(**start_arrays(self.compiled, [first]))
         if self._described_arrays is None:
-            self._described_arrays = start_arrays(self.compiled, [first])
+            self._described_arrays = _core.Start(**start_arrays(self.compiled, [first]))
         return self._described_arrays
 
     def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
@@ -435,8 +435,11 @@ class Simulator:
     # ---- how
 
     def _start(self, state: State | None) -> State:
-        if state is not None:
-            return self.checked(state)
+        return self.described if state is None else self.checked(state)
+
+    @property
+    def described(self) -> State:
+        """The mechanism as described, checked."""
         if self._described is None:
             self._described = self.checked(self.mechanism.state())
         return self._described
@@ -444,7 +447,7 @@ class Simulator:
     def _starts(self, states: Sequence[State] | int) -> list[State]:
         if isinstance(states, Sequence) and not isinstance(states, str | bytes):
             return [self.checked(state) for state in states]
-        return [self._start(None)] * whole(states, "states", most=2**31 - 1)
+        return [self.described] * whole(states, "states", most=2**31 - 1)
 
     def _steps(self, duration: float | None, steps: int | None) -> int:
         if isinstance(duration, State):
@@ -497,15 +500,19 @@ class Simulator:
             state = self.mechanism.assemble(state)
         refuse_misfit(self.compiled, state)
         refuse_loose_at(state)
-        turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
+        self.refuse_fast(state.angular_velocity)
+        return state
+
+    def refuse_fast(self, angular_velocity: Array) -> None:
+        """Raise where a body (..., n, 3) is too fast for dt."""
+        turn = np.linalg.norm(angular_velocity, axis=-1) * self.dt
         limit = 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0))
-        if turn.max() >= limit:
-            name = list(self.mechanism.bodies)[int(turn.argmax())]
+        if turn.max(initial=0.0) >= limit:
+            name = list(self.mechanism.bodies)[int(turn.argmax()) % self.mechanism.body_count]
             raise ValueError(
                 f"body {name!r} turns by |w| dt = {turn.max():.3g} rad in a step; it must be below {limit:g}: "
                 "use a smaller dt"
             )
-        return state
 
 
 def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:

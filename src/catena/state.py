@@ -182,20 +182,41 @@ class State(Strict):
 
         return InputEfforts(self.mechanism)(*self._joint_motion(), self._inputs)
 
-    def _joint_motion(self) -> tuple[Array, Array]:
+    def _joint_motion(self, mechanism: Mechanism | None = None) -> tuple[Array, Array]:
+        """Coordinates and rates; of a snapshot, if one was made."""
         from .analysis import joint_motion
 
-        arrays = (self.position, self.orientation, self.velocity, self.angular_velocity)
-        bodies = (arrays[0][None], arrays[1][None], arrays[2][None], arrays[3][None])
         near = {name: angles[None] for name, angles in self.turned.items()}
-        coordinates, rates = joint_motion(self.mechanism, np.array([self.time]), bodies, near)
+        coordinates, rates = joint_motion(mechanism or self.mechanism, np.array([self.time]), self.repeated(1), near)
         return coordinates[0], rates[0]
 
+    def repeated(self, count: int) -> tuple[Array, Array, Array, Array]:
+        """Poses and velocities (count, n, ...), the same ones all over."""
+        of_one = (self.position, self.orientation, self.velocity, self.angular_velocity)
+        x, q, v, w = (np.broadcast_to(array, (count, *array.shape)) for array in of_one)
+        return x, q, v, w
+
     def _set_joints(self, value: ArrayLike, what: str) -> None:
-        places = self.mechanism.coordinate_places()
-        numbers = finite(value, (len(self.mechanism.coordinates),), f"state: {what}")
+        from .placing import placed
+
+        mechanism = self.mechanism.snapshot()
+        places = mechanism.coordinate_places()
+        numbers = finite(value, (sum(place.stop - place.start for place in places.values()),), f"state: {what}")
+        coordinates, rates = self._joint_motion(mechanism)
+        if what == "coordinates":
+            coordinates = numbers
+        else:
+            rates = numbers
+        found = placed(mechanism, self.repeated(1), coordinates[None], rates[None], np.array([self.time]))
+        self.velocity[:], self.angular_velocity[:] = found[2][0], found[3][0]
+        if what == "rates":
+            return
+        self.position[:], self.orientation[:] = found[0][0], found[1][0]
+        joints = mechanism.joints
         for name, place in places.items():
-            setattr(self.joint(name), what, numbers[place])
+            angles = joints[name].angles
+            if angles:
+                self.turned[name] = numbers[place][list(angles)]
 
     def copy(self) -> State:
         """Return an independent copy of the numbers, for the same mechanism."""
