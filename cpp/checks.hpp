@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -47,7 +48,11 @@ void require_size(const Numbers& array, Offset size, const char* what) {
 }
 
 inline void require_finite(const double* numbers, std::size_t count, const char* what) {
-  for (std::size_t k = 0; k < count; ++k) require(std::isfinite(numbers[k]), what, ": NaN or infinity at place ", k);
+  // all at once, and one by one where that tells that something is wrong
+  unsigned long long wrong = 0;
+  for (std::size_t k = 0; k < count; ++k) wrong += !(std::fabs(numbers[k]) <= std::numeric_limits<double>::max());
+  for (std::size_t k = 0; wrong && k < count; ++k)
+    require(std::isfinite(numbers[k]), what, ": NaN or infinity at place ", k);
 }
 inline void require_finite(const ConstDoubles& array, const char* what) {
   require_finite(array.data(), array.size(), what);

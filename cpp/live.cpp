@@ -286,28 +286,29 @@ void Live::call_control(double time) {
   take_inputs();
 }
 
-Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1, -1>& multipliers,
-                 const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
-                 const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
-                 const std::optional<PollFunction>& poll) {
+Sheet::Sizes Live::sheet_sizes(bool checkpoints) const {
+  const Offset records = (args_.steps + args_.record_every - 1) / args_.record_every + 1;
+  return {.steps = args_.steps,
+          .records = records,
+          .bodies = layout_.link_count,
+          .rows = layout_.recorded_count,
+          .counters = args_.counter_count,
+          .inputs = args_.input_count,
+          .kept = checkpoints ? records : 1,
+          .carried = args_.carried_size};
+}
+
+Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
+                const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
+                const std::optional<PollFunction>& poll) {
   const InUse use(in_use_);
   started_ = false;
-  const Offset n = layout_.link_count;
-  record_into(args_, records, 1, n);
-  require_shape(inputs, {static_cast<Offset>(records.time.shape(1)), args_.input_count}, "records of inputs");
-  args_.out_inputs = inputs.data();
-  const auto room = static_cast<Offset>(records.time.shape(1));
-  require_shape(multipliers, {room, layout_.recorded_count}, "multipliers");
-  args_.out_multipliers = multipliers.data();
+  const Sheet::Sizes sizes = sheet_sizes(checkpoints);
+  Sheet sheet(sizes, block);
+  sheet.write_into(args_);
   if (increments) {
     require_shape(*increments, {args_.steps + 1, args_.iteration_limit}, "increments");
     args_.out_increments = increments->data();
-  }
-  if (carried) {
-    require_shape(*carried, {-1, args_.carried_size}, "what is carried over");
-    args_.carried_of_each = carried->shape(0) > 1;
-    require(!args_.carried_of_each || static_cast<Offset>(carried->shape(0)) >= room, "there is too little room");
-    args_.out_carried = carried->data();
   }
   if (control) {
     control_ = *control;
@@ -318,7 +319,7 @@ Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1
     args_.control_angular_velocity = memory_->angular_velocity.data();
     args_.control_counted = memory_->counted.data();
     if (held) {
-      require_shape(*held, {room, n, 6}, "records of what is held");
+      require_shape(*held, {sizes.records, sizes.bodies, 6}, "records of what is held");
       args_.out_control = held->data();
     }
   }
@@ -332,7 +333,8 @@ Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1
   args_.control = nullptr;
   args_.out_increments = args_.out_carried = args_.out_control = args_.out_inputs = nullptr;
   calls_.rethrow();
-  return args_.status;
+  sheet.end(args_);
+  return sheet;
 }
 
 }  // namespace catena

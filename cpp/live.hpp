@@ -10,6 +10,7 @@
 
 #include "core.hpp"
 #include "in_use.hpp"
+#include "sheet.hpp"
 
 namespace catena {
 
@@ -30,11 +31,12 @@ class Live {
   // to the first node, and on from there; false if that fails: see `ended`
   bool start();
   bool step(Offset count);
-  // a whole run, from the beginning; a control is called with the time and this at every node
-  Status run(const Records& records, const Out<-1, -1>& inputs, const Out<-1, -1>& multipliers,
-             const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
-             const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
-             const std::optional<PollFunction>& poll);
+  // a whole run, from the beginning, into a block of so many numbers; with checkpoints what is carried over every node
+  // is kept, and a control is called with the time and this at each
+  Offset room(bool checkpoints) const { return Sheet::size_of(sheet_sizes(checkpoints)); }
+  Sheet run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
+            const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
+            const std::optional<PollFunction>& poll);
 
   // what the steps from here on depend on, as numbers in a row
   Numbers carried();
@@ -50,8 +52,6 @@ class Live {
   double time() const { return memory_->time; }
   const Tally& tally() const { return args_.tally; }
   const Status& ended() const { return args_.status; }
-  bool has_carried() const { return args_.has_carried; }
-  Offset carried_size() const { return args_.carried_size; }
 
   // views that stay valid, and go with the node
   nb::object position, orientation, velocity, angular_velocity, counted, input;
@@ -74,6 +74,7 @@ class Live {
   };
 
   nb::object view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape);
+  Sheet::Sizes sheet_sizes(bool checkpoints) const;
   void find_coordinates();
   void node_has_moved();
   void show_inputs();

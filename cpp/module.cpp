@@ -237,6 +237,22 @@ PyType_Slot function_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_f
                                 {0, nullptr}};
 
 void bind_live(nb::module_& m) {
+  nb::class_<Sheet>(m, "Sheet", "What a run has written; arrays are made when they are asked for.")
+      .def_prop_ro("ended", &Sheet::ended)
+      .CATENA_VIEW("time", time(), Sheet, "float64", "(None,)")
+      .CATENA_VIEW("position", position(), Sheet, "float64", "(None, None, 3)")
+      .CATENA_VIEW("orientation", orientation(), Sheet, "float64", "(None, None, 4)")
+      .CATENA_VIEW("velocity", velocity(), Sheet, "float64", "(None, None, 3)")
+      .CATENA_VIEW("angular_velocity", angular_velocity(), Sheet, "float64", "(None, None, 3)")
+      .CATENA_VIEW("multipliers", multipliers(), Sheet, "float64", "(None, None)")
+      .CATENA_VIEW("counted", counted(), Sheet, "float64", "(None, None)")
+      .CATENA_VIEW("inputs", inputs(), Sheet, "float64", "(None, None)")
+      .CATENA_VIEW("iterations", iterations(), Sheet, "int32", "(None,)")
+      .CATENA_VIEW("pieces", pieces(), Sheet, "int32", "(None,)")
+      .CATENA_VIEW("remainder", remainder(), Sheet, "float64", "(None,)")
+      .def_prop_ro(
+          "carried", [](const Sheet& sheet) { return sheet.carried(); },
+          nb::sig("def carried(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
       .def_ro("pieces", &Tally::pieces)
@@ -249,13 +265,12 @@ void bind_live(nb::module_& m) {
       .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "carried"_a.none())
       .def("begin", &Live::start)
       .def("advance", &Live::step, "count"_a = 1)
-      .def("run", &Live::run, nb::kw_only(), "records"_a, "inputs"_a, "multipliers"_a, "increments"_a.none(),
-           "carried"_a.none(), "control"_a.none(), "held"_a.none(), "poll"_a.none())
+      .def("room", &Live::room, "checkpoints"_a)
+      .def("run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
+           "control"_a.none() = nb::none(), "held"_a.none() = nb::none(), "poll"_a.none() = nb::none())
       .def("carried", &Live::carried)
       .def("all_multipliers", &Live::multipliers)
       .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a, "already"_a = false)
-      .def_prop_ro("has_carried", &Live::has_carried)
-      .def_prop_ro("carried_size", &Live::carried_size)
       .def_prop_ro("tally", &Live::tally)
       .def_prop_ro("ended", &Live::ended)
       .def_prop_ro("time", &Live::time)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from inspect import get_annotations
 from typing import ClassVar
 
@@ -52,7 +53,7 @@ class Recorded(Strict):
     """What was computed: its attributes are set once."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name[0] != "_" and name in self.__dict__:
+        if name[0] != "_" and (name in self.__dict__ or isinstance(vars(type(self)).get(name), cached_property)):
             raise AttributeError(f"{_called(self)}: {name} cannot be set: it is what was computed")
         super().__setattr__(name, value)
 

@@ -17,7 +17,7 @@ from .inputs import Inputs
 from .names import name_of, no_such
 from .state import BodyView, JointView, State
 from .status import SimulationError, Status, status_of
-from .trajectory import Carried, Trajectory
+from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -90,7 +90,7 @@ class Live(Running, _core.Live):
         self._signals = compiled.signals.extended()
         self._held, self._holds = HeldLoads(simulator.mechanism.body_count), False
         loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
-        self._key = simulator.key(self._signals.count)
+        self.key = simulator.key(self._signals.count)
         super().__init__(
             core=compiled.core,
             loads=loads,
@@ -103,7 +103,7 @@ class Live(Running, _core.Live):
 
     def _start(self, state: State | None, steps: int, record_every: int) -> _Start:
         simulator = self._simulator
-        first, carried = simulator.first(state, self._key)
+        first, carried = simulator.first(state, self.key)
         return {
             "settings": simulator.settings(first, steps, record_every),
             "start": simulator.start_arrays(first),
@@ -194,7 +194,7 @@ class Live(Running, _core.Live):
             time=self.time,
             turned=self.turned,
             reached=True,
-            carried=(self.carried(), self._key),
+            carried=(self.carried(), self.key),
             inputs=self.input,
         )
 
@@ -238,10 +238,6 @@ class Live(Running, _core.Live):
         return f"Live({count} {'body' if count == 1 else 'bodies'}, t = {self.time:g} s{failed})"
 
     # ---- how
-
-    def kept(self, numbers: Array) -> Carried | None:
-        """What a run has left for others to go on from."""
-        return Carried(numbers, self._key) if self.has_carried else None
 
     @cached_property
     def places(self) -> dict[str, slice]:

@@ -250,37 +250,16 @@ class Simulator:
             live = Live(self, state, steps=steps, record_every=record_every, force=force)
         else:
             live.prepare(state, steps, record_every)
-        n, rows = self.mechanism.body_count, self._core.row_count
-        records = -(-steps // record_every) + 2
-        counters = self.compiled.counters
-        kept = records if _flag(checkpoints, "checkpoints") else 1
+        n, records = self.mechanism.body_count, -(-steps // record_every) + 1
+        room = live.room(_flag(checkpoints, "checkpoints"))
         traced = (steps + 1) * self.max_iterations if _flag(increments, "increments") else 0
-        size = 8 * (records * (1 + 13 * n + rows + len(counters)) + 2 * steps + traced + kept * live.carried_size)
-        refuse_if_too_large(size, f"recording {records} nodes of {n} bodies", "raise record_every")
-        times, multipliers = np.empty(records), np.empty((records, rows))
-        position, orientation, velocity, spin = (np.empty((records, n, width)) for width in (3, 4, 3, 3))
-        iterations, pieces = (np.zeros(max(steps, 1), dtype=np.int32) for _ in range(2))
-        remainder = np.zeros(max(steps, 1))
+        refuse_if_too_large(8 * (room + traced), f"recording {records} nodes of {n} bodies", "raise record_every")
         trace = np.zeros((steps + 1, self.max_iterations)) if increments else None
-        counted, carried = np.empty((records, len(counters))), np.empty((kept, live.carried_size))
-        inputs = np.empty((records, len(self.compiled.inputs)))
         held = None if control is None else np.zeros((records, n, 6))
-        ended = live.run(
-            records=_core.Records(
-                time=times[None],
-                position=position[None],
-                orientation=orientation[None],
-                velocity=velocity[None],
-                angular_velocity=spin[None],
-                counted=counted[None],
-                iterations=iterations[None],
-                pieces=pieces[None],
-                remainder=remainder[None],
-            ),
-            inputs=inputs,
-            multipliers=multipliers,
+        sheet = live.run(
+            np.empty(room),
+            checkpoints,
             increments=trace,
-            carried=carried,
             control=control,
             held=held,
             poll=watcher(progress, steps),
@@ -288,32 +267,24 @@ class Simulator:
         # a control may have kept it
         if force is None and control is None:
             self._idle = {how: live}
-        done, complete = ended.step, ended.records
+        ended = sheet.ended
         if progress:
-            finish(progress, done, steps)
-        status = status_of(self, ended)
-        result = Trajectory(
-            self.mechanism,
-            self.dt,
-            times[:complete],
-            position[:complete],
-            orientation[:complete],
-            velocity[:complete],
-            spin[:complete],
-            # behind the rows of joints and couplings stand those of forces
-            multipliers[:complete, : self.row_count],
-            iterations=iterations[:done],
-            pieces=pieces[:done],
-            remainder=remainder[:done],
-            increments=None if trace is None else trace[:done],
-            status=status,
-            near=self.compiled.by_joint(counted[:complete]),
+            finish(progress, ended.step, steps)
+        result = Trajectory.written(
+            sheet,
+            mechanism=self.mechanism,
+            dt=self.dt,
+            increments=None if trace is None else trace[: ended.step],
+            control=None if held is None else held[: ended.records],
             info=self.run_info(),
-            inputs=inputs[:complete],
-            control=None if held is None else held[:complete],
-            carried=live.kept(carried[:complete] if checkpoints else carried),
+            places=self.compiled.counter_places,
+            row_count=self.row_count,
+            key=live.key,
         )
-        if not status.ok and self.on_failure == "raise":
+        if ended.code == _core.StatusCode.done:
+            return result
+        status = vars(result)["status"] = status_of(self, ended)
+        if self.on_failure == "raise":
             raise SimulationError(status, result)
         return result
 
