@@ -36,10 +36,11 @@ _MAPPINGS = (dict, MappingProxyType)
 class Known:
     """What follows from a mechanism that cannot change, found once.
 
-    Its tree; the way along which joints are set (placing.py); which rows of loops to ask for (redundancy.py); what was
-    compiled, by kernel and purpose (_handover.py).
+    Rows of its bodies; its tree; the way along which joints are set (placing.py); which rows of loops to ask for
+    (redundancy.py); what was compiled, by kernel and purpose (_handover.py).
     """
 
+    rows: dict[str, int] | None = None
     tree: SpanningTree | None = None
     walk: Walk | None = None
     asked: Asked | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._angles import ByJoint
 from ._rotation import Array, multiply, rotate
 from .couplings import holds
 from .custom import BodyPose, GivenRows, VelocityRows
@@ -26,22 +27,6 @@ from .signals import Signals
 if TYPE_CHECKING:
     from .mechanism import Mechanism
     from .state import State
-
-
-class ByJoint(Mapping[str, Array]):
-    """Angles (..., counter) by joint name, taken apart where they are asked for."""
-
-    def __init__(self, counted: Array, places: Mapping[str, slice]) -> None:
-        self._counted, self._places = counted, places
-
-    def __getitem__(self, joint: str) -> Array:
-        return self._counted[..., self._places[joint]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 RowFunction: TypeAlias = Callable[[Array], tuple[Array, Array]]
@@ -159,28 +144,49 @@ class Compiled:
         """Counted angles (..., counter) by joint name."""
         return ByJoint(counted, self.counter_places)
 
-    @staticmethod
-    def start(measures: list[Measure], states: Sequence[State]) -> Array:
+    def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
-        result = np.zeros((len(states), len(measures)))
-        joints = states[0].mechanism.joints
-        for k, measure in enumerate(measures):
-            if not measure.is_angle:
-                continue
-            name, angles = measure.joint, joints[measure.joint].angles
-            for row, state in zip(result, states, strict=True):
-                if not angles:
-                    # a screw's displacement tells its turns
-                    row[k] = state.joint(name).coordinates[measure.index]
-                elif name in state.turned:
-                    row[k] = state.turned[name][angles.index(measure.index)]
+        return self._started(measures, states, self._counted(states))
+
+    def starts(self, states: Sequence[State]) -> dict[str, Array]:
+        """The same of all measures, by the name of the core's arrays."""
+        counted = self._counted(states)
+        return {name: self._started(measures, states, counted) for name, measures in self._measures.items()}
+
+    @property
+    def _measures(self) -> dict[str, list[Measure]]:
+        return {"law_start": self.laws, "term_start": self.terms, "counter_start": self.counters}
+
+    @cached_property
+    def _turns(self) -> dict[int, tuple[NDArray[np.intp], list[tuple[int, Measure]]]]:
+        """Of each list of measures: their counters, behind which is one for what has no turns; measures of screws."""
+        counters = {(measure.joint, measure.index): k for k, measure in enumerate(self.counters)}
+        found = {}
+        for measures in self._measures.values():
+            own = [counters.get((m.joint, m.index), -1) if m.is_angle else -1 for m in measures]
+            screws = [(k, m) for k, m in enumerate(measures) if m.is_angle and own[k] < 0]
+            found[id(measures)] = np.array(own, dtype=np.intp), screws
+        return found
+
+    def _counted(self, states: Sequence[State]) -> Array:
+        counted = np.zeros((len(states), len(self.counters) + 1))
+        for row, state in zip(counted, states, strict=True):
+            state.count_into(row, self.counter_places)
+        return counted
+
+    def _started(self, measures: list[Measure], states: Sequence[State], counted: Array) -> Array:
+        counter, screws = self._turns[id(measures)]
+        result: Array = counted[:, counter]
+        for k, measure in screws:
+            # their displacement tells the turns
+            result[:, k] = [state.joint(measure.joint).coordinates[measure.index] for state in states]
         return result
 
     def starts_at(self, places: Mapping[str, slice], coordinates: Array) -> dict[str, Array]:
-        """The same of all measures, by the name of the core's arrays, where joints have coordinates (state, ...)."""
+        """The same where joints have coordinates (state, coordinate)."""
         found = {}
-        for name, measures in (("law", self.laws), ("term", self.terms), ("counter", self.counters)):
-            column = found[f"{name}_start"] = np.zeros((len(coordinates), len(measures)))
+        for name, measures in self._measures.items():
+            column = found[name] = np.zeros((len(coordinates), len(measures)))
             for k, measure in enumerate(measures):
                 if measure.is_angle:
                     column[:, k] = coordinates[:, places[measure.joint].start + measure.index]
@@ -189,15 +195,15 @@ class Compiled:
 
 def start_arrays(compiled: Compiled, states: Sequence[State]) -> dict[str, Array]:
     """States and what is measured in them, with the axis (state) in front: what a _core.Start is made of."""
-    return dict(
-        position=np.array([state.position for state in states]),
-        orientation=np.array([state.orientation for state in states]),
-        velocity=np.array([state.velocity for state in states]),
-        angular_velocity=np.array([state.angular_velocity for state in states]),
-        law_start=compiled.start(compiled.laws, states),
-        term_start=compiled.start(compiled.terms, states),
-        counter_start=compiled.start(compiled.counters, states),
-    )
+    if len(states) == 1:
+        position, orientation, velocity, spin = states[0].alone()
+    else:
+        position, orientation, velocity, spin = (
+            np.array([getattr(state, name) for state in states])
+            for name in ("position", "orientation", "velocity", "angular_velocity")
+        )
+    bodies = {"position": position, "orientation": orientation, "velocity": velocity, "angular_velocity": spin}
+    return bodies | compiled.starts(states)
 
 
 def build_core(

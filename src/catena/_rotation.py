@@ -216,7 +216,7 @@ def plain(value: ArrayLike, count: int) -> Array | None:
 def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Return a float64 copy of value, or raise a ValueError that begins with what."""
     try:
-        array = np.array(value, dtype=np.float64)
+        array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
     if array.shape != shape:

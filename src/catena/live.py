@@ -244,9 +244,9 @@ class Live(Running, _core.Live):
         """Where the coordinates of every joint stand among all of them."""
         return self.mechanism.coordinate_places()
 
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.mechanism.bodies)}
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
 
     def _fail(self) -> None:
         if self._simulator.on_failure == "raise":

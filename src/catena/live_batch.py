@@ -155,7 +155,8 @@ class LiveBatch(Running, _core.LiveBatch):
         simulator, mechanism, count = self._simulator, self.mechanism, len(coordinates)
         first, places = simulator.described, mechanism.coordinate_places()
         times = np.full(count, first.time)
-        position, orientation, velocity, spin = placed(mechanism, first.repeated(count), coordinates, rates, times)
+        x, q, v, w = (np.repeat(array, count, axis=0) for array in first.alone())
+        position, orientation, velocity, spin = placed(mechanism, (x, q, v, w), coordinates, rates, times)
         if walk_of(mechanism).closes and not massless(mechanism):
             simulator.refuse_fast(spin)
             starts = simulator.compiled.starts_at(places, coordinates)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, inf, nan
+from time import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -374,17 +375,8 @@ class Simulator:
 
     def run_info(self) -> _provenance.RunInfo:
         """What a run that ends now is to say of itself."""
-        return _provenance.RunInfo(
-            version=_provenance.version(),
-            solver=self.solver,
-            order=self.order,
-            dt=self.dt,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            rescue=self.rescue,
-            kernel=self._core.kernel,
-            date=_provenance.now(),
-        )
+        how = (self.solver, self.order, self.dt, self.tolerance, self.max_iterations, self.rescue, self._core.kernel)
+        return _provenance.run_info(*how, int(time()))
 
     def key(self, signal_count: int) -> str:
         """By which it is known whether this simulator can go on bit for bit from what another one left."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core, analysis
-from ._handover import ByJoint
+from ._angles import ByJoint, angles_at
 from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
 from .convergence import Convergence
@@ -244,9 +244,9 @@ class Trajectory(Recorded, analysis.JointSpace):
 
     # ---- reading
 
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.mechanism.bodies)}
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
 
     def __len__(self) -> int:
         return len(self.time)
@@ -282,7 +282,7 @@ class Trajectory(Recorded, analysis.JointSpace):
                 remainder=self.remainder,
                 increments=self.increments,
                 status=self.status,
-                near={name: angles[key] for name, angles in self.near.items()},
+                near=angles_at(self.near, key),
                 inputs=None if self.inputs is None else self.inputs[key],
                 control=None if self.control is None else self.control[key],
                 info=self.info,
@@ -296,7 +296,7 @@ class Trajectory(Recorded, analysis.JointSpace):
             self.angular_velocity[key],
             time=float(self.time[key]),
             multipliers=self.multipliers[key],
-            turned={name: angles[key] for name, angles in self.near.items()},
+            turned=angles_at(self.near, key),
             reached=True,
             carried=None if self.carried is None else self.carried.at(key, len(self)),
             inputs=None if self.inputs is None else self.inputs[key],
