@@ -1,5 +1,8 @@
 #include "core.hpp"
 
+#include <cmath>
+#include <initializer_list>
+#include <limits>
 #include <stdexcept>
 #include <system_error>
 
@@ -176,6 +179,53 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
   const Workspace space = workspace(SolverKind::articulated, 2);
   kernel_.gaps(layout, space.get(), args);
   calls.rethrow();
+}
+
+bool Core::stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1, 3>& velocity,
+                  const In<-1, 3>& angular_velocity, const In<-1>& term_start, double closed, double roundings,
+                  double fastest) const {
+  const Layout& layout = model_.layout();
+  const Offset n = layout.link_count;
+  require_pose(position, orientation);
+  require_shape(velocity, {n, 3}, "velocity");
+  require_shape(angular_velocity, {n, 3}, "angular velocity");
+  require_size(term_start, term_count_, "what couplings measure");
+  // rows that are called, or that not all poses fulfil
+  if (layout.signal_count > 0 || !hook_rows_.empty() || layout.excess > 0 || layout.has_idle_rows) return false;
+  for (const ConstDoubles* array :
+       std::initializer_list<const ConstDoubles*>{&position, &orientation, &velocity, &angular_velocity})
+    if (!all_finite(array->data(), array->size())) return false;
+  const auto square = [](const double* v, int count) {
+    double sum = 0;
+    for (int k = 0; k < count; ++k) sum += v[k] * v[k];
+    return sum;
+  };
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, far = 0;
+  for (Offset body = 0; body < n; ++body) {
+    // two roundings of each; what is further off is normalised
+    if (std::fabs(square(orientation.data() + 4 * body, 4) - 1) > 1e-15) return false;
+    if (!(std::sqrt(square(angular_velocity.data() + 3 * body, 3)) < fastest)) return false;
+    for (int axis = 0; axis < 3; ++axis) {
+      const double x = position.data()[3 * body + axis];
+      low[axis] = std::min(low[axis], x);
+      high[axis] = std::max(high[axis], x);
+      far = std::max(far, std::fabs(x));
+    }
+  }
+  const double box[3] = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
+  const double most = closed * std::sqrt(square(box, 3)) + roundings * std::numeric_limits<double>::epsilon() * far;
+  std::vector<double> gaps(4 * static_cast<std::size_t>(layout.joint_count));
+  const GapArgs args{.count = 1,
+                     .position = position.data(),
+                     .orientation = orientation.data(),
+                     .term_start = term_start.data(),
+                     .out = gaps.data(),
+                     .misfit = gaps.data() + 2 * layout.joint_count};
+  const Workspace space = workspace(SolverKind::articulated, 2);
+  kernel_.gaps(layout, space.get(), args);
+  for (int j = 0; j < layout.joint_count; ++j)
+    if (!(gaps[2 * j] <= most && gaps[2 * j + 1] <= closed)) return false;
+  return true;
 }
 
 void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,

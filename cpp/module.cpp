@@ -189,6 +189,8 @@ void bind_core(nb::module_& m) {
            "loose_below"_a = 0.0)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "misfit"_a)
+      .def("stands", &Core::stands, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
+           "term_start"_a, "closed"_a, "roundings"_a, "fastest"_a)
       .def("coordinates", &Core::coordinates, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "counted"_a, "signals"_a, "signal_rates"_a, "coordinates"_a, "rates"_a)
       .def("place", &Core::place, nb::kw_only(), "moves"_a, "coordinates"_a, "rates"_a, "signals"_a, "signal_rates"_a,

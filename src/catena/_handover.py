@@ -153,6 +153,12 @@ class Compiled:
         counted = self._counted(states)
         return {name: self._started(measures, states, counted) for name, measures in self._measures.items()}
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the core alone can tell that a state holds: no massless bodies, loops that disagree, or screws."""
+        odd = self.asked.unasked.any() or self.asked.idle.any() or self.arguments["massless"].any()
+        return not odd and not any(screws for _, screws in self._turns.values())
+
     @property
     def _measures(self) -> dict[str, list[Measure]]:
         return {"law_start": self.laws, "term_start": self.terms, "counter_start": self.counters}
@@ -176,7 +182,7 @@ class Compiled:
 
     def _started(self, measures: list[Measure], states: Sequence[State], counted: Array) -> Array:
         counter, screws = self._turns[id(measures)]
-        result: Array = counted[:, counter]
+        result: Array = counted[:, counter] if measures else np.zeros((len(states), 0))
         for k, measure in screws:
             # their displacement tells the turns
             result[:, k] = [state.joint(measure.joint).coordinates[measure.index] for state in states]

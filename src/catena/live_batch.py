@@ -249,4 +249,5 @@ class LiveBatch(Running, _core.LiveBatch):
 
 def _numbers(compiled: Compiled, states: Sequence[State]) -> dict[str, Array]:
     """All that members begin with, (member, ...)."""
-    return {**start_arrays(compiled, states), "time": np.array([state.time for state in states])}
+    arrays = {name: np.array(values) for name, values in start_arrays(compiled, states).items()}
+    return arrays | {"time": np.array([state.time for state in states])}

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from . import _core, _provenance, analysis
+from ._angles import ByJoint
 from ._handover import build_core, default_kernel, start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
-from .assembly import AssemblyError, describe, open_joints, refuse_misfit
+from .assembly import AssemblyError, describe, open_joints, refuse_misfit, stands
 from .forces import Forces
 from .live import Live
 from .massless import refuse_loose_at
@@ -444,9 +445,12 @@ class Simulator:
             raise ValueError(f"the state to start from must be a State, got {state!r}")
         if list(state.mechanism.bodies) != list(self.mechanism.bodies):
             raise ValueError("the state belongs to another mechanism: its bodies have other names")
-        for name, angles in state.turned.items():
-            joint = self.mechanism.joints.get(name)
-            finite(angles, (len(joint.angles) if joint else np.size(angles),), f"turned angles of joint {name!r}")
+        if not (isinstance(state.angles, ByJoint) and state.angles.places == self.compiled.counter_places):
+            for name, angles in state.turned.items():
+                joint = self.mechanism.joints.get(name)
+                finite(angles, (len(joint.angles) if joint else np.size(angles),), f"turned angles of joint {name!r}")
+        if stands(self.compiled, state, self._fastest):
+            return state
         # a new state is checked, so writes into the arrays of the old one cannot smuggle in a NaN
         state = State(
             self.mechanism,
@@ -456,7 +460,7 @@ class Simulator:
             state.angular_velocity,
             time=state.time,
             multipliers=state.multipliers,
-            turned=state.turned,
+            turned=state.angles,
             reached=state.reached,
         )
         if self._refuse_open(state):
@@ -468,14 +472,18 @@ class Simulator:
 
     def refuse_fast(self, angular_velocity: Array) -> None:
         """Raise where a body (..., n, 3) is too fast for dt."""
-        turn = np.linalg.norm(angular_velocity, axis=-1) * self.dt
-        limit = 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0))
-        if turn.max(initial=0.0) >= limit:
-            name = list(self.mechanism.bodies)[int(turn.argmax()) % self.mechanism.body_count]
+        speed, limit = np.linalg.norm(angular_velocity, axis=-1), self._fastest
+        if speed.max(initial=0.0) >= limit:
+            name = list(self.mechanism.bodies)[int(speed.argmax()) % self.mechanism.body_count]
             raise ValueError(
-                f"body {name!r} turns by |w| dt = {turn.max():.3g} rad in a step; it must be below {limit:g}: "
-                "use a smaller dt"
+                f"body {name!r} turns by |w| dt = {speed.max() * self.dt:.3g} rad in a step; it must be below "
+                f"{limit * self.dt:g}: use a smaller dt"
             )
+
+    @property
+    def _fastest(self) -> float:
+        """At which a body turns too far in the shortest step (rad/s)."""
+        return 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0)) / self.dt
 
 
 def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:

@@ -120,6 +120,11 @@ class State(Strict):
                 row[places[name]] = angles
 
     @property
+    def angles(self) -> Mapping[str, Array]:
+        """The same as `turned`, to be read only."""
+        return self._turned
+
+    @property
     def turned(self) -> dict[str, Array]:
         """Angles of joints near which their turns are counted, by joint name; others begin in (-pi, pi]."""
         if isinstance(self._turned, ByJoint):
@@ -202,7 +207,7 @@ class State(Strict):
         """Coordinates and rates; of a snapshot, if one was made."""
         from .analysis import joint_motion
 
-        near = {name: angles[None] for name, angles in self.turned.items()}
+        near = {name: angles[None] for name, angles in self.angles.items()}
         coordinates, rates = joint_motion(mechanism or self.mechanism, np.array([self.time]), self.alone(), near)
         return coordinates[0], rates[0]
 
@@ -242,7 +247,7 @@ class State(Strict):
             self.angular_velocity,
             time=self.time,
             multipliers=self.multipliers,
-            turned=self.turned,
+            turned=self.angles,
             reached=self.reached,
             carried=self._arrival,
             inputs=self._inputs,
