@@ -205,7 +205,12 @@ void save(void* workspace, const RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row); });
 }
 void restore(void* workspace, const RunArgs& args, const double* carried) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_back(carried); });
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
+    Runner<S>& runner = seated<S>(workspace);
+    runner.go_back(carried);
+    // from which a first step is guessed
+    if (runner.history[0].count == 0) runner.rest.project(runner.node.arriving());
+  });
 }
 void reactions(void* workspace, const RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).react(row); });

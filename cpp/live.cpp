@@ -120,45 +120,88 @@ bool Live::start() {
   return args_.status.code == StatusCode::done;
 }
 
+void Live::require_standing() const {
+  if (!started_) throw std::runtime_error("this live mechanism stands nowhere: it belongs to a run; see restart");
+}
+
+Live::Node Live::keep() {
+  core_.kernel().save(space_.get(), args_, scratch_.data());
+  return {*memory_, held_values_, held_point_, signals_, held_frame_, args_.wants};
+}
+void Live::go_back(const Node& node) {
+  std::copy(node.held_values.begin(), node.held_values.end(), held_values_.begin());
+  std::copy(node.held_point.begin(), node.held_point.end(), held_point_.begin());
+  std::copy(node.held_frame.begin(), node.held_frame.end(), held_frame_.begin());
+  core_.kernel().restore(space_.get(), args_, scratch_.data());
+  std::copy(node.signals.begin(), node.signals.end(), signals_.begin());
+  memory_->show(node.memory);
+  args_.wants = node.wants;
+}
+
 bool Live::step(Offset count) {
   require(count >= 0, "step: count must not be negative");
   const InUse use(in_use_);
-  if (!started_) throw std::runtime_error("this live mechanism stands nowhere: it belongs to a run; see restart");
-  if (args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted) return false;
+  require_standing();
+  if (failed()) return false;
   take_inputs();
   args_.steps = count;
   // functions of the user's may fail, and what is computed without them is worth nothing
   calls_.spoilt = false;
-  Memory before;
-  std::vector<double> held, held_point, signals;
-  std::vector<int> held_frame;
-  if (has_functions_) {
-    core_.kernel().save(space_.get(), args_, scratch_.data());
-    before = *memory_;
-    held = held_values_;
-    held_point = held_point_;
-    held_frame = held_frame_;
-    signals = signals_;
-  }
+  std::optional<Node> before;
+  if (has_functions_) before = keep();
   {
     nb::gil_scoped_release release;
     core_.kernel().go_on(space_.get(), args_);
   }
   if (calls_.stopped()) {
     args_.status.code = StatusCode::interrupted;
-    if (calls_.spoilt) {
-      std::copy(held.begin(), held.end(), held_values_.begin());
-      std::copy(held_point.begin(), held_point.end(), held_point_.begin());
-      std::copy(held_frame.begin(), held_frame.end(), held_frame_.begin());
-      core_.kernel().restore(space_.get(), args_, scratch_.data());
-      std::copy(signals.begin(), signals.end(), signals_.begin());
-      memory_->show(before);
-      args_.wants = true;
-    }
+    if (calls_.spoilt && before) go_back(*before);
   }
   node_has_moved();
   calls_.rethrow();
   return args_.status.code == StatusCode::done;
+}
+
+std::tuple<Matrix, Matrix, Status> Live::accelerations() {
+  const InUse use(in_use_);
+  require_standing();
+  take_inputs();
+  const auto n = static_cast<std::size_t>(layout_.link_count);
+  const auto zeros = [n] {
+    auto* numbers = new double[3 * n]();
+    const nb::capsule owner(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return Matrix(numbers, {n, 3}, owner);
+  };
+  const Matrix linear = zeros(), angular = zeros();
+  // the slope of a parabola through the velocities of this node and the next two
+  const auto add = [&](double weight) {
+    for (std::size_t k = 0; k < 3 * n; ++k) {
+      linear.data()[k] += weight / args_.dt * memory_->velocity[k];
+      angular.data()[k] += weight / args_.dt * memory_->angular_velocity[k];
+    }
+  };
+  Status status = args_.status;
+  if (failed()) return {linear, angular, status};
+  const Tally tally = args_.tally;
+  const Node before = keep();
+  const Status here = status;
+  args_.steps = 1;
+  add(-1.5);
+  for (const double weight : {2.0, -0.5}) {
+    {
+      nb::gil_scoped_release release;
+      core_.kernel().go_on(space_.get(), args_);
+    }
+    status = args_.status;
+    if (calls_.stopped() || status.code != StatusCode::done) break;
+    add(weight);
+  }
+  go_back(before);
+  args_.status = here;
+  args_.tally = tally;
+  node_has_moved();
+  calls_.rethrow();
+  return {linear, angular, status};
 }
 
 // those of the mechanism, or of what it goes on from

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core.hpp"
@@ -16,6 +17,7 @@ namespace catena {
 
 using ControlFunction = nb::typed<nb::callable, nb::object(double, nb::any)>;  // the time, and the Live
 using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using Matrix = nb::ndarray<nb::numpy, double, nb::shape<-1, 3>>;
 
 class Live {
  public:
@@ -42,6 +44,9 @@ class Live {
   Numbers carried();
   // the multipliers of the node, as a run records them
   Numbers multipliers();
+  // accelerations of bodies (body, 3) and angular ones, from the node on with what stands in `input`; how the steps
+  // that tell them went, after which all is as before
+  std::tuple<Matrix, Matrix, Status> accelerations();
   // the forces and torques wanted on bodies from the next step on: (body, 6), (body, 3), (body)
   // and of the last one too, if they are held already
   void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame, bool already);
@@ -52,6 +57,7 @@ class Live {
   double time() const { return memory_->time; }
   const Tally& tally() const { return args_.tally; }
   const Status& ended() const { return args_.status; }
+  bool failed() const { return args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted; }
 
   // views that stay valid, and go with the node
   nb::object position, orientation, velocity, angular_velocity, counted, input;
@@ -73,6 +79,17 @@ class Live {
     }
   };
 
+  // a node to come back to, besides what stands in `scratch_`
+  struct Node {
+    Memory memory;
+    std::vector<double> held_values, held_point, signals;
+    std::vector<int> held_frame;
+    bool wants;
+  };
+
+  Node keep();
+  void go_back(const Node& node);
+  void require_standing() const;
   nb::object view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape);
   Sheet::Sizes sheet_sizes(bool checkpoints) const;
   void find_coordinates();

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _core
-from ._rotation import Array
+from ._rotation import Array, cross, rotate
 from .analysis import reaction
 from .efforts import ForceHistory, InputEfforts
 from .forces import Forces, HeldLoads, load_table
@@ -126,7 +127,8 @@ class Live(Running, _core.Live):
         """Take steps, with the inputs and forces as they are set now.
 
         A step that cannot be taken is a SimulationError, with the sentences of `run`; the mechanism then stands at the
-        last state that was reached, and takes no more steps until `restart`. With on_failure="stop" the `status` tells.
+        last state that was reached, and takes no more steps until `restart`. With on_failure="stop" `failed` tells that
+        it did, and `status` why.
         """
         if not self.advance(count):
             self._fail()
@@ -202,6 +204,17 @@ class Live(Running, _core.Live):
         """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
         return self.all_multipliers()[: self._simulator.row_count]
 
+    def accelerations(self) -> tuple[Array, Array]:
+        """Accelerations (n, 3) of bodies and angular ones (n, 3), world frame, m/s^2 and rad/s^2, from the node on.
+
+        With the inputs and forces as they are set now, which hold over the next step; of second order in dt. They take
+        two steps to find, from which it comes back. `live.body(name)` has them of one body and its points.
+        """
+        linear, angular, ended = self.all_accelerations()
+        if ended.code != _core.StatusCode.done:
+            raise SimulationError(status_of(self._simulator, ended), self._node())
+        return linear, angular
+
     def kinetic_energy(self) -> float:
         """Of all bodies and rotors, in J."""
         return float(self._node().kinetic_energy()[0])
@@ -218,12 +231,12 @@ class Live(Running, _core.Live):
         """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
         return self._node().force(name)
 
-    def body(self, name: str | Body) -> BodyView:
+    def body(self, name: str | Body) -> LiveBody:
         """A body, given by name or itself, where it is now."""
         known = name_of(name)
         if known not in self.mechanism.bodies:
             raise no_such("body", known, self.mechanism)
-        return BodyView(self, known, self._rows[known])  # type: ignore[arg-type]
+        return LiveBody(self, known, self._rows[known])
 
     def joint(self, name: str | Joint) -> LiveJoint:
         """A joint, given by name or itself, where it is now."""
@@ -234,7 +247,7 @@ class Live(Running, _core.Live):
 
     def __repr__(self) -> str:
         count = self.mechanism.body_count
-        failed = "" if self.status.ok else f", stopped: {self.status.message}"
+        failed = f", stopped: {self.status.message}" if self.failed else ""
         return f"Live({count} {'body' if count == 1 else 'bodies'}, t = {self.time:g} s{failed})"
 
     # ---- how
@@ -277,6 +290,37 @@ class Live(Running, _core.Live):
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
         force, torque = reaction(self._node(self.multipliers()), joint)
         return force[0], torque[0]
+
+
+class LiveBody(BodyView):
+    """A body of a live mechanism where it is now; the mechanism moves by itself."""
+
+    _state: Live  # type: ignore[assignment]
+
+    def __init__(self, live: Live, name: str, row: int) -> None:
+        super().__init__(live, name, row)  # type: ignore[arg-type]
+
+    @property
+    def acceleration(self) -> Array:
+        """Acceleration (3,) of the centre of mass, world frame (m/s^2); see Live.accelerations."""
+        found: Array = self._state.accelerations()[0][self._row]
+        return found
+
+    @property
+    def angular_acceleration(self) -> Array:
+        """Angular acceleration (3,), world frame (rad/s^2); see Live.accelerations."""
+        found: Array = self._state.accelerations()[1][self._row]
+        return found
+
+    def point_acceleration(self, p: ArrayLike) -> Array:
+        """World acceleration (..., 3) of points p (..., 3) of the body frame (m/s^2).
+
+        An accelerometer reads this without gravity's part.
+        """
+        linear, angular = (numbers[self._row] for numbers in self._state.accelerations())
+        arm, spin = rotate(self.orientation, np.asarray(p, dtype=float)), self.angular_velocity
+        found: Array = linear + cross(angular, arm) + cross(spin, cross(spin, arm))
+        return found
 
 
 class LiveJoint(JointView):
