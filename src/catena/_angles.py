@@ -36,5 +36,5 @@ def angles_at(near: Mapping[str, Array], node: int | slice) -> Mapping[str, Arra
 
 def in_one(near: Mapping[str, Array]) -> tuple[tuple[str, ...], bytes]:
     """The names of joints, and the numbers of all of them, to be compared with others."""
-    numbers = near.counted.tobytes() if isinstance(near, ByJoint) else b"".join(a.tobytes() for a in near.values())
+    numbers = near.counted.tobytes() if type(near) is ByJoint else b"".join(a.tobytes() for a in near.values())
     return tuple(near), numbers

@@ -153,6 +153,14 @@ class Compiled:
         counted = self._counted(states)
         return {name: self._started(measures, states, counted) for name, measures in self._measures.items()}
 
+    def starts_carried(self, state: State) -> dict[str, Array]:
+        """The same where all but the counted angles is carried over from another run."""
+        return self._nothing | {"counter_start": self._counted([state])[:, :-1]}
+
+    @cached_property
+    def _nothing(self) -> dict[str, Array]:
+        return {"law_start": np.zeros((1, len(self.laws))), "term_start": np.zeros((1, len(self.terms)))}
+
     @cached_property
     def is_plain(self) -> bool:
         """Whether the core alone can tell that a state holds: no massless bodies, loops that disagree, or screws."""
@@ -199,8 +207,11 @@ class Compiled:
         return found
 
 
-def start_arrays(compiled: Compiled, states: Sequence[State]) -> dict[str, Array]:
-    """States and what is measured in them, with the axis (state) in front: what a _core.Start is made of."""
+def start_arrays(compiled: Compiled, states: Sequence[State], *, carried: bool = False) -> dict[str, Array]:
+    """States and what is measured in them, with the axis (state) in front: what a _core.Start is made of.
+
+    Of a single one, all that forces and couplings measure may be `carried` over from another run.
+    """
     if len(states) == 1:
         position, orientation, velocity, spin = states[0].alone()
     else:
@@ -209,7 +220,7 @@ def start_arrays(compiled: Compiled, states: Sequence[State]) -> dict[str, Array
             for name in ("position", "orientation", "velocity", "angular_velocity")
         )
     bodies = {"position": position, "orientation": orientation, "velocity": velocity, "angular_velocity": spin}
-    return bodies | compiled.starts(states)
+    return bodies | (compiled.starts_carried(states[0]) if carried else compiled.starts(states))
 
 
 def build_core(

@@ -91,7 +91,7 @@ class Live(Running, _core.Live):
         self._signals = compiled.signals.extended()
         self._held, self._holds = HeldLoads(simulator.mechanism.body_count), False
         loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
-        self.key = simulator.key(self._signals.count)
+        self.key, self.how = simulator.key(self._signals.count), (simulator.solver, simulator.order)
         super().__init__(
             core=compiled.core,
             loads=loads,
@@ -107,7 +107,7 @@ class Live(Running, _core.Live):
         first, carried = simulator.first(state, self.key)
         return {
             "settings": simulator.settings(first, steps, record_every),
-            "start": simulator.start_arrays(first),
+            "start": simulator.start_arrays(first, carried=carried is not None),
             "carried": carried,
         }
 

@@ -165,10 +165,12 @@ class Simulator:
 
         Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
         """
-        live = Live(self, state, steps=1, force=force)
+        live = self._take(state, 1, 1, force)
         live.stand()
         live.step()
-        return live.state()
+        found = live.state()
+        self._give_back(live, force)
+        return found
 
     def start(self, state: State | None = None) -> Live:
         """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
@@ -245,13 +247,7 @@ class Simulator:
         """
         steps = self._steps(duration, steps)
         record_every = whole(record_every, "record_every")
-        # one that stands idle, and that no other thread has taken, saves what making one costs
-        how = (self.solver, self.order)
-        live = self._idle.pop(how, None) if force is None else None
-        if live is None:
-            live = Live(self, state, steps=steps, record_every=record_every, force=force)
-        else:
-            live.prepare(state, steps, record_every)
+        live = self._take(state, steps, record_every, force)
         n, records = self.mechanism.body_count, -(-steps // record_every) + 1
         room = live.room(_flag(checkpoints, "checkpoints"))
         traced = (steps + 1) * self.max_iterations if _flag(increments, "increments") else 0
@@ -267,8 +263,8 @@ class Simulator:
             poll=watcher(progress, steps),
         )
         # a control may have kept it
-        if force is None and control is None:
-            self._idle = {how: live}
+        if control is None:
+            self._give_back(live, force)
         ended = sheet.ended
         if progress:
             finish(progress, ended.step, steps)
@@ -351,10 +347,10 @@ class Simulator:
             progress=progress,
         )
 
-    def start_arrays(self, first: State) -> _core.Start:
+    def start_arrays(self, first: State, *, carried: bool = False) -> _core.Start:
         """A state to start from, as the core takes it."""
         if first is not self._described:
-            return _core.Start(**start_arrays(self.compiled, [first]))
+            return _core.Start(**start_arrays(self.compiled, [first], carried=carried))
         if self._described_arrays is None:
             self._described_arrays = _core.Start(**start_arrays(self.compiled, [first]))
         return self._described_arrays
@@ -397,6 +393,18 @@ class Simulator:
         return self._start(state), None
 
     # ---- how
+
+    def _take(self, state: State | None, steps: int, record_every: int, force: Forces | None) -> Live:
+        """One to run; if it stands idle, and no other thread has taken it, that saves what making one costs."""
+        live = self._idle.pop((self.solver, self.order), None) if force is None else None
+        if live is None:
+            return Live(self, state, steps=steps, record_every=record_every, force=force)
+        live.prepare(state, steps, record_every)
+        return live
+
+    def _give_back(self, live: Live, force: Forces | None) -> None:
+        if force is None:
+            self._idle = {live.how: live}
 
     def _start(self, state: State | None) -> State:
         return self.described if state is None else self.checked(state)

@@ -112,7 +112,7 @@ class State(Strict):
 
     def count_into(self, row: Array, places: Mapping[str, slice]) -> None:
         """Write the angles near which turns are counted to the places of their joints."""
-        if isinstance(self._turned, ByJoint) and self._turned.places == places:
+        if type(self._turned) is ByJoint and self._turned.places == places:
             row[: self._turned.counted.size] = self._turned.counted
             return
         for name, angles in self._turned.items():
