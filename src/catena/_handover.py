@@ -146,6 +146,8 @@ class Compiled:
 
     def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
+        if not measures:
+            return np.zeros((len(states), 0))
         return self._started(measures, states, self._counted(states))
 
     def starts(self, states: Sequence[State]) -> dict[str, Array]:
