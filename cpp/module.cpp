@@ -266,7 +266,17 @@ void bind_live(nb::module_& m) {
            "inputs"_a, "carried"_a.none(), nb::keep_alive<1, 2>())
       .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "carried"_a.none())
       .def("begin", &Live::start)
-      .def("advance", &Live::step, "count"_a = 1)
+      .def(
+          "step",
+          [](Live& live, Offset count) {
+            if (!live.step(count)) nb::find(live).attr("_fail")();
+          },
+          "count"_a = 1,
+          "Take steps, with the inputs and forces as they are set now.\n\n"
+          "A step that cannot be taken is a SimulationError, with the sentences of `run`; the mechanism then stands at "
+          "the\nlast state that was reached, and takes no more steps until `restart`. With on_failure=\"stop\" "
+          "`failed` "
+          "tells that\nit did, and `status` why.")
       .def("room", &Live::room, "checkpoints"_a)
       .def("run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
            "control"_a.none() = nb::none(), "held"_a.none() = nb::none(), "poll"_a.none() = nb::none())
@@ -295,7 +305,8 @@ void bind_live_batch(nb::module_& m) {
            nb::kw_only(), "core"_a, "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
            "signal_count"_a, "numbers"_a, "inputs"_a, nb::keep_alive<1, 2>())
       .def("begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
-      .def("advance", &LiveBatch::step, "count"_a = 1)
+      .def("step", &LiveBatch::step, "count"_a = 1,
+           "Take steps, with the inputs as they are set now; members that have failed stay where they are.")
       .def("ended", &LiveBatch::status_of, "member"_a)
       .def_prop_ro("in_lanes", &LiveBatch::in_lanes)
       .CATENA_VIEW("time", time, LiveBatch, "float64", "(None,)")

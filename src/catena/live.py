@@ -123,16 +123,6 @@ class Live(Running, _core.Live):
 
     # ---- going on
 
-    def step(self, count: int = 1) -> None:
-        """Take steps, with the inputs and forces as they are set now.
-
-        A step that cannot be taken is a SimulationError, with the sentences of `run`; the mechanism then stands at the
-        last state that was reached, and takes no more steps until `restart`. With on_failure="stop" `failed` tells that
-        it did, and `status` why.
-        """
-        if not self.advance(count):
-            self._fail()
-
     def restart(self, state: State | None = None) -> None:
         """Stand at a state, by default that of the beginning, with the inputs that belong to it and no forces held.
 

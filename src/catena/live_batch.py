@@ -86,10 +86,6 @@ class LiveBatch(Running, _core.LiveBatch):
 
     # ---- going on
 
-    def step(self, count: int = 1) -> None:
-        """Take steps, with the inputs as they are set now; members that have failed stay where they are."""
-        self.advance(count)
-
     def reset(
         self,
         members: ArrayLike,
