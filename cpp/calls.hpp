@@ -47,6 +47,7 @@ class Calls {
     return false;
   }
   bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+  void stop() { stop_.store(true, std::memory_order_relaxed); }
 
   // Python's error, kept until the kernel has returned
   void rethrow() {
@@ -56,7 +57,7 @@ class Calls {
 
   static bool call_control(void* context, long, double time) {
     auto& calls = *static_cast<Calls*>(context);
-    return calls.guarded([&] { calls.at_node(time); });
+    return calls.guarded([&] { calls.at_node(time); }) && !calls.stopped();
   }
 
   // several times a second the interpreter is asked; how many steps that is, is found out
@@ -131,7 +132,7 @@ class Calls {
   // the first error is told; with the interpreter's lock held
   void keep(nb::python_error&& error) {
     if (!first_) first_ = std::make_unique<nb::python_error>(std::move(error));
-    stop_.store(true, std::memory_order_relaxed);
+    stop();
   }
 
   // a copy that Python owns

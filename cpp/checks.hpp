@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -46,7 +47,14 @@ void require_size(const Numbers& array, Offset size, const char* what) {
   require(static_cast<Offset>(array.size()) == size, what, ": the core needs ", size, " numbers, got ", array.size());
 }
 
+inline bool all_finite(const double* numbers, std::size_t count) {
+  unsigned long long wrong = 0;
+  for (std::size_t k = 0; k < count; ++k) wrong += !(std::fabs(numbers[k]) <= std::numeric_limits<double>::max());
+  return wrong == 0;
+}
 inline void require_finite(const double* numbers, std::size_t count, const char* what) {
+  // all at once, and one by one where that tells that something is wrong
+  if (all_finite(numbers, count)) return;
   for (std::size_t k = 0; k < count; ++k) require(std::isfinite(numbers[k]), what, ": NaN or infinity at place ", k);
 }
 inline void require_finite(const ConstDoubles& array, const char* what) {

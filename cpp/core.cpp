@@ -1,5 +1,8 @@
 #include "core.hpp"
 
+#include <cmath>
+#include <initializer_list>
+#include <limits>
 #include <stdexcept>
 #include <system_error>
 
@@ -185,6 +188,53 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
   calls.rethrow();
 }
 
+bool Core::stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1, 3>& velocity,
+                  const In<-1, 3>& angular_velocity, const In<-1>& term_start, double closed, double roundings,
+                  double fastest) const {
+  const Layout& layout = model_.layout();
+  const Offset n = layout.link_count;
+  require_pose(position, orientation);
+  require_shape(velocity, {n, 3}, "velocity");
+  require_shape(angular_velocity, {n, 3}, "angular velocity");
+  require_size(term_start, term_count_, "what couplings measure");
+  // rows that are called, or that not all poses fulfil
+  if (layout.signal_count > 0 || !hook_rows_.empty() || layout.excess > 0 || layout.has_idle_rows) return false;
+  for (const ConstDoubles* array :
+       std::initializer_list<const ConstDoubles*>{&position, &orientation, &velocity, &angular_velocity})
+    if (!all_finite(array->data(), array->size())) return false;
+  const auto square = [](const double* v, int count) {
+    double sum = 0;
+    for (int k = 0; k < count; ++k) sum += v[k] * v[k];
+    return sum;
+  };
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, far = 0;
+  for (Offset body = 0; body < n; ++body) {
+    // two roundings of each; what is further off is normalised
+    if (std::fabs(square(orientation.data() + 4 * body, 4) - 1) > 1e-15) return false;
+    if (!(std::sqrt(square(angular_velocity.data() + 3 * body, 3)) < fastest)) return false;
+    for (int axis = 0; axis < 3; ++axis) {
+      const double x = position.data()[3 * body + axis];
+      low[axis] = std::min(low[axis], x);
+      high[axis] = std::max(high[axis], x);
+      far = std::max(far, std::fabs(x));
+    }
+  }
+  const double box[3] = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
+  const double most = closed * std::sqrt(square(box, 3)) + roundings * std::numeric_limits<double>::epsilon() * far;
+  std::vector<double> gaps(4 * static_cast<std::size_t>(layout.joint_count));
+  const GapArgs args{.count = 1,
+                     .position = position.data(),
+                     .orientation = orientation.data(),
+                     .term_start = term_start.data(),
+                     .out = gaps.data(),
+                     .misfit = gaps.data() + 2 * layout.joint_count};
+  const Workspace space = workspace(SolverKind::articulated, 2);
+  kernel_.gaps(layout, space.get(), args);
+  for (int j = 0; j < layout.joint_count; ++j)
+    if (!(gaps[2 * j] <= most && gaps[2 * j + 1] <= closed)) return false;
+  return true;
+}
+
 void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
                        const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& counted, const In<-1, -1>& signals,
                        const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const {
@@ -208,6 +258,43 @@ void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orien
                                .signal_rates = signal_rates.data(),
                                .coordinate = coordinates.data(),
                                .rate = rates.data()});
+}
+
+void Core::place(const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
+                 const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
+                 const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
+                 const Out<-1, -1, 3>& angular_velocity) const {
+  const Layout& layout = model_.layout();
+  const auto count = static_cast<Offset>(position.shape(0));
+  for (const auto* array : {&position, &velocity, &angular_velocity})
+    require_shape(*array, {count, layout.link_count, 3}, "poses and velocities");
+  require_shape(orientation, {count, layout.link_count, 4}, "orientations");
+  for (const auto* array : {&signals, &signal_rates})
+    require_shape(*array, {count, layout.signal_count}, "functions of time");
+  for (const auto* array : {&coordinates, &rates}) {
+    require_shape(*array, {count, layout.coordinate_count}, "coordinates and rates");
+    require_finite(*array, "coordinates and rates");
+  }
+  require_shape(moves, {-1, 2}, "moves");
+  const auto move_count = static_cast<int>(moves.shape(0));
+  for (const int* move = moves.data(); move < moves.data() + 2 * move_count; move += 2) {
+    require_between(move[0], move == moves.data() ? 0 : -1, layout.coordinated_count - 1, "the joint of a move");
+    require_between(move[1], 0, layout.link_count - 1, "the body of a move");
+    if (move[0] < 0) continue;
+    const int *end = layout.coordinated[move[0]].joint.end, link = layout.body_link[move[1]];
+    require(end[0] == link || end[1] == link, "the joint of a move does not hold the body");
+  }
+  kernel_.place(layout, {.count = count,
+                         .move_count = move_count,
+                         .move = moves.data(),
+                         .coordinate = coordinates.data(),
+                         .rate = rates.data(),
+                         .signals = signals.data(),
+                         .signal_rates = signal_rates.data(),
+                         .position = position.data(),
+                         .orientation = orientation.data(),
+                         .velocity = velocity.data(),
+                         .angular_velocity = angular_velocity.data()});
 }
 
 void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,

@@ -59,10 +59,23 @@ class Core {
             const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,
             const Out<-1, -1, 2>& misfit) const;
 
+  // Whether a pose can be started from as it is: finite, of unit quaternions to rounding, turning slower than `fastest`
+  // and with gaps of so many parts of the bodies' spread, and roundings of their distance, or less. What is no plain
+  // case is left to the caller, who can tell what is wrong.
+  bool stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1, 3>& velocity,
+              const In<-1, 3>& angular_velocity, const In<-1>& term_start, double closed, double roundings,
+              double fastest) const;
+
   // see CoordinateArgs
   void coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
                    const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& counted, const In<-1, -1>& signals,
                    const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const;
+
+  // see PlaceArgs
+  void place(const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
+             const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
+             const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
+             const Out<-1, -1, 3>& angular_velocity) const;
 
   // see StressArgs
   void relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,

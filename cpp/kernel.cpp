@@ -213,7 +213,12 @@ void save(void* workspace, const RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row); });
 }
 void restore(void* workspace, const RunArgs& args, const double* carried) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_back(carried); });
+  with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
+    Runner<S>& runner = seated<S>(workspace);
+    runner.go_back(carried);
+    // from which a first step is guessed
+    if (runner.history[0].count == 0) runner.rest.project(runner.node.arriving());
+  });
 }
 void reactions(void* workspace, const RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).react(row); });
@@ -519,6 +524,46 @@ void find_coordinates(const Layout& layout, const CoordinateArgs& args) {
   }
 }
 
+void place_bodies(const Layout& layout, const PlaceArgs& args) {
+  for (long pose = 0; pose < args.count; ++pose) {
+    const auto standing = [&](int body) -> Standing {
+      const long k = pose * layout.link_count + body;
+      return {load3(args.position + 3 * k),
+              load_quat(args.orientation + 4 * k),
+              {load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)}};
+    };
+    const auto end_of = [&](const ConstraintInfo& c, int e) -> Standing {
+      if (c.end[e] >= 0) return standing(layout.link[c.end[e]].body);
+      if (c.ground < 0) return {{0, 0, 0}, {1, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+      const long at = pose * layout.signal_count + c.ground;
+      return {load3(args.signals + at), ground_turn(args.signals + at),
+              ground_velocity(args.signals + at, args.signal_rates + at)};
+    };
+    const auto put = [&](int body, const Standing& there) {
+      const long k = pose * layout.link_count + body;
+      store3(args.position + 3 * k, there.x);
+      store_quat(args.orientation + 4 * k, there.q);
+      store3(args.velocity + 3 * k, there.velocity.f);
+      store3(args.angular_velocity + 3 * k, there.velocity.t);
+    };
+    // of the body that a joint has put somewhere
+    Standing before = {}, now = {};
+    for (int m = 0; m < args.move_count; ++m) {
+      const int joint = args.move[2 * m], body = args.move[2 * m + 1];
+      if (joint < 0) {
+        put(body, carried_along(standing(body), before, now));
+        continue;
+      }
+      const auto& [c, coordinate, counter] = layout.coordinated[joint];
+      const long at = pose * layout.coordinate_count + coordinate;
+      const Relative seen(c, args.coordinate + at, args.rate + at);
+      before = standing(body);
+      now = c.end[1] == layout.body_link[body] ? placed_b(c, end_of(c, 0), seen) : placed_a(c, end_of(c, 1), seen);
+      put(body, now);
+    }
+  }
+}
+
 long relieve_in(const Layout& layout, const LoopGroups& groups, void* workspace, const StressArgs* args) {
   Arena arena{static_cast<char*>(workspace)};
   const Offset width = padded(groups.most_rows);
@@ -580,6 +625,7 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .rows = evaluate_rows,
                        .gaps = find_gaps,
                        .coordinates = find_coordinates,
+                       .place = place_bodies,
                        .relieve_size = relieve_size,
                        .relieve = relieve};
 

@@ -203,6 +203,17 @@ struct CoordinateArgs {
   double *coordinate = nullptr, *rate = nullptr;
 };
 
+// Bodies where joints have these coordinates and rates (pose, coordinate): along a walk through the tree, every body is
+// put where its joint holds it, or goes with the last one that was; those that are not on the walk stay
+struct PlaceArgs {
+  long count = 0;
+  int move_count = 0;
+  const int* move = nullptr;  // (move, 2): the joint, among those with coordinates, or -1; the body
+  const double *coordinate = nullptr, *rate = nullptr;
+  const double *signals = nullptr, *signal_rates = nullptr;  // (pose, signal)
+  double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;  // in place
+};
+
 // How far every joint and coupling is open, metres and radians: in the rows that are asked for (pose, joint, 2), and
 // what redundant joints disagree by (pose, joint, 2); velocity rows are no gaps
 struct GapArgs {
@@ -257,6 +268,7 @@ struct Kernel {
   void (*rows)(const RowsArgs&);
   void (*gaps)(const Layout&, void* workspace, const GapArgs&);
   void (*coordinates)(const Layout&, const CoordinateArgs&);
+  void (*place)(const Layout&, const PlaceArgs&);
   long (*relieve_size)(const Layout&, const LoopGroups&);
   void (*relieve)(const Layout&, const LoopGroups&, void* workspace, const StressArgs&);
 };

@@ -116,41 +116,42 @@ bool Live::start() {
   return args_.status.code == StatusCode::done;
 }
 
+void Live::require_standing() const {
+  if (!started_) throw std::runtime_error("this live mechanism stands nowhere: it belongs to a run; see restart");
+}
+
+Live::Node Live::keep() {
+  core_.kernel().save(space_.get(), args_, scratch_.data());
+  return {*memory_, held_values_, held_point_, signals_, held_frame_, args_.wants};
+}
+void Live::go_back(const Node& node) {
+  std::copy(node.held_values.begin(), node.held_values.end(), held_values_.begin());
+  std::copy(node.held_point.begin(), node.held_point.end(), held_point_.begin());
+  std::copy(node.held_frame.begin(), node.held_frame.end(), held_frame_.begin());
+  core_.kernel().restore(space_.get(), args_, scratch_.data());
+  std::copy(node.signals.begin(), node.signals.end(), signals_.begin());
+  memory_->show(node.memory);
+  args_.wants = node.wants;
+}
+
 bool Live::step(Offset count) {
   require(count >= 0, "step: count must not be negative");
   const InUse use(in_use_);
-  if (!started_) throw std::runtime_error("this live mechanism stands nowhere: it belongs to a run; see restart");
-  if (args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted) return false;
+  require_standing();
+  if (failed()) return false;
   take_inputs();
   args_.steps = count;
   // functions of the user's may fail, and what is computed without them is worth nothing
   calls_.spoilt = false;
-  Memory before;
-  std::vector<double> held, held_point, signals;
-  std::vector<int> held_frame;
-  if (has_functions_) {
-    core_.kernel().save(space_.get(), args_, scratch_.data());
-    before = *memory_;
-    held = held_values_;
-    held_point = held_point_;
-    held_frame = held_frame_;
-    signals = signals_;
-  }
+  std::optional<Node> before;
+  if (has_functions_) before = keep();
   {
     nb::gil_scoped_release release;
     core_.kernel().go_on(space_.get(), args_);
   }
   if (calls_.stopped()) {
     args_.status.code = StatusCode::interrupted;
-    if (calls_.spoilt) {
-      std::copy(held.begin(), held.end(), held_values_.begin());
-      std::copy(held_point.begin(), held_point.end(), held_point_.begin());
-      std::copy(held_frame.begin(), held_frame.end(), held_frame_.begin());
-      core_.kernel().restore(space_.get(), args_, scratch_.data());
-      std::copy(signals.begin(), signals.end(), signals_.begin());
-      memory_->show(before);
-      args_.wants = true;
-    }
+    if (calls_.spoilt && before) go_back(*before);
   }
   node_has_moved();
   calls_.rethrow();
@@ -158,6 +159,48 @@ bool Live::step(Offset count) {
   const bool told = coarse_;
   coarse_ |= args_.tally.coarse + args_.tally.rough > 0;
   return args_.status.code == StatusCode::done && coarse_ == told;
+}
+
+std::tuple<Matrix, Matrix, Status> Live::accelerations() {
+  const InUse use(in_use_);
+  require_standing();
+  take_inputs();
+  const auto n = static_cast<std::size_t>(layout_.link_count);
+  const auto zeros = [n] {
+    auto* numbers = new double[3 * n]();
+    const nb::capsule owner(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return Matrix(numbers, {n, 3}, owner);
+  };
+  const Matrix linear = zeros(), angular = zeros();
+  // the slope of a parabola through the velocities of this node and the next two
+  const auto add = [&](double weight) {
+    for (std::size_t k = 0; k < 3 * n; ++k) {
+      linear.data()[k] += weight / args_.dt * memory_->velocity[k];
+      angular.data()[k] += weight / args_.dt * memory_->angular_velocity[k];
+    }
+  };
+  Status status = args_.status;
+  if (failed()) return {linear, angular, status};
+  const Tally tally = args_.tally;
+  const Node before = keep();
+  const Status here = status;
+  args_.steps = 1;
+  add(-1.5);
+  for (const double weight : {2.0, -0.5}) {
+    {
+      nb::gil_scoped_release release;
+      core_.kernel().go_on(space_.get(), args_);
+    }
+    status = args_.status;
+    if (calls_.stopped() || status.code != StatusCode::done) break;
+    add(weight);
+  }
+  go_back(before);
+  args_.status = here;
+  args_.tally = tally;
+  node_has_moved();
+  calls_.rethrow();
+  return {linear, angular, status};
 }
 
 // those of the mechanism, or of what it goes on from
@@ -285,28 +328,32 @@ void Live::call_control(double time) {
   take_inputs();
 }
 
-Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1, -1>& multipliers,
-                 const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
-                 const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
-                 const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll) {
+Sheet::Sizes Live::sheet_sizes(bool checkpoints, Offset times) const {
+  // one more than the times that are asked for, as a run that fails records where it stands
+  const Offset records = 1 + (times > 0 ? times : (args_.steps + args_.record_every - 1) / args_.record_every);
+  return {.steps = args_.steps,
+          .errors = args_.estimates ? args_.steps : 0,
+          .records = records,
+          .bodies = layout_.link_count,
+          .rows = layout_.recorded_count,
+          .counters = args_.counter_count,
+          .inputs = args_.input_count,
+          .kept = checkpoints ? records : 1,
+          .carried = args_.carried_size};
+}
+
+Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
+                const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
+                const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll) {
   const InUse use(in_use_);
   started_ = false;
-  const Offset n = layout_.link_count;
-  record_into(args_, records, 1, n);
-  require_shape(inputs, {static_cast<Offset>(records.time.shape(1)), args_.input_count}, "records of inputs");
-  args_.out_inputs = inputs.data();
-  const auto room = static_cast<Offset>(records.time.shape(1));
-  require_shape(multipliers, {room, layout_.recorded_count}, "multipliers");
-  args_.out_multipliers = multipliers.data();
+  const Offset count = times ? static_cast<Offset>(times->size()) : 0;
+  const Sheet::Sizes sizes = sheet_sizes(checkpoints, count);
+  Sheet sheet(sizes, block);
+  sheet.write_into(args_);
   if (increments) {
     require_shape(*increments, {args_.steps + 1, args_.iteration_limit}, "increments");
     args_.out_increments = increments->data();
-  }
-  if (carried) {
-    require_shape(*carried, {-1, args_.carried_size}, "what is carried over");
-    args_.carried_of_each = carried->shape(0) > 1;
-    require(!args_.carried_of_each || static_cast<Offset>(carried->shape(0)) >= room, "there is too little room");
-    args_.out_carried = carried->data();
   }
   if (control) {
     control_ = *control;
@@ -317,18 +364,18 @@ Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1
     args_.control_angular_velocity = memory_->angular_velocity.data();
     args_.control_counted = memory_->counted.data();
     if (held) {
-      require_shape(*held, {room, n, 6}, "records of what is held");
+      require_shape(*held, {sizes.records, sizes.bodies, 6}, "records of what is held");
       args_.out_control = held->data();
     }
   }
   if (times) {
     require_finite(*times, "times");
-    const auto count = static_cast<Offset>(times->size());
-    require(room > count, "there is too little room for records");
     for (Offset k = 1; k < count; ++k) require(times->data()[k] > times->data()[k - 1], "times must rise");
     args_.times = times->data();
     args_.time_count = count;
     args_.scratch = scratch_.data();
+    // what is carried over belongs to nodes
+    args_.out_carried = nullptr;
   }
   if (poll) calls_.poll = *poll;
   {
@@ -342,7 +389,8 @@ Status Live::run(const Records& records, const Out<-1, -1>& inputs, const Out<-1
   args_.time_count = 0;
   args_.out_increments = args_.out_carried = args_.out_control = args_.out_inputs = nullptr;
   calls_.rethrow();
-  return args_.status;
+  sheet.end(args_);
+  return sheet;
 }
 
 }  // namespace catena

@@ -6,15 +6,18 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core.hpp"
 #include "in_use.hpp"
+#include "sheet.hpp"
 
 namespace catena {
 
 using ControlFunction = nb::typed<nb::callable, nb::object(double, nb::any)>;  // the time, and the Live
 using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using Matrix = nb::ndarray<nb::numpy, double, nb::shape<-1, 3>>;
 
 class Live {
  public:
@@ -30,16 +33,23 @@ class Live {
   // to the first node, and on from there; false if that fails, see `ended`, or if for the first time a step is coarse
   bool start();
   bool step(Offset count);
-  // a whole run, from the beginning; a control is called with the time and this at every node
-  Status run(const Records& records, const Out<-1, -1>& inputs, const Out<-1, -1>& multipliers,
-             const std::optional<Out<-1, -1>>& increments, const std::optional<Out<-1, -1>>& carried,
-             const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
-             const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll);
+  // a whole run, from the beginning, into a block of so many numbers; with checkpoints what is carried over every node
+  // is kept, and a control is called with the time and this at each; `times`, if there are any, are recorded in place
+  // of nodes
+  Offset room(bool checkpoints, Offset times) const { return Sheet::size_of(sheet_sizes(checkpoints, times)); }
+  Sheet run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
+            const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
+            const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll);
+  // ends the run that waits for a control
+  void end_run() { calls_.stop(); }
 
   // what the steps from here on depend on, as numbers in a row
   Numbers carried();
   // the multipliers of the node, as a run records them
   Numbers multipliers();
+  // accelerations of bodies (body, 3) and angular ones, from the node on with what stands in `input`; how the steps
+  // that tell them went, after which all is as before
+  std::tuple<Matrix, Matrix, Status> accelerations();
   // the forces and torques wanted on bodies from the next step on: (body, 6), (body, 3), (body)
   // and of the last one too, if they are held already
   void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame, bool already);
@@ -51,8 +61,7 @@ class Live {
   const Tally& tally() const { return args_.tally; }
   double error() const { return error_; }
   const Status& ended() const { return args_.status; }
-  bool has_carried() const { return args_.has_carried; }
-  Offset carried_size() const { return args_.carried_size; }
+  bool failed() const { return args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted; }
 
   // views that stay valid, and go with the node
   nb::object position, orientation, velocity, angular_velocity, counted, input;
@@ -74,7 +83,19 @@ class Live {
     }
   };
 
+  // a node to come back to, besides what stands in `scratch_`
+  struct Node {
+    Memory memory;
+    std::vector<double> held_values, held_point, signals;
+    std::vector<int> held_frame;
+    bool wants;
+  };
+
+  Node keep();
+  void go_back(const Node& node);
+  void require_standing() const;
   nb::object view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape);
+  Sheet::Sizes sheet_sizes(bool checkpoints, Offset times) const;
   void find_coordinates();
   void node_has_moved();
   void show_inputs();

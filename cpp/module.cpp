@@ -213,8 +213,12 @@ void bind_core(nb::module_& m) {
            "loose_below"_a = 0.0)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "misfit"_a)
+      .def("stands", &Core::stands, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
+           "term_start"_a, "closed"_a, "roundings"_a, "fastest"_a)
       .def("coordinates", &Core::coordinates, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "counted"_a, "signals"_a, "signal_rates"_a, "coordinates"_a, "rates"_a)
+      .def("place", &Core::place, nb::kw_only(), "moves"_a, "coordinates"_a, "rates"_a, "signals"_a, "signal_rates"_a,
+           "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "fit"_a, "position"_a, "orientation"_a, "term_start"_a, "rows"_a,
@@ -259,6 +263,24 @@ PyType_Slot function_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_f
                                 {0, nullptr}};
 
 void bind_live(nb::module_& m) {
+  nb::class_<Sheet>(m, "Sheet", "What a run has written; arrays are made when they are asked for.")
+      .def_prop_ro("ended", &Sheet::ended)
+      .def_prop_ro("tally", &Sheet::tally)
+      .CATENA_VIEW("time", time(), Sheet, "float64", "(None,)")
+      .CATENA_VIEW("position", position(), Sheet, "float64", "(None, None, 3)")
+      .CATENA_VIEW("orientation", orientation(), Sheet, "float64", "(None, None, 4)")
+      .CATENA_VIEW("velocity", velocity(), Sheet, "float64", "(None, None, 3)")
+      .CATENA_VIEW("angular_velocity", angular_velocity(), Sheet, "float64", "(None, None, 3)")
+      .CATENA_VIEW("multipliers", multipliers(), Sheet, "float64", "(None, None)")
+      .CATENA_VIEW("counted", counted(), Sheet, "float64", "(None, None)")
+      .CATENA_VIEW("inputs", inputs(), Sheet, "float64", "(None, None)")
+      .CATENA_VIEW("iterations", iterations(), Sheet, "int32", "(None,)")
+      .CATENA_VIEW("pieces", pieces(), Sheet, "int32", "(None,)")
+      .CATENA_VIEW("remainder", remainder(), Sheet, "float64", "(None,)")
+      .CATENA_VIEW("error", error(), Sheet, "float64", "(None,)")
+      .def_prop_ro(
+          "carried", [](const Sheet& sheet) { return sheet.carried(); },
+          nb::sig("def carried(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
       .def_ro("pieces", &Tally::pieces)
@@ -276,17 +298,30 @@ void bind_live(nb::module_& m) {
            "inputs"_a, "carried"_a.none(), nb::keep_alive<1, 2>())
       .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "carried"_a.none())
       .def("begin", &Live::start)
-      .def("advance", &Live::step, "count"_a = 1)
-      .def("run", &Live::run, nb::kw_only(), "records"_a, "inputs"_a, "multipliers"_a, "increments"_a.none(),
-           "carried"_a.none(), "control"_a.none(), "held"_a.none(), "times"_a.none(), "poll"_a.none())
+      .def(
+          "step",
+          [](Live& live, Offset count) {
+            if (!live.step(count)) nb::find(live).attr("_look")(count);
+          },
+          "count"_a = 1,
+          "Take steps, with the inputs and forces as they are set now.\n\n"
+          "A step that cannot be taken is a SimulationError, with the sentences of `run`; the mechanism then stands at "
+          "the\nlast state that was reached, and takes no more steps until `restart`. With on_failure=\"stop\" "
+          "`failed` "
+          "tells that\nit did, and `status` why.")
+      .def("room", &Live::room, "checkpoints"_a, "times"_a = 0)
+      .def("end_run", &Live::end_run)
+      .def("run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
+           "control"_a.none() = nb::none(), "held"_a.none() = nb::none(), "times"_a.none() = nb::none(),
+           "poll"_a.none() = nb::none())
       .def("carried", &Live::carried)
       .def("all_multipliers", &Live::multipliers)
+      .def("all_accelerations", &Live::accelerations)
       .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a, "already"_a = false)
-      .def_prop_ro("has_carried", &Live::has_carried)
-      .def_prop_ro("carried_size", &Live::carried_size)
       .def_prop_ro("tally", &Live::tally)
       .def_prop_ro("error", &Live::error)
       .def_prop_ro("ended", &Live::ended)
+      .def_prop_ro("failed", &Live::failed)
       .def_prop_ro("time", &Live::time)
       .CATENA_VIEW("position", position, Live, "float64", "(None, 3)")
       .CATENA_VIEW("orientation", orientation, Live, "float64", "(None, 4)")
@@ -305,7 +340,13 @@ void bind_live_batch(nb::module_& m) {
            nb::kw_only(), "core"_a, "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
            "signal_count"_a, "numbers"_a, "inputs"_a, nb::keep_alive<1, 2>())
       .def("begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
-      .def("advance", &LiveBatch::step, "count"_a = 1)
+      .def(
+          "step",
+          [](LiveBatch& batch, Offset count) {
+            if (!batch.step(count)) nb::find(batch).attr("_look")(count);
+          },
+          "count"_a = 1,
+          "Take steps, with the inputs as they are set now; members that have failed stay where they are.")
       .def("ended", &LiveBatch::status_of, "member"_a)
       .def("tally", &LiveBatch::tally_of, "member"_a)
       .def_prop_ro("in_lanes", &LiveBatch::in_lanes)

@@ -279,9 +279,16 @@ def test_the_core_checks_what_a_run_is_handed(
     sim = Simulator(scenes.pendulum(2), 0.01)
     real = getattr(_core, struct)
     monkeypatch.setattr(_core, struct, lambda **given: real(**given | {name: change(given[name])}))
-    calls = {"MemberArrays": lambda: sim.run_batch(2, steps=2, masses={"link1": (1.0, 2.0)})}
+    calls = dict.fromkeys(("MemberArrays", "Records"), lambda: sim.run_batch(2, steps=2, masses={"link1": (1.0, 2.0)}))
     with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
         calls.get(struct, lambda: sim.run(steps=2, force={"link1": (1.0, 0, 0)}))()
+
+
+def test_the_core_checks_the_block_it_writes_into() -> None:
+    live = Simulator(scenes.pendulum(2), 0.01).start()
+    for block in (np.empty(live.room(False) - 1), np.empty((2, live.room(False)))):
+        with pytest.raises(ValueError, match="block that a run is written into"):
+            live.run(block)
 
 
 @pytest.mark.parametrize("scene", SCENES)

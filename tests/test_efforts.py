@@ -11,6 +11,7 @@ from catena import (
     Damper,
     Friction,
     Inertia,
+    Live,
     Mechanism,
     Motor,
     PointSpring,
@@ -118,3 +119,30 @@ def test_effort_of_a_part_of_a_run() -> None:
     m.add_force(Spring("rail", 8.0, name="spring"))
     run = Simulator(m, 0.01).run(1.0)
     np.testing.assert_array_equal(run[20:50].force("spring").effort, run.force("spring").effort[20:50])
+
+
+def test_states_and_batches_tell_what_drives_exert() -> None:
+    """As the run that they are of does, with inputs that were set and numbers of members' own."""
+    m = scenes.pendulum(2, "revolute", angle=0.7)
+    m.add_force(Servo("joint2", gain=30.0, rate_gain=2.0, target=0.4, name="knee"))
+    m.add_force(Motor("joint1", 1.5, name="hip"))
+    simulator = Simulator(m, 0.01)
+
+    def control(t: float, live: Live) -> None:
+        live.inputs["knee"] = np.sin(t)
+
+    run = simulator.run(steps=20, control=control)
+    for k in (0, 7, 20):
+        np.testing.assert_array_equal(run[k].efforts, run.efforts[k])
+        np.testing.assert_array_equal(run[k].copy().efforts, run.efforts[k])
+    np.testing.assert_allclose(m.state().efforts, (30 * 0.4, 1.5), rtol=1e-15)
+
+    laws = {"knee": {"gain": (10.0, 30.0), "target": (0.4, -0.2)}, "hip": {"force": (1.5, 0.5)}}
+    batch = simulator.run_batch(2, steps=20, laws=laws)
+    assert batch.efforts.shape == (2, 21, 2)
+    live = simulator.start_batch(2, laws=laws)
+    live.step(20)
+    for k in range(2):
+        # a member's own numbers are those of a mechanism of its own
+        np.testing.assert_array_equal(batch.efforts[k], batch[k].efforts)
+        np.testing.assert_array_equal(live.efforts[k], batch.efforts[k, -1])

@@ -78,6 +78,7 @@ def test_nothing_to_simulate() -> None:
     ("arguments", "message"),
     [
         ({}, "give exactly one of duration and steps"),
+        ({"duration": scenes.pendulum(1).state()}, r"given by name: run\(duration, state=...\)"),
         ({"duration": 1.0, "steps": 10}, "give exactly one of duration and steps"),
         ({"duration": -1.0}, "duration must be a finite number of seconds, not negative"),
         ({"duration": nan}, "duration must be a finite number of seconds"),
@@ -105,7 +106,7 @@ def test_more_than_is_free(pendulum: Mechanism, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(_memory, "_free", lambda: 2**27)
     sim = Simulator(pendulum, 0.01)
     message = r"takes \d+\.\d GiB, and 0\.1 GiB are free; raise record_every"
-    with pytest.raises(ValueError, match=f"recording 1000002 nodes of .*{message}"):
+    with pytest.raises(ValueError, match=f"recording 1000001 nodes of .*{message}"):
         sim.run(steps=10**6)
     with pytest.raises(ValueError, match=f"recording 1000 members x 1001 nodes x .*{message}"):
         sim.run_batch(1000, steps=1000)

@@ -8,6 +8,8 @@ import pytest
 from catena import (
     Ball,
     Cylindrical,
+    Distance,
+    Fixed,
     Free,
     Mechanism,
     PinInSlot,
@@ -114,6 +116,37 @@ def test_setting_joint_space_moves_the_tree() -> None:
     closed = scenes.four_bar().state()
     with pytest.raises(ValueError, match="lies in a loop"):
         closed.coordinates = closed.coordinates
+
+
+def test_setting_joint_space_is_setting_joint_by_joint() -> None:
+    """Whichever side of a joint moves, over welds and rods, in parts that float, on ground that moves."""
+    m = zoo()
+    shape = box((0.1, 0.2, 0.3), mass=1.0)
+    for k, name in enumerate(("plate", "weight", "one", "two", "three")):
+        m.add_body(name, shape, position=(k, 1, 0), velocity=(0.1, 0, k), angular_velocity=(k, 0.2, 0))
+    m.add_joint(Fixed("b7", "plate", name="weld"))
+    m.add_joint(Distance("plate", "weight", anchors=((0, 0, 0), (0.1, 0, 0)), name="rod"))
+    m.add_joint(Revolute("one", "two", axis=(1, 0, 0), at=(2.5, 1, 0), name="hinge"))
+    m.add_joint(Revolute("two", "three", axis=(0, 1, 0), at=(3.5, 1, 0), name="other"))
+    m.joints["j0"].ground = lambda t: ((0.0, np.sin(t), 0.0), (np.cos(t), np.sin(t), 0.0, 0.0))
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        first = m.state()
+        first.time = 0.3
+        together, apart = first.copy(), first.copy()
+        wanted, speeds = rng.uniform(-1.2, 1.2, size=(2, len(m.coordinates)))
+        together.coordinates = wanted
+        np.testing.assert_allclose(together.rates, first.rates, rtol=0, atol=1e-12)
+        together.rates = speeds
+        for what, numbers in (("coordinates", wanted), ("rates", speeds)):
+            for name, place in m.coordinate_places().items():
+                setattr(apart.joint(name), what, numbers[place])
+        for name in ("position", "velocity", "angular_velocity"):
+            # fourteen bodies one behind the other
+            np.testing.assert_allclose(getattr(together, name), getattr(apart, name), rtol=0, atol=1e-12)
+        apart_by = np.abs(np.sum(together.orientation * apart.orientation, axis=1))
+        np.testing.assert_allclose(apart_by, 1, rtol=0, atol=1e-14)
+        assert together.turned.keys() == apart.turned.keys()
 
 
 def test_joint_space_on_moving_ground() -> None:

@@ -205,6 +205,7 @@ def test_a_failure_is_the_sentence_of_run() -> None:
         live.step(20)
     assert str(one.value) == str(other.value)
     assert not live.status.ok
+    assert live.failed
     np.testing.assert_array_equal(live.position, one.value.trajectory.position[-1])
     np.testing.assert_array_equal(other.value.trajectory.position[0], live.position)
     # it stands there until it is put somewhere else
@@ -213,11 +214,13 @@ def test_a_failure_is_the_sentence_of_run() -> None:
     assert "stopped" in repr(live)
     live.restart()
     assert live.status.ok
+    assert not live.failed
     assert live.time == 0
 
     quiet = Simulator(m, 0.05, rescue=False, max_iterations=1, on_failure="stop").start()
     quiet.step(20)
     assert not quiet.status.ok
+    assert quiet.failed
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -519,3 +522,72 @@ def test_runs_of_one_simulator_on_many_threads() -> None:
         thread.join()
     assert len(found) == 800
     assert all(found)
+
+
+# ---- accelerations
+
+
+def test_accelerations_are_those_of_what_acts_from_the_node_on() -> None:
+    """Of a force that has just been set, of free fall, and of points of a body that turns."""
+    live = Simulator(slider(), DT).start()
+    live.inputs["push"] = 3.0
+    # the scheme has uniform acceleration exactly; differences of velocities of 1 m/s over 0.1 s
+    np.testing.assert_allclose(live.body("cart").acceleration, (3, 0, 0), rtol=0, atol=1e-13)
+    live.step()
+    live.inputs["push"] = 0.0
+    live.hold({"cart": (-2.0, 0, 0)})
+    np.testing.assert_allclose(live.accelerations()[0], [(-2, 0, 0)], rtol=0, atol=1e-13)
+
+    m = Mechanism()
+    m.add_body("top", box((0.3, 0.3, 0.3), mass=1.0), velocity=(1, 0, 2), angular_velocity=(0, 0, 5))
+    top = Simulator(m, 0.001).start().body("top")
+    np.testing.assert_allclose(top.acceleration, (0, 0, -9.81), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(top.angular_acceleration, 0, rtol=0, atol=1e-10)
+    # w^2 r = 2.5 m/s^2 towards the centre
+    np.testing.assert_allclose(top.point_acceleration((0.1, 0, 0)), (-2.5, 0, -9.81), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_accelerations_are_those_of_a_run_from_there(order: int) -> None:
+    """And whoever asks for them goes on as if nothing had been asked: inputs, forces and functions of time too."""
+    m = tree()
+    m.add_force(Motor("slide", 0.0, name="push"))
+    m.add_coupling(Drive("hinge", lambda t: 0.1 * np.sin(3 * t), name="crank"))
+    simulate = Simulator(m, 0.002, order=order)
+    asked, other = simulate.start(), simulate.start()
+    for k in range(12):
+        for live in (asked, other):
+            live.inputs["push"] = np.sin(k)
+            if k == 5:
+                live.hold({next(iter(m.bodies)): (0.0, 1.0, 0.5)})
+        linear, angular = asked.accelerations()
+        if k == 3:
+            ahead = other.copy()
+            nodes = [(ahead.velocity.copy(), ahead.angular_velocity.copy())]
+            for _ in range(2):
+                ahead.step()
+                nodes.append((ahead.velocity.copy(), ahead.angular_velocity.copy()))
+            for found, which in ((linear, 0), (angular, 1)):
+                v = [node[which] for node in nodes]
+                expected = (-1.5 * v[0] + 2 * v[1] - 0.5 * v[2]) / 0.002
+                # roundings of velocities of 1 m/s over 2 ms
+                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+        for live in (asked, other):
+            live.step()
+        for name in ("position", "orientation", "velocity", "angular_velocity", "coordinates", "input"):
+            np.testing.assert_array_equal(getattr(asked, name), getattr(other, name))
+    np.testing.assert_array_equal(asked.carried(), other.carried())
+
+
+def test_accelerations_that_cannot_be_had() -> None:
+    m = scenes.pendulum(2, "revolute", angle=1.0)
+    with pytest.raises(RuntimeError, match="in use"):
+        Simulator(m, 0.01).run(steps=2, control=lambda t, live: (live.accelerations(), None)[1])
+    live = Simulator(m, 0.05, rescue=False, max_iterations=1, on_failure="stop").start()
+    with pytest.raises(SimulationError, match="has no solution"):
+        live.accelerations()
+    assert not live.failed
+    live.step(20)
+    with pytest.raises(SimulationError, match="has no solution"):
+        live.body("link1").point_acceleration((0, 0, 0))
+    assert live.failed

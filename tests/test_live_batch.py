@@ -12,7 +12,9 @@ from test_batch import SCENES, simulator, starts, tree
 from test_live import DT, FORCES, OwnError, V, X, slider, steps_of_two_threads
 
 from catena import (
+    AssemblyError,
     Drive,
+    Gear,
     LiveBatch,
     Mechanism,
     Motor,
@@ -357,3 +359,60 @@ def test_states_with_times_of_their_own() -> None:
     np.testing.assert_allclose(batch.time, (0.03, 2.03), rtol=1e-14)
     assert isinstance(batch.state(1), State)
     assert batch.state(1).time == batch.time[1]
+
+
+def test_reset_in_joint_space() -> None:
+    """Members whose coordinates and rates are given begin as from states in which they are set."""
+    m = acted()
+    sim = simulator(m)
+    batch, other = (sim.start_batch(9) for _ in range(2))
+    for live in (batch, other):
+        live.step(3)
+    rng = np.random.default_rng(0)
+    wanted, speeds = rng.uniform(-7, 7, size=(2, 3, len(m.coordinates)))
+    states = [m.state() for _ in wanted]
+    for state, row, rates in zip(states, wanted, speeds, strict=True):
+        state.coordinates, state.rates = row, rates
+    batch.reset([1, 4, -1], coordinates=wanted, rates=speeds)
+    other.reset([1, 4, -1], states)
+    # states are normalised once more
+    for _ in range(2):
+        for name in ("position", "velocity", "coordinates", "rates", "time", "input"):
+            np.testing.assert_allclose(getattr(batch, name), getattr(other, name), rtol=0, atol=1e-11)
+        for live in (batch, other):
+            live.step(5)
+    np.testing.assert_allclose(batch.coordinates, other.coordinates, rtol=0, atol=1e-9)
+
+    # the same for all, and what is not given as described; where they began is kept
+    batch.reset(np.arange(9) < 2, rates=speeds[0])
+    np.testing.assert_allclose(batch.coordinates[:2], np.tile(sim.described.coordinates, (2, 1)), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(batch.rates[:2], np.tile(speeds[0], (2, 1)), rtol=0, atol=1e-11)
+    batch.step()
+    batch.reset([0, 4])
+    np.testing.assert_allclose(batch.rates[[0, 4]], speeds[[0, 1]], rtol=0, atol=1e-11)
+    batch.reset([], coordinates=wanted[:0])
+
+    with pytest.raises(ValueError, match=r"reset: coordinates must have shape \(2, \d\), got \(3, \d\)"):
+        batch.reset([0, 1], coordinates=wanted)
+    with pytest.raises(ValueError, match="reset: rates must be finite"):
+        batch.reset([0], rates=np.full(len(m.coordinates), np.nan))
+    with pytest.raises(ValueError, match="give states, or coordinates and rates"):
+        batch.reset([0], states[0], rates=speeds[0])
+    with pytest.raises(ValueError, match="turns by"):
+        batch.reset([0], rates=np.full(len(m.coordinates), 1e9))
+
+
+def test_reset_in_joint_space_keeps_what_else_holds() -> None:
+    """Loops and gears are checked as they are of states."""
+    with pytest.raises(ValueError, match="lies in a loop"):
+        Simulator(scenes.four_bar(), 0.01).start_batch(2).reset([0], rates=np.zeros(4))
+    m = Mechanism(gravity=(0, 0, 0))
+    for k, name in enumerate(("small", "large")):
+        m.add_body(name, box((0.1, 0.2, 0.3), mass=1.0), position=(k, 0, 0))
+        m.add_joint(Revolute("world", name, axis=(0, 0, 1), at=(k, 0, 0), name=f"axle of {name}"))
+    m.add_coupling(Gear("axle of small", "axle of large", ratio=-2.0, name="teeth"))
+    batch = Simulator(m, 0.01).start_batch(3)
+    turned = np.array(m.state().coordinates)
+    batch.reset([0, 2], coordinates=turned, rates=(0.0, 0.0))
+    with pytest.raises(AssemblyError, match="teeth"):
+        batch.reset([0, 2], coordinates=turned + np.array((1.0, 0.0)))

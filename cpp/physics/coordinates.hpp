@@ -1,4 +1,5 @@
-// Coordinates and rates of a joint, in the order of its freedoms (model/spec.hpp).
+// Coordinates and rates of a joint, in the order of its freedoms (model/spec.hpp), and the way back: where they put a
+// body.
 //
 // A turn is the angle from a's frame to b's, on the turn nearest to a recent value of it; a slide is the place of b's
 // point along an axis of a's frame; a helix is the angle, its turns told by the displacement; a swivel is the rotation
@@ -73,6 +74,95 @@ inline void joint_motion(const ConstraintInfo& c, const Moving& a, const Moving&
       case Motion::shift: three(apart(), speed()); break;
     }
   }
+}
+
+//---- the way back ----
+
+// a body or the ground, where its orientation is asked for
+struct Standing {
+  Vec3<double> x;
+  Quat<double> q;
+  Wrench<double> velocity;  // of the centre, and of turning
+
+  Vec3<double> at(Vec3<double> point) const { return velocity.f + cross(velocity.t, point - x); }
+};
+
+inline Quat<double> conjugate(const Quat<double>& q) { return {q.w, -vector_part(q)}; }
+inline Quat<double> unit(const Quat<double>& q) {
+  const double s = 1 / std::sqrt(q.w * q.w + norm2(vector_part(q)));
+  return {s * q.w, s * vector_part(q)};
+}
+inline Quat<double> by_rotation_vector(Vec3<double> turn) {
+  const double angle = std::sqrt(norm2(turn));
+  return {std::cos(0.5 * angle), (angle > 0 ? std::sin(0.5 * angle) / angle : 0.5) * turn};
+}
+inline Mat3<double> frame(const double* axes) { return {load3(axes), load3(axes + 3), load3(axes + 6)}; }
+
+// the frame of a joint on b, as seen from that on a
+struct Relative {
+  Vec3<double> shift = {0, 0, 0};
+  Quat<double> turn = {1, {0, 0, 0}};
+  Wrench<double> rate = {{0, 0, 0}, {0, 0, 0}};
+
+  Relative(const ConstraintInfo& c, const double* coordinate, const double* rates) {
+    const JointForm& form = joint_form[static_cast<int>(c.kind)];
+    for (int f = 0; f < form.freedom_count; ++f) {
+      const int k = form.freedom[f].axis;
+      const Vec3<double> along = {k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0};
+      switch (form.freedom[f].motion) {
+        case Motion::helix: slide(c.parameter * *coordinate, c.parameter * *rates, along); [[fallthrough]];
+        case Motion::turn:
+          rate.t += *rates++ * (matrix(turn) * along);
+          turn = turn * by_rotation_vector(*coordinate++ * along);
+          break;
+        case Motion::slide: slide(*coordinate++, *rates++, along); break;
+        case Motion::swivel:
+          turn = turn * by_rotation_vector(load3(coordinate));
+          rate.t += load3(rates);
+          coordinate += 3, rates += 3;
+          break;
+        case Motion::shift:
+          shift += load3(coordinate);
+          rate.f += load3(rates);
+          coordinate += 3, rates += 3;
+          break;
+      }
+    }
+  }
+
+ private:
+  void slide(double by, double change, Vec3<double> along) {
+    shift += by * along;
+    rate.f += change * along;
+  }
+};
+
+// b from where a is, and a from where b is
+inline Standing placed_b(const ConstraintInfo& c, const Standing& a, const Relative& seen) {
+  const Mat3<double> R = matrix(a.q), axes = R * frame(c.frame_a);
+  const Quat<double> q = unit(a.q * quaternion(frame(c.frame_a)) * seen.turn * conjugate(quaternion(frame(c.frame_b))));
+  const Vec3<double> point = a.x + R * load3(c.anchor_a) + axes * seen.shift, arm = matrix(q) * load3(c.anchor_b);
+  const Vec3<double> spin = a.velocity.t + axes * seen.rate.t;
+  return {point - arm, q, {a.at(point) + axes * seen.rate.f - cross(spin, arm), spin}};
+}
+inline Standing placed_a(const ConstraintInfo& c, const Standing& b, const Relative& seen) {
+  const Quat<double> q =
+      unit(b.q * quaternion(frame(c.frame_b)) * conjugate(seen.turn) * conjugate(quaternion(frame(c.frame_a))));
+  const Mat3<double> R = matrix(q), axes = R * frame(c.frame_a);
+  const Vec3<double> point = b.x + matrix(b.q) * load3(c.anchor_b);
+  const Vec3<double> arm = R * load3(c.anchor_a) + axes * seen.shift;
+  const Vec3<double> spin = b.velocity.t - axes * seen.rate.t;
+  return {point - arm, q, {b.at(point) - axes * seen.rate.f - cross(spin, arm), spin}};
+}
+// what goes with another body, as it did before that was put elsewhere
+inline Standing carried_along(const Standing& body, const Standing& before, const Standing& now) {
+  const Quat<double> turn = now.q * conjugate(before.q);
+  const Mat3<double> R = matrix(turn);
+  const Vec3<double> x = now.x + R * (body.x - before.x);
+  return {x,
+          unit(turn * body.q),
+          {now.at(x) + R * (body.velocity.f - before.at(body.x)),
+           now.velocity.t + R * (body.velocity.t - before.velocity.t)}};
 }
 
 }  // namespace catena::CATENA_ISA

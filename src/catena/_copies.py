@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .joint import BodyLike
     from .laws import Force
     from .mechanism import Mechanism, SpanningTree
+    from .placing import Walk
     from .redundancy import Asked
 
 Thing = TypeVar("Thing", bound=Strict)
@@ -35,10 +36,13 @@ _MAPPINGS = (dict, MappingProxyType)
 class Known:
     """What follows from a mechanism that cannot change, found once.
 
-    Its tree; which rows of loops to ask for (redundancy.py); what was compiled, by kernel and purpose (_handover.py).
+    Rows of its bodies; its tree; the way along which joints are set (placing.py); which rows of loops to ask for
+    (redundancy.py); what was compiled, by kernel and purpose (_handover.py).
     """
 
+    rows: dict[str, int] | None = None
     tree: SpanningTree | None = None
+    walk: Walk | None = None
     asked: Asked | None = None
     compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._angles import ByJoint
 from ._rotation import Array, multiply, rotate
 from .couplings import holds
 from .custom import BodyPose, GivenRows, VelocityRows
@@ -26,22 +27,6 @@ from .signals import Signals
 if TYPE_CHECKING:
     from .mechanism import Mechanism
     from .state import State
-
-
-class ByJoint(Mapping[str, Array]):
-    """Angles (..., counter) by joint name, taken apart where they are asked for."""
-
-    def __init__(self, counted: Array, places: Mapping[str, slice]) -> None:
-        self._counted, self._places = counted, places
-
-    def __getitem__(self, joint: str) -> Array:
-        return self._counted[..., self._places[joint]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 RowFunction: TypeAlias = Callable[[Array], tuple[Array, Array]]
@@ -85,10 +70,16 @@ class Arguments(TypedDict):
 
 def default_kernel() -> str:
     """The best kernel of this machine, or the one the environment variable CATENA_KERNEL names."""
+    return os.environ.get("CATENA_KERNEL") or _best_kernel()
+
+
+# a virtual machine takes its time to say what its processor can do
+@cache
+def _best_kernel() -> str:
     usable = _core.kernels()
     if not usable:
         raise RuntimeError("this build of catena has no kernel that this processor can run")
-    return os.environ.get("CATENA_KERNEL") or usable[-1]
+    return usable[-1]
 
 
 @dataclass
@@ -153,35 +144,85 @@ class Compiled:
         """Counted angles (..., counter) by joint name."""
         return ByJoint(counted, self.counter_places)
 
-    @staticmethod
-    def start(measures: list[Measure], states: Sequence[State]) -> Array:
+    def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
-        result = np.zeros((len(states), len(measures)))
-        joints = states[0].mechanism.joints
-        for k, measure in enumerate(measures):
-            if not measure.is_angle:
-                continue
-            name, angles = measure.joint, joints[measure.joint].angles
-            for row, state in zip(result, states, strict=True):
-                if not angles:
-                    # a screw's displacement tells its turns
-                    row[k] = state.joint(name).coordinates[measure.index]
-                elif name in state.turned:
-                    row[k] = state.turned[name][angles.index(measure.index)]
+        if not measures:
+            return np.zeros((len(states), 0))
+        return self._started(measures, states, self._counted(states))
+
+    def starts(self, states: Sequence[State]) -> dict[str, Array]:
+        """The same of all measures, by the name of the core's arrays."""
+        counted = self._counted(states)
+        return {name: self._started(measures, states, counted) for name, measures in self._measures.items()}
+
+    def starts_carried(self, state: State) -> dict[str, Array]:
+        """The same where all but the counted angles is carried over from another run."""
+        return self._nothing | {"counter_start": self._counted([state])[:, :-1]}
+
+    @cached_property
+    def _nothing(self) -> dict[str, Array]:
+        return {"law_start": np.zeros((1, len(self.laws))), "term_start": np.zeros((1, len(self.terms)))}
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the core alone can tell that a state holds: no massless bodies, loops that disagree, or screws."""
+        odd = self.asked.unasked.any() or self.asked.idle.any() or self.arguments["massless"].any()
+        return not odd and not any(screws for _, screws in self._turns.values())
+
+    @property
+    def _measures(self) -> dict[str, list[Measure]]:
+        return {"law_start": self.laws, "term_start": self.terms, "counter_start": self.counters}
+
+    @cached_property
+    def _turns(self) -> dict[int, tuple[NDArray[np.intp], list[tuple[int, Measure]]]]:
+        """Of each list of measures: their counters, behind which is one for what has no turns; measures of screws."""
+        counters = {(measure.joint, measure.index): k for k, measure in enumerate(self.counters)}
+        found = {}
+        for measures in self._measures.values():
+            own = [counters.get((m.joint, m.index), -1) if m.is_angle else -1 for m in measures]
+            screws = [(k, m) for k, m in enumerate(measures) if m.is_angle and own[k] < 0]
+            found[id(measures)] = np.array(own, dtype=np.intp), screws
+        return found
+
+    def _counted(self, states: Sequence[State]) -> Array:
+        counted = np.zeros((len(states), len(self.counters) + 1))
+        for row, state in zip(counted, states, strict=True):
+            state.count_into(row, self.counter_places)
+        return counted
+
+    def _started(self, measures: list[Measure], states: Sequence[State], counted: Array) -> Array:
+        counter, screws = self._turns[id(measures)]
+        result: Array = counted[:, counter] if measures else np.zeros((len(states), 0))
+        for k, measure in screws:
+            # their displacement tells the turns
+            result[:, k] = [state.joint(measure.joint).coordinates[measure.index] for state in states]
         return result
 
+    def starts_at(self, places: Mapping[str, slice], coordinates: Array) -> dict[str, Array]:
+        """The same where joints have coordinates (state, coordinate)."""
+        found = {}
+        for name, measures in self._measures.items():
+            column = found[name] = np.zeros((len(coordinates), len(measures)))
+            for k, measure in enumerate(measures):
+                if measure.is_angle:
+                    column[:, k] = coordinates[:, places[measure.joint].start + measure.index]
+        return found
 
-def start_arrays(compiled: Compiled, states: Sequence[State]) -> _core.Start:
-    """States and what is measured in them, as the core takes them, with the axis (state) in front."""
-    return _core.Start(
-        position=np.array([state.position for state in states]),
-        orientation=np.array([state.orientation for state in states]),
-        velocity=np.array([state.velocity for state in states]),
-        angular_velocity=np.array([state.angular_velocity for state in states]),
-        law_start=compiled.start(compiled.laws, states),
-        term_start=compiled.start(compiled.terms, states),
-        counter_start=compiled.start(compiled.counters, states),
-    )
+
+def start_arrays(compiled: Compiled, states: Sequence[State], *, carried: bool = False) -> dict[str, Array]:
+    """States and what is measured in them, with the axis (state) in front: what a _core.Start is made of.
+
+    Of a single one, all that forces and couplings measure may be `carried` over from another run.
+    """
+    if len(states) == 1:
+        position, orientation, velocity, spin = states[0].alone()
+    else:
+        position, orientation, velocity, spin = (
+            np.array([getattr(state, name) for state in states])
+            for name in ("position", "orientation", "velocity", "angular_velocity")
+        )
+    bodies = {"position": position, "orientation": orientation, "velocity": velocity, "angular_velocity": spin}
+    return bodies | (compiled.starts_carried(states[0]) if carried else compiled.starts(states))
 
 
 def build_core(

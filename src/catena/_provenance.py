@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache, lru_cache
-from time import time
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,19 @@ def version() -> str:
         return "unknown"
 
 
-def now() -> str:
-    """The date as RunInfo keeps it."""
-    return _written(int(time()))
-
-
-# short runs one after the other need not write the same second again
-@lru_cache(maxsize=1)
-def _written(second: int) -> str:
-    return datetime.fromtimestamp(second, timezone.utc).isoformat(timespec="seconds")
+# short runs one after the other say the same of themselves
+@lru_cache(maxsize=16)
+def run_info(
+    solver: str,
+    order: int,
+    dt: float,
+    tolerance: float,
+    accuracy: float,
+    max_iterations: int,
+    rescue: bool,
+    kernel: str,
+    second: int,
+) -> RunInfo:
+    """Of a run that ended in a second since the epoch."""
+    date = datetime.fromtimestamp(second, timezone.utc).isoformat(timespec="seconds")
+    return RunInfo(version(), solver, order, dt, tolerance, accuracy, max_iterations, rescue, kernel, date)

@@ -216,7 +216,7 @@ def plain(value: ArrayLike, count: int) -> Array | None:
 def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Return a float64 copy of value, or raise a ValueError that begins with what."""
     try:
-        array = np.array(value, dtype=np.float64)
+        array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
     if array.shape != shape:
@@ -244,11 +244,12 @@ def unit_quaternion(value: ArrayLike, shape: tuple[int, ...], what: str) -> Arra
             raise ValueError(f"{what} must be a unit quaternion (w, x, y, z), but its length is off by {off:.3g}")
         return normalised(q) if off > 1e-15 else q
     error = np.abs(np.sqrt((q * q).sum(axis=-1)) - 1.0)
-    if q.size and error.max() > 1e-6:
-        raise ValueError(f"{what} must be a unit quaternion (w, x, y, z), but its length is off by {error.max():.3g}")
+    worst = error.max(initial=0.0)
+    if worst > 1e-6:
+        raise ValueError(f"{what} must be a unit quaternion (w, x, y, z), but its length is off by {worst:.3g}")
 
     # what is unit to rounding stays as it is, so that copies are exact
-    return np.where(error[..., None] > 1e-15, normalised(q), q)
+    return np.where(error[..., None] > 1e-15, normalised(q), q) if worst > 1e-15 else q
 
 
 class _Checking(Protocol):

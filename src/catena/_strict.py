@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from inspect import get_annotations
 from typing import ClassVar
 
@@ -49,10 +50,18 @@ class Strict:
 
 
 class Recorded(Strict):
-    """What was computed: its attributes are set once."""
+    """What was computed: its attributes are set once, or found when they are asked for."""
+
+    _found: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        found = (name for name, value in vars(cls).items() if isinstance(value, cached_property))
+        cls._found |= {name for name in found if name[0] != "_"}
+        cls._settable |= cls._found
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name[0] != "_" and name in self.__dict__:
+        if name[0] != "_" and (name in self.__dict__ or name in self._found):
             raise AttributeError(f"{_called(self)}: {name} cannot be set: it is what was computed")
         super().__setattr__(name, value)
 

@@ -61,6 +61,8 @@ def round_down(dt: float) -> float:
 
 def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
     """What is to be said of so many steps; empty if they are fine enough."""
+    if not tally.rough and (not tally.coarse or simulator.accuracy is not None):
+        return ""
     body = list(simulator.mechanism.bodies)[tally.worst_body]
     where = f"most at t = {tally.worst_time:.6g} s, body {body!r}, by {tally.worst:.2g}"
     if tally.rough:
@@ -68,8 +70,6 @@ def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
             f"the accuracy was not reached: {tally.rough} pieces of steps err by more than {simulator.error_limit:.2g} "
             f"and are as short as can be, {where}; take a smaller dt"
         )
-    if not tally.coarse or simulator.accuracy is not None:
-        return ""
     dt = round_down(simulator.dt * min(0.7, (_ADVISED / tally.worst) ** (1 / (max(simulator.order, 2) + 1))))
     return (
         f"the steps are too coarse: {tally.coarse} of {steps} err by more than {COARSE:g} (parts of the mechanism's "

@@ -132,13 +132,10 @@ def joint_motion(
 
     compiled = build_core(mechanism)
     counted = np.zeros((len(time), len(compiled.counters)))
-    for column, measure in zip(counted.T, compiled.counters, strict=True):
-        if measure.joint in near:
-            column[:] = near[measure.joint][:, mechanism.joints[measure.joint].angles.index(measure.index)]
-    signals, signal_rates = (
-        np.reshape([read(float(t)) for t in time], (len(time), compiled.signals.count))
-        for read in (compiled.signals.read, compiled.signals.rates)
-    )
+    for name, place in compiled.counter_places.items():
+        if name in near:
+            counted[:, place] = near[name]
+    signals, signal_rates = compiled.signals.over(time)
     position, orientation, velocity, spin = (np.ascontiguousarray(array) for array in bodies)
     coordinates, rates = (np.empty((len(time), compiled.core.coordinate_count)) for _ in range(2))
     compiled.core.coordinates(

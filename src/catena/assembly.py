@@ -142,6 +142,23 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
     return {names[k]: (float(gaps[k, 0]), float(gaps[k, 1])) for k in np.flatnonzero(wide)}
 
 
+def stands(compiled: Compiled, state: State, fastest: float) -> bool:
+    """Whether a state is whole and closed, and bodies turn slower than `fastest` (rad/s); False asks for a closer look.
+
+    What the checks of a State, `open_joints`, `refuse_misfit` and the like would find, where the core can tell alone.
+    """
+    return compiled.is_plain and compiled.core.stands(
+        position=state.position,
+        orientation=state.orientation,
+        velocity=state.velocity,
+        angular_velocity=state.angular_velocity,
+        term_start=compiled.start(compiled.terms, [state])[0],
+        closed=CLOSED,
+        roundings=_ROUNDINGS,
+        fastest=fastest,
+    )
+
+
 def refuse_misfit(compiled: Compiled, state: State) -> None:
     """Raise where redundant joints disagree by more than the mechanism's `fit`."""
     fit, mechanism = compiled.asked.fit, state.mechanism

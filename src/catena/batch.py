@@ -17,6 +17,7 @@ from ._rotation import Array, finite
 from ._strict import Recorded
 from .accuracy import too_coarse, warn
 from .analysis import JointSpace, joint_motion
+from .efforts import InputEfforts
 from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW, NUMBERS
@@ -137,6 +138,12 @@ class Batch(Recorded, JointSpace):
             near={name: angles[member, :count] for name, angles in self.near.items()},
             info=self.info,
         )
+
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (member, step, input) by `mechanism.inputs`, N m or N."""
+        laws = self.numbers.law
+        return InputEfforts(self.mechanism, None if laws is None else laws[:, None])(*self._joint_motion(), None)
 
     def _joint_motion(self) -> tuple[Array, Array]:
         which = self._all_bodies()
@@ -373,7 +380,7 @@ def run_batch(
     ended, tallies = compiled.core.run_batch(
         settings=simulator.settings(starts[0], steps, record_every),
         threads=threads,
-        start=start_arrays(compiled, starts),
+        start=_core.Start(**start_arrays(compiled, starts)),
         loads=table.arrays(),
         rows=compiled.rows,
         signals=signals.read,

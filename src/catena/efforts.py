@@ -13,6 +13,7 @@ import numpy as np
 
 from . import analysis
 from ._rotation import Array
+from .laws import NUMBERS
 from .signals import rate as derivative
 
 if TYPE_CHECKING:
@@ -127,26 +128,33 @@ def _driven(
 
 
 class InputEfforts:
-    """What all motors and servos that are inputs exert (..., input), from joint space and the inputs, arrays alike."""
+    """What all motors and servos that are inputs exert (..., input), from joint space and the inputs, arrays alike.
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    `laws` (..., law, number) are those of members that have numbers of their own.
+    """
+
+    def __init__(self, mechanism: Mechanism, laws: Array | None = None) -> None:
         places = mechanism.coordinate_places()
         forces = [mechanism.forces[name] for name in mechanism.inputs]
         measures = [force.parts[0].measure for force in forces]
         self._place = np.array([places[m.joint].start + m.index for m in measures], dtype=int)
         self._is_servo = np.array([force.input == "target" for force in forces], dtype=bool)
-        self._law = {
-            key: np.array([force.parts[0].law[key] for force in forces])
-            for key in ("gain", "rate_gain", "target_rate", "limit", "force", "target")
-        }
+        if laws is None:
+            own = np.reshape([[force.parts[0].law[key] for key in NUMBERS] for force in forces], (-1, len(NUMBERS)))
+        else:
+            owners = [name for name, force in mechanism.forces.items() for _ in force.parts]
+            own = laws[..., [owners.index(name) for name in mechanism.inputs], :]
+        self._law = {key: own[..., k] for k, key in enumerate(NUMBERS)}
 
     @property
     def described(self) -> Array:
-        """The inputs (input,) as the mechanism has them."""
+        """The inputs (..., input) as the mechanism or the members have them."""
         return np.where(self._is_servo, self._law["target"], self._law["force"])
 
-    def __call__(self, coordinates: Array, rates: Array, inputs: Array) -> Array:
-        """Of servos at the coordinates and rates, N m or N."""
+    def __call__(self, coordinates: Array, rates: Array, inputs: Array | None) -> Array:
+        """Of servos at the coordinates and rates, N m or N; inputs that are None are those described."""
+        if inputs is None:
+            inputs = np.broadcast_to(self.described, (*coordinates.shape[:-1], len(self._place)))
         position, rate = coordinates[..., self._place], rates[..., self._place]
         servo = _driven(self._law, position, rate, inputs, self._law["target_rate"])
         return np.where(self._is_servo, servo, inputs)

@@ -66,10 +66,6 @@ class Occurrence(NamedTuple):
     state: State
 
 
-class Stop(Exception):  # noqa: N818
-    """Ends a run from within."""
-
-
 def cut(run: Trajectory, node: int, step: Trajectory) -> Trajectory:
     """A run that ends after so many steps with another one, which leads from there to an event."""
 
@@ -136,7 +132,8 @@ class Watch:
                 if event.happens(was, now):
                     self._found.append((event, before, was, now))
             if any(event.stop for event, node, _, _ in self._found if node is before):
-                raise Stop
+                live.end_run()
+                return None
         arrays = (live.position, live.orientation, live.velocity, live.angular_velocity)
         copies = (arrays[0].copy(), arrays[1].copy(), arrays[2].copy(), arrays[3].copy())
         index = 0 if before is None else before.index + 1

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _core
-from ._rotation import Array
+from ._rotation import Array, cross, rotate
 from .accuracy import too_coarse, warn
 from .analysis import reaction
 from .efforts import ForceHistory, InputEfforts
@@ -18,7 +19,7 @@ from .inputs import Inputs
 from .names import name_of, no_such
 from .state import BodyView, JointView, State
 from .status import SimulationError, Status, status_of
-from .trajectory import Carried, Trajectory
+from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -93,7 +94,7 @@ class Live(Running, _core.Live):
         self._signals = compiled.signals.extended()
         self._held, self._holds = HeldLoads(simulator.mechanism.body_count), False
         loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
-        self._key = simulator.key(self._signals.count)
+        self.key, self.how = simulator.key(self._signals.count), (simulator.solver, simulator.order)
         super().__init__(
             core=compiled.core,
             loads=loads,
@@ -106,10 +107,10 @@ class Live(Running, _core.Live):
 
     def _start(self, state: State | None, steps: int, record_every: int) -> _Start:
         simulator = self._simulator
-        first, carried = simulator.first(state, self._key)
+        first, carried = simulator.first(state, self.key)
         return {
             "settings": simulator.settings(first, steps, record_every),
-            "start": simulator.start_arrays(first),
+            "start": simulator.start_arrays(first, carried=carried is not None),
             "carried": carried,
         }
 
@@ -124,15 +125,6 @@ class Live(Running, _core.Live):
         return load_table(self.mechanism, None, 0, self._signals).arrays()
 
     # ---- going on
-
-    def step(self, count: int = 1) -> None:
-        """Take steps, with the inputs and forces as they are set now.
-
-        A step that cannot be taken is a SimulationError, with the sentences of `run`; the mechanism then stands at the
-        last state that was reached, and takes no more steps until `restart`. With on_failure="stop" the `status` tells.
-        """
-        if not self.advance(count):
-            self._look(count)
 
     def restart(self, state: State | None = None) -> None:
         """Stand at a state, by default that of the beginning, with the inputs that belong to it and no forces held.
@@ -197,12 +189,24 @@ class Live(Running, _core.Live):
             time=self.time,
             turned=self.turned,
             reached=True,
-            carried=(self.carried(), self._key),
+            carried=(self.carried(), self.key),
+            inputs=self.input,
         )
 
     def multipliers(self) -> Array:
         """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
         return self.all_multipliers()[: self._simulator.row_count]
+
+    def accelerations(self) -> tuple[Array, Array]:
+        """Accelerations (n, 3) of bodies and angular ones (n, 3), world frame, m/s^2 and rad/s^2, from the node on.
+
+        With the inputs and forces as they are set now, which hold over the next step; of second order in dt. They take
+        two steps to find, from which it comes back. `live.body(name)` has them of one body and its points.
+        """
+        linear, angular, ended = self.all_accelerations()
+        if ended.code != _core.StatusCode.done:
+            raise SimulationError(status_of(self._simulator, ended), self._node())
+        return linear, angular
 
     def kinetic_energy(self) -> float:
         """Of all bodies and rotors, in J."""
@@ -220,12 +224,12 @@ class Live(Running, _core.Live):
         """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
         return self._node().force(name)
 
-    def body(self, name: str | Body) -> BodyView:
+    def body(self, name: str | Body) -> LiveBody:
         """A body, given by name or itself, where it is now."""
         known = name_of(name)
         if known not in self.mechanism.bodies:
             raise no_such("body", known, self.mechanism)
-        return BodyView(self, known, self._rows[known])  # type: ignore[arg-type]
+        return LiveBody(self, known, self._rows[known])
 
     def joint(self, name: str | Joint) -> LiveJoint:
         """A joint, given by name or itself, where it is now."""
@@ -236,28 +240,19 @@ class Live(Running, _core.Live):
 
     def __repr__(self) -> str:
         count = self.mechanism.body_count
-        failed = "" if self.status.ok else f", stopped: {self.status.message}"
+        failed = f", stopped: {self.status.message}" if self.failed else ""
         return f"Live({count} {'body' if count == 1 else 'bodies'}, t = {self.time:g} s{failed})"
 
     # ---- how
-
-    @property
-    def key(self) -> str:
-        """See Simulator.key."""
-        return self._key
-
-    def kept(self, numbers: Array) -> Carried | None:
-        """What a run has left for others to go on from."""
-        return Carried(numbers, self._key) if self.has_carried else None
 
     @cached_property
     def places(self) -> dict[str, slice]:
         """Where the coordinates of every joint stand among all of them."""
         return self.mechanism.coordinate_places()
 
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.mechanism.bodies)}
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
 
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
@@ -265,7 +260,7 @@ class Live(Running, _core.Live):
             coarse = too_coarse(self._simulator, self.tally, steps)
             if self._simulator.on_coarse == "raise" and coarse:
                 raise SimulationError(self._simulator.judged(self.status, coarse), self._node())
-            warn(coarse, 3)
+            warn(coarse, 2)
         elif not self.status.ok:
             self._fail()
 
@@ -298,6 +293,37 @@ class Live(Running, _core.Live):
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
         force, torque = reaction(self._node(self.multipliers()), joint)
         return force[0], torque[0]
+
+
+class LiveBody(BodyView):
+    """A body of a live mechanism where it is now; the mechanism moves by itself."""
+
+    _state: Live  # type: ignore[assignment]
+
+    def __init__(self, live: Live, name: str, row: int) -> None:
+        super().__init__(live, name, row)  # type: ignore[arg-type]
+
+    @property
+    def acceleration(self) -> Array:
+        """Acceleration (3,) of the centre of mass, world frame (m/s^2); see Live.accelerations."""
+        found: Array = self._state.accelerations()[0][self._row]
+        return found
+
+    @property
+    def angular_acceleration(self) -> Array:
+        """Angular acceleration (3,), world frame (rad/s^2); see Live.accelerations."""
+        found: Array = self._state.accelerations()[1][self._row]
+        return found
+
+    def point_acceleration(self, p: ArrayLike) -> Array:
+        """World acceleration (..., 3) of points p (..., 3) of the body frame (m/s^2).
+
+        An accelerometer reads this without gravity's part.
+        """
+        linear, angular = (numbers[self._row] for numbers in self._state.accelerations())
+        arm, spin = rotate(self.orientation, np.asarray(p, dtype=float)), self.angular_velocity
+        found: Array = linear + cross(angular, arm) + cross(spin, cross(spin, arm))
+        return found
 
 
 class LiveJoint(JointView):

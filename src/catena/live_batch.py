@@ -8,22 +8,27 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
+from ._rotation import Array, finite
 from .accuracy import too_coarse, warn
 from .analysis import still
 from .batch import Laws, MemberNumbers, member_loads
+from .efforts import InputEfforts
 from .forces import Forces
 from .inputs import BatchInputs
 from .live import Running
+from .massless import names as massless
+from .placing import placed, walk_of
 from .simulator import whole
 from .state import State
 from .status import SimulationError, Status, status_of
 
 if TYPE_CHECKING:
+    from ._handover import Compiled
     from .simulator import Simulator
 
 
@@ -56,16 +61,19 @@ class LiveBatch(Running, _core.LiveBatch):
         mechanism, compiled, count = simulator.mechanism, simulator.compiled, len(states)
         if count == 0:
             raise ValueError("a batch needs at least one member")
-        self._simulator, self._begun = simulator, states
+        self._simulator = simulator
         # a node, and what its steps depend on, about ten numbers a body and solution that is remembered
         refuse_if_too_large(8 * count * mechanism.body_count * 64, f"{count} live members", "take fewer")
-        signals, start = compiled.signals.extended(), start_arrays(compiled, states)
+        signals = compiled.signals.extended()
+        # where every member began last
+        self._begun = _numbers(compiled, states)
         numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
+        self._laws = numbers.law
         super().__init__(
             core=compiled.core,
             settings=simulator.settings(states[0], 0, 1),
             threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
-            start=start,
+            start=_core.Start(**{name: values for name, values in self._begun.items() if name != "time"}),
             loads=member_loads(mechanism, force, count, 0, signals).arrays(),
             rows=compiled.rows,
             signals=signals.read,
@@ -73,29 +81,22 @@ class LiveBatch(Running, _core.LiveBatch):
             numbers=numbers.arrays(),
             inputs=compiled.input_places,
         )
-        self._begin(range(count), states, start)
+        self._begin(np.arange(count))
 
-    def _begin(self, members: Sequence[int], states: Sequence[State], start: _core.Start) -> None:
-        self.begin(
-            members=np.array(members, dtype=np.int32),
-            start=start,
-            time=np.array([state.time for state in states]),
-        )
+    def _begin(self, members: NDArray[np.intp]) -> None:
+        start = {name: values[members] for name, values in self._begun.items() if name != "time"}
+        self.begin(members=members.astype(np.int32), start=_core.Start(**start), time=self._begun["time"][members])
 
     # ---- going on
 
-    def step(self, count: int = 1) -> None:
-        """Take steps, with the inputs as they are set now; members that have failed stay where they are."""
-        simulator = self._simulator
-        if self.advance(count) or simulator.on_coarse == "ignore":
-            return
-        worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
-        coarse = f"member {worst}: {too_coarse(simulator, self.tally(worst), count)}"
-        if simulator.on_coarse == "raise":
-            raise SimulationError(simulator.judged(self.status[worst], coarse), still(self.state(worst)))
-        warn(coarse, 2)
-
-    def reset(self, members: ArrayLike, states: State | Sequence[State] | None = None) -> None:
+    def reset(
+        self,
+        members: ArrayLike,
+        states: State | Sequence[State] | None = None,
+        *,
+        coordinates: ArrayLike | None = None,
+        rates: ArrayLike | None = None,
+    ) -> None:
         """Let some members begin anew, with the inputs of the mechanism.
 
         Parameters
@@ -104,36 +105,100 @@ class LiveBatch(Running, _core.LiveBatch):
             A mask (member,) of True and False, or the numbers of the members.
         states
             Where they begin: one state for all of them, or one for each; default where each began.
+        coordinates, rates
+            In place of states, joint coordinates and rates in the order of `mechanism.coordinates`: (coordinate,) for
+            all of these members, or (member, coordinate) with a row for each of them; what is not given is as
+            described. In loops they cannot be chosen one by one.
         """
         chosen = self._chosen(members)
-        if isinstance(states, State):
-            given = [self._simulator.checked(states)] * len(chosen)
-        elif states is None:
-            given = [self._begun[k] for k in chosen]
-        else:
-            given = [self._simulator.checked(state) for state in states]
-        if len(given) != len(chosen):
-            raise ValueError(f"reset: {len(given)} states for {len(chosen)} members")
-        for member, state in zip(chosen, given, strict=True):
-            self._begun[member] = state
-        if chosen:
-            self._begin(chosen, given, start_arrays(self._simulator.compiled, given))
+        given = self._given(len(chosen), states, coordinates, rates)
+        if len(chosen) == 0:
+            return
+        for name, values in given.items():
+            self._begun[name][chosen] = values
+        self._begin(chosen)
 
-    def _chosen(self, members: ArrayLike) -> list[int]:
+    def _given(
+        self,
+        count: int,
+        states: State | Sequence[State] | None,
+        coordinates: ArrayLike | None,
+        rates: ArrayLike | None,
+    ) -> dict[str, Array]:
+        """Where so many members are to begin, checked; nothing if that is where they began."""
+        simulator = self._simulator
+        if coordinates is not None or rates is not None:
+            if states is not None:
+                raise ValueError("reset: give states, or coordinates and rates, not both")
+            return self._placed(self._rows(coordinates, "coordinates", count), self._rows(rates, "rates", count))
+        if states is None:
+            return {}
+        if isinstance(states, State):
+            checked = [simulator.checked(states)] * count
+        else:
+            checked = [simulator.checked(state) for state in states]
+        if len(checked) != count:
+            raise ValueError(f"reset: {len(checked)} states for {count} members")
+        return _numbers(simulator.compiled, checked) if checked else {}
+
+    def _rows(self, value: ArrayLike | None, what: str, count: int) -> Array:
+        """Coordinates or rates (count, coordinate)."""
+        if value is None:
+            value = getattr(self._simulator.described, what)
+        width = len(self.mechanism.coordinates)
+        shape = (width,) if np.ndim(value) == 1 else (count, width)
+        return np.broadcast_to(finite(value, shape, f"reset: {what}"), (count, width))
+
+    def _placed(self, coordinates: Array, rates: Array) -> dict[str, Array]:
+        """What members begin with whose joints have these coordinates and rates."""
+        simulator, mechanism, count = self._simulator, self.mechanism, len(coordinates)
+        first, places = simulator.described, mechanism.coordinate_places()
+        times = np.full(count, first.time)
+        x, q, v, w = (np.repeat(array, count, axis=0) for array in first.alone())
+        position, orientation, velocity, spin = placed(mechanism, (x, q, v, w), coordinates, rates, times)
+        if walk_of(mechanism).closes and not massless(mechanism):
+            simulator.refuse_fast(spin)
+            starts = simulator.compiled.starts_at(places, coordinates)
+            return dict(
+                position=position,
+                orientation=orientation,
+                velocity=velocity,
+                angular_velocity=spin,
+                time=times,
+                **starts,
+            )
+        # whether the rest holds there has to be seen of each
+        angles = {name: list(joint.angles) for name, joint in mechanism.joints.items() if name in places}
+        states = [
+            State(
+                mechanism,
+                position[k],
+                orientation[k],
+                velocity[k],
+                spin[k],
+                time=first.time,
+                turned=dict(first.turned)
+                | {name: coordinates[k, places[name]][which] for name, which in angles.items() if which},
+            )
+            for k in range(count)
+        ]
+        return _numbers(simulator.compiled, [simulator.checked(state) for state in states]) if states else {}
+
+    def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
         found = np.asarray(members)
         if found.dtype == np.bool_:
             if found.shape != (len(self),):
                 raise ValueError(f"reset: a mask of {len(self)} members has that shape, got {found.shape}")
-            return [int(k) for k in np.flatnonzero(found)]
+            return np.flatnonzero(found)
         if found.size == 0:
-            return []
+            return np.zeros(0, dtype=np.intp)
         if found.ndim > 1 or not np.issubdtype(found.dtype, np.integer):
             raise ValueError(f"reset: members must be a mask or whole numbers, got {members!r}")
-        try:
-            chosen = [range(len(self))[k] for k in np.atleast_1d(found)]
-        except IndexError:
-            raise ValueError(f"reset: there are {len(self)} members, got {members!r}") from None
-        if len(set(chosen)) < len(chosen):
+        chosen = np.atleast_1d(found).astype(np.intp)
+        if (chosen < -len(self)).any() or (chosen >= len(self)).any():
+            raise ValueError(f"reset: there are {len(self)} members, got {members!r}")
+        chosen %= len(self)
+        if len(np.unique(chosen)) < len(chosen):
             raise ValueError("reset: a member can begin only once")
         return chosen
 
@@ -143,6 +208,10 @@ class LiveBatch(Running, _core.LiveBatch):
     def inputs(self) -> BatchInputs:
         """Inputs by name."""
         return BatchInputs(self.input, self.mechanism.inputs)
+
+    @cached_property
+    def _efforts(self) -> InputEfforts:
+        return InputEfforts(self.mechanism, self._laws)
 
     @property
     def status(self) -> list[Status]:
@@ -164,13 +233,31 @@ class LiveBatch(Running, _core.LiveBatch):
             time=float(self.time[k]),
             turned=self._simulator.compiled.by_joint(self.counted[k]),
             reached=True,
+            inputs=self.input[k],
         )
 
+    def _look(self, steps: int) -> None:
+        """What is the matter with the last steps."""
+        simulator = self._simulator
+        if simulator.on_coarse == "ignore":
+            return
+        worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
+        coarse = f"member {worst}: {too_coarse(simulator, self.tally(worst), steps)}"
+        if simulator.on_coarse == "raise":
+            raise SimulationError(simulator.judged(self.status[worst], coarse), still(self.state(worst)))
+        warn(coarse, 2)
+
     def __len__(self) -> int:
-        return len(self._begun)
+        return len(self._begun["time"])
 
     def __repr__(self) -> str:
         failed = int(np.count_nonzero(self.failed))
         return (
             f"LiveBatch({len(self)} members of {self.mechanism.body_count} bodies{f', {failed} failed' * bool(failed)})"
         )
+
+
+def _numbers(compiled: Compiled, states: Sequence[State]) -> dict[str, Array]:
+    """All that members begin with, (member, ...)."""
+    arrays = {name: np.array(values) for name, values in start_arrays(compiled, states).items()}
+    return arrays | {"time": np.array([state.time for state in states])}

@@ -141,6 +141,13 @@ class Mechanism(Strict):
         """Names of the motors and servos whose force or target can be set while the mechanism runs: see Live."""
         return tuple(name for name, force in self._forces.items() if force.input)
 
+    def rows(self) -> Mapping[str, int]:
+        """Where every body stands in arrays (body, ...), by name."""
+        if self._owner and self._known.rows is not None:
+            return self._known.rows
+        found = self._known.rows = {name: row for row, name in enumerate(self._bodies)}
+        return found
+
     def coordinate_places(self) -> dict[str, slice]:
         """Where the coordinates of every joint stand among all of them."""
         places, first = {}, 0

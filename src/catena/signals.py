@@ -67,6 +67,14 @@ class Signals:
             values[place] = found.reshape(-1)
         return values
 
+    def over(self, time: Array) -> tuple[Array, Array]:
+        """Values and derivatives (instant, count) at many instants."""
+        shape = (len(time), self.count)
+        if self.count == 0:
+            return np.empty(shape), np.empty(shape)
+        instants = [float(t) for t in time]
+        return np.reshape([self.read(t) for t in instants], shape), np.reshape([self.rates(t) for t in instants], shape)
+
     def rates(self, time: float) -> Array:
         """Derivatives (count,) at an instant."""
         rates = rate(self.read, time)

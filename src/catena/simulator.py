@@ -6,17 +6,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf, nan
+from time import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from . import _core, _provenance, analysis
+from ._angles import ByJoint
 from ._handover import build_core, default_kernel, start_arrays
 from ._memory import refuse_if_too_large
 from ._rotation import Array, finite
 from .accuracy import USUAL_ACCURACY, error_limit, find_dt, too_coarse, usual_order, warn
-from .assembly import AssemblyError, describe, open_joints, refuse_misfit
-from .events import Event, Stop, Watch, cut
+from .assembly import AssemblyError, describe, open_joints, refuse_misfit, stands
+from .events import Event, Watch, cut
 from .forces import Forces, load_table
 from .live import Live
 from .massless import refuse_loose_at
@@ -236,10 +238,12 @@ class Simulator:
         Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
         """
         self._settle(state)
-        live = Live(self, state, steps=1, force=force)
+        live = self._take(state, 1, 1, force)
         live.stand()
         live.step()
-        return live.state()
+        found = live.state()
+        self._give_back(live, force)
+        return found
 
     def start(self, state: State | None = None) -> Live:
         """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
@@ -342,8 +346,9 @@ class Simulator:
         )
         if watch is not None:
             result = self._with_events(result, watch, force, control)
-        if not result.status.ok and (self.on_failure == "raise" or result.status.reason == "coarse"):
-            raise SimulationError(result.status, result)
+        status = result.status
+        if not status.ok and (self.on_failure == "raise" or status.reason == "coarse"):
+            raise SimulationError(status, result)
         if self.on_coarse == "warn":
             warn(result.coarse, 2)
         return result
@@ -362,90 +367,49 @@ class Simulator:
         progress: bool | Callable[[int, int], None] = False,
     ) -> Trajectory:
         """See run; whatever becomes of it, its status tells."""
-        if times is not None:
-            record_every = max(steps, 1)
-        # one that stands idle, and that no other thread has taken, saves what making one costs
-        how = (self.solver, self.order)
-        live = self._idle.pop(how, None) if force is None else None
-        if live is None:
-            live = Live(self, state, steps=steps, record_every=record_every, force=force)
-        else:
-            live.prepare(state, steps, record_every)
-        n, rows = self.mechanism.body_count, self._core.row_count
-        records = (-(-steps // record_every) if times is None else len(times)) + 2
-        counters = self.compiled.counters
-        kept = records if checkpoints else 1
+        live = self._take(state, steps, record_every, force)
+        count = 0 if times is None else len(times)
+        n, records = self.mechanism.body_count, (count or -(-steps // record_every)) + 1
+        room = live.room(checkpoints, count)
         traced = (steps + 1) * self.max_iterations if increments else 0
-        size = 8 * (records * (1 + 13 * n + rows + len(counters)) + 2 * steps + traced + kept * live.carried_size)
-        refuse_if_too_large(size, f"recording {records} nodes of {n} bodies", "raise record_every")
-        recorded, multipliers = np.empty(records), np.empty((records, rows))
-        position, orientation, velocity, spin = (np.empty((records, n, width)) for width in (3, 4, 3, 3))
-        iterations, pieces = (np.zeros(max(steps, 1), dtype=np.int32) for _ in range(2))
-        remainder = np.zeros(max(steps, 1))
-        error = np.zeros(max(steps, 1)) if self.estimates else None
+        refuse_if_too_large(8 * (room + traced), f"recording {records} nodes of {n} bodies", "raise record_every")
         trace = np.zeros((steps + 1, self.max_iterations)) if increments else None
-        counted, carried = np.empty((records, len(counters))), np.empty((kept, live.carried_size))
-        inputs = np.empty((records, len(self.compiled.inputs)))
         held = None if control is None else np.zeros((records, n, 6))
-        stopped = False
-        try:
-            live.run(
-                records=_core.Records(
-                    time=recorded[None],
-                    position=position[None],
-                    orientation=orientation[None],
-                    velocity=velocity[None],
-                    angular_velocity=spin[None],
-                    counted=counted[None],
-                    iterations=iterations[None],
-                    pieces=pieces[None],
-                    remainder=remainder[None],
-                    error=None if error is None else error[None],
-                ),
-                inputs=inputs,
-                multipliers=multipliers,
-                increments=trace,
-                # what is carried over belongs to nodes
-                carried=carried if times is None else None,
-                control=control,
-                held=held,
-                times=times,
-                poll=watcher(progress, steps),
-            )
-        except Stop:
-            stopped = True
-        ended = live.ended
-        # a control may have kept it
-        if force is None and control is None:
-            self._idle = {how: live}
-        done, complete = ended.step, ended.records
-        if progress:
-            finish(progress, done, steps)
-        coarse = too_coarse(self, live.tally, done)
-        status = Status(time=ended.time, step=done) if stopped else self.judged(status_of(self, ended), coarse)
-        return Trajectory(
-            self.mechanism,
-            self.dt,
-            recorded[:complete],
-            position[:complete],
-            orientation[:complete],
-            velocity[:complete],
-            spin[:complete],
-            # behind the rows of joints and couplings stand those of forces
-            multipliers[:complete, : self.row_count],
-            iterations=iterations[:done],
-            pieces=pieces[:done],
-            remainder=remainder[:done],
-            error=None if error is None else error[:done],
-            coarse=coarse,
-            increments=None if trace is None else trace[:done],
-            status=status,
-            near=self.compiled.by_joint(counted[:complete]),
-            info=self.run_info(),
-            inputs=inputs[:complete],
-            control=None if held is None else held[:complete],
-            carried=None if times is not None else live.kept(carried[:complete] if checkpoints else carried),
+        sheet = live.run(
+            np.empty(room),
+            checkpoints,
+            increments=trace,
+            control=control,
+            held=held,
+            times=times,
+            poll=watcher(progress, steps),
         )
+        # a control may have kept it
+        if control is None:
+            self._give_back(live, force)
+        ended = sheet.ended
+        if progress:
+            finish(progress, ended.step, steps)
+        coarse = too_coarse(self, sheet.tally, ended.step)
+        result = Trajectory.written(
+            sheet,
+            mechanism=self.mechanism,
+            dt=self.dt,
+            estimates=self.estimates,
+            coarse=coarse,
+            increments=None if trace is None else trace[: ended.step],
+            control=None if held is None else held[: ended.records],
+            info=self.run_info(),
+            places=self.compiled.counter_places,
+            row_count=self.row_count,
+            key=live.key,
+        )
+        # an event may have ended it
+        if ended.code not in (_core.StatusCode.done, _core.StatusCode.interrupted):
+            vars(result)["status"] = status_of(self, ended)
+        elif coarse:
+            vars(result)["status"] = self.judged(result.status, coarse)
+        return result
 
     def run_batch(
         self,
@@ -508,12 +472,12 @@ class Simulator:
             progress=progress,
         )
 
-    def start_arrays(self, first: State) -> _core.Start:
+    def start_arrays(self, first: State, *, carried: bool = False) -> _core.Start:
         """A state to start from, as the core takes it."""
         if first is not self._described:
-            return start_arrays(self.compiled, [first])
+            return _core.Start(**start_arrays(self.compiled, [first], carried=carried))
         if self._described_arrays is None:
-            self._described_arrays = start_arrays(self.compiled, [first])
+            self._described_arrays = _core.Start(**start_arrays(self.compiled, [first]))
         return self._described_arrays
 
     def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
@@ -542,18 +506,8 @@ class Simulator:
 
     def run_info(self) -> _provenance.RunInfo:
         """What a run that ends now is to say of itself."""
-        return _provenance.RunInfo(
-            version=_provenance.version(),
-            solver=self.solver,
-            order=self.order,
-            dt=self.dt,
-            tolerance=self.tolerance,
-            accuracy=self.accuracy or 0.0,
-            max_iterations=self.max_iterations,
-            rescue=self.rescue,
-            kernel=self._core.kernel,
-            date=_provenance.now(),
-        )
+        how = (self.solver, self.order, self.dt, self.tolerance, self.accuracy or 0.0)
+        return _provenance.run_info(*how, self.max_iterations, self.rescue, self._core.kernel, int(time()))
 
     def key(self, signal_count: int) -> str:
         """By which it is known whether this simulator can go on bit for bit from what another one left."""
@@ -574,9 +528,24 @@ class Simulator:
 
     # ---- how
 
+    def _take(self, state: State | None, steps: int, record_every: int, force: Forces | None) -> Live:
+        """One to run; if it stands idle, and no other thread has taken it, that saves what making one costs."""
+        live = self._idle.pop((self.solver, self.order), None) if force is None else None
+        if live is None:
+            return Live(self, state, steps=steps, record_every=record_every, force=force)
+        live.prepare(state, steps, record_every)
+        return live
+
+    def _give_back(self, live: Live, force: Forces | None) -> None:
+        if force is None:
+            self._idle = {live.how: live}
+
     def _start(self, state: State | None) -> State:
-        if state is not None:
-            return self.checked(state)
+        return self.described if state is None else self.checked(state)
+
+    @property
+    def described(self) -> State:
+        """The mechanism as described, checked."""
         if self._described is None:
             self._described = self.checked(self.mechanism.state())
         return self._described
@@ -586,7 +555,7 @@ class Simulator:
             self._settle(states[0] if len(states) else None, duration)
             return [self.checked(state) for state in states]
         self._settle(None, duration)
-        return [self._start(None)] * whole(states, "states", most=2**31 - 1)
+        return [self.described] * whole(states, "states", most=2**31 - 1)
 
     def _times(
         self, t_eval: ArrayLike, state: State | None, duration: float | None, steps: int | None
@@ -614,6 +583,8 @@ class Simulator:
         return result
 
     def _steps(self, duration: float | None, steps: int | None) -> int:
+        if isinstance(duration, State):
+            raise ValueError("the state to start from is given by name: run(duration, state=...)")
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
@@ -640,9 +611,12 @@ class Simulator:
             raise ValueError(f"the state to start from must be a State, got {state!r}")
         if list(state.mechanism.bodies) != list(self.mechanism.bodies):
             raise ValueError("the state belongs to another mechanism: its bodies have other names")
-        for name, angles in state.turned.items():
-            joint = self.mechanism.joints.get(name)
-            finite(angles, (len(joint.angles) if joint else np.size(angles),), f"turned angles of joint {name!r}")
+        if not (isinstance(state.angles, ByJoint) and state.angles.places == self.compiled.counter_places):
+            for name, angles in state.turned.items():
+                joint = self.mechanism.joints.get(name)
+                finite(angles, (len(joint.angles) if joint else np.size(angles),), f"turned angles of joint {name!r}")
+        if stands(self.compiled, state, self._fastest):
+            return state
         # a new state is checked, so writes into the arrays of the old one cannot smuggle in a NaN
         state = State(
             self.mechanism,
@@ -652,24 +626,31 @@ class Simulator:
             state.angular_velocity,
             time=state.time,
             multipliers=state.multipliers,
-            turned=state.turned,
+            turned=state.angles,
             reached=state.reached,
         )
         if self._refuse_open(state):
             state = self.mechanism.assemble(state)
         refuse_misfit(self.compiled, state)
         refuse_loose_at(state)
-        if self.accuracy is not None:
-            return state
-        turn = np.linalg.norm(state.angular_velocity, axis=1) * self.dt
-        limit = 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0))
-        if turn.max() >= limit:
-            name = list(self.mechanism.bodies)[int(turn.argmax())]
-            raise ValueError(
-                f"body {name!r} turns by |w| dt = {turn.max():.3g} rad in a step; it must be below {limit:g}: "
-                "use a smaller dt"
-            )
+        self.refuse_fast(state.angular_velocity)
         return state
+
+    def refuse_fast(self, angular_velocity: Array) -> None:
+        """Raise where a body (..., n, 3) is too fast for dt."""
+        speed, limit = np.linalg.norm(angular_velocity, axis=-1), self._fastest
+        if speed.max(initial=0.0) >= limit:
+            name = list(self.mechanism.bodies)[int(speed.argmax()) % self.mechanism.body_count]
+            raise ValueError(
+                f"body {name!r} turns by |w| dt = {speed.max() * self.dt:.3g} rad in a step; it must be below "
+                f"{limit * self.dt:g}: use a smaller dt"
+            )
+
+    @property
+    def _fastest(self) -> float:
+        """At which a body turns too far in the shortest step (rad/s)."""
+        # where an accuracy is asked for, what is too fast is halved
+        return inf if self.accuracy is not None else 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0)) / self.dt
 
 
 def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:

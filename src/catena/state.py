@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._angles import ByJoint, in_one
 from ._rotation import (
     Array,
     Checked,
@@ -31,29 +32,21 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 
+# a state in a form that is soon compared: its instant, its angles, its arrays
+Image: TypeAlias = tuple[float, tuple[tuple[str, ...], bytes], bytes, bytes, bytes, bytes]
+
+
 @dataclass(frozen=True, eq=False)
 class Arrival:
     """All that the steps from a node on depend on, as the core left it there, for whom, and the state it belongs to."""
 
     numbers: Array
     key: str  # see Simulator.key
-    state: tuple[Array, Array, Array, Array, float]
-    turned: Mapping[str, Array]
+    state: Image
 
     def fits(self, state: State) -> bool:
         """Whether the state is still the one that it belongs to."""
-        now = (state.position, state.orientation, state.velocity, state.angular_velocity)
-        return (
-            state.time == self.state[4]
-            and all(np.array_equal(a, b) for a, b in zip(now, self.state[:4], strict=True))
-            and state.turned.keys() == self.turned.keys()
-            and np.array_equal(in_one(state.turned, self.turned), in_one(self.turned, self.turned))
-        )
-
-
-def in_one(arrays: Mapping[str, Array], names: Iterable[str]) -> Array:
-    """The arrays of these names in one, as there may be hundreds to compare."""
-    return np.hstack([(), *(arrays[name] for name in names)])
+        return state.image() == self.state
 
 
 class State(Strict):
@@ -69,9 +62,6 @@ class State(Strict):
     velocity = Checked()
     angular_velocity = Checked()
 
-    # angles of joints near which their turns are counted, by joint name; joints not named here begin in (-pi, pi]
-    turned: dict[str, Array]
-
     def __init__(
         self,
         mechanism: Mechanism,
@@ -85,22 +75,25 @@ class State(Strict):
         turned: Mapping[str, ArrayLike] | None = None,
         reached: bool = False,
         carried: Arrival | tuple[Array, str] | None = None,
+        inputs: ArrayLike | None = None,
     ) -> None:
         self._mechanism = mechanism
-        self._rows = {name: row for row, name in enumerate(mechanism.bodies)}
+        self._rows = mechanism.rows()
         self.position = position
         self.orientation = orientation
         self.velocity = velocity
         self.angular_velocity = angular_velocity
         self.time = time
-        self.turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
+        # angles that nobody has looked at yet stay in one array
+        self._turned: dict[str, Array] | ByJoint
+        if isinstance(turned, ByJoint):
+            self._turned = turned.copy()
+        else:
+            self._turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
         self.multipliers = multipliers
-        if isinstance(carried, tuple):
-            arrays = (self.position.copy(), self.orientation.copy(), self.velocity.copy(), self.angular_velocity.copy())
-            kept = {name: angles.copy() for name, angles in self.turned.items()}
-            carried = Arrival(*carried, (*arrays, self.time), kept)
-        self._arrival = carried
+        self._arrival = Arrival(*carried, self.image()) if isinstance(carried, tuple) else carried
         self._reached = reached
+        self._inputs = None if inputs is None else np.array(inputs, dtype=float)
 
     @property
     def reached(self) -> bool:
@@ -111,6 +104,36 @@ class State(Strict):
         """What a simulator with this key goes on from bit for bit; None if it was not here, or the state changed."""
         found = self._arrival
         return found.numbers if found is not None and found.key == key and found.fits(self) else None
+
+    def image(self) -> Image:
+        """All that makes it differ from another one of the same mechanism."""
+        x, q, v, w = self.position, self.orientation, self.velocity, self.angular_velocity
+        return self.time, in_one(self._turned), x.tobytes(), q.tobytes(), v.tobytes(), w.tobytes()
+
+    def count_into(self, row: Array, places: Mapping[str, slice]) -> None:
+        """Write the angles near which turns are counted to the places of their joints."""
+        if type(self._turned) is ByJoint and self._turned.places == places:
+            row[: self._turned.counted.size] = self._turned.counted
+            return
+        for name, angles in self._turned.items():
+            if name in places:
+                row[places[name]] = angles
+
+    @property
+    def angles(self) -> Mapping[str, Array]:
+        """The same as `turned`, to be read only."""
+        return self._turned
+
+    @property
+    def turned(self) -> dict[str, Array]:
+        """Angles of joints near which their turns are counted, by joint name; others begin in (-pi, pi]."""
+        if isinstance(self._turned, ByJoint):
+            self._turned = {name: angles.copy() for name, angles in self._turned.items()}
+        return self._turned
+
+    @turned.setter
+    def turned(self, value: dict[str, Array]) -> None:
+        self._turned = value
 
     def _check(self, name: str, value: ArrayLike) -> Array:
         count, what = len(self._rows), f"state: {name}"
@@ -170,20 +193,49 @@ class State(Strict):
     def rates(self, value: ArrayLike) -> None:
         self._set_joints(value, "rates")
 
-    def _joint_motion(self) -> tuple[Array, Array]:
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (input,) by `mechanism.inputs`, N m or N.
+
+        With the inputs as whatever led here had set them, or else as described.
+        """
+        from .efforts import InputEfforts
+
+        return InputEfforts(self.mechanism)(*self._joint_motion(), self._inputs)
+
+    def _joint_motion(self, mechanism: Mechanism | None = None) -> tuple[Array, Array]:
+        """Coordinates and rates; of a snapshot, if one was made."""
         from .analysis import joint_motion
 
-        arrays = (self.position, self.orientation, self.velocity, self.angular_velocity)
-        bodies = (arrays[0][None], arrays[1][None], arrays[2][None], arrays[3][None])
-        near = {name: angles[None] for name, angles in self.turned.items()}
-        coordinates, rates = joint_motion(self.mechanism, np.array([self.time]), bodies, near)
+        near = {name: angles[None] for name, angles in self.angles.items()}
+        coordinates, rates = joint_motion(mechanism or self.mechanism, np.array([self.time]), self.alone(), near)
         return coordinates[0], rates[0]
 
+    def alone(self) -> tuple[Array, Array, Array, Array]:
+        """Poses and velocities (1, n, ...) as the only ones of many."""
+        return self.position[None], self.orientation[None], self.velocity[None], self.angular_velocity[None]
+
     def _set_joints(self, value: ArrayLike, what: str) -> None:
-        places = self.mechanism.coordinate_places()
-        numbers = finite(value, (len(self.mechanism.coordinates),), f"state: {what}")
+        from .placing import placed
+
+        mechanism = self.mechanism.snapshot()
+        places = mechanism.coordinate_places()
+        numbers = finite(value, (sum(place.stop - place.start for place in places.values()),), f"state: {what}")
+        coordinates, rates = self._joint_motion(mechanism)
+        if what == "coordinates":
+            coordinates = numbers
+        else:
+            rates = numbers
+        found = placed(mechanism, self.alone(), coordinates[None], rates[None], np.array([self.time]))
+        self.velocity[:], self.angular_velocity[:] = found[2][0], found[3][0]
+        if what == "rates":
+            return
+        self.position[:], self.orientation[:] = found[0][0], found[1][0]
+        joints = mechanism.joints
         for name, place in places.items():
-            setattr(self.joint(name), what, numbers[place])
+            angles = joints[name].angles
+            if angles:
+                self.turned[name] = numbers[place][list(angles)]
 
     def copy(self) -> State:
         """Return an independent copy of the numbers, for the same mechanism."""
@@ -195,9 +247,10 @@ class State(Strict):
             self.angular_velocity,
             time=self.time,
             multipliers=self.multipliers,
-            turned=self.turned,
+            turned=self.angles,
             reached=self.reached,
             carried=self._arrival,
+            inputs=self._inputs,
         )
 
     def __copy__(self) -> State:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import analysis
+from . import _core, analysis
+from ._angles import ByJoint, angles_at
 from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
 from .accuracy import often_halved
@@ -19,6 +20,7 @@ from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .names import name_of, no_such
 from .state import OfBody, State, counted
+from .status import Status
 
 if TYPE_CHECKING:
     from ._provenance import RunInfo
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from .joint import BodyLike, Joint, Motion
     from .laws import Force
     from .mechanism import Mechanism
-    from .status import Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,25 +79,18 @@ class Trajectory(Recorded, analysis.JointSpace):
 
     mechanism: Mechanism
     dt: float
-    time: Array
-    position: Array
-    orientation: Array
-    velocity: Array
-    angular_velocity: Array
-    multipliers: Array
-    iterations: NDArray[np.int32]
-    pieces: NDArray[np.int32]
-    remainder: Array
-    error: Array | None
-    increments: Array | None
     coarse: str
-    status: Status
-    near: Mapping[str, Array]
-    inputs: Array | None
+    increments: Array | None
     control: Array | None
     info: RunInfo | None
-    carried: Carried | None
     events: list[Occurrence]
+
+    _sheet: _core.Sheet
+    _estimates: bool
+    _places: Mapping[str, slice]
+    _row_count: int
+    _key: str
+    _smallest: Array | None  # analysis.smallest_multipliers, once asked for
 
     def __init__(
         self,
@@ -145,17 +139,136 @@ class Trajectory(Recorded, analysis.JointSpace):
             control=control,
             info=info,
             carried=carried,
+            # angles (step, k) of joints near which their turns are counted, by joint name
+            near=near or {},
+            events=[],  # that were asked for and happened
+            _smallest=None,
         )
-        # angles (step, k) of joints near which their turns are counted, by joint name
-        self.near = near or {}
-        self.events = []  # that were asked for and happened
-        self._smallest: Array | None = None  # analysis.smallest_multipliers, once asked for
+
+    @classmethod
+    def written(
+        cls,
+        sheet: _core.Sheet,
+        *,
+        mechanism: Mechanism,
+        dt: float,
+        estimates: bool,
+        coarse: str,
+        increments: Array | None,
+        control: Array | None,
+        info: RunInfo,
+        places: Mapping[str, slice],
+        row_count: int,
+        key: str,
+    ) -> Trajectory:
+        """What a run has just written: arrays are made of it when they are asked for.
+
+        `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings,
+        behind which stand those of forces; the key tells who can go on from it.
+        """
+        run = cls.__new__(cls)
+        vars(run).update(
+            mechanism=mechanism,
+            dt=dt,
+            coarse=coarse,
+            increments=increments,
+            control=control,
+            info=info,
+            events=[],
+            _sheet=sheet,
+            _estimates=estimates,
+            _places=places,
+            _row_count=row_count,
+            _key=key,
+            _smallest=None,
+        )
+        return run
+
+    # ---- what the run wrote, unless it was given
+
+    @cached_property
+    def time(self) -> Array:
+        """Instants (step,) in s."""
+        return self._sheet.time
+
+    @cached_property
+    def position(self) -> Array:
+        """Positions (step, n, 3) in m."""
+        return self._sheet.position
+
+    @cached_property
+    def orientation(self) -> Array:
+        """Quaternions (step, n, 4), body to world."""
+        return self._sheet.orientation
+
+    @cached_property
+    def velocity(self) -> Array:
+        """Velocities (step, n, 3) in m/s."""
+        return self._sheet.velocity
+
+    @cached_property
+    def angular_velocity(self) -> Array:
+        """Angular velocities (step, n, 3) in rad/s, world frame."""
+        return self._sheet.angular_velocity
+
+    @cached_property
+    def multipliers(self) -> Array:
+        """Multipliers (step, rows) of joints and couplings."""
+        return self._sheet.multipliers[:, : self._row_count]
+
+    @cached_property
+    def iterations(self) -> NDArray[np.int32]:
+        """Newton iterations of every step of the run."""
+        return self._sheet.iterations
+
+    @cached_property
+    def pieces(self) -> NDArray[np.int32]:
+        """Substeps of every step of the run, 1 if it was not halved."""
+        return self._sheet.pieces
+
+    @cached_property
+    def remainder(self) -> Array:
+        """What Newton's method may have left of every step of the run, m/s and rad/s."""
+        return self._sheet.remainder
+
+    @cached_property
+    def error(self) -> Array | None:
+        """What every step of the run is estimated to err by (parts of the size, rad); None if not asked."""
+        return self._sheet.error if self._estimates else None
+
+    @cached_property
+    def near(self) -> Mapping[str, Array]:
+        """Angles (step, k) of joints near which their turns are counted, by joint name."""
+        return ByJoint(self._sheet.counted, self._places)
+
+    @cached_property
+    def inputs(self) -> Array | None:
+        """What motors and servos were set to (step, input), from each node on; None if that was not kept."""
+        return self._sheet.inputs
+
+    @cached_property
+    def carried(self) -> Carried | None:
+        """What a run that goes on needs; None if that was not kept."""
+        numbers = self._sheet.carried
+        return None if numbers is None else Carried(numbers, self._key)
+
+    @cached_property
+    def status(self) -> Status:
+        """How the run ended."""
+        ended = self._sheet.ended
+        return Status(time=ended.time, step=ended.step)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        if state.pop("_sheet", None) is not None:
+            state |= {name: getattr(self, name) for name in _WRITTEN}
+        return state
 
     # ---- reading
 
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.mechanism.bodies)}
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
 
     def __len__(self) -> int:
         return len(self.time)
@@ -197,7 +310,7 @@ class Trajectory(Recorded, analysis.JointSpace):
                 coarse=self.coarse,
                 increments=self.increments,
                 status=self.status,
-                near={name: angles[key] for name, angles in self.near.items()},
+                near=angles_at(self.near, key),
                 inputs=None if self.inputs is None else self.inputs[key],
                 control=None if self.control is None else self.control[key],
                 info=self.info,
@@ -211,9 +324,10 @@ class Trajectory(Recorded, analysis.JointSpace):
             self.angular_velocity[key],
             time=float(self.time[key]),
             multipliers=self.multipliers[key],
-            turned={name: angles[key] for name, angles in self.near.items()},
+            turned=angles_at(self.near, key),
             reached=True,
             carried=None if self.carried is None else self.carried.at(key, len(self)),
+            inputs=None if self.inputs is None else self.inputs[key],
         )
 
     @overload
@@ -262,9 +376,7 @@ class Trajectory(Recorded, analysis.JointSpace):
     @property
     def efforts(self) -> Array:
         """What motors and servos exert (step, input) by `mechanism.inputs`, from each node on; N m or N."""
-        efforts = InputEfforts(self.mechanism)
-        inputs = np.broadcast_to(efforts.described, (len(self), len(efforts.described)))
-        return efforts(*self._joint_motion(), inputs if self.inputs is None else self.inputs)
+        return InputEfforts(self.mechanism)(*self._joint_motion(), self.inputs)
 
     def _joint_motion(self) -> tuple[Array, Array]:
         bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
@@ -435,6 +547,7 @@ class Trajectory(Recorded, analysis.JointSpace):
 
 ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
 COUNTS = ("iterations", "pieces", "remainder")
+_WRITTEN = (*ARRAYS, *COUNTS, "error", "near", "inputs", "carried", "status")
 
 
 class BodyHistory(Recorded, OfBody):
