@@ -13,6 +13,9 @@
 
 namespace catena::CATENA_ISA {
 
+// Of a step that has taken another solution (parts of the mechanism's size, rad).
+constexpr double absurd_error = 0.01;
+
 // Pieces that a run may take: a step now and then may need many, one after the other may not.
 constexpr long first_budget = 1L << 14, step_budget = 128;
 
@@ -107,6 +110,7 @@ struct Rescue {
     if (args.error_limit > 0 && estimator.error > args.error_limit) {
       if (!shortest) {
         undo(at);
+        if (estimator.error > absurd_error) unlearn();
         return Outcome::rough;
       }
       ++args.tally.rough;
@@ -114,6 +118,15 @@ struct Rescue {
     error += estimator.error;
     if (estimator.error > roughest) roughest = estimator.error, errs = estimator.link;
     return Outcome::converged;
+  }
+  // another solution than the right one is no guess for what comes
+  void unlearn() {
+    for (int k = 0; k < parts.count; ++k) {
+      newton.select(history[k]);
+      newton.forget();
+      history[k].count = history[k].order = 0;
+    }
+    step.rest.project(node.arriving());
   }
   // back to where the step began
   void undo(long at) {

@@ -11,8 +11,9 @@ namespace catena::CATENA_ISA {
 // How far a step may turn a body (rad). Its momentum is the sine of the turn: beyond it other solutions begin,
 // and long before them the energy that the step keeps is another; not so where a rotor spins about its own axis.
 // Where errors of steps are kept small they judge that, and all that remains is to be on the right root.
-constexpr double most_turn = 0.25, most_spin = 1;
-inline const double farthest_cosine = std::cos(0.5 * most_turn), farthest_spin_cosine = std::cos(0.5 * most_spin);
+constexpr double most_turn = 0.25, most_spin = 1, most_watched_turn = 0.5;
+inline const double farthest_cosine = std::cos(0.5 * most_turn), farthest_spin_cosine = std::cos(0.5 * most_spin),
+                    farthest_watched_cosine = std::cos(0.5 * most_watched_turn);
 
 // A rotor that turns about its axis by more than this in a step spins, and its momentum is looked after (rad).
 constexpr double least_spin = 0.005;
@@ -110,10 +111,11 @@ struct Step {
     least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
     if (args.rescue_depth == 0) return outcome;
-    if (least >= (args.error_limit > 0 ? farthest_spin_cosine : farthest_cosine)) return outcome;
+    const double farthest = args.error_limit > 0 ? farthest_watched_cosine : farthest_cosine;
+    if (least >= farthest) return outcome;
     bool close = least >= farthest_spin_cosine;
     for (int i = 0; i < layout.link_count && close; ++i)
-      close = swing_cosine2(solver.body[i], load3(layout.link[i].spin)) >= farthest_cosine * farthest_cosine;
+      close = swing_cosine2(solver.body[i], load3(layout.link[i].spin)) >= farthest * farthest;
     return close ? outcome : Outcome::too_far;
   }
   // whether a step backwards cannot be trusted with a law

@@ -1,0 +1,243 @@
+"""Between nodes: times that are asked for are as good as nodes, polynomials nearly so, and events are found in time."""
+
+from __future__ import annotations
+
+from math import pi, sin, sqrt
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena import Event, Live, Mechanism, Simulator, State, scenes
+
+TIMES = np.array((0.0, 0.013, 0.1, 0.1 + 1e-5, 0.333, 0.5, 0.77, 1.0))
+
+
+def exact(m: Mechanism) -> np.ndarray:
+    return Simulator(m, 0.0025, order=8).run(t_eval=TIMES).position
+
+
+@pytest.mark.parametrize(("order", "dt"), [(2, 0.01), (4, 0.05), (8, 0.1)])
+def test_times_have_the_order_of_the_run(order: int, dt: float) -> None:
+    m = scenes.double_pendulum()
+    off = [
+        np.abs(Simulator(m, h, order=order, tolerance=1e-13).run(1.0, t_eval=TIMES).position - exact(m)).max()
+        for h in (dt, dt / 2)
+    ]
+    # half a power for times that lie otherwise among the nodes
+    assert np.log2(off[0] / off[1]) > order - 0.5
+
+
+@pytest.mark.parametrize("scene", [scenes.double_pendulum, scenes.four_bar, lambda: scenes.slider_crank(rate=8.0)])
+@pytest.mark.parametrize("order", [2, 4, 8])
+def test_times_are_as_good_as_nodes(scene, order: int) -> None:
+    """Joints are closed, energy is that of nodes, reactions are there, and the run is not disturbed."""
+    m = scene()
+    simulator = Simulator(m, 0.005, order=order)
+    plain, run = simulator.run(1.0), simulator.run(t_eval=TIMES)
+    np.testing.assert_array_equal(run.time, TIMES)
+    assert run.drift().max() < 1e-12
+    np.testing.assert_array_equal(run.position[-1], plain.position[-1])
+    np.testing.assert_array_equal(run.error, plain.error)
+    np.testing.assert_array_equal(run.position[2], plain.position[20])
+    np.testing.assert_allclose(run.multipliers[2], plain.multipliers[20], rtol=1e-6, atol=1e-8)
+    # just behind a node nothing has changed yet but the side from which second order sees a reaction
+    scale = np.abs(plain.multipliers).max()
+    np.testing.assert_allclose(run.multipliers[3], run.multipliers[2], atol=(0.05 if order == 2 else 1e-3) * scale)
+    assert run.energy_error().max() <= 1.5 * plain.energy_error().max() + 1e-12
+    assert run.carried is None
+
+
+def test_times_with_drives_and_control() -> None:
+    m = scenes.pendulum(2, angle=0.3)
+    m.add_force(ct.Motor("joint2", name="motor"))
+    m.add_coupling(ct.Drive("joint1", lambda t: 0.2 * sin(3 * t), name="drive"))
+
+    def control(t: float, live: Live) -> None:
+        live.inputs["motor"] = sin(5 * t)
+
+    simulator = Simulator(m, 0.01, order=4)
+    plain = simulator.run(1.0, control=control)
+    run = simulator.run(1.0, control=control, t_eval=[0.005, 0.5, 0.505, 1.0])
+    np.testing.assert_array_equal(run.position[[1, 3]], plain.position[[50, 100]])
+    assert abs(run.joint("joint1").angle[2] - 0.2 * sin(3 * 0.505)) < 1e-12
+    # what holds from the node before
+    np.testing.assert_array_equal(run.inputs[:, 0], np.sin(5 * np.array((0.0, 0.5, 0.5, 1.0))))
+
+
+def test_times_with_an_accuracy() -> None:
+    m = scenes.pendulum(5, angle=pi / 2)
+    run = Simulator(m, accuracy=1e-6).run(t_eval=TIMES)
+    assert np.abs(run.position - exact(m)).max() < 1e-5
+
+
+@pytest.mark.parametrize("times", [[], [0.5, 0.5], [1.0, 0.5], [-1.0], [np.nan], "soon", [[0.1]]])
+def test_times_that_cannot_be(times: object) -> None:
+    with pytest.raises(ValueError, match="t_eval"):
+        Simulator(scenes.pendulum(1), 0.01).run(1.0, t_eval=times)
+    with pytest.raises(ValueError, match=r"t_eval ends at 3 s, after the run, which ends at 1 s"):
+        Simulator(scenes.pendulum(1), 0.01).run(1.0, t_eval=[3.0])
+
+
+# ---- polynomials
+
+
+@pytest.mark.parametrize(("order", "dt", "bound"), [(2, 0.01, 1.1), (4, 0.02, 1.5), (8, 0.02, 100)])
+def test_polynomials_are_nearly_as_good(order: int, dt: float, bound: float) -> None:
+    """At orders 2 and 4 the error is that of the nodes."""
+    m = scenes.pendulum(2, "ball", angle=0.7)
+    state = m.state()
+    state.joint("joint1").rates = (0.5, 1.0, 3.0)
+    times = np.linspace(0.0, 1.0, 173)
+    run = Simulator(m, dt, order=order).run(1.0, state=state)
+    true = Simulator(m, 0.002, order=8).run(1.0, state=state, t_eval=times)
+    at_nodes = np.abs(run.position - Simulator(m, 0.002, order=8).run(1.0, state=state, t_eval=run.time).position).max()
+    between = run.at(times)
+    assert np.abs(between.position - true.position).max() < bound * at_nodes
+    assert np.abs(between.orientation - true.orientation).max() < 3 * bound * at_nodes
+    assert np.abs(between.velocity - true.velocity).max() < 30 * bound * at_nodes
+    assert np.abs(between.angular_velocity - true.angular_velocity).max() < 60 * bound * at_nodes
+
+
+def test_nodes_are_on_the_polynomial() -> None:
+    run = Simulator(scenes.double_pendulum(), 0.02).run(1.0)
+    again = run.at(run.time)
+    np.testing.assert_allclose(again.position, run.position, atol=1e-13)
+    np.testing.assert_allclose(again.angular_velocity, run.angular_velocity, atol=1e-11)
+    one = run.at(0.5)
+    assert isinstance(one, State)
+    assert one.time == 0.5
+    with pytest.raises(ValueError, match="within the run, which was from 0 to 1 s"):
+        run.at(1.5)
+
+
+def test_spinning_bodies_turn_on_between_nodes() -> None:
+    """A rotor that turns by 2.5 rad from node to node."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("rotor", ct.cylinder(0.1, 0.1, mass=1.0), angular_velocity=(0, 0, 100.0))
+    run = Simulator(m, 0.025, order=8, on_coarse="ignore").run(0.5)
+    state = run.at(0.26)
+    assert state.angular_velocity[0, 2] == pytest.approx(100.0, rel=1e-6)
+    half = np.array((np.cos(13.0), 0, 0, np.sin(13.0)))
+    assert abs(abs(state.orientation[0] @ half) - 1) < 1e-6
+
+
+# ---- events
+
+
+def quarter_period(amplitude: float, length: float) -> float:
+    """Of a point pendulum, by the arithmetic-geometric mean."""
+    a, b = 1.0, np.cos(amplitude / 2)
+    for _ in range(8):
+        a, b = (a + b) / 2, sqrt(a * b)
+    return float(0.5 * pi / a * sqrt(length / 9.81))
+
+
+def point_pendulum(amplitude: float) -> Mechanism:
+    m = Mechanism()
+    at = (0.0, sin(amplitude), -np.cos(amplitude))
+    m.add_body("bob", ct.Inertia(1.0, 1e-9 * np.eye(3)), position=at)
+    m.add_joint(ct.Revolute("world", "bob", axis=(1, 0, 0), at=(0, 0, 0), name="hinge"))
+    return m
+
+
+def test_passages_of_a_pendulum() -> None:
+    m = point_pendulum(1.2)
+    low = Event(lambda s: s.body("bob").position[1])
+    rising = Event(lambda s: s.body("bob").position[1], direction=1)
+    run = Simulator(m, 0.05, order=8).run(6.0, events=[low, rising])
+    quarter = quarter_period(1.2, 1.0)
+    found = [happened.state.time for happened in run.events if happened.event is low]
+    # the inertia of the bob lengthens the period by half of its part
+    np.testing.assert_allclose(found, quarter * np.arange(1, 2 * len(found), 2), rtol=0, atol=1e-8)
+    assert [happened.state.time for happened in run.events if happened.event is rising] == found[1::2]
+    assert all(abs(happened.state.body("bob").position[1]) < 1e-10 for happened in run.events)
+    assert len(run) == 121
+
+
+def test_an_event_ends_a_run() -> None:
+    m = point_pendulum(1.2)
+    stop = Event(lambda s: s.body("bob").position[1], stop=True)
+    simulator = Simulator(m, 0.05, order=8)
+    run = simulator.run(6.0, events=[stop])
+    assert run.status.ok
+    assert run.status.reason == "event"
+    assert run.time[-1] == pytest.approx(quarter_period(1.2, 1.0), abs=1e-8)
+    assert len(run.events) == 1
+    assert len(run.error) == len(run.pieces) == len(run) - 1 == run.status.step
+    assert abs(run.position[-1, 0, 1]) < 1e-10
+    assert run.control is None
+    # and another one goes on from there
+    assert simulator.run(1.0, state=run[-1]).energy_error().max() < 1e-9
+
+
+def test_events_of_a_controlled_mechanism() -> None:
+    """Steps to an event have the inputs and forces of the run."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("mass", ct.sphere(0.1, mass=2.0))
+    m.add_joint(ct.Prismatic("world", "mass", axis=(1, 0, 0), at=(0, 0, 0), name="slide"))
+    m.add_force(ct.Motor("slide", name="motor"))
+
+    def control(t: float, live: Live) -> dict[str, tuple[float, float, float]]:
+        live.inputs["motor"] = 4.0
+        return {"mass": (2.0, 0.0, 0.0)}
+
+    event = Event(lambda s: s.joint("slide").coordinates[0] - 1.0, stop=True)
+    run = Simulator(m, 0.1).run(2.0, control=control, events=[event])
+    # 3 m/s^2
+    assert run.time[-1] == pytest.approx(sqrt(2 / 3), abs=1e-10)
+    assert run.velocity[-1, 0, 0] == pytest.approx(3 * sqrt(2 / 3), abs=1e-9)
+
+
+def test_the_first_of_two_events_stops() -> None:
+    m = point_pendulum(1.2)
+    early = Event(lambda s: s.body("bob").position[1] - 0.2, stop=True)
+    late = Event(lambda s: s.body("bob").position[1] - 0.1, stop=True)
+    run = Simulator(m, 0.2, order=8).run(6.0, events=[late, early])
+    assert [happened.event for happened in run.events] == [early]
+    assert run.position[-1, 0, 1] == pytest.approx(0.2, abs=1e-9)
+
+
+def test_events_that_cannot_be() -> None:
+    m = point_pendulum(1.0)
+    simulator = Simulator(m, 0.01)
+    with pytest.raises(ValueError, match="function of the state"):
+        Event(3.0)
+    with pytest.raises(ValueError, match="direction"):
+        Event(lambda s: 0.0, direction=2)
+    with pytest.raises(ValueError, match="list of Event"):
+        simulator.run(1.0, events=[lambda s: 0.0])
+    with pytest.raises(ValueError, match="finite number, got None"):
+        simulator.run(1.0, events=[Event(lambda s: None)])
+    with pytest.raises(ValueError, match="not one row per node"):
+        simulator.run(1.0, events=[Event(lambda s: 1.0)], force={"bob": np.ones((101, 3))})
+
+
+# ---- rounding
+
+
+@pytest.mark.parametrize(("order", "dt", "steps"), [(2, 5e-4, 400_000), (8, 2e-3, 20_000)])
+def test_spins_do_not_drift(order: int, dt: float, steps: int) -> None:
+    """The spin of the heavy top, whose momentum every step makes anew."""
+    run = Simulator(scenes.heavy_top(), dt, order=order, on_coarse="ignore").run(steps=steps, record_every=steps // 4)
+    spin, vertical = run.angular_velocity_body[:, 0, 1], run.angular_momentum()[:, 2]
+    # before, 8e-12 and 1e-12
+    assert np.abs(spin / spin[0] - 1).max() < 2e-13
+    assert np.abs(vertical / vertical[0] - 1).max() < 5e-13
+
+
+def test_a_rotor_on_an_arm_does_not_drift() -> None:
+    m = Mechanism()
+    m.add_body("arm", ct.rod((0, 0, 0), (0.5, 0, 0), mass=0.5))
+    m.add_body(
+        "rotor",
+        ct.cylinder(0.1, 0.05, mass=1.0),
+        position=(0.5, 0, 0),
+        orientation=(sqrt(0.5), 0, sqrt(0.5), 0),
+        angular_velocity=(300.0, 0, 0),
+    )
+    m.add_joint(ct.Ball("world", "arm", at=(0, 0, 0), name="base"))
+    m.add_joint(ct.Revolute("arm", "rotor", axis=(1, 0, 0), at=(0.5, 0, 0), name="shaft"))
+    run = Simulator(m, 5e-4, on_coarse="ignore").run(steps=200_000, record_every=50_000)
+    spin = run.angular_velocity_body[:, 1, 2]
+    assert np.abs(spin / spin[0] - 1).max() < 5e-13
