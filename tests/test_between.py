@@ -17,7 +17,7 @@ def exact(m: Mechanism) -> np.ndarray:
     return Simulator(m, 0.0025, order=8).run(t_eval=TIMES).position
 
 
-@pytest.mark.parametrize(("order", "dt"), [(2, 0.01), (4, 0.05), (8, 0.1)])
+@pytest.mark.parametrize(("order", "dt"), [(2, 0.01), (4, 0.05), (8, 0.05)])
 def test_times_have_the_order_of_the_run(order: int, dt: float) -> None:
     m = scenes.double_pendulum()
     off = [
@@ -50,7 +50,7 @@ def test_times_are_as_good_as_nodes(scene, order: int) -> None:
 
 def test_times_with_drives_and_control() -> None:
     m = scenes.pendulum(2, angle=0.3)
-    m.add_force(ct.Motor("joint2", name="motor"))
+    m.add_force(ct.Motor("joint2", 0.0, name="motor"))
     m.add_coupling(ct.Drive("joint1", lambda t: 0.2 * sin(3 * t), name="drive"))
 
     def control(t: float, live: Live) -> None:
@@ -82,9 +82,9 @@ def test_times_that_cannot_be(times: object) -> None:
 # ---- polynomials
 
 
-@pytest.mark.parametrize(("order", "dt", "bound"), [(2, 0.01, 1.1), (4, 0.02, 1.5), (8, 0.02, 100)])
+@pytest.mark.parametrize(("order", "dt", "bound"), [(2, 0.01, 1.1), (4, 0.02, 1.5), (8, 0.02, 3000)])
 def test_polynomials_are_nearly_as_good(order: int, dt: float, bound: float) -> None:
-    """At orders 2 and 4 the error is that of the nodes."""
+    """At orders 2 and 4 the error is that of the nodes; at 1e-13 it is no longer."""
     m = scenes.pendulum(2, "ball", angle=0.7)
     state = m.state()
     state.joint("joint1").rates = (0.5, 1.0, 3.0)
@@ -112,12 +112,12 @@ def test_nodes_are_on_the_polynomial() -> None:
 
 
 def test_spinning_bodies_turn_on_between_nodes() -> None:
-    """A rotor that turns by 2.5 rad from node to node."""
+    """A rotor that turns by 1.5 rad from node to node, and by more than half a turn over a window of four."""
     m = Mechanism(gravity=(0, 0, 0))
     m.add_body("rotor", ct.cylinder(0.1, 0.1, mass=1.0), angular_velocity=(0, 0, 100.0))
-    run = Simulator(m, 0.025, order=8, on_coarse="ignore").run(0.5)
+    run = Simulator(m, 0.015, order=8).run(0.51)
     state = run.at(0.26)
-    assert state.angular_velocity[0, 2] == pytest.approx(100.0, rel=1e-6)
+    assert state.angular_velocity[0, 2] == pytest.approx(100.0, rel=1e-5)
     half = np.array((np.cos(13.0), 0, 0, np.sin(13.0)))
     assert abs(abs(state.orientation[0] @ half) - 1) < 1e-6
 
@@ -176,7 +176,7 @@ def test_events_of_a_controlled_mechanism() -> None:
     m = Mechanism(gravity=(0, 0, 0))
     m.add_body("mass", ct.sphere(0.1, mass=2.0))
     m.add_joint(ct.Prismatic("world", "mass", axis=(1, 0, 0), at=(0, 0, 0), name="slide"))
-    m.add_force(ct.Motor("slide", name="motor"))
+    m.add_force(ct.Motor("slide", 0.0, name="motor"))
 
     def control(t: float, live: Live) -> dict[str, tuple[float, float, float]]:
         live.inputs["motor"] = 4.0
