@@ -29,6 +29,7 @@ from .custom import Custom as Custom
 from .custom import VelocityRows as VelocityRows
 from .efforts import ForceHistory as ForceHistory
 from .forces import Load as Load
+from .frames import Frame as Frame
 from .inertia import Inertia as Inertia
 from .inertia import Shape as Shape
 from .inertia import box as box
@@ -55,6 +56,7 @@ from .laws import Motor as Motor
 from .laws import PointSpring as PointSpring
 from .laws import Servo as Servo
 from .laws import Spring as Spring
+from .limits import Limits as Limits
 from .live import Live as Live
 from .live_batch import LiveBatch as LiveBatch
 from .mechanism import Mechanism as Mechanism
@@ -62,6 +64,7 @@ from .report import Report as Report
 from .rolling import KnifeEdge as KnifeEdge
 from .rolling import RollingBall as RollingBall
 from .rolling import RollingDisk as RollingDisk
+from .shapes import PlacedShape as PlacedShape
 from .simulator import Simulator as Simulator
 from .simulator import info as info
 from .state import BodyView as BodyView

@@ -17,10 +17,11 @@ from ._strict import Strict, belongs
 from .bodies import AT_REST, Body, World
 from .couplings import Coupling
 from .custom import GivenRows
+from .frames import Frame, made
 from .inertia import Inertia, Shape
 from .joint import Joint, Pose, mismatch, pose_between
 from .laws import Force
-from .names import ByName, no_such
+from .names import ByName, name_of, no_such
 from .state import State
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Mechanism(Strict):
         self._joints: ByName[Joint] = ByName("joint")
         self._forces: ByName[Force] = ByName("force")
         self._couplings: ByName[Coupling] = ByName("coupling")
+        self._frames: ByName[Frame] = ByName("frame")
         self._known = Known()
         self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
         self.gravity = gravity
@@ -114,6 +116,11 @@ class Mechanism(Strict):
     def couplings(self) -> Mapping[str, Coupling]:
         """Gears, racks, differentials and drives by name, in the order they were added."""
         return MappingProxyType(self._couplings)
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """Named places on bodies, in the order they were added."""
+        return MappingProxyType(self._frames)
 
     @property
     def body_count(self) -> int:
@@ -229,6 +236,36 @@ class Mechanism(Strict):
         self._couplings[coupling.name] = coupling
         return coupling
 
+    def add_frame(
+        self,
+        name: str,
+        body: BodyOrName,
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = IDENTITY,
+    ) -> Frame:
+        """Name a place on a body, or on the world, and return it.
+
+        position (3,) m and orientation (4,) are in the body's frame, which sits at its centre of mass. A frame that
+        is called like its body is the body's reference frame.
+        """
+        self._refuse_if_locked()
+        frame = made(name, self.find(name_of(body), f"frame {name!r}").name, position, orientation)
+        if name in self._frames:
+            raise ValueError(f"there is already a frame called {name!r}")
+        if name != frame.body and (name in self._bodies or name == self.world.name):
+            raise ValueError(f"frame {name!r}: only a frame on the body of that name can be called so")
+        self._frames[name] = frame
+        return frame
+
+    def frame(self, name: str) -> Frame:
+        """The frame of that name, or the body's own, at its centre of mass, where a body has no reference frame."""
+        if name in self._frames:
+            return self._frames[name]
+        if name in self._bodies or name == self.world.name:
+            return made(name, name)
+        raise no_such("frame", name, self)
+
     def add(self, other: Mechanism, prefix: str = "", at: Placement | None = None) -> AddedNames:
         """Add a copy of all that another mechanism has, and return what it is called here.
 
@@ -247,7 +284,7 @@ class Mechanism(Strict):
         return join(self, other, prefix, at)
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove a body and return it; with `cascade` also all joints, forces and couplings that hold on to it."""
+        """Remove a body with its frames; with `cascade` also all joints, forces and couplings that hold on to it."""
         self._refuse_if_locked()
         if name not in self._bodies:
             raise no_such("body", name, self)
@@ -259,6 +296,8 @@ class Mechanism(Strict):
             self.remove_joint(joint.name, cascade=True)
         for force in forces:
             self._forces.pop(force.name, None)
+        for frame in [frame for frame in self._frames.values() if frame.body == name]:
+            del self._frames[frame.name]
         return self._bodies.pop(name)
 
     def remove_joint(self, name: str, *, cascade: bool = False) -> Joint:
@@ -289,6 +328,13 @@ class Mechanism(Strict):
         if name not in self._couplings:
             raise no_such("coupling", name, self)
         return self._couplings.pop(name)
+
+    def remove_frame(self, name: str) -> Frame:
+        """Remove a frame and return it."""
+        self._refuse_if_locked()
+        if name not in self._frames:
+            raise no_such("frame", name, self)
+        return self._frames.pop(name)
 
     def find(self, name: str, asker: str) -> BodyLike:
         """The body of that name, or the world; `asker` begins the message if there is none."""
