@@ -27,6 +27,7 @@ from .state import State
 if TYPE_CHECKING:
     from ._joining import AddedNames, Placement
     from .joint import BodyLike, BodyOrName
+    from .models.loops import Loops
     from .report import Report
 
 AnyForce = TypeVar("AnyForce", bound=Force)
@@ -559,6 +560,34 @@ class Mechanism(Strict):
         from .documents import load
 
         return load(path)
+
+    @staticmethod
+    def from_urdf(
+        path: str | os.PathLike[str],
+        *,
+        floating: bool = False,
+        merge_fixed: bool = False,
+        loops: Loops | None = None,
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        fit: float = 3e-3,
+    ) -> Mechanism:
+        """Read a URDF file; what is not read of it is listed in one ModelWarning.
+
+        Arguments:
+            floating: leave the root link free; otherwise it is welded to the world. A root called "world" is the world.
+            merge_fixed: make one body of links that fixed joints hold together.
+            loops: pairs of frames that coincide, perhaps with "3d" where only their points do, or a file with
+                `closed_loop: [[frameA, frameB], ...]`; beside loops in the file itself.
+            packages: folders of packages by name, where they are not found above the file.
+            fit: of the mechanism.
+
+        Every link is a body, with its shapes, and a frame of the same name at the link's origin. Joints have their
+        limits, dampers and friction, mimics are couplings. The pose is that of all coordinates zero; where loops are
+        open there, `assemble` closes them.
+        """
+        from .models.urdf import read
+
+        return read(path, floating=floating, merge_fixed=merge_fixed, loops=loops, packages=packages, fit=fit)
 
     def copy(self) -> Mechanism:
         """Return an independent copy, bodies and joints included, that can be changed."""
