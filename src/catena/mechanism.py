@@ -589,6 +589,23 @@ class Mechanism(Strict):
 
         return read(path, floating=floating, merge_fixed=merge_fixed, loops=loops, packages=packages, fit=fit)
 
+    @staticmethod
+    def from_sdf(
+        path: str | os.PathLike[str],
+        *,
+        merge_fixed: bool = False,
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        fit: float = 3e-3,
+    ) -> Mechanism:
+        """Read an SDF file of one model, loops included; what is not read of it is listed in one ModelWarning.
+
+        Arguments are those of `from_urdf`; a model that no joint ties to the world is free. Joints also have springs,
+        gearboxes are couplings, and joints of two axes that are not at right angles have a massless body between them.
+        """
+        from .models.sdf import read
+
+        return read(path, merge_fixed=merge_fixed, packages=packages, fit=fit)
+
     def copy(self) -> Mechanism:
         """Return an independent copy, bodies and joints included, that can be changed."""
         return copied(self)
