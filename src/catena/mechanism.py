@@ -590,6 +590,25 @@ class Mechanism(Strict):
         return read(path, floating=floating, merge_fixed=merge_fixed, loops=loops, packages=packages, fit=fit)
 
     @staticmethod
+    def from_mjcf(
+        path: str | os.PathLike[str],
+        *,
+        merge_fixed: bool = False,
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        fit: float = 3e-3,
+    ) -> Mechanism:
+        """Read an MJCF file, which MuJoCo compiles; what is not read of it is listed in one ModelWarning.
+
+        Arguments are those of `from_urdf`. Coordinates are counted from the model's initial pose; several joints on one
+        body have massless bodies between them. Motors and servos keep their names: the input of a motor is the force on
+        its joint, gear included, that of a servo the target of its joint. Equality constraints are joints and
+        couplings, as hard as all of these here. Needs the extra `mjcf`.
+        """
+        from .models.mjcf import read
+
+        return read(path, merge_fixed=merge_fixed, packages=packages, fit=fit)
+
+    @staticmethod
     def from_sdf(
         path: str | os.PathLike[str],
         *,

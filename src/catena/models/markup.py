@@ -22,7 +22,7 @@ _MOST_ELEMENTS = 500_000
 _MOST_DEPTH = 200
 
 # no robot weighs or measures more (kg, m, kg m^2); what is larger is a slip or an attack
-_LARGEST = 1e9
+LARGEST = 1e9
 
 # limits of this size stand for none
 _NO_LIMIT = 1e15
@@ -122,7 +122,7 @@ def _number(word: str, what: str) -> float:
         value = float(word)
     except ValueError:
         raise ValueError(f"{what}: {word!r:.60} is no number") from None
-    if not isfinite(value) or abs(value) > _LARGEST:
+    if not isfinite(value) or abs(value) > LARGEST:
         raise ValueError(f"{what}: {word!r:.60} is more than any robot has")
     return value
 

@@ -26,7 +26,7 @@ class Notes:
         """Something that is in the file, but not in the mechanism."""
         self._skipped.setdefault(what, []).append(where)
 
-    def flag(self, what: str, where: str) -> None:
+    def flag(self, what: str, where: str = "") -> None:
         """Something that was read, but is hardly meant so."""
         self._flagged.setdefault(what, []).append(where)
 
