@@ -6,6 +6,7 @@ The file is YAML of the simplest kind, or JSON, with the entry `closed_loop: [[f
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -46,7 +47,7 @@ def _pairs(loops: Loops) -> list[Sequence[str]]:
         text = read_bytes(path).decode()
     except UnicodeDecodeError:
         raise ValueError(f"{path}: is no text") from None
-    names, kinds = _entry(text, "closed_loop"), _entry(text, "type")
+    names, kinds = (_words(text, key) for key in ("closed_loop", "type"))
     if not names or len(names) % 2:
         raise ValueError(f"{path}: has no closed_loop: [[frameA, frameB], ...]")
     count = len(names) // 2
@@ -55,10 +56,12 @@ def _pairs(loops: Loops) -> list[Sequence[str]]:
     return [(*names[2 * k : 2 * k + 2], kinds[k] if kinds else "6d") for k in range(count)]
 
 
-def _entry(text: str, key: str) -> list[str]:
+def _words(text: str, key: str) -> list[str]:
     """The words of an entry, up to the next one; lists within lists are flat here."""
-    found = re.search(
-        rf"^[{{\s]*[\"']?{key}[\"']?\s*:(.*?)(?=^[\"'\s]*\w+[\"']?\s*:|\Z)", text, re.DOTALL | re.MULTILINE
-    )
-    words = re.split(r"[\s,\[\]{}\"']+", re.sub(r"#.*", "", found[1])) if found else []
-    return [word for word in words if word not in ("", "-")]
+    try:
+        text = json.dumps(json.loads(text).get(key))
+    except (ValueError, AttributeError, RecursionError):
+        lines = rf"^{key}\s*:(.*?)(?=^\w+\s*:|\Z)"
+        found = re.search(lines, text, re.DOTALL | re.MULTILINE)
+        text = re.sub(r"#.*", "", found[1]) if found else ""
+    return [word for word in re.split(r"[\s,\[\]\"']+", text) if word not in ("", "-", "null")]
