@@ -589,6 +589,26 @@ class Mechanism(Strict):
 
         return read(path, floating=floating, merge_fixed=merge_fixed, loops=loops, packages=packages, fit=fit)
 
+    def to_urdf(self, path: str | os.PathLike[str]) -> None:
+        """Write it as URDF, loops as <loop_joint>; what URDF cannot hold is listed in one ModelWarning.
+
+        The pose is that of all coordinates zero. Joints of several freedoms become several, with massless links between
+        them; bodies are tied to a link "world" if anything is. Joints that hold what no file can are a ValueError.
+        """
+        from .models.urdf_writer import write
+
+        write(self, path)
+
+    def to_mjcf(self, path: str | os.PathLike[str]) -> None:
+        """Write it as MJCF for MuJoCo, loops and couplings as equality constraints; what is left out is listed.
+
+        The pose is that of all coordinates zero; forces and targets to begin with are in a keyframe. Hinges, balls and
+        welds may close loops; what MJCF cannot hold of joints and couplings is a ValueError, of forces a ModelWarning.
+        """
+        from .models.mjcf_writer import write
+
+        write(self, path)
+
     @staticmethod
     def from_mjcf(
         path: str | os.PathLike[str],

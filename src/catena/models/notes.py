@@ -17,8 +17,9 @@ class ModelWarning(UserWarning):
 class Notes:
     """Collects what there is to say about a file."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, done: str = "read") -> None:
         self.file = file
+        self._done = done
         self._skipped: dict[str, list[str]] = {}
         self._flagged: dict[str, list[str]] = {}
 
@@ -43,7 +44,7 @@ class Notes:
         """Say all of it, if there is anything to say."""
         parts = []
         if self._skipped:
-            parts.append("not read: " + ", ".join(_listed(*item) for item in self._skipped.items()))
+            parts.append(f"not {self._done}: " + ", ".join(_listed(*item) for item in self._skipped.items()))
         parts += [_listed(*item) for item in self._flagged.items()]
         if parts:
             warnings.warn(f"{self.file}: {'; '.join(parts)}", ModelWarning, stacklevel=4)
