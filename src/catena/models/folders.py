@@ -31,6 +31,13 @@ class Folders:
 
         `within` is a folder that paths are relative to, itself relative to the model's.
         """
+        try:
+            return self._find(address, notes, where, within)
+        except (OSError, ValueError):
+            notes.skip("file whose name no file can have", where)
+            return None
+
+    def _find(self, address: str, notes: Notes, where: str, within: str) -> Path | None:
         scheme, mark, rest = address.partition("://")
         if not mark:
             path, roots = Path(within, address), self._roots(self._home, self._package)
@@ -54,7 +61,7 @@ class Folders:
         """Folders that a package of that name may be."""
         if name in self._named:
             return [self._named[name]]
-        if not name or name in (".", "..") or "\0" in name or os.sep in name:
+        if not name or name in (".", "..") or os.sep in name:
             return []
         return [folder for folder in self._above if folder.name == name] + [
             folder / name for folder in self._above[: _MOST_LEVELS // 2] if (folder / name).is_dir()
@@ -62,9 +69,6 @@ class Folders:
 
     def _inside(self, path: Path, roots: Iterable[Path], address: str, notes: Notes, where: str) -> Path | None:
         """The path with all links resolved, if it is in one of the folders and exists."""
-        if "\0" in str(path):
-            notes.skip("file whose name no file can have", where)
-            return None
         real = Path(os.path.realpath(path))
         if not any(real.is_relative_to(root) for root in roots):
             notes.skip("file outside the folders of the model", f"{address!r:.80} of {where}")
