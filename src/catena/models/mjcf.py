@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import inf
 from typing import Any
 
@@ -48,16 +49,28 @@ def read(
     with notes.reading():
         files = harmless(folders, notes)
         try:
-            with warnings.catch_warnings(record=True) as said:
-                warnings.simplefilter("always")
+            with _heard(mujoco, notes):
                 model = mujoco.MjSpec.from_string(files.text, assets=files.assets).compile()
-        except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             raise ValueError(f"MuJoCo does not compile it: {' '.join(str(error).split())}") from None
-        for warning in said:
-            notes.flag(f"MuJoCo says: {' '.join(str(warning.message).split())}")
         mechanism = _Reader(mujoco, model, files, notes).mechanism(merge_fixed=merge_fixed, fit=fit)
     notes.warn()
     return mechanism
+
+
+@contextmanager
+def _heard(engine: Any, notes: Notes) -> Iterator[None]:
+    """Take down what MuJoCo has to say, which it would otherwise write to a file in the current folder."""
+    usual = engine.get_mju_user_warning()
+    engine.set_mju_user_warning(lambda message: notes.flag(f"MuJoCo says: {' '.join(message.split())}"))
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            yield
+        for warning in said:
+            notes.flag(f"MuJoCo says: {' '.join(str(warning.message).split())}")
+    finally:
+        engine.set_mju_user_warning(usual)
 
 
 class _Reader:

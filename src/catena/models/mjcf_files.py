@@ -23,6 +23,10 @@ _NEEDLESS = (
 # worth a word where they are left out
 _QUIET = ("visual", "statistic", "size", "texture")
 
+# attributes that may be empty
+_NAMES = ("name", "class", "childclass", "model")
+_NO_NUMBERS = ("nan", "inf", "infinity")
+
 _FILES = ("mesh", "hfield")
 _MOST_INCLUDES = 200
 _MOST_COPIES = 10_000
@@ -56,6 +60,7 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
         if compiler.attrib.pop("strippath", "false") == "true":
             _strip_paths(root)
     _clean(root, notes)
+    _check_values(root)
     _bound_copies(root)
     result = Harmless("")
     total = 0
@@ -121,6 +126,16 @@ def _clean(root: Element, notes: Notes) -> None:
             parent.attrib.pop("texture", None)
             for layer in parent.findall("layer"):
                 parent.remove(layer)
+
+
+def _check_values(root: Element) -> None:
+    """Refuse values that say nothing, after which MuJoCo may never answer again, or that are no numbers."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if not value.strip() and key not in _NAMES:
+                raise ValueError(f"<{element.tag:.40}> has {key:.40}="", which says nothing")
+            if any(word.lower().lstrip("+-") in _NO_NUMBERS for word in value.split()):
+                raise ValueError(f"{key:.40} of <{element.tag:.40}> is not finite: {value!r:.60}")
 
 
 def _strip_paths(root: Element) -> None:
