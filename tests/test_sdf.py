@@ -136,6 +136,29 @@ def test_a_gearbox_turns_the_other_way(tmp_path: Path) -> None:
     assert state.joint("shaft").angle == pytest.approx(-0.3)
 
 
+def test_mimics_follow(tmp_path: Path) -> None:
+    mimic = '<mimic joint="a"><multiplier>2</multiplier><offset>0.1</offset><reference>0.3</reference></mimic>'
+    m = read(
+        tmp_path,
+        *map(link, "bc"),
+        joint("a", "revolute", "world", "b"),
+        joint("d", "prismatic", "world", "c", f"<axis><xyz>0 1 0</xyz>{mimic}</axis>"),
+    )
+    state = m.assemble(drive={"a": 0.5})
+    assert state.joint("d").coordinates[0] == pytest.approx(2 * (0.5 - 0.3) + 0.1)
+
+
+def test_ball_constraints_of_drake_close_loops(tmp_path: Path) -> None:
+    ball = (
+        "<drake:ball_constraint><drake:ball_constraint_body_A>right</drake:ball_constraint_body_A>"
+        "<drake:ball_constraint_body_B>top</drake:ball_constraint_body_B>"
+        "<drake:ball_constraint_p_AP>0 0 0.5</drake:ball_constraint_p_AP>"
+        "<drake:ball_constraint_p_BQ>1 0 0</drake:ball_constraint_p_BQ></drake:ball_constraint>"
+    )
+    m = read(tmp_path, *four_bar()[:-1], ball)
+    assert (len(m.report().loops), m.report().freedom) == (1, 1)
+
+
 def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
     with pytest.warns(ModelWarning) as said:
         read(

@@ -133,7 +133,7 @@ def _check_values(root: Element) -> None:
     for element in root.iter():
         for key, value in element.attrib.items():
             if not value.strip() and key not in _NAMES:
-                raise ValueError(f"<{element.tag:.40}> has {key:.40}="", which says nothing")
+                raise ValueError(f"<{element.tag:.40}> has {key:.40}=, which says nothing")
             if any(word.lower().lstrip("+-") in _NO_NUMBERS for word in value.split()):
                 raise ValueError(f"{key:.40} of <{element.tag:.40}> is not finite: {value!r:.60}")
 

@@ -133,6 +133,8 @@ class _Writer:
         position, turn = inverse(origin)
         axes = to_matrix(turn)
         tensor = axes @ limb.body.inertia.tensor @ axes.T
+        if not limb.body.inertia.physical:
+            self.notes.flag("moments of inertia that MuJoCo refuses", limb.body.name)
         six = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
         given = {"pos": _text(position), "mass": repr(limb.body.mass), "fullinertia": _text(six)}
         SubElement(element, "inertial", given)

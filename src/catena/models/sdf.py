@@ -27,6 +27,7 @@ from .markup import direction, from_rpy, limit, note_others, number, numbers, pa
 from .notes import Notes
 
 _MODEL = "__model__"
+_BALL = "drake:ball_constraint"
 _KINDS = {
     "revolute": "revolute",
     "continuous": "revolute",
@@ -79,7 +80,7 @@ class _Reader:
             raise ValueError(f"must have one model, but has {len(models)}")
         self.model, self.folders, self.notes = models[0], folders, notes
         note_others(
-            self.model, notes, "", ("pose", "link", "joint", "frame", "self_collide"), ("name", "canonical_link")
+            self.model, notes, "", ("pose", "link", "joint", "frame", "self_collide", _BALL), ("name", "canonical_link")
         )
         down = None if world is None else world.find("gravity")
         self.gravity = None if down is None else numbers(down.text, 3, "gravity")
@@ -109,12 +110,17 @@ class _Reader:
                 gearboxes.append((name, element))
             else:
                 graph.edges += self._joint(name, element)
+        graph.edges += [self._ball(k, element) for k, element in enumerate(self.model.findall(_BALL), 1)]
         boxes = [self._gearbox(*gearbox) for gearbox in gearboxes]
         if merge_fixed:
             graph.merge_fixed()
         mechanism = graph.build(self.gravity, fit)
         for box in boxes:
             mechanism.add_coupling(box)
+        for name, element in self.joints.items():
+            for tag in ("axis", "axis2"):
+                for mimic in element.findall(f"{tag}/mimic"):
+                    self._mimic(mechanism, name, tag, mimic)
         return mechanism
 
     # ---- poses
@@ -323,7 +329,7 @@ class _Reader:
         axis = element.find(tag)
         if axis is None:
             raise ValueError(f"{where} has no {tag}")
-        note_others(axis, self.notes, name, ("xyz", "limit", "dynamics", "use_parent_model_frame"))
+        note_others(axis, self.notes, name, ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame"))
         xyz = axis.find("xyz")
         vector = direction(None if xyz is None else xyz.text, f"{where}: {tag}", "0 0 1")
         in_model = _text(axis, "use_parent_model_frame", where, "0").strip() in ("1", "true") or self.axes_in_model
@@ -365,6 +371,37 @@ class _Reader:
         if turns == 0:
             raise ValueError(f"{where}: thread_pitch must not be zero")
         return -2 * pi / turns
+
+    def _ball(self, k: int, element: Element) -> Edge:
+        """A point of one link held on a point of another."""
+        name = f"ball_constraint {k}"
+        parts = [f"{_BALL}_{part}" for part in ("body_A", "body_B", "p_AP", "p_BQ")]
+        note_others(element, self.notes, name, parts)
+        a, b = (self.graph.link(_text(element, part, name), name).name for part in parts[:2])
+        if a == b:
+            raise ValueError(f"{name!r} joins {a!r} to itself")
+        spots = [numbers(_text(element, part, name, "0 0 0"), 3, f"{name!r}: {part}") for part in parts[2:]]
+        return Edge(name, "ball", a, b, (spots[0], still()[1]), (spots[1], still()[1]))
+
+    def _mimic(self, mechanism: Mechanism, name: str, tag: str, element: Element) -> None:
+        """The coordinate follows another: multiplier x (leader - reference) + offset."""
+        where = f"joint {name!r}: mimic"
+        note_others(element, self.notes, name, ("multiplier", "offset", "reference"), ("joint", "axis"))
+        ends = []
+        for joint, axis in ((name, tag), (element.get("joint", ""), element.get("axis", "axis"))):
+            found = mechanism.joints.get(joint)
+            which = 1 if axis == "axis2" else 0
+            if found is None or which >= len(found.names):
+                self.notes.skip("mimic of a joint that is not there, or has no coordinate", name)
+                return
+            ends.append((joint, found.names[which]))
+        keys = (("multiplier", "1"), ("offset", "0"), ("reference", "0"))
+        factor, offset, zero = (number(_text(element, key, where, given), where) for key, given in keys)
+        if ends[0] == ends[1]:
+            raise ValueError(f"joint {name!r} mimics itself")
+        terms = [(ends[0], 1.0), (ends[1], -factor)]
+        title = f"{' '.join(ends[0])} mimics {' '.join(ends[1])}"
+        mechanism.add_coupling(Coupling(terms[: 2 if factor else 1], offset=offset - factor * zero, name=title))
 
     def _gearbox(self, name: str, element: Element) -> Coupling:
         """The child turns by minus the ratio times what the parent turns, both against the reference body."""
