@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,15 +127,38 @@ class Body(Strict):
             return self._added_shapes
         return placed(self._shape.kind, self._shape.size, label=self.label), *self._added_shapes
 
-    def add_shape(self, kind: str, size: ArrayLike = (1.0, 1.0, 1.0), **place: Any) -> PlacedShape:
-        """Add what it looks like and return it; see `PlacedShape`.
+    def add_shape(
+        self,
+        kind: str,
+        size: ArrayLike = (1.0, 1.0, 1.0),
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = IDENTITY,
+        colour: ArrayLike | None = None,
+        mesh: str = "",
+        name: str = "",
+        visible: bool = True,
+        collides: bool = False,
+    ) -> PlacedShape:
+        """Add what it looks like and return it; its mass and inertia stay as they are.
 
-        `kind` and `size` are those of a PlacedShape, of a mesh the size may be left out; position=, orientation= in the
-        body's frame, colour=, mesh=, name=, visible=, collides=.
+        Arguments are what `PlacedShape` has: kind and size (m), of a mesh the factors of its file; position (m) and
+        orientation in the body's frame; colour from 0 to 1, its alpha may be left out; the path of a mesh.
         """
         if self._owner:
             raise ValueError(belongs(self._owner))
-        shape = placed(kind, size, label=f"{self.label}: shape", **place)
+        shape = placed(
+            kind,
+            size,
+            position=position,
+            orientation=orientation,
+            colour=colour,
+            mesh=mesh,
+            name=name,
+            visible=visible,
+            collides=collides,
+            label=f"{self.label}: shape",
+        )
         self._added_shapes = (*self._added_shapes, shape)
         return shape
 
