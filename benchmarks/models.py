@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 import catena as ct
-from catena.models import ModelWarning
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -103,7 +102,7 @@ def against_mujoco(model: Model) -> list[dict[str, float]]:
     from mujoco_reference import Reference
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
+        warnings.simplefilter("ignore", ct.ModelWarning)
         path, mechanism = model.path(), model.load(merge_fixed=True)
         if path.suffix != ".xml":
             path = Path(folder) / "written.xml"

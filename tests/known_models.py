@@ -14,7 +14,6 @@ from math import pi
 from pathlib import Path
 
 import catena as ct
-from catena.models import ModelWarning
 
 OWN = Path(__file__).parent / "models"
 _WHEELS = {
@@ -51,7 +50,7 @@ class Model:
     def load(self, merge_fixed: bool = False) -> ct.Mechanism:
         """The mechanism, without what is said of it."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)
+            warnings.simplefilter("ignore", ct.ModelWarning)
             return self.read(self.path(), merge_fixed=merge_fixed)
 
 

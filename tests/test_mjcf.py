@@ -11,7 +11,6 @@ import pytest
 
 import catena as ct
 from catena.joint import pose_between
-from catena.models import ModelWarning
 
 pytest.importorskip("mujoco", reason="MJCF is compiled by MuJoCo")
 
@@ -22,7 +21,7 @@ MODELS = Path(__file__).parent / "models"
 
 def quietly(path: Path, **options: bool) -> ct.Mechanism:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
+        warnings.simplefilter("ignore", ct.ModelWarning)
         return ct.Mechanism.from_mjcf(path, **options)
 
 
@@ -156,7 +155,7 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
         <sensor><gyro site="p"/></sensor>
         """,
     )
-    with pytest.warns(ModelWarning) as said:
+    with pytest.warns(ct.ModelWarning) as said:
         m = ct.Mechanism.from_mjcf(path)
     assert len(said) == 1
     text = str(said[0].message)

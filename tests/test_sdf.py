@@ -10,7 +10,6 @@ import pytest
 
 import catena as ct
 from catena import _rotation as rot
-from catena.models import ModelWarning
 
 INERTIAL = "<inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.02</iyy><izz>0.015</izz></inertia></inertial>"
 
@@ -160,7 +159,7 @@ def test_ball_constraints_of_drake_close_loops(tmp_path: Path) -> None:
 
 
 def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
-    with pytest.warns(ModelWarning) as said:
+    with pytest.warns(ct.ModelWarning) as said:
         read(
             tmp_path,
             *four_bar(),

@@ -11,7 +11,6 @@ import pytest
 
 import catena as ct
 from catena import _rotation as rot
-from catena.models import ModelWarning
 
 MODELS = Path(__file__).parent / "models"
 MASS = '<inertial><mass value="1"/><inertia ixx="0.01" iyy="0.02" izz="0.015"/></inertial>'
@@ -275,7 +274,7 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
         joint("k", "revolute", "b", "c", '<mimic joint="nobody"/>'),
         "<gazebo/><gazebo/><transmission/>",
     )
-    with pytest.warns(ModelWarning) as said:
+    with pytest.warns(ct.ModelWarning) as said:
         m = read(tmp_path, *parts)
     assert len(said) == 1
     text = str(said[0].message)
@@ -290,7 +289,7 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
 
 
 def test_mimics_of_fixed_joints_are_listed(tmp_path: Path) -> None:
-    with pytest.warns(ModelWarning, match="mimic of a joint that has no coordinate"):
+    with pytest.warns(ct.ModelWarning, match="mimic of a joint that has no coordinate"):
         read(
             tmp_path,
             *map(link, "ab"),

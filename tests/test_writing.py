@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.models import ModelWarning
 
 MODELS = Path(__file__).parent / "models"
 X, Y, Z = np.eye(3)
@@ -92,7 +91,7 @@ def written(m: ct.Mechanism, folder: Path, file: str, **options: bool) -> ct.Mec
     if file == "mjcf":
         pytest.importorskip("mujoco", reason="MJCF is compiled by MuJoCo")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
+        warnings.simplefilter("ignore", ct.ModelWarning)
         getattr(m, f"to_{file}")(path)
         again: ct.Mechanism = getattr(ct.Mechanism, f"from_{file}")(path, **options)
     return again
@@ -191,10 +190,10 @@ def test_mujoco_moves_what_is_written_as_catena_does(tmp_path: Path) -> None:
     pytest.importorskip("mujoco", reason="MJCF is compiled by MuJoCo")
     from mujoco_reference import Reference
 
-    with pytest.warns(ModelWarning, match="limit of speed"):
+    with pytest.warns(ct.ModelWarning, match="limit of speed"):
         zoo(True).to_mjcf(tmp_path / "zoo.xml")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
+        warnings.simplefilter("ignore", ct.ModelWarning)
         again = ct.Mechanism.from_mjcf(tmp_path / "zoo.xml")
     reference = Reference(tmp_path / "zoo.xml", again)
     state = reference.start(np.random.default_rng(2), angle=0.2, rate=0.5)
@@ -229,7 +228,7 @@ def test_what_a_file_cannot_hold_is_said(tmp_path: Path) -> None:
         ("urdf", ("bushing (rubber)", "motor (ramp)")),
         ("mjcf", ("bushing (rubber)", "function of time (ramp)")),
     ):
-        with pytest.warns(ModelWarning, match="not written") as said:
+        with pytest.warns(ct.ModelWarning, match="not written") as said:
             getattr(m, f"to_{file}")(tmp_path / "m.xml")
         assert len(said) == 1
         assert all(word in str(said[0].message) for word in words)

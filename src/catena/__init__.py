@@ -60,6 +60,7 @@ from .limits import Limits as Limits
 from .live import Live as Live
 from .live_batch import LiveBatch as LiveBatch
 from .mechanism import Mechanism as Mechanism
+from .models.notes import ModelWarning as ModelWarning
 from .report import Report as Report
 from .rolling import KnifeEdge as KnifeEdge
 from .rolling import RollingBall as RollingBall

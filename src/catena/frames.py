@@ -24,7 +24,7 @@ class Frame:
     orientation: Array
 
     def point(self, p: ArrayLike) -> Array:
-        """Where the points p (..., 3) of this frame are in the frame of the body, for anchors and loads."""
+        """Where the point p (3,) of this frame is in the frame of the body, for anchors and loads (m)."""
         return self.position + rotate(self.orientation, finite(p, (3,), f"frame {self.name!r}: point"))
 
     def turn(self, q: ArrayLike) -> Array:

@@ -285,7 +285,7 @@ class Mechanism(Strict):
         return join(self, other, prefix, at)
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove a body with its frames; with `cascade` also all joints, forces and couplings that hold on to it."""
+        """Remove and return a body with its frames; with `cascade` also joints, forces and couplings that hold it."""
         self._refuse_if_locked()
         if name not in self._bodies:
             raise no_such("body", name, self)

@@ -5,5 +5,3 @@ links and edges (graph.py), from which all mechanisms are built alike; what it d
 ModelWarning. Files are read as if an enemy had written them: no document types, no entities, no network, bounds on
 size, depth and numbers, and no file outside the folders of the model (markup.py, folders.py).
 """
-
-from .notes import ModelWarning as ModelWarning

@@ -163,10 +163,12 @@ class Graph:
                 name = getattr(edge, side)
                 setattr(edge, f"frame_{side}", self._in(name, host(name), getattr(edge, f"frame_{side}")))
                 setattr(edge, side, host(name))
-        self.edges = [edge for edge in kept if edge.a != edge.b]
         for edge in kept:
             if edge.a == edge.b and edge.kind != "fixed":
                 raise ValueError(f"joint {edge.name!r} joins links that fixed joints hold together")
+            if edge.a == edge.b:
+                self.notes.skip("fixed joint between links that others have merged", edge.name)
+        self.edges = [edge for edge in kept if edge.a != edge.b]
         for name in whole:
             del self.links[name]
 

@@ -19,7 +19,7 @@ from .notes import Notes
 
 _MOST_BYTES = 64 << 20
 _MOST_ELEMENTS = 500_000
-_MOST_DEPTH = 200
+MOST_DEPTH = 200
 
 # no robot weighs or measures more (kg, m, kg m^2); what is larger is a slip or an attack
 LARGEST = 1e9
@@ -54,8 +54,8 @@ def parse(text: bytes) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth, count
         depth, count = depth + 1, count + 1
-        if depth > _MOST_DEPTH:
-            raise ValueError(f"line {parser.CurrentLineNumber}: elements are nested more than {_MOST_DEPTH} deep")
+        if depth > MOST_DEPTH:
+            raise ValueError(f"line {parser.CurrentLineNumber}: elements are nested more than {MOST_DEPTH} deep")
         if count > _MOST_ELEMENTS:
             raise ValueError(f"has more than {_MOST_ELEMENTS} elements")
         builder.start(tag, attributes)

@@ -129,9 +129,9 @@ class _Reader:
                 self.notes.skip(f"option@{key}")
         if np.any(model.opt.wind):
             self.notes.skip("option@wind")
-        for key, where in (("jnt_stiffnesspoly", self.joints), ("dof_dampingpoly", None)):
-            for k in np.flatnonzero(np.any(np.reshape(getattr(model, key, np.zeros(0)), (-1, 1)), axis=1)):
-                self.notes.skip(key, where[min(int(k), len(where) - 1)] if where else "")
+        for k, name in enumerate(self.joints):
+            if np.any(model.jnt_stiffnesspoly[k]) or np.any(model.dof_dampingpoly[model.jnt_dofadr[k]]):
+                self.notes.skip("stiffness or damping that is no straight line", name)
 
     # ---- bodies and their joints
 
@@ -379,7 +379,9 @@ class _Reader:
                 name=name,
             )
             mechanism.add_force(servo)
-        for key in ("armature", "damping"):
+            if model.actuator_ctrllimited[k]:
+                self.notes.skip("range of a servo's target", name)
+        for key in ("armature", "damping", "delay"):
             if np.any(getattr(model, f"actuator_{key}")[k]):
                 self.notes.skip(f"{key} of an actuator", name)
 

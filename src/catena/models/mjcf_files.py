@@ -1,7 +1,7 @@
 """MJCF made harmless before a compiler sees it: one document, its files in memory, nothing that grows without bound.
 
-Includes are put in place, meshes and height fields are read from the folders of the model and handed over as bytes
-under names of our own, and what a mechanism does not need, pictures, sensors, cameras and their like, is taken out and
+Includes are put in place, meshes are read from the folders of the model and handed over as bytes under names of our
+own, and what a mechanism does not need, pictures, height fields, sensors, cameras and their like, is taken out and
 noted. So MuJoCo opens no file, and what it compiles is bounded by what was read.
 """
 
@@ -12,22 +12,21 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
 from .folders import Folders
-from .markup import parse, read_bytes, required
+from .markup import MOST_DEPTH, parse, read_bytes, required
 from .notes import Notes
 
 # sections and elements that move nothing
 _NEEDLESS = (
     *("visual", "statistic", "size", "custom", "sensor", "keyframe", "contact", "extension"),
-    *("texture", "skin", "camera", "light", "deformable", "flex", "flexcomp", "composite", "plugin"),
+    *("texture", "hfield", "skin", "camera", "light", "deformable", "flex", "flexcomp", "composite", "plugin"),
 )
-# worth a word where they are left out
+# of which nothing is said, because they are about pictures and memory
 _QUIET = ("visual", "statistic", "size", "texture")
 
 # attributes that may be empty
 _NAMES = ("name", "class", "childclass", "model")
 _NO_NUMBERS = ("nan", "inf", "infinity")
 
-_FILES = ("mesh", "hfield")
 _MOST_INCLUDES = 200
 _MOST_COPIES = 10_000
 _MOST_ASSET_BYTES = 512 << 20
@@ -48,15 +47,11 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
     if root.tag != "mujoco":
         raise ValueError(f"is no MJCF: it begins with <{root.tag:.40}>, not with <mujoco>")
     _include(root, folders, notes)
-    places = {"mesh": "", "hfield": ""}
+    folder = ""
     for compiler in root.findall("compiler"):
-        general = compiler.attrib.pop("assetdir", None)
+        general = compiler.attrib.pop("assetdir", folder)
+        folder = compiler.attrib.pop("meshdir", general)
         compiler.attrib.pop("texturedir", None)
-        mesh = compiler.attrib.pop("meshdir", general)
-        places = {
-            "mesh": places["mesh"] if mesh is None else mesh,
-            "hfield": places["hfield"] if general is None else general,
-        }
         if compiler.attrib.pop("strippath", "false") == "true":
             _strip_paths(root)
     _clean(root, notes)
@@ -64,25 +59,22 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
     _bound_copies(root)
     result = Harmless("")
     total = 0
-    for kind in _FILES:
-        for asset in root.iterfind(f"asset/{kind}"):
-            if "file" not in asset.attrib:
-                continue
-            address = required(asset, "file", f"a {kind}")
-            path = folders.find(address, notes, asset.get("name", address), within=places[kind])
-            if path is None:
-                raise ValueError(
-                    f"{kind} {asset.get('name', address)!r:.80}: its file is not in the folders of the model"
-                )
-            own = f"asset{len(result.assets)}{path.suffix.lower()}"
-            result.assets[own] = read_bytes(path)
-            total += len(result.assets[own])
-            if total > _MOST_ASSET_BYTES:
-                raise ValueError(f"its meshes have more than {_MOST_ASSET_BYTES} bytes")
-            name = asset.get("name") or Path(address).stem
-            asset.attrib |= {"name": name, "file": own}
-            if kind == "mesh":
-                result.meshes[name] = path
+    for asset in root.iterfind("asset/mesh[@file]"):
+        address = required(asset, "file", "a mesh")
+        name = asset.get("name") or Path(address).stem
+        path = folders.find(address, notes, name, within=folder)
+        if path is None:
+            raise ValueError(f"mesh {name!r:.80}: its file is not in the folders of the model")
+        own = f"asset{len(result.assets)}{path.suffix.lower()}"
+        result.assets[own] = read_bytes(path)
+        result.meshes[name] = path
+        total += len(result.assets[own])
+        if total > _MOST_ASSET_BYTES:
+            raise ValueError(f"its meshes have more than {_MOST_ASSET_BYTES} bytes")
+        asset.attrib |= {"name": name, "file": own}
+    for element in root.iter():
+        if any(key.startswith("file") and value not in result.assets for key, value in element.attrib.items()):
+            raise ValueError(f"<{element.tag:.40}> names a file, which only meshes may")
     result.text = tostring(root, encoding="unicode")
     return result
 
@@ -91,12 +83,14 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
     """Put the contents of included files where they are included."""
     seen: set[Path] = set()
 
-    def expand(parent: Element) -> None:
+    def expand(parent: Element, depth: int) -> None:
+        if depth > MOST_DEPTH:
+            raise ValueError(f"elements are nested more than {MOST_DEPTH} deep by includes")
         k = 0
         while k < len(parent):
             child = parent[k]
             if child.tag != "include":
-                expand(child)
+                expand(child, depth + 1)
                 k += 1
                 continue
             address = required(child, "file", "an include")
@@ -109,15 +103,15 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
             with Notes(str(path)).reading():
                 parent[k : k + 1] = list(parse(read_bytes(path)))
 
-    expand(root)
+    expand(root, 1)
 
 
 def _clean(root: Element, notes: Notes) -> None:
     """Take out what is needless, and references to it; refuse what brings in models of its own."""
     for parent in list(root.iter()):
         for child in list(parent):
-            if child.tag in _NEEDLESS:
-                if child.tag not in _QUIET:
+            if child.tag in _NEEDLESS or "hfield" in child.attrib:
+                if child.tag not in _QUIET and parent.tag != "default":
                     notes.skip(child.tag, child.get("name", ""))
                 parent.remove(child)
             elif child.tag == "attach" or (parent.tag == "asset" and child.tag == "model"):
@@ -139,10 +133,8 @@ def _check_values(root: Element) -> None:
 
 
 def _strip_paths(root: Element) -> None:
-    for kind in _FILES:
-        for asset in root.iterfind(f"asset/{kind}"):
-            if "file" in asset.attrib:
-                asset.set("file", asset.get("file", "").replace("\\", "/").rsplit("/", 1)[-1])
+    for asset in root.iterfind("asset/mesh[@file]"):
+        asset.set("file", asset.get("file", "").replace("\\", "/").rsplit("/", 1)[-1])
 
 
 def _bound_copies(root: Element) -> None:

@@ -187,7 +187,10 @@ class _Reader:
         link = Link(name, pose=self._pose_of(name, where))
         link.gravity = _text(element, "gravity", where, "true").strip() not in ("0", "false")
         inertial = element.find("inertial")
-        if inertial is not None:
+        if inertial is None:
+            self.notes.flag("a link without inertial, which SDF takes for 1 kg and 1 kg m^2", name)
+            link.mass, link.tensor = 1.0, np.eye(3)
+        else:
             note_others(inertial, self.notes, name, ("pose", "mass", "inertia"), ())
             link.centre, turn = _pose(inertial.find("pose"), where)
             link.mass = number(_text(inertial, "mass", where, "1"), f"{where}: mass")

@@ -68,6 +68,8 @@ class _Reader:
     def __init__(self, robot: Element, folders: Folders, notes: Notes) -> None:
         if robot.tag != "robot":
             raise ValueError(f"is no URDF: it begins with <{robot.tag:.40}>, not with <robot>")
+        if any(element.tag.startswith("xacro:") for element in robot.iter()):
+            raise ValueError("is a xacro file: expand it to URDF first")
         known = (
             "link",
             "joint",
