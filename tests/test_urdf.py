@@ -288,6 +288,18 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
     assert m.bodies["c"].inertia.tensor[0, 0] == pytest.approx(1e-6)
 
 
+def test_a_link_without_mass_sits_at_its_origin(tmp_path: Path) -> None:
+    tip = '<inertial><origin xyz="0 0 1"/><mass value="0"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    with pytest.warns(ct.ModelWarning, match="an inertia without a mass, taken for none"):
+        m = read(tmp_path, link("a"), link("tip", tip), joint("j", "fixed", "a", "tip", '<origin xyz="0 2 0"/>'))
+    np.testing.assert_array_equal(m.bodies["tip"].position, (0, 2, 0))
+
+
+def test_xacro_files_are_told_from_urdf(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is a xacro file: expand it to URDF first"):
+        read(tmp_path, link("a"), '<xacro:include filename="b.xacro"/>')
+
+
 def test_mimics_of_fixed_joints_are_listed(tmp_path: Path) -> None:
     with pytest.warns(ct.ModelWarning, match="mimic of a joint that has no coordinate"):
         read(

@@ -204,6 +204,9 @@ class Graph:
         self.place()
         mechanism = Mechanism(fit=fit) if gravity is None else Mechanism(gravity, fit=fit)
         for link in self.links.values():
+            if link.mass == 0:
+                # what weighs nothing has no centre: its body sits at the origin of the link
+                link.centre = np.zeros(3)
             if link.name != WORLD:
                 self._add_body(mechanism, link)
         for link in self.links.values():

@@ -91,7 +91,7 @@ class _Writer:
             if moves and children.get(name, 0) == 1 and name not in held:
                 found[name] = limb
             elif moves:
-                raise ValueError(f"massless body {name!r} joins more than two others, which MJCF cannot hold")
+                raise ValueError(f"massless body {name!r} moves, but not to carry one other, which MJCF cannot hold")
         return found
 
     # ---- bodies
