@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections.abc import Callable
 from math import sqrt
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import catena as ct
 
@@ -86,6 +89,43 @@ def test_all_joints_survive(tmp_path: Path, reverse: bool, file: str) -> None:
     np.testing.assert_allclose(again.state().frame("tool")[0], m.state().frame("tool")[0], atol=1e-12)
 
 
+def random_tree(seed: int) -> ct.Mechanism:
+    """Bodies on joints of random kinds, directions and places, some of them on the world, one perhaps floating."""
+    rng = np.random.default_rng(seed)
+    m = ct.Mechanism()
+    names = ["world"]
+    for k in range(rng.integers(1, 7)):
+        turn, axes = rng.normal(size=4), np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        name = f"body{k}"
+        place = {"position": rng.normal(size=3), "orientation": turn / np.linalg.norm(turn)}
+        m.add_body(name, ct.Inertia(rng.uniform(0.5, 2), rng.uniform(0.02, 0.03, 3)), **place)
+        if rng.random() < 0.5:
+            m.add_frame(name, name, position=rng.normal(size=3), orientation=np.roll(turn, 1) / np.linalg.norm(turn))
+        ends = (str(rng.choice(names)), name)
+        ends = ends if rng.random() < 0.5 else ends[::-1]
+        at = {"at": rng.normal(size=3), "name": f"joint{k}"}
+        kind = rng.integers(8)
+        if kind < 4:
+            m.add_joint((ct.Revolute, ct.Prismatic, ct.Cylindrical, ct.Planar)[kind](*ends, axis=axes[0], **at))
+        elif kind < 6:
+            m.add_joint((ct.Universal, ct.PinInSlot)[kind - 4](*ends, axes=axes[:2], **at))
+        elif kind == 6 or names == ["world"]:
+            m.add_joint((ct.Ball, ct.Fixed)[rng.integers(2)](*ends, **at))
+        names.append(name)
+    return m
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), file=st.sampled_from(("urdf", "mjcf")))
+def test_random_trees_survive(seed: int, file: str) -> None:
+    m = random_tree(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        again = written(m, Path(folder), file)
+    assert again.report().freedom == m.report().freedom
+    rates = moving(m, seed)
+    same_places(m, ends(m, rates, 0.05), ends(again, rates, 0.05), 1e-8)
+
+
 def written(m: ct.Mechanism, folder: Path, file: str, **options: bool) -> ct.Mechanism:
     path = folder / f"model.{file}"
     if file == "mjcf":
@@ -138,6 +178,14 @@ def same_motion(m: ct.Mechanism, again: ct.Mechanism) -> None:
         for _ in range(200):
             one.step()
     same_places(m, live[0].state(), live[1].state(), 1e-8)
+
+
+@pytest.mark.parametrize("file", ["urdf", "mjcf"])
+def test_floating_robots_float_again(tmp_path: Path, file: str) -> None:
+    """URDF does not say that a root floats: whoever reads it does."""
+    m = ct.scenes.quadruped()
+    again = written(m, tmp_path, file, **({"floating": True} if file == "urdf" else {}))
+    assert again.report().freedom == m.report().freedom == 6 + len(m.joints)
 
 
 @pytest.mark.parametrize("name", ["servos.xml", "gripper.xml"])
