@@ -111,6 +111,9 @@ def random_tree(seed: int) -> ct.Mechanism:
             m.add_joint((ct.Universal, ct.PinInSlot)[kind - 4](*ends, axes=axes[:2], **at))
         elif kind == 6 or names == ["world"]:
             m.add_joint((ct.Ball, ct.Fixed)[rng.integers(2)](*ends, **at))
+        else:
+            # a body that floats carries none: rates of a joint do not tell which of two bodies moves
+            continue
         names.append(name)
     return m
 

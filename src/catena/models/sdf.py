@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from .._rotation import Array, cross, from_matrix, normalised, rotate, to_matrix, z_to
+from .._rotation import Array, cross, from_matrix, normalised, rotate, z_to
 from ..couplings import Coupling
 from ..joint import Pose
 from ..limits import Limits
@@ -25,6 +25,7 @@ from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
 from .markup import direction, from_rpy, limit, note_others, number, numbers, parse, read_bytes, still, unique
 from .notes import Notes
+from .parts import Entry, Shapes, joint_limits, not_negative, tensor
 
 _MODEL = "__model__"
 _BALL = "drake:ball_constraint"
@@ -43,6 +44,11 @@ _COORDINATES = {
     "prismatic": ("displacement",),
     "screw": ("angle",),
     "universal": ("first", "second"),
+}
+# what lengths of shapes are called
+_WORDS = {
+    **{"box": ("size",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "sphere": ("radius",)},
+    **{"ellipsoid": ("radii",), "mesh": ("uri",)},
 }
 _JOINT_PARTS = (
     *("parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch"),
@@ -94,6 +100,7 @@ class _Reader:
             raise ValueError(f"there are two frames called {name!r}")
         self.poses: dict[str, Pose] = {WORLD: still()}
         self.graph = Graph(notes)
+        self.shapes = Shapes(_WORDS, folders, notes)
 
     def mechanism(self, *, merge_fixed: bool, fit: float) -> Mechanism:
         graph = self.graph
@@ -196,10 +203,7 @@ class _Reader:
             link.mass = number(_text(inertial, "mass", where, "1"), f"{where}: mass")
             inertia = inertial.find("inertia")
             if inertia is not None:
-                keys = (("ixx", "1"), ("ixy", "0"), ("ixz", "0"), ("iyy", "1"), ("iyz", "0"), ("izz", "1"))
-                xx, xy, xz, yy, yz, zz = (number(_text(inertia, key, where, given), where) for key, given in keys)
-                axes = to_matrix(turn)
-                link.tensor = axes @ np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))) @ axes.T
+                link.tensor = tensor(_texts(inertia, where), "1", turn, where)
         for kind in ("visual", "collision"):
             for part in element.findall(kind):
                 shape = self._shape(part, name)
@@ -214,7 +218,7 @@ class _Reader:
         if geometry is None or len(geometry) == 0:
             self.notes.skip(f"{element.tag} without geometry", link)
             return None
-        found = self._geometry(geometry[0], where, link)
+        found = self.shapes.read(geometry[0].tag, _texts(geometry[0], where), link, where)
         if found is None:
             return None
         found["position"], found["orientation"] = _pose(element.find("pose"), where)
@@ -227,28 +231,6 @@ class _Reader:
                 found["colour"] = np.clip(numbers(tint.text, 3 if len(words) == 3 else 4, f"{where}: colour"), 0, 1)
         visible = element.tag == "visual"
         return found | {"name": element.get("name", ""), "visible": visible, "collides": not visible}
-
-    def _geometry(self, element: Element, where: str, link: str) -> dict[str, Any] | None:
-        tag = element.tag
-        if tag == "box":
-            size = numbers(_text(element, "size", where), 3, f"{where}: box")
-        elif tag in ("cylinder", "capsule"):
-            size = np.array([number(_text(element, key, where), f"{where}: {key}") for key in ("radius", "length")])
-        elif tag == "sphere":
-            size = np.array([number(_text(element, "radius", where), f"{where}: radius")])
-        elif tag == "ellipsoid":
-            size = numbers(_text(element, "radii", where), 3, f"{where}: radii")
-        elif tag == "mesh":
-            size = numbers(_text(element, "scale", where, "1 1 1"), 3, f"{where}: scale")
-            file = self.folders.find(_text(element, "uri", where).strip(), self.notes, link)
-            return None if file is None or not size.all() else {"kind": "mesh", "size": size, "mesh": str(file)}
-        else:
-            self.notes.skip(f"geometry {tag}", link)
-            return None
-        if (size <= 0).any():
-            self.notes.skip(f"{tag} without size", link)
-            return None
-        return {"kind": tag, "size": size}
 
     # ---- joints
 
@@ -342,29 +324,25 @@ class _Reader:
     def _along(self, element: Element, tag: str, name: str) -> tuple[Limits, Law]:
         """Limits and dynamics along an axis."""
         where = f"joint {name!r}"
-        limits, law = Limits(), Law()
+        kept, law = Limits(), Law()
         found = element.find(f"{tag}/limit")
         if found is not None:
             note_others(found, self.notes, name, ("lower", "upper", "effort", "velocity"))
-            lower, upper = (
-                limit(_text(found, key, where, str(given)), where) for key, given in (("lower", -inf), ("upper", inf))
-            )
-            # minus one stands for none
-            effort, speed = (limit(_text(found, key, where, "-1"), where) for key in ("effort", "velocity"))
-            if lower > upper:
-                self.notes.flag("limits of which the lower is above the upper, left out", name)
-                lower, upper = -inf, inf
-            limits = Limits(lower, upper, *(inf if value < 0 else value for value in (effort, speed)))
+            # of effort and velocity, minus one stands for none
+            given = (("lower", "-inf"), ("upper", "inf"), ("effort", "-1"), ("velocity", "-1"))
+            lower, upper, *most = (limit(_text(found, key, where, default), where) for key, default in given)
+            effort, speed = (inf if value < 0 else value for value in most)
+            kept = joint_limits(lower, upper, effort, speed, name, self.notes)
         found = element.find(f"{tag}/dynamics")
         if found is not None:
-            note_others(found, self.notes, name, ("damping", "friction", "spring_reference", "spring_stiffness"))
             keys = ("damping", "friction", "spring_stiffness", "spring_reference")
-            values = [number(_text(found, key, where, "0"), f"{where}: {key}") for key in keys]
-            for key, value in zip(keys[:3], values, strict=False):
-                if value < 0:
-                    raise ValueError(f"{where}: {key} must not be negative, got {value:g}")
-            law = Law(None, values[0], values[1], 0.0, values[2], values[3])
-        return limits, law
+            note_others(found, self.notes, name, keys)
+            *values, rest = (number(_text(found, key, where, "0"), f"{where}: {key}") for key in keys)
+            damping, friction, stiffness = (
+                not_negative(value, f"{where}: {key}") for key, value in zip(keys, values, strict=False)
+            )
+            law = Law(damping=damping, friction=friction, stiffness=stiffness, rest=rest)
+        return kept, law
 
     def _pitch(self, element: Element, where: str) -> float:
         """Metres a turn; the older element counts radians a metre, the other way round."""
@@ -435,6 +413,11 @@ def _text(element: Element, tag: str, where: str, default: str | None = None) ->
             raise ValueError(f"{where}: <{element.tag}> has no {tag}")
         return default
     return found.text.strip()
+
+
+def _texts(element: Element, where: str) -> Entry:
+    """Entries of an element that are the texts of its children."""
+    return lambda key, given: _text(element, key, where, given)
 
 
 def _pose(element: Element | None, where: str) -> Pose:

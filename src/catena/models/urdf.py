@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from .._rotation import Array, multiply, to_matrix, z_to
+from .._rotation import Array, multiply, z_to
 from ..couplings import Coupling, Mimic
 from ..joint import Pose
 from ..limits import Limits
@@ -25,6 +25,7 @@ from .graph import WORLD, Edge, Graph, Law, Link
 from .loops import Loops, close
 from .markup import direction, from_rpy, limit, note_others, number, numbers, parse, read_bytes, required, still, unique
 from .notes import Notes
+from .parts import Entry, Shapes, joint_limits, not_negative, tensor
 
 # types of joints, Drake's among them, and what they are here
 _KINDS = {
@@ -40,6 +41,11 @@ _KINDS = {
     "universal": "universal",
     "cylindrical": "cylindrical",
     "screw": "screw",
+}
+# what lengths of shapes are called
+_WORDS = {
+    **{"box": ("size",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "sphere": ("radius",)},
+    **{"ellipsoid": ("a", "b", "c"), "mesh": ("filename",)},
 }
 _JOINT_PARTS = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "drake:screw_thread_pitch")
 
@@ -85,6 +91,7 @@ class _Reader:
             required(element, "name", "a material"): self._colour(element) for element in robot.findall("material")
         }
         self.graph = Graph(notes)
+        self.shapes = Shapes(_WORDS, folders, notes)
         self.joints = unique((e for e in robot if e.tag in ("joint", "drake:joint")), "joint")
 
     def mechanism(self, *, floating: bool, merge_fixed: bool, loops: Loops | None, fit: float) -> Mechanism:
@@ -144,10 +151,7 @@ class _Reader:
         link.mass = 0.0 if mass is None else number(mass.get("value"), f"{where}: mass")
         link.centre, turn = self._origin(element, f"{where}: inertial")
         if inertia is not None:
-            keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-            xx, xy, xz, yy, yz, zz = (number(inertia.get(key, "0"), f"{where}: {key}") for key in keys)
-            axes = to_matrix(turn)
-            link.tensor = axes @ np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))) @ axes.T
+            link.tensor = tensor(_attributes(inertia, where), "0", turn, where)
 
     def _shape(self, element: Element, link: str) -> dict[str, Any] | None:
         where = f"link {link!r}: {element.tag}"
@@ -156,7 +160,7 @@ class _Reader:
         if geometry is None or len(geometry) == 0:
             self.notes.skip(f"{element.tag} without geometry", link)
             return None
-        found = self._geometry(geometry[0], where, link)
+        found = self.shapes.read(geometry[0].tag.removeprefix("drake:"), _attributes(geometry[0], where), link, where)
         if found is None:
             return None
         found["position"], found["orientation"] = self._origin(element, where)
@@ -166,28 +170,6 @@ class _Reader:
             found["colour"] = self.colours.get(material.get("name", "")) if colour is None else colour
         visible = element.tag == "visual"
         return found | {"name": element.get("name", ""), "visible": visible, "collides": not visible}
-
-    def _geometry(self, element: Element, where: str, link: str) -> dict[str, Any] | None:
-        tag = element.tag.removeprefix("drake:")
-        if tag == "box":
-            size = numbers(element.get("size"), 3, f"{where}: box")
-        elif tag in ("cylinder", "capsule"):
-            size = np.array([number(element.get(key), f"{where}: {key}") for key in ("radius", "length")])
-        elif tag == "sphere":
-            size = np.array([number(element.get("radius"), f"{where}: radius")])
-        elif tag == "ellipsoid":
-            size = np.array([number(element.get(key), f"{where}: {key}") for key in "abc"])
-        elif tag == "mesh":
-            size = numbers(element.get("scale", "1 1 1"), 3, f"{where}: scale")
-            file = self.folders.find(required(element, "filename", where), self.notes, link)
-            return None if file is None or not size.all() else {"kind": "mesh", "size": size, "mesh": str(file)}
-        else:
-            self.notes.skip(f"geometry {element.tag}", link)
-            return None
-        if (size <= 0).any():
-            self.notes.skip(f"{tag} without size", link)
-            return None
-        return {"kind": tag, "size": size}
 
     def _colour(self, element: Element) -> Array | None:
         note_others(element, self.notes, element.get("name", ""), ("color",))
@@ -235,31 +217,24 @@ class _Reader:
         if dynamics is None:
             return Law()
         note_others(dynamics, self.notes, element.get("name", ""), (), ("damping", "friction"))
-        found = {key: number(dynamics.get(key, "0"), f"{where}: {key}") for key in ("damping", "friction")}
-        for key, value in found.items():
-            if value < 0:
-                raise ValueError(f"{where}: {key} must not be negative, got {value:g}")
-        return Law(damping=found["damping"], friction=found["friction"])
+        damping, friction = (
+            not_negative(number(dynamics.get(key, "0"), f"{where}: {key}"), f"{where}: {key}")
+            for key in ("damping", "friction")
+        )
+        return Law(damping=damping, friction=friction)
 
     def _limits(self, element: Element, name: str, kind: str) -> dict[str, Limits]:
         found = element.find("limit")
         if found is None:
             return {}
-        known = ("lower", "upper", "effort", "velocity")
-        note_others(found, self.notes, name, (), (*known, "drake:acceleration"))
+        note_others(found, self.notes, name, (), ("lower", "upper", "effort", "velocity"))
         where = f"joint {name!r}: limit"
-        ranged = kind != "continuous" and ("lower" in found.attrib or "upper" in found.attrib)
-        lower, upper = (
-            limit(found.get(key, "0"), where) if ranged else sign * inf
-            for key, sign in zip(known, (-1, 1), strict=False)
-        )
-        effort, speed = (abs(limit(found.get(key, "inf"), where)) for key in known[2:])
-        if lower > upper:
-            self.notes.flag("limits of which the lower is above the upper, left out", name)
-            lower, upper = -inf, inf
-        limits = Limits(lower, upper, effort, speed)
-        coordinate = "displacement" if kind == "prismatic" else "angle"
-        return {} if limits == Limits() else {coordinate: limits}
+        lower, upper = -inf, inf
+        if kind != "continuous" and found.attrib.keys() & {"lower", "upper"}:
+            lower, upper = (limit(found.get(key, "0"), where) for key in ("lower", "upper"))
+        effort, speed = (abs(limit(found.get(key, "inf"), where)) for key in ("effort", "velocity"))
+        kept = joint_limits(lower, upper, effort, speed, name, self.notes)
+        return {} if kept == Limits() else {"displacement" if kind == "prismatic" else "angle": kept}
 
     def _mimic(self, mechanism: Mechanism, name: str, element: Element) -> None:
         where = f"joint {name!r}: mimic"
@@ -329,6 +304,11 @@ class _Reader:
             raise ValueError(f"{name!r} joins {links[0]!r} to itself")
         kind = "ball" if places[0] == "p_AP" else "fixed"
         return Edge(name, kind, links[0], links[1], frames[0], frames[1])
+
+
+def _attributes(element: Element, where: str) -> Entry:
+    """Entries of an element that are its attributes."""
+    return lambda key, given: required(element, key, where) if given is None else element.get(key, given)
 
 
 def _pose(element: Element | None, where: str) -> Pose:
