@@ -17,6 +17,7 @@ from catena import (
     Distance,
     Drive,
     Gear,
+    Limits,
     Mechanism,
     Motor,
     PointSpring,
@@ -56,6 +57,9 @@ def plant() -> Mechanism:
     m.add_force(Servo("screw", gain=1.0, rate_gain=0.1, limit=5.0, name="servo"))
     m.add_force(PointSpring("b1", "b2", 3.0, points=((1, 0, 0.2), (2, 0, 0.2)), name="rope"))
     m.add_force(Motor("h1", lambda t: 0.1 * t, name="motor"))
+    m.add_frame("tool", "b3", position=(0, 0, 0.2))
+    m.bodies["b3"].add_shape("mesh", mesh="hook.stl", colour=(1, 0, 0, 0.5), name="hook")
+    m.joints["h0"].limits = Limits(-1.0, 1.0, effort=5.0)
     return m
 
 

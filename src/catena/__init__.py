@@ -32,6 +32,7 @@ from .efforts import ForceHistory as ForceHistory
 from .events import Event as Event
 from .events import Occurrence as Occurrence
 from .forces import Load as Load
+from .frames import Frame as Frame
 from .inertia import Inertia as Inertia
 from .inertia import Shape as Shape
 from .inertia import box as box
@@ -58,13 +59,16 @@ from .laws import Motor as Motor
 from .laws import PointSpring as PointSpring
 from .laws import Servo as Servo
 from .laws import Spring as Spring
+from .limits import Limits as Limits
 from .live import Live as Live
 from .live_batch import LiveBatch as LiveBatch
 from .mechanism import Mechanism as Mechanism
+from .models.notes import ModelWarning as ModelWarning
 from .report import Report as Report
 from .rolling import KnifeEdge as KnifeEdge
 from .rolling import RollingBall as RollingBall
 from .rolling import RollingDisk as RollingDisk
+from .shapes import PlacedShape as PlacedShape
 from .simulator import Simulator as Simulator
 from .simulator import info as info
 from .state import BodyView as BodyView

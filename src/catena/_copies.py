@@ -50,7 +50,7 @@ class Known:
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
     """An independent mechanism; with an owner, one in which nothing can be assigned.
 
-    Functions, inertias and shapes, and the world, which nothing can change, are shared.
+    Functions, inertias, shapes, frames and limits, and the world, which nothing can change, are shared.
     """
     result = _twin(mechanism, owner)
     gravity = result.__dict__["gravity"] = mechanism.gravity.copy()
@@ -64,6 +64,7 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
     result._forces = ByName("force", {name: _force(force, owner) for name, force in mechanism._forces.items()})
     couplings = {name: _coupling(coupling, owner) for name, coupling in mechanism._couplings.items()}
     result._couplings = ByName("coupling", couplings)
+    result._frames = ByName("frame", mechanism._frames)
     result._numbered = dict(mechanism._numbered)
     result._known = Known()
     result._last = None
@@ -74,7 +75,7 @@ def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
     """Whether a mechanism is still what a copy was made of; values that both share, such as functions, are the same."""
     if mechanism.fit != copy.fit or not _same(mechanism.gravity, copy.gravity):
         return False
-    for kind in ("_bodies", "_joints", "_forces", "_couplings"):
+    for kind in ("_bodies", "_joints", "_forces", "_couplings", "_frames"):
         mine, theirs = getattr(mechanism, kind), getattr(copy, kind)
         if list(mine) != list(theirs) or not all(map(_same_item, mine.values(), theirs.values())):
             return False

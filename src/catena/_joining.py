@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ._copies import copied
 from ._rotation import IDENTITY, Array, conjugate, finite, multiply, normalised, rotate, to_matrix, unit_quaternion
 from .custom import BodyPose, Custom, VelocityRows
+from .frames import made
 
 if TYPE_CHECKING:
     from .joint import Joint, Pose
@@ -30,6 +31,7 @@ class AddedNames:
     joints: dict[str, str] = field(default_factory=dict)
     forces: dict[str, str] = field(default_factory=dict)
     couplings: dict[str, str] = field(default_factory=dict)
+    frames: dict[str, str] = field(default_factory=dict)
 
 
 def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | None) -> AddedNames:
@@ -45,6 +47,7 @@ def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | No
         ("joint", taken, guest._joints, names.joints),
         ("coupling", taken, guest._couplings, names.couplings),
         ("force", mechanism._forces, guest._forces, names.forces),
+        ("frame", mechanism._frames, guest._frames, names.frames),
     ):
         for name in theirs:
             if prefix + name in mine:
@@ -72,6 +75,11 @@ def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | No
         for term in coupling.terms:
             term.measure = _renamed(term.measure, names, mechanism.world.name, place)
         mechanism._couplings[coupling.name] = coupling
+    for name, frame in guest._frames.items():
+        pose = frame.position, frame.orientation
+        on_world = frame.body == mechanism.world.name
+        host = names.bodies.get(frame.body, frame.body)
+        mechanism._frames[prefix + name] = made(prefix + name, host, *(_moved(place, pose) if on_world else pose))
     return names
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._rotation import IDENTITY, Array, Checked, finite, finite_number, plain, unit_quaternion
-from ._strict import Strict
+from ._strict import Strict, belongs
 from .inertia import Inertia, Shape
+from .shapes import PlacedShape, placed
 
 # velocities of a body that is described without any
 AT_REST = (0.0, 0.0, 0.0)
@@ -39,6 +40,7 @@ class Body(Strict):
 
     position (3,) m and velocity (3,) m/s of the centre of mass, orientation (4,) body to world,
     angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it.
+    `shapes` are what it looks like.
     """
 
     is_world = False
@@ -46,6 +48,7 @@ class Body(Strict):
     _inertia: Inertia
     _name: str
     _has_gravity: bool
+    _added_shapes: tuple[PlacedShape, ...] = ()
     position = Checked()
     orientation = Checked()
     velocity = Checked()
@@ -116,6 +119,54 @@ class Body(Strict):
         if not isinstance(value, Shape):
             raise ValueError(f"{self.label} needs a shape such as box(...), got {value!r}")
         self.inertia = value
+
+    @property
+    def shapes(self) -> tuple[PlacedShape, ...]:
+        """All that it looks like: the shape that it was made of, if it was, and those that were added."""
+        if self._shape is None:
+            return self._added_shapes
+        return placed(self._shape.kind, self._shape.size, label=self.label), *self._added_shapes
+
+    def add_shape(
+        self,
+        kind: str,
+        size: ArrayLike = (1.0, 1.0, 1.0),
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = IDENTITY,
+        colour: ArrayLike | None = None,
+        mesh: str = "",
+        name: str = "",
+        visible: bool = True,
+        collides: bool = False,
+    ) -> PlacedShape:
+        """Add what it looks like and return it; its mass and inertia stay as they are.
+
+        Arguments are what `PlacedShape` has: kind and size (m), of a mesh the factors of its file; position (m) and
+        orientation in the body's frame; colour from 0 to 1, its alpha may be left out; the path of a mesh.
+        """
+        if self._owner:
+            raise ValueError(belongs(self._owner))
+        shape = placed(
+            kind,
+            size,
+            position=position,
+            orientation=orientation,
+            colour=colour,
+            mesh=mesh,
+            name=name,
+            visible=visible,
+            collides=collides,
+            label=f"{self.label}: shape",
+        )
+        self._added_shapes = (*self._added_shapes, shape)
+        return shape
+
+    def clear_shapes(self) -> None:
+        """Forget the shapes that were added."""
+        if self._owner:
+            raise ValueError(belongs(self._owner))
+        self._added_shapes = ()
 
     @property
     def mass(self) -> float:

@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Container
+from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -19,17 +20,20 @@ import numpy as np
 from . import constraints, couplings, custom, joints, laws, rolling
 from ._provenance import version
 from ._rotation import Array, finite
+from .frames import Frame
 from .inertia import Inertia, Shape
 from .joint import Joint
 from .laws import LAW
+from .limits import Limits
 from .measures import Measure
+from .shapes import PlacedShape
 
 if TYPE_CHECKING:
     from .bodies import Body
     from .mechanism import Mechanism
 
 # raised when a document changes its meaning
-FORMAT = 1
+FORMAT = 2
 MARK = "catena mechanism"
 
 # stands where a function was
@@ -129,6 +133,7 @@ def describe(mechanism: Mechanism) -> Document:
         "joints": [_describe_joint(joint) for joint in mechanism.joints.values()],
         "forces": [_describe_force(force) for force in mechanism.forces.values()],
         "couplings": [_describe_coupling(coupling) for coupling in mechanism.couplings.values()],
+        "frames": [_describe_frame(frame) for frame in mechanism.frames.values()],
     }
 
 
@@ -139,7 +144,27 @@ def _describe_body(body: Body) -> Document:
     found["gravity"] = body.has_gravity
     if body.shape is not None:
         found["shape"] = {"kind": body.shape.kind, "size": [float(length) for length in body.shape.size]}
+    if body._added_shapes:
+        found["shapes"] = [_describe_shape(shape) for shape in body._added_shapes]
     return found
+
+
+def _describe_shape(shape: PlacedShape) -> Document:
+    found: Document = {"kind": shape.kind, "size": list(shape.size)}
+    found |= {"position": shape.position.tolist(), "orientation": shape.orientation.tolist()}
+    if shape.colour is not None:
+        found["colour"] = list(shape.colour)
+    found |= {key: getattr(shape, key) for key in ("mesh", "name") if getattr(shape, key)}
+    return found | {"visible": shape.visible, "collides": shape.collides}
+
+
+def _describe_frame(frame: Frame) -> Document:
+    return {
+        "name": frame.name,
+        "body": frame.body,
+        "position": frame.position.tolist(),
+        "orientation": frame.orientation.tolist(),
+    }
 
 
 def _kind_of(item: Joint | laws.Force | couplings.Coupling, known: dict[str, type[Any]]) -> str:
@@ -164,6 +189,11 @@ def _describe_joint(joint: Joint) -> Document:
         found |= {"row_count": joint.row_count, "rows": NOT_SAVED}
     if joint.ground is not None:
         found["ground"] = NOT_SAVED
+    if joint.limits:
+        found["limits"] = {
+            name: {key: value for key, value in vars(limits).items() if isfinite(value)}
+            for name, limits in joint.limits.items()
+        }
     return found
 
 
@@ -220,6 +250,11 @@ def rebuild(document: Any) -> Mechanism:
         coupling = _made(item, _COUPLINGS, "coupling", mechanism._joints, mechanism._couplings)
         _fill_coupling(coupling, item, mechanism)
         mechanism._couplings[coupling.name] = coupling
+    for item in _items(document, "frames"):
+        name = entry(item, "name", str, "a frame")
+        where = f"frame {name!r}"
+        place = {key: entry(item, key, list, where) for key in ("position", "orientation")}
+        mechanism.add_frame(name, entry(item, "body", str, where), **place)
     return mechanism
 
 
@@ -276,7 +311,7 @@ def _add_body(mechanism: Mechanism, item: Any) -> None:
             raise ValueError(f"{where}: there is no shape {kind!r}")
         size = finite(entry(item["shape"], "size", list, where), (_SHAPE_SIZES[kind],), f"{where}: size of its shape")
         shape = Shape(kind, tuple(size.tolist()), inertia)
-    mechanism.add_body(
+    body = mechanism.add_body(
         name,
         inertia if shape is None else shape,
         position=entry(item, "position", list, where),
@@ -285,6 +320,18 @@ def _add_body(mechanism: Mechanism, item: Any) -> None:
         angular_velocity=entry(item, "angular_velocity", list, where),
         gravity=entry(item, "gravity", bool, where),
     )
+    for shape_item in _items(item, "shapes", where) if "shapes" in item else ():
+        _add_shape(body, shape_item)
+
+
+def _add_shape(body: Body, item: Any) -> None:
+    where = f"a shape of {body.label}"
+    kinds = {"position": list, "orientation": list, "visible": bool, "collides": bool}
+    optional = {"colour": list, "mesh": str, "name": str}
+    given = {
+        key: entry(item, key, kind, where) for key, kind in (kinds | optional).items() if key in kinds or key in item
+    }
+    body.add_shape(entry(item, "kind", str, where), entry(item, "size", list, where), **given)
 
 
 def _made(item: Any, kinds: dict[str, type[Item]], what: str, *taken: Container[str]) -> Item:
@@ -326,6 +373,15 @@ def _fill_joint(joint: Joint, item: Document, mechanism: Mechanism) -> None:
         raise ValueError(f"{where}: its pitch must not be zero")
     if joint.code in ("distance", "rolling_ball", "rolling_disk") and joint.parameter <= 0:
         raise ValueError(f"{where}: its length or radius must be positive, got {joint.parameter}")
+    if "limits" in item:
+        given = entry(item, "limits", dict, where)
+        limits = {name: entry(given, name, dict, f"{where}: limits") for name in given}
+        for name, found in limits.items():
+            if not found.keys() <= vars(Limits()).keys():
+                raise ValueError(
+                    f"{where}: limits of {name!r} must be among {', '.join(vars(Limits()))}, got {found!r:.60}"
+                )
+        joint.limits = {name: Limits(**found) for name, found in limits.items()}
     if "ground" in item:
         joint.ground = _lost(f"the ground of {where}")
     if isinstance(joint, custom.GivenRows):

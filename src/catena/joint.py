@@ -13,9 +13,10 @@ misalignment follow from that. Functions that measure (coordinates_of, rates_of,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import dist, hypot
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -38,6 +39,7 @@ from ._rotation import (
     unit_quaternion,
 )
 from ._strict import Named
+from .limits import Limits
 from .signals import rate
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ class Joint(Named):
     _anchors: Array | None
     _parameter: float = 0.0
     _ground: Ground | None = None
+    _limits: Mapping[str, Limits] = MappingProxyType({})  # replaced, never changed: copies share it
 
     anchor_a: Array
     anchor_b: Array
@@ -215,6 +218,27 @@ class Joint(Named):
                 f"{self.label}: only a joint to the world, added to a mechanism, has a ground that can move"
             )
         self._ground = motion
+
+    @property
+    def limits(self) -> Mapping[str, Limits]:
+        """Limits by the name of the coordinate; they are kept and listed, but nothing stops there yet.
+
+        Assign them so, or `Limits(...)` alone where there is one coordinate, or one of several is the angle.
+        """
+        return MappingProxyType(self._limits)
+
+    @limits.setter
+    def limits(self, value: Limits | Mapping[str, Limits]) -> None:
+        if isinstance(value, Limits):
+            only = self.names[0] if len(self.names) == 1 else "angle"
+            value = {only: value}
+        if not isinstance(value, Mapping) or not all(isinstance(found, Limits) for found in value.values()):
+            raise ValueError(f"{self.label}: limits must be Limits(...), or these by coordinate, got {value!r}")
+        for name in value:
+            if name not in self.names:
+                known = " and ".join(map(repr, filter(None, self.names))) or "none that has a name"
+                raise ValueError(f"{self.label} has no coordinate {name!r} to be limited, but {known}")
+        self._limits = dict(value)
 
     def ground_pose(self, time: float) -> Pose:
         """Pose of the world's side: the identity, or where its function of time has brought it."""

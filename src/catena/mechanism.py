@@ -18,15 +18,17 @@ from ._strict import Strict, belongs
 from .bodies import AT_REST, Body, World
 from .couplings import Coupling
 from .custom import GivenRows
+from .frames import Frame, made
 from .inertia import Inertia, Shape
 from .joint import Joint, Pose, mismatch, pose_between
 from .laws import Force
-from .names import ByName, no_such
+from .names import ByName, name_of, no_such
 from .state import State
 
 if TYPE_CHECKING:
     from ._joining import AddedNames, Placement
     from .joint import BodyLike, BodyOrName
+    from .models.loops import Loops
     from .report import Report
 
 AnyForce = TypeVar("AnyForce", bound=Force)
@@ -68,6 +70,7 @@ class Mechanism(Strict):
         self._joints: ByName[Joint] = ByName("joint")
         self._forces: ByName[Force] = ByName("force")
         self._couplings: ByName[Coupling] = ByName("coupling")
+        self._frames: ByName[Frame] = ByName("frame")
         self._known = Known()
         self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
         self.gravity = gravity
@@ -115,6 +118,11 @@ class Mechanism(Strict):
     def couplings(self) -> Mapping[str, Coupling]:
         """Gears, racks, differentials and drives by name, in the order they were added."""
         return MappingProxyType(self._couplings)
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """Named places on bodies, in the order they were added."""
+        return MappingProxyType(self._frames)
 
     @property
     def body_count(self) -> int:
@@ -237,6 +245,36 @@ class Mechanism(Strict):
         self._couplings[coupling.name] = coupling
         return coupling
 
+    def add_frame(
+        self,
+        name: str,
+        body: BodyOrName,
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = IDENTITY,
+    ) -> Frame:
+        """Name a place on a body, or on the world, and return it.
+
+        position (3,) m and orientation (4,) are in the body's frame, which sits at its centre of mass. A frame that
+        is called like its body is the body's reference frame.
+        """
+        self._refuse_if_locked()
+        frame = made(name, self.find(name_of(body), f"frame {name!r}").name, position, orientation)
+        if name in self._frames:
+            raise ValueError(f"there is already a frame called {name!r}")
+        if name != frame.body and (name in self._bodies or name == self.world.name):
+            raise ValueError(f"frame {name!r}: only a frame on the body of that name can be called so")
+        self._frames[name] = frame
+        return frame
+
+    def frame(self, name: str) -> Frame:
+        """The frame of that name, or the body's own, at its centre of mass, where a body has no reference frame."""
+        if name in self._frames:
+            return self._frames[name]
+        if name in self._bodies or name == self.world.name:
+            return made(name, name)
+        raise no_such("frame", name, self)
+
     def add(self, other: Mechanism, prefix: str = "", at: Placement | None = None) -> AddedNames:
         """Add a copy of all that another mechanism has, and return what it is called here.
 
@@ -255,7 +293,7 @@ class Mechanism(Strict):
         return join(self, other, prefix, at)
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove a body and return it; with `cascade` also all joints, forces and couplings that hold on to it."""
+        """Remove and return a body with its frames; with `cascade` also joints, forces and couplings that hold it."""
         self._refuse_if_locked()
         if name not in self._bodies:
             raise no_such("body", name, self)
@@ -267,6 +305,8 @@ class Mechanism(Strict):
             self.remove_joint(joint.name, cascade=True)
         for force in forces:
             self._forces.pop(force.name, None)
+        for frame in [frame for frame in self._frames.values() if frame.body == name]:
+            del self._frames[frame.name]
         return self._bodies.pop(name)
 
     def remove_joint(self, name: str, *, cascade: bool = False) -> Joint:
@@ -297,6 +337,13 @@ class Mechanism(Strict):
         if name not in self._couplings:
             raise no_such("coupling", name, self)
         return self._couplings.pop(name)
+
+    def remove_frame(self, name: str) -> Frame:
+        """Remove a frame and return it."""
+        self._refuse_if_locked()
+        if name not in self._frames:
+            raise no_such("frame", name, self)
+        return self._frames.pop(name)
 
     def find(self, name: str, asker: str) -> BodyLike:
         """The body of that name, or the world; `asker` begins the message if there is none."""
@@ -469,6 +516,90 @@ class Mechanism(Strict):
         from .documents import load
 
         return load(path)
+
+    @staticmethod
+    def from_urdf(
+        path: str | os.PathLike[str],
+        *,
+        floating: bool = False,
+        merge_fixed: bool = False,
+        loops: Loops | None = None,
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        fit: float = 3e-3,
+    ) -> Mechanism:
+        """Read a URDF file; what is not read of it is listed in one ModelWarning.
+
+        Arguments:
+            floating: leave the root link free; otherwise it is welded to the world. A root called "world" is the world.
+            merge_fixed: make one body of links that fixed joints hold together.
+            loops: pairs of frames that coincide, perhaps with "3d" where only their points do, or a file with
+                `closed_loop: [[frameA, frameB], ...]`; beside loops in the file itself.
+            packages: folders of packages by name, where they are not found above the file.
+            fit: of the mechanism.
+
+        Every link is a body, with its shapes, and a frame of the same name at the link's origin. Joints have their
+        limits, dampers and friction, mimics are couplings. The pose is that of all coordinates zero; where loops are
+        open there, `assemble` closes them.
+        """
+        from .models.urdf import read
+
+        return read(path, floating=floating, merge_fixed=merge_fixed, loops=loops, packages=packages, fit=fit)
+
+    def to_urdf(self, path: str | os.PathLike[str]) -> None:
+        """Write it as URDF, loops as <loop_joint>; what URDF cannot hold is listed in one ModelWarning.
+
+        The pose is that of all coordinates zero. Joints of several freedoms become several, with massless links between
+        them; bodies are tied to a link "world" if anything is. Joints that hold what no file can are a ValueError.
+        """
+        from .models.urdf_writer import write
+
+        write(self, path)
+
+    def to_mjcf(self, path: str | os.PathLike[str]) -> None:
+        """Write it as MJCF for MuJoCo, loops and couplings as equality constraints; what is left out is listed.
+
+        The pose is that of all coordinates zero; forces and targets to begin with are in a keyframe. Hinges, balls and
+        welds may close loops; what MJCF cannot hold of joints and couplings is a ValueError, of forces a ModelWarning.
+        """
+        from .models.mjcf_writer import write
+
+        write(self, path)
+
+    @staticmethod
+    def from_mjcf(
+        path: str | os.PathLike[str],
+        *,
+        merge_fixed: bool = False,
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        fit: float = 3e-3,
+    ) -> Mechanism:
+        """Read an MJCF file, which MuJoCo compiles; what is not read of it is listed in one ModelWarning.
+
+        Arguments are those of `from_urdf`. Coordinates are counted from the model's initial pose; several joints on one
+        body have massless bodies between them. Motors and servos keep their names: the input of a motor is the force on
+        its joint, gear included, that of a servo the target of its joint. Equality constraints are joints and
+        couplings, as hard as all of these here. Needs the extra `mjcf`.
+        """
+        from .models.mjcf import read
+
+        return read(path, merge_fixed=merge_fixed, packages=packages, fit=fit)
+
+    @staticmethod
+    def from_sdf(
+        path: str | os.PathLike[str],
+        *,
+        merge_fixed: bool = False,
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
+        fit: float = 3e-3,
+    ) -> Mechanism:
+        """Read an SDF file of one model, loops included; what is not read of it is listed in one ModelWarning.
+
+        Arguments are those of `from_urdf`; a model that no joint ties to the world is free. Joints also have springs,
+        gearboxes are couplings, and joints of two axes that are not at right angles have a massless body between them.
+        """
+        from .models.sdf import read
+
+        return read(path, merge_fixed=merge_fixed, packages=packages, fit=fit)
 
     def copy(self) -> Mechanism:
         """Return an independent copy, bodies and joints included, that can be changed."""

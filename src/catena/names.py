@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
-Kind: TypeAlias = Literal["body", "joint", "force", "coupling"]
+Kind: TypeAlias = Literal["body", "joint", "force", "coupling", "frame"]
 Thing = TypeVar("Thing")
 
 
@@ -39,6 +39,7 @@ def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", af
         "joint": mechanism.joints,
         "force": mechanism.forces,
         "coupling": mechanism.couplings,
+        "frame": mechanism.frames,
     }
     hint = did_you_mean(name, known[kind])
     if isinstance(name, str):

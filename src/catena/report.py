@@ -49,7 +49,7 @@ class Report:
     same: by how many m and rad their numbers disagree at this pose. largest_zero is the largest singular value that was
     taken for zero, smallest_kept the smallest that was not. unjudged_joints close loops of which nobody looked for rows
     that say the same twice, unjudged_because says why: all their rows are asked for, and the data must agree to
-    rounding. massless are the bodies that have no mass.
+    rounding. massless are the bodies that have no mass. limited are the joints whose limits are kept, but do not act.
     """
 
     body_count: int
@@ -69,6 +69,7 @@ class Report:
     unjudged_joints: tuple[str, ...] = ()
     unjudged_because: str = ""
     massless: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
 
     @property
     def redundant_count(self) -> int:
@@ -84,6 +85,8 @@ class Report:
         ]
         if self.massless:
             lines.append("massless bodies: " + _shorten(self.massless))
+        if self.limited:
+            lines.append(f"limits that are kept, but stop nothing: {len(self.limited)} ({_shorten(self.limited)})")
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
         if self.misfits:
@@ -206,6 +209,7 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
         unjudged_joints=asked.unjudged_joints(mechanism),
         unjudged_because=asked.why,
         massless=massless.names(mechanism),
+        limited=tuple(name for name, joint in mechanism.joints.items() if joint.limits),
     )
 
 

@@ -272,6 +272,14 @@ class State(Strict):
             raise no_such("body", known, self.mechanism, after=" in this state")
         return BodyView(self, known, self._rows[known])
 
+    def frame(self, name: str) -> Pose:
+        """Where a frame, or a body's reference frame, is in the world: position (3,) m and orientation (4,)."""
+        frame = self.mechanism.frame(name)
+        if frame.body == self.mechanism.world.name:
+            return frame.position.copy(), frame.orientation.copy()
+        body = self.body(frame.body)
+        return body.point(frame.position), normalised(multiply(body.orientation, frame.orientation))
+
     def joint(self, name: str | Joint) -> JointView:
         """Return a joint, given by name or itself, in this state; writing to it moves one side of the joint."""
         known = name_of(name)

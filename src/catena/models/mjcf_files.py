@@ -1,0 +1,154 @@
+"""MJCF made harmless before a compiler sees it: one document, its files in memory, nothing that grows without bound.
+
+Includes are put in place, meshes are read from the folders of the model and handed over as bytes under names of our
+own, and what a mechanism does not need, pictures, height fields, sensors, cameras and their like, is taken out and
+noted. So MuJoCo opens no file, and what it compiles is bounded by what was read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree.ElementTree import Element, tostring
+
+from .folders import Folders
+from .markup import MOST_DEPTH, parse, read_bytes, required
+from .notes import Notes
+
+# sections and elements that move nothing
+_NEEDLESS = (
+    *("visual", "statistic", "size", "custom", "sensor", "keyframe", "contact", "extension"),
+    *("texture", "hfield", "skin", "camera", "light", "deformable", "flex", "flexcomp", "composite", "plugin"),
+)
+# of which nothing is said, because they are about pictures and memory
+_QUIET = ("visual", "statistic", "size", "texture")
+
+# attributes that may be empty
+_NAMES = ("name", "class", "childclass", "model")
+_NO_NUMBERS = ("nan", "inf", "infinity")
+
+_MOST_INCLUDES = 200
+_MOST_COPIES = 10_000
+_MOST_ASSET_BYTES = 512 << 20
+
+
+@dataclass
+class Harmless:
+    """The document, the contents of its files by the names it has for them, and where a mesh came from, by its name."""
+
+    text: str
+    assets: dict[str, bytes] = field(default_factory=dict)
+    meshes: dict[str, Path] = field(default_factory=dict)
+
+
+def harmless(folders: Folders, notes: Notes) -> Harmless:
+    """The model without its dangers."""
+    root = parse(read_bytes(folders.model))
+    if root.tag != "mujoco":
+        raise ValueError(f"is no MJCF: it begins with <{root.tag:.40}>, not with <mujoco>")
+    _include(root, folders, notes)
+    folder = ""
+    for compiler in root.findall("compiler"):
+        general = compiler.attrib.pop("assetdir", folder)
+        folder = compiler.attrib.pop("meshdir", general)
+        compiler.attrib.pop("texturedir", None)
+        if compiler.attrib.pop("strippath", "false") == "true":
+            _strip_paths(root)
+    _clean(root, notes)
+    _check_values(root)
+    _bound_copies(root)
+    result = Harmless("")
+    total = 0
+    for asset in root.iterfind("asset/mesh[@file]"):
+        address = required(asset, "file", "a mesh")
+        name = asset.get("name") or Path(address).stem
+        path = folders.find(address, notes, name, within=folder)
+        if path is None:
+            raise ValueError(f"mesh {name!r:.80}: its file is not in the folders of the model")
+        own = f"asset{len(result.assets)}{path.suffix.lower()}"
+        result.assets[own] = read_bytes(path)
+        result.meshes[name] = path
+        total += len(result.assets[own])
+        if total > _MOST_ASSET_BYTES:
+            raise ValueError(f"its meshes have more than {_MOST_ASSET_BYTES} bytes")
+        asset.attrib |= {"name": name, "file": own}
+    for element in root.iter():
+        if any(key.startswith("file") and value not in result.assets for key, value in element.attrib.items()):
+            raise ValueError(f"<{element.tag:.40}> names a file, which only meshes may")
+    result.text = tostring(root, encoding="unicode")
+    return result
+
+
+def _include(root: Element, folders: Folders, notes: Notes) -> None:
+    """Put the contents of included files where they are included."""
+    seen: set[Path] = set()
+
+    def expand(parent: Element, depth: int) -> None:
+        if depth > MOST_DEPTH:
+            raise ValueError(f"elements are nested more than {MOST_DEPTH} deep by includes")
+        k = 0
+        while k < len(parent):
+            child = parent[k]
+            if child.tag != "include":
+                expand(child, depth + 1)
+                k += 1
+                continue
+            address = required(child, "file", "an include")
+            path = folders.find(address, notes, "include")
+            if path is None:
+                raise ValueError(f"included file {address!r:.80} is not in the folders of the model")
+            if path in seen or len(seen) >= _MOST_INCLUDES:
+                raise ValueError(f"file {address!r:.80} is included twice, or by itself")
+            seen.add(path)
+            with Notes(str(path)).reading():
+                parent[k : k + 1] = list(parse(read_bytes(path)))
+
+    expand(root, 1)
+
+
+def _clean(root: Element, notes: Notes) -> None:
+    """Take out what is needless, and references to it; refuse what brings in models of its own."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in _NEEDLESS or "hfield" in child.attrib:
+                if child.tag not in _QUIET and parent.tag != "default":
+                    notes.skip(child.tag, child.get("name", ""))
+                parent.remove(child)
+            elif child.tag == "attach" or (parent.tag == "asset" and child.tag == "model"):
+                raise ValueError(f"<{child.tag}> brings in another model, which is not read")
+        if parent.tag == "material":
+            parent.attrib.pop("texture", None)
+            for layer in parent.findall("layer"):
+                parent.remove(layer)
+
+
+def _check_values(root: Element) -> None:
+    """Refuse values that say nothing, after which MuJoCo may never answer again, or that are no numbers."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if not value.strip() and key not in _NAMES:
+                raise ValueError(f"<{element.tag:.40}> has {key:.40}=, which says nothing")
+            if any(word.lower().lstrip("+-") in _NO_NUMBERS for word in value.split()):
+                raise ValueError(f"{key:.40} of <{element.tag:.40}> is not finite: {value!r:.60}")
+
+
+def _strip_paths(root: Element) -> None:
+    for asset in root.iterfind("asset/mesh[@file]"):
+        asset.set("file", asset.get("file", "").replace("\\", "/").rsplit("/", 1)[-1])
+
+
+def _bound_copies(root: Element) -> None:
+    """Refuse replications that multiply to more than a model has."""
+    stack = [(root, 1)]
+    total = 0
+    while stack:
+        element, copies = stack.pop()
+        if element.tag == "replicate":
+            count = element.get("count", "1")
+            if not count.strip().isdigit() or len(count) > 9:
+                raise ValueError(f"<replicate> needs a count, got {count!r:.40}")
+            copies *= int(count)
+        total += copies if copies > 1 else 0
+        if total > _MOST_COPIES:
+            raise ValueError(f"<replicate> makes more than {_MOST_COPIES} elements")
+        stack.extend((child, copies) for child in element)

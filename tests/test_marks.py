@@ -1,0 +1,157 @@
+"""Shapes, frames and limits: kept with their bodies and joints wherever a mechanism goes, and moving nothing."""
+
+from __future__ import annotations
+
+import pickle
+from math import inf, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+HALF = sqrt(0.5)
+
+
+def marked() -> ct.Mechanism:
+    """A pendulum of two links with a tool, a look and limits."""
+    m = ct.scenes.pendulum(2, "revolute", angle=0.3)
+    link = m.bodies["link2"]
+    link.add_shape("box", (0.1, 0.2, 0.3), position=(0, 0, 0.1), colour=(1, 0, 0), name="cover")
+    link.add_shape("mesh", mesh="arm.stl", orientation=(HALF, HALF, 0, 0), visible=False, collides=True)
+    m.add_frame("link2", link, position=(0, 0, 0.5))
+    m.add_frame("tool", "link2", position=(0, 0, -0.5), orientation=(HALF, 0, 0, HALF))
+    m.add_frame("door", m.world, position=(1, 2, 3))
+    m.joints["joint1"].limits = ct.Limits(-1, 1, effort=5)
+    return m
+
+
+def same_marks(a: ct.Mechanism, b: ct.Mechanism, prefix: str = "") -> None:
+    for name, body in a.bodies.items():
+        other = b.bodies[prefix + name]
+        assert len(body.shapes) == len(other.shapes)
+        for mine, theirs in zip(body.shapes, other.shapes, strict=True):
+            for key, value in vars(mine).items():
+                np.testing.assert_array_equal(value, getattr(theirs, key))
+    for name, frame in a.frames.items():
+        other_frame = b.frames[prefix + name]
+        assert other_frame.body == (prefix + frame.body if frame.body != "world" else "world")
+        if frame.body != "world":
+            np.testing.assert_array_equal(frame.position, other_frame.position)
+            np.testing.assert_array_equal(frame.orientation, other_frame.orientation)
+    for name, joint in a.joints.items():
+        assert dict(joint.limits) == dict(b.joints[prefix + name].limits)
+
+
+def test_marks_survive_copies_files_and_pickles(tmp_path: Path) -> None:
+    m = marked()
+    m.save(tmp_path / "m.json")
+    for other in (m.copy(), m.snapshot(), ct.Mechanism.load(tmp_path / "m.json"), pickle.loads(pickle.dumps(m))):
+        same_marks(m, other)
+        assert not other.frames["tool"].position.flags.writeable
+
+
+def test_marks_go_with_a_mechanism_that_is_put_into_another() -> None:
+    m, whole = marked(), ct.Mechanism()
+    turn = np.array((HALF, 0, 0, HALF))
+    names = whole.add(m, prefix="left ", at=((1, 0, 0), turn))
+    same_marks(m, whole, "left ")
+    assert names.frames["tool"] == "left tool"
+    # a place in the other's world is moved with it: a quarter turn about z, then one metre along x
+    np.testing.assert_allclose(whole.frames["left door"].position, (-1, 1, 3), atol=1e-15)
+    with pytest.raises(ValueError, match="already a body called 'left link1'"):
+        whole.add(m, prefix="left ")
+
+
+def test_marks_move_nothing() -> None:
+    plain = ct.scenes.pendulum(2, "revolute", angle=0.3)
+    runs = [ct.Simulator(m, dt=0.01).run(duration=0.2) for m in (plain, marked())]
+    np.testing.assert_array_equal(runs[0].position, runs[1].position)
+
+
+def test_the_solid_a_body_is_made_of_is_the_first_of_its_shapes() -> None:
+    m = ct.Mechanism()
+    body = m.add_body("ball", ct.sphere(0.1, mass=1.0))
+    assert [(shape.kind, shape.size) for shape in body.shapes] == [("sphere", (0.1,))]
+    assert m.add_body("dark", ct.Inertia(1.0, (1, 1, 1))).shapes == ()
+    body.add_shape("ellipsoid", (0.1, 0.2, 0.3), colour=(0, 0, 1, 0.5))
+    assert body.shapes[1].colour == (0, 0, 1, 0.5)
+    body.clear_shapes()
+    assert len(body.shapes) == 1
+
+
+def test_a_frame_is_carried_by_its_body() -> None:
+    m = marked()
+    state = m.state()
+    state.joint("joint1").angle = 1.1
+    position, orientation = state.frame("tool")
+    np.testing.assert_allclose(position, state.body("link2").point((0, 0, -0.5)), atol=1e-15)
+    np.testing.assert_allclose(np.linalg.norm(orientation), 1.0)
+    np.testing.assert_array_equal(state.frame("door")[0], (1, 2, 3))
+    # a body's reference frame goes by the body's name; without one it is the body's own
+    np.testing.assert_allclose(state.frame("link2")[0], state.body("link2").point((0, 0, 0.5)), atol=1e-15)
+    np.testing.assert_array_equal(state.frame("link1")[0], state.body("link1").position)
+    np.testing.assert_allclose(m.frames["tool"].point((1, 0, 0)), (0, 1, -0.5), atol=1e-15)
+    np.testing.assert_allclose(m.frames["tool"].turn((HALF, 0, 0, HALF)), (0, 0, 0, 1), atol=1e-15)
+
+
+def test_frames_go_with_their_body() -> None:
+    m = marked()
+    m.remove_body("link2", cascade=True)
+    assert list(m.frames) == ["door"]
+    assert m.remove_frame("door").body == "world"
+    with pytest.raises(ValueError, match="there is no frame called 'door'"):
+        m.remove_frame("door")
+
+
+def test_limits_are_listed() -> None:
+    m = marked()
+    assert m.joints["joint1"].limits["angle"] == ct.Limits(-1.0, 1.0, 5.0, inf)
+    report = m.report()
+    assert report.limited == ("joint1",)
+    assert "limits that are kept, but stop nothing: 1 (joint1)" in str(report)
+
+
+def test_refusals() -> None:
+    m = marked()
+    link, joint = m.bodies["link1"], m.joints["joint1"]
+    for make, message in (
+        (lambda: link.add_shape("bxo", (1, 1, 1)), "there is no kind of shape 'bxo'; did you mean 'box'"),
+        (lambda: link.add_shape("box", (1, 1)), r"size of a box must have shape \(3,\)"),
+        (lambda: link.add_shape("sphere", (0,)), "size of a sphere must be positive"),
+        (lambda: link.add_shape("mesh"), "a mesh needs the path of its file"),
+        (lambda: link.add_shape("mesh", (0, 1, 1), mesh="a"), "factors of a mesh must not be zero"),
+        (lambda: link.add_shape("box", (1, 1, 1), mesh="a"), "only a shape of kind 'mesh' has a file"),
+        (lambda: link.add_shape("box", (1, 1, 1), colour=(2, 0, 0)), "colour must be three or four numbers"),
+        (lambda: link.add_shape("box", (1, 1, 1), visible=1), "visible must be True or False"),
+        (lambda: link.add_shape("box", (1, 1, 1), name=1), "name must be a string"),
+        (lambda: m.add_frame("tool", "link1"), "already a frame called 'tool'"),
+        (lambda: m.add_frame("link1", "link2"), "only a frame on the body of that name"),
+        (lambda: m.add_frame("", "link2"), "a frame's name must be a non-empty string"),
+        (lambda: m.add_frame("x", "link3"), "frame 'x': there is no body called 'link3'; did you mean"),
+        (lambda: m.frame("tol"), "there is no frame called 'tol'; did you mean 'tool'"),
+        (lambda: ct.Limits(1, 0), "lower 1 is above upper 0"),
+        (lambda: ct.Limits(effort=-1), "effort must be no negative number"),
+        (lambda: ct.Limits(lower=float("nan")), "lower must be a number"),
+        (lambda: ct.Limits(lower="low"), "lower must be a number"),
+        (lambda: setattr(joint, "limits", 3), "limits must be Limits"),
+        (lambda: setattr(joint, "limits", {"x": ct.Limits()}), "has no coordinate 'x' to be limited, but 'angle'"),
+        (lambda: m.snapshot().bodies["link1"].add_shape("sphere", (1,)), "belongs to a simulator"),
+        (lambda: m.snapshot().bodies["link1"].clear_shapes(), "belongs to a simulator"),
+        (lambda: m.snapshot().add_frame("x", "link1"), "belongs to a simulator"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+    with pytest.raises(AttributeError, match="belongs to a simulator"):
+        m.snapshot().joints["joint1"].limits = ct.Limits()
+
+
+def test_a_changed_mark_is_seen_by_the_next_snapshot() -> None:
+    m = marked()
+    first = m.snapshot()
+    assert m.snapshot() is first
+    m.bodies["link1"].add_shape("sphere", (0.1,))
+    second = m.snapshot()
+    assert second is not first
+    assert len(second.bodies["link1"].shapes) == len(first.bodies["link1"].shapes) + 1

@@ -1,0 +1,231 @@
+"""MJCF: what is read moves as MuJoCo moves it, to the order of the scheme; loops close; what is not read is said."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.joint import pose_between
+
+pytest.importorskip("mujoco", reason="MJCF is compiled by MuJoCo")
+
+from mujoco_reference import Reference
+
+MODELS = Path(__file__).parent / "models"
+
+
+def quietly(path: Path, **options: bool) -> ct.Mechanism:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.ModelWarning)
+        return ct.Mechanism.from_mjcf(path, **options)
+
+
+def gym_models() -> Path:
+    gymnasium = pytest.importorskip("gymnasium", reason="the models are in gymnasium")
+    return Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    (tmp_path / "model.xml").write_text(f"<mujoco>{text}</mujoco>")
+    return tmp_path / "model.xml"
+
+
+def errors(path: Path, duration: float, control: float, steps: tuple[float, ...]) -> list[dict[str, float]]:
+    m = quietly(path)
+    reference, rng = Reference(path, m), np.random.default_rng(7)
+    state = reference.start(rng, angle=0.3, rate=1.0)
+    # where they begin they agree to rounding
+    assert max(reference.differences(state).values()) < 1e-14
+    inputs = reference.control(rng, control)
+    reference.run(duration)
+    found = []
+    for dt in steps:
+        live = ct.Simulator(m, dt=dt).start(state)
+        live.inputs.update(inputs)
+        for _ in range(round(duration / dt)):
+            live.step()
+        found.append(reference.differences(live.state()))
+    return found
+
+
+def agree_to_second_order(path: Path, duration: float, control: float) -> None:
+    coarse, fine = errors(path, duration, control, (0.004, 0.002))
+    for name, error in coarse.items():
+        # joints that hardly err at all have nothing to be halved: RK4 at 0.1 ms leaves 1e-9
+        assert fine[name] < max(error / 3.6, 1e-7), name
+    assert max(fine.values()) < 1e-3
+    assert max(coarse.values()) > 3.6 * max(fine.values())
+
+
+def test_every_law_of_a_joint_moves_as_in_mujoco() -> None:
+    agree_to_second_order(MODELS / "servos.xml", 0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "control"), [("ant", 0.2), ("humanoid", 0.2), ("half_cheetah", 0.2), ("walker2d_v5", 0.01)]
+)
+def test_models_of_gymnasium_move_as_in_mujoco(name: str, control: float) -> None:
+    agree_to_second_order(gym_models() / f"{name}.xml", 0.4, control)
+
+
+def test_merged_bodies_move_as_before() -> None:
+    whole, merged = (quietly(MODELS / "servos.xml", merge_fixed=merge) for merge in (False, True))
+    assert "plate" in whole.bodies
+    assert "plate" not in merged.bodies
+    assert merged.frames["plate"].body == "arm"
+    ends = [ct.Simulator(m, dt=0.002).run(duration=0.4)[-1].frame("plate")[0] for m in (whole, merged)]
+    np.testing.assert_allclose(*ends, atol=1e-9)
+
+
+def test_a_gripper_closes_its_loops_and_stays_closed() -> None:
+    m = ct.Mechanism.from_mjcf(MODELS / "gripper.xml")
+    assert [type(joint).__name__ for joint in m.spanning_tree().loops] == ["Ball", "Ball"]
+    assert list(m.couplings) == ["mirror"]
+    report = m.report()
+    # each finger turns in its plane by one angle, and the mirror makes one of two; the rest of each loop is redundant
+    assert report.freedom == 1
+    live = ct.Simulator(m, dt=0.002).start()
+    live.inputs["squeeze"] = 0.4
+    for _ in range(1000):
+        live.step()
+    state = live.state()
+    angles = [state.joint(f"{side} driver").angle for side in ("left", "right")]
+    assert angles[0] == pytest.approx(0.4, abs=0.05)
+    assert angles[0] + angles[1] == pytest.approx(0, abs=1e-12)
+    gaps = [np.sum(state.joint(name).gap) for name in m.joints]
+    assert max(gaps) < 1e-12
+
+
+def test_loops_move_as_in_mujoco() -> None:
+    """With stiff constraints and short steps, of first order there: 1e-4 rad in 0.1 s."""
+    m = ct.Mechanism.from_mjcf(MODELS / "gripper.xml")
+    reference = Reference(MODELS / "gripper.xml", m, dt=5e-5)
+    reference.model.opt.integrator = 0
+    reference.model.eq_solref[:] = (5e-4, 1.0)
+    reference.model.eq_solimp[:, :3] = (0.9999, 0.9999, 0.001)
+    reference.data.ctrl[0] = 0.4
+    reference.run(0.1)
+    live = ct.Simulator(m, dt=5e-4).start()
+    live.inputs["squeeze"] = 0.4
+    for _ in range(200):
+        live.step()
+    assert live.state().joint("left driver").angle > 0.3
+    assert max(reference.differences(live.state()).values()) < 1e-4
+
+
+def test_what_a_body_has_is_kept() -> None:
+    m = ct.Mechanism.from_mjcf(MODELS / "servos.xml")
+    assert list(m.bodies) == [
+        *("carriage before tilt", "carriage", "arm before pitch", "arm before roll", "arm", "tail", "plate"),
+    ]
+    assert m.report().massless == ("carriage before tilt", "arm before pitch", "arm before roll")
+    assert [shape.kind for name in ("carriage", "arm", "tail", "plate") for shape in m.bodies[name].shapes] == [
+        *("box", "capsule", "ellipsoid", "cylinder"),
+    ]
+    np.testing.assert_allclose(m.bodies["carriage"].shapes[0].size, (0.2, 0.16, 0.1))
+    assert m.joints["yaw"].limits["angle"] == ct.Limits(-2.0, 2.0)
+    assert m.joints["slide"].limits["displacement"].effort == pytest.approx(6)  # 2 times the gear
+    assert m.frames["tip"].body == "tail"
+    assert m.inputs == ("push", "hold tilt", "turn", "hold pitch", "twist")
+
+
+def test_meshes_and_includes_come_from_the_folders_of_the_model(tmp_path: Path) -> None:
+    corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype=float)
+    faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+    lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "corner.obj").write_text("\n".join(lines))
+    (tmp_path / "rest.xml").write_text('<mujoco><asset><mesh file="corner.obj" scale="0.1 0.1 0.1"/></asset></mujoco>')
+    path = written(
+        tmp_path,
+        '<compiler meshdir="parts"/><include file="rest.xml"/>'
+        '<worldbody><body name="b" pos="0 0 1"><freejoint/>'
+        '<geom type="mesh" mesh="corner" pos="0.5 0 0"/></body></worldbody>',
+    )
+    body = ct.Mechanism.from_mjcf(path).bodies["b"]
+    (shape,) = body.shapes
+    assert shape.mesh == str((tmp_path / "parts" / "corner.obj").resolve())
+    np.testing.assert_allclose(shape.size, 0.1)
+    # the file's origin is where the geom was put: a quarter of the tetrahedron's edge from the centre of mass
+    np.testing.assert_allclose(body.position, (0.525, 0.025, 1.025), atol=1e-7)
+    np.testing.assert_allclose(shape.position, -0.025, atol=1e-7)
+    np.testing.assert_allclose(np.abs(shape.orientation), (1, 0, 0, 0), atol=1e-6)
+
+
+def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        <option density="1.2"/>
+        <worldbody><light pos="0 0 3"/><geom type="plane" size="1 1 1"/>
+        <body name="a"><joint name="h"/><joint name="s" type="slide"/><geom size="0.1"/><site name="p"/></body>
+        <body name="b"><joint name="k" type="ball" damping="1"/><geom size="0.1"/><site name="q" pos="1 0 0"/></body>
+        </worldbody>
+        <tendon><spatial name="rope" stiffness="3"><site site="p"/><site site="q"/></spatial></tendon>
+        <equality><joint name="curve" joint1="h" joint2="s" polycoef="0 1 2 0 0"/></equality>
+        <actuator><motor name="muscle" tendon="rope"/></actuator>
+        <sensor><gyro site="p"/></sensor>
+        """,
+    )
+    with pytest.warns(ct.ModelWarning) as said:
+        m = ct.Mechanism.from_mjcf(path)
+    assert len(said) == 1
+    text = str(said[0].message)
+    for part in (
+        *("light", "shapes of the world", "damping of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
+        *(
+            "equality that is no straight line (curve)",
+            "no motor or servo of one coordinate (muscle)",
+            "option@density",
+        ),
+    ):
+        assert part in text
+    assert not m.couplings
+
+
+def test_tendons_tie_joints(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        <worldbody>
+        <body name="a"><joint name="one" axis="0 1 0"/><geom size="0.1" pos="0.2 0 0"/></body>
+        <body name="b" pos="0 1 0"><joint name="two" axis="0 1 0"/><geom size="0.1" pos="0.2 0 0"/></body>
+        <body name="c" pos="0 2 0"><joint name="three" axis="0 1 0"/><geom size="0.1" pos="0.2 0 0"/></body></worldbody>
+        <tendon><fixed name="sum"><joint joint="one" coef="1"/><joint joint="two" coef="2"/></fixed>
+        <fixed name="single"><joint joint="three" coef="3"/></fixed></tendon>
+        <equality><tendon name="tie" tendon1="sum" tendon2="single" polycoef="0.1 0.5 0 0 0"/></equality>
+        """,
+    )
+    m = ct.Mechanism.from_mjcf(path)
+    state = m.assemble()
+    one, two, three = (state.joint(name).angle for name in ("one", "two", "three"))
+    assert one + 2 * two - 0.1 - 0.5 * 3 * three == pytest.approx(0, abs=1e-10)
+
+
+def test_welds_hold_frames(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        <worldbody><body name="a"><joint axis="0 1 0"/><geom size="0.1" pos="0.2 0 0"/></body>
+        <body name="b" pos="0 0 1"><freejoint name="free"/><geom size="0.1" pos="0.1 0 0"/></body></worldbody>
+        <equality><weld name="glue" body1="a" body2="b" relpose="0.5 0 0 1 0 1 0"/></equality>
+        """,
+    )
+    m = ct.Mechanism.from_mjcf(path)
+    assert isinstance(m.joints["glue"], ct.Fixed)
+    state = m.assemble()
+    origin = np.zeros(3), np.array((1.0, 0, 0, 0))
+    relative = pose_between(state.frame("a"), state.frame("b"), origin, origin)
+    np.testing.assert_allclose(relative[0], (0.5, 0, 0), atol=1e-9)
+    np.testing.assert_allclose(np.abs(relative[1]), (0.5**0.5, 0, 0.5**0.5, 0), atol=1e-9)
+
+
+def test_without_mujoco_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(ImportError, match=r"pip install 'catena\[mjcf\]'"):
+        ct.Mechanism.from_mjcf(MODELS / "gripper.xml")

@@ -1,0 +1,198 @@
+"""SDF: frames relative to frames, graphs with loops, springs, gearboxes, and what is said of the rest."""
+
+from __future__ import annotations
+
+from math import pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena import _rotation as rot
+
+INERTIAL = "<inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.02</iyy><izz>0.015</izz></inertia></inertial>"
+
+
+def link(name: str, pose: str = "", inside: str = INERTIAL) -> str:
+    return f'<link name="{name}">{pose}{inside}</link>'
+
+
+def joint(name: str, kind: str, parent: str, child: str, inside: str = "<axis><xyz>0 1 0</xyz></axis>") -> str:
+    return f'<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>{inside}</joint>'
+
+
+def read(tmp_path: Path, *parts: str, version: str = "1.9", **options: bool) -> ct.Mechanism:
+    text = f'<sdf version="{version}"><model name="m">{"".join(parts)}</model></sdf>'
+    (tmp_path / "model.sdf").write_text(text)
+    return ct.Mechanism.from_sdf(tmp_path / "model.sdf", **options)
+
+
+def four_bar() -> tuple[str, ...]:
+    """A parallelogram of 1 m by 0.5 m."""
+    return (
+        link("left"),
+        link("right", "<pose>1 0 0 0 0 0</pose>"),
+        link("top", "<pose>0 0 0.5 0 0 0</pose>"),
+        joint("a", "revolute", "world", "left"),
+        joint("b", "revolute", "world", "right"),
+        joint("c", "revolute", "left", "top"),
+        joint("d", "revolute", "right", "top", "<pose>1 0 0 0 0 0</pose><axis><xyz>0 1 0</xyz></axis>"),
+    )
+
+
+def test_a_graph_with_a_loop(tmp_path: Path) -> None:
+    m = read(tmp_path, *four_bar())
+    report = m.report()
+    assert (len(report.loops), report.freedom) == (1, 1)
+    run = ct.Simulator(m, dt=0.002).run(duration=2)
+    assert run.drift().max() < 1e-12
+
+
+def test_frames_are_relative_to_frames(tmp_path: Path) -> None:
+    m = read(
+        tmp_path,
+        "<pose>0 0 1 0 0 0</pose>",
+        link("a", '<pose relative_to="mark">1 0 0 0 0 0</pose>'),
+        '<frame name="mark"><pose degrees="true">0 0 0 0 0 90</pose></frame>',
+        '<frame name="tip" attached_to="a"><pose relative_to="a">0 0 0.3 0 0 0</pose></frame>',
+        link("b", '<pose relative_to="j"/>'),
+        joint(
+            "j",
+            "revolute",
+            "a",
+            "b",
+            '<pose relative_to="tip">0.1 0 0 0 0 0</pose><axis><xyz expressed_in="a">1 0 0</xyz></axis>',
+        ),
+    )
+    state = m.state()
+    np.testing.assert_allclose(state.frame("a")[0], (0, 1, 1), atol=1e-15)
+    np.testing.assert_allclose(state.frame("tip")[0], (0, 1, 1.3), atol=1e-15)
+    np.testing.assert_allclose(state.frame("b")[0], (0, 1.1, 1.3), atol=1e-15)
+    axis = rot.rotate(rot.multiply(state.body("a").orientation, m.joints["j"].frame_a), np.array((0, 0, 1.0)))
+    np.testing.assert_allclose(axis, (0, 1, 0), atol=1e-15)
+    assert m.frames["tip"].body == "a"
+
+
+@pytest.mark.parametrize(
+    ("version", "frame", "expected"),
+    [
+        ("1.4", "", (0, 1, 0)),
+        ("1.6", "", (-1, 0, 0)),
+        ("1.6", "<use_parent_model_frame>1</use_parent_model_frame>", (0, 1, 0)),
+    ],
+)
+def test_axes_of_older_versions(tmp_path: Path, version: str, frame: str, expected: tuple[float, ...]) -> None:
+    turned = f"<pose>0 0 0 0 0 {pi / 2}</pose>"
+    m = read(
+        tmp_path,
+        link("b", turned),
+        joint("j", "revolute", "world", "b", f"<axis><xyz>0 1 0</xyz>{frame}</axis>"),
+        version=version,
+    )
+    np.testing.assert_allclose(rot.rotate(m.joints["j"].frame_a, np.array((0, 0, 1.0))), expected, atol=1e-15)
+
+
+def test_every_joint_type(tmp_path: Path) -> None:
+    one, two = "<axis><xyz>0 1 0</xyz></axis>", "<axis><xyz>0 1 0</xyz></axis><axis2><xyz>1 0 0</xyz></axis2>"
+    for kind, inside, freedom in (
+        *(("revolute", one, 1), ("continuous", one, 1), ("prismatic", one, 1), ("fixed", "", 0), ("ball", "", 3)),
+        *(("universal", two, 2), ("revolute2", two.replace("1 0 0", "1 0.1 0"), 2)),
+        ("screw", one + "<screw_thread_pitch>0.1</screw_thread_pitch>", 1),
+    ):
+        m = read(tmp_path, link("b"), joint("j", kind, "world", "b", inside))
+        assert m.report().freedom == freedom, kind
+    assert m.joints["j"].parameter == pytest.approx(0.1 / (2 * pi))
+    m = read(tmp_path, link("b"), joint("j", "screw", "world", "b", one + f"<thread_pitch>{-20 * pi}</thread_pitch>"))
+    assert m.joints["j"].parameter == pytest.approx(0.1 / (2 * pi))
+
+
+def test_springs_damping_and_limits(tmp_path: Path) -> None:
+    spring = "<spring_reference>0.2</spring_reference><spring_stiffness>5</spring_stiffness>"
+    dynamics = f"<dynamics><damping>0.1</damping>{spring}</dynamics>"
+    limits = "<limit><lower>-1e16</lower><upper>1</upper><effort>-1</effort><velocity>3</velocity></limit>"
+    m = read(
+        tmp_path, link("b"), joint("j", "revolute", "world", "b", f"<axis><xyz>0 0 1</xyz>{limits}{dynamics}</axis>")
+    )
+    assert m.joints["j"].limits["angle"] == ct.Limits(upper=1.0, speed=3.0)
+    law = m.forces["spring of j"].parts[0].law
+    assert (law["stiffness"], law["rest"], law["damping"]) == (5, 0.2, 0.1)
+
+
+def test_a_gearbox_turns_the_other_way(tmp_path: Path) -> None:
+    both = "<axis><xyz>0 1 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>"
+    box = "<gearbox_ratio>0.5</gearbox_ratio><gearbox_reference_body>base</gearbox_reference_body>"
+    m = read(
+        tmp_path,
+        *map(link, ("base", "in", "out")),
+        joint("hold", "fixed", "world", "base", ""),
+        joint("drive", "revolute", "base", "in"),
+        joint("shaft", "revolute", "out", "base", "<axis><xyz>0 -1 0</xyz></axis>"),
+        joint("box", "gearbox", "in", "out", box + both),
+    )
+    state = m.assemble(drive={"drive": 0.6})
+    # out is the parent of its hinge, whose axis points the other way: twice minus is plus
+    assert state.joint("shaft").angle == pytest.approx(-0.3)
+
+
+def test_mimics_follow(tmp_path: Path) -> None:
+    mimic = '<mimic joint="a"><multiplier>2</multiplier><offset>0.1</offset><reference>0.3</reference></mimic>'
+    m = read(
+        tmp_path,
+        *map(link, "bc"),
+        joint("a", "revolute", "world", "b"),
+        joint("d", "prismatic", "world", "c", f"<axis><xyz>0 1 0</xyz>{mimic}</axis>"),
+    )
+    state = m.assemble(drive={"a": 0.5})
+    assert state.joint("d").coordinates[0] == pytest.approx(2 * (0.5 - 0.3) + 0.1)
+
+
+def test_ball_constraints_of_drake_close_loops(tmp_path: Path) -> None:
+    ball = (
+        "<drake:ball_constraint><drake:ball_constraint_body_A>right</drake:ball_constraint_body_A>"
+        "<drake:ball_constraint_body_B>top</drake:ball_constraint_body_B>"
+        "<drake:ball_constraint_p_AP>0 0 0.5</drake:ball_constraint_p_AP>"
+        "<drake:ball_constraint_p_BQ>1 0 0</drake:ball_constraint_p_BQ></drake:ball_constraint>"
+    )
+    m = read(tmp_path, *four_bar()[:-1], ball)
+    assert (len(m.report().loops), m.report().freedom) == (1, 1)
+
+
+def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
+    with pytest.warns(ct.ModelWarning) as said:
+        read(
+            tmp_path,
+            *four_bar(),
+            "<plugin name='p' filename='libp.so'/><include/><static>0</static>",
+            link("e", "", INERTIAL + "<sensor/><visual name='v'><geometry><plane/></geometry></visual>"),
+        )
+    assert len(said) == 1
+    for part in ("model/plugin", "model/include", "model/static", "link/sensor (e)", "geometry plane (e)"):
+        assert part in str(said[0].message)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((), "has no links"),
+        (
+            (link("a", '<pose relative_to="b"/>'), link("b", '<pose relative_to="a"/>')),
+            "relative to each other in a circle",
+        ),
+        ((link("a", '<pose relative_to="x"/>'),), "there is no frame called 'x'"),
+        ((link("a"), '<frame name="f" attached_to="f"/>'), "frame 'f' is attached to itself"),
+        ((link("a"), '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'), "is attached to itself"),
+        ((link("a"), joint("j", "revolute", "a", "a")), "joint 'j' joins 'a' to itself"),
+        ((link("a"), joint("j", "revolute", "world", "a", "")), "joint 'j' has no axis"),
+        ((link("a"), joint("j", "bent", "world", "a")), "there is no joint type 'bent'"),
+        ((link("a"), joint("j", "revolute", "moon", "a")), "there is no link called 'moon'"),
+        ((link("a", "<pose>1 2 3</pose>"),), "6 numbers are needed"),
+        (
+            (link("a", "<pose rotation_format='quat_xyzw'>0 0 0 0 0 0 0</pose>"),),
+            "quaternion of a pose must not be zero",
+        ),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, parts: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=f"model.sdf: .*{message}"):
+        read(tmp_path, *parts)
