@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ._copies import Known, copied, unchanged
 from ._rotation import IDENTITY, Array, Checked, finite
 from ._strict import Strict, belongs
+from ._viewing import Viewable
 from .bodies import AT_REST, Body, World
 from .couplings import Coupling
 from .custom import GivenRows
@@ -55,7 +56,7 @@ class SpanningTree:
     loops: tuple[Joint, ...]
 
 
-class Mechanism(Strict):
+class Mechanism(Viewable, Strict):
     """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
 
     gravity = Checked()
@@ -675,6 +676,9 @@ class Mechanism(Strict):
         from ._showing import mechanism_table
 
         return mechanism_table(self)
+
+    def _seen(self) -> Trajectory:
+        return self.snapshot().state()._seen()
 
 
 def _measured(branches: Sequence[Branch], poses: Mapping[str, Pose]) -> Iterable[Pose]:

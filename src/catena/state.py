@@ -22,6 +22,7 @@ from ._rotation import (
     unit_quaternion,
 )
 from ._strict import Strict
+from ._viewing import Viewable
 from .joint import Joint, Motion, Pose
 from .names import name_of, no_such
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .bodies import Body
     from .joint import BodyLike
     from .mechanism import Mechanism
+    from .trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ def in_one(arrays: Mapping[str, Array], names: Iterable[str]) -> Array:
     return np.hstack([(), *(arrays[name] for name in names)])
 
 
-class State(Strict):
+class State(Viewable, Strict):
     """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
 
     position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
@@ -211,6 +213,11 @@ class State(Strict):
         from ._showing import state_table
 
         return state_table(self)
+
+    def _seen(self) -> Trajectory:
+        from .analysis import still
+
+        return still(self)
 
     def body(self, name: str | Body) -> BodyView:
         """Return a body, given by name or itself, in this state; writing to it changes the state."""

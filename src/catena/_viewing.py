@@ -1,0 +1,41 @@
+"""What mechanisms, states and trajectories have in common: they can be seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+    from .viewer.server import View
+
+
+class Viewable:
+    """What can be seen, at one moment or over time."""
+
+    def _seen(self) -> Trajectory:
+        """What is to be seen, as a trajectory of one node or many."""
+        raise NotImplementedError
+
+    def show(self, *, traces: Iterable[str] = (), port: int = 8080, browser: bool = True) -> View:
+        """Show it in a browser, with viser (catena[view]), while this process lives; see `View`.
+
+        `traces` names bodies and frames whose way is drawn. The page is at the `url` of what is returned, on `port` or
+        the next that is free; `browser` opens it, where there is a screen. A trajectory is played; of a mechanism or a
+        state the joints can be moved with sliders, and loops follow. In a notebook it shows itself where it is made.
+        """
+        from .viewer.server import show
+
+        return show(self._seen(), traces, port, browser)
+
+    def save_html(self, folder: str | os.PathLike[str], *, traces: Iterable[str] = ()) -> Path:
+        """Write it as a page, index.html in a folder, that plays in any browser without Python; returns its path.
+
+        The page needs no other file and no network. `traces` names bodies and frames whose way is drawn.
+        """
+        from .viewer.page import save_html
+        from .viewer.scene import scene_of
+
+        return save_html(scene_of(self._seen(), traces), folder)
