@@ -39,3 +39,13 @@ class Viewable:
         from .viewer.scene import scene_of
 
         return save_html(scene_of(self._seen(), traces), folder)
+
+    def save_gltf(self, path: str | os.PathLike[str], *, traces: Iterable[str] = ()) -> None:
+        """Write a glTF 2.0 file (.glb, or .gltf as text), which 3D tools open; a trajectory is its animation.
+
+        `traces` names bodies and frames whose way is drawn.
+        """
+        from .viewer.gltf import save_gltf
+        from .viewer.scene import scene_of
+
+        save_gltf(scene_of(self._seen(), traces), path)

@@ -363,6 +363,24 @@ class Trajectory(Viewable, Recorded, analysis.JointSpace):
 
         save(self, path)
 
+    def save_video(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        plane: str | None = None,
+        fps: float = 30.0,
+        speed: float = 1.0,
+        pixels: int = 720,
+    ) -> None:
+        """Write a film (.mp4, .webm, .gif), with matplotlib and imageio-ffmpeg (catena[video]).
+
+        Seen onto `plane`, such as "xz"; by default that in which the most happens. `speed` 0.5 is slow motion. For a
+        view from any side see `save_html`, which needs neither.
+        """
+        from .viewer.video import save_video
+
+        save_video(self, path, plane=plane, fps=fps, speed=speed, pixels=pixels)
+
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Trajectory:
         """Read a file written by save."""
