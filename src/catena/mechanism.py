@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .joint import BodyLike, BodyOrName
     from .models.loops import Loops
     from .report import Report
+    from .trajectory import Trajectory
 
 AnyForce = TypeVar("AnyForce", bound=Force)
 AnyCoupling = TypeVar("AnyCoupling", bound=Coupling)

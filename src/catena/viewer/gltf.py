@@ -126,7 +126,8 @@ class _Writer:
     def _animation(self) -> dict[str, Any]:
         scene = self._scene
         moments = self._add(scene.time - scene.time[0])
-        channels, samplers = [], []
+        channels: list[dict[str, Any]] = []
+        samplers: list[dict[str, Any]] = []
         for row, name in enumerate(scene.bodies):
             node = next(k for k, found in enumerate(self._nodes) if found["name"] == name and k > 0)
             turns = _scalar_last(_continuous(scene.orientation[:, row]))

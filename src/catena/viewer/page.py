@@ -75,14 +75,14 @@ def _described(scene: Scene) -> dict[str, Any]:
         "notes": scene.notes,
         "centre": scene.centre.tolist(),
         "size": scene.size,
-        "floor": scene.floor,
+        "floor": float(scene.low[2]),
         "sight": scene.sight.tolist(),
     }
 
 
 def _mesh(mesh: Mesh) -> dict[str, str | None]:
     """Numbers of a mesh; flat ones have no normals, the page finds them."""
-    triangles = b64encode(np.ascontiguousarray(mesh.triangles, dtype="<u4")).decode()
+    triangles = b64encode(mesh.triangles.astype("<u4").tobytes()).decode()
     normals = None if mesh.flat else _floats(mesh.normals())
     return {"vertices": _floats(mesh.vertices), "normals": normals, "triangles": triangles}
 
@@ -92,4 +92,4 @@ def _point(point: Point) -> dict[str, Any]:
 
 
 def _floats(values: ArrayLike) -> str:
-    return b64encode(np.ascontiguousarray(values, dtype="<f4")).decode()
+    return b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()

@@ -95,8 +95,8 @@ class Plot:
 class Scene:
     """What is seen: parts, lines and points at the poses position (step, n, 3), orientation (step, n, 4) of n bodies.
 
-    `newtons` is the force of an arrow that is as long as `size`, the size of all that is seen (m), around `centre`.
-    `notes` are sentences about what could not be drawn.
+    `low` and `high` are corners of a box around all that is seen at any time, `newtons` the force of an arrow that is
+    as long as its diagonal, `sight` the direction from which to look, and `notes` sentences about what is not drawn.
     """
 
     title: str
@@ -111,11 +111,20 @@ class Scene:
     arrows: list[Arrow] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    centre: Array = field(default_factory=lambda: np.zeros(3))
-    size: float = 1.0
-    floor: float = 0.0
+    low: Array = field(default_factory=lambda: np.full(3, -0.5))
+    high: Array = field(default_factory=lambda: np.full(3, 0.5))
     newtons: float = 1.0
     sight: Array = field(default_factory=lambda: np.array((0.0, 1.0, 0.0)))
+
+    @property
+    def centre(self) -> Array:
+        """The middle of all that is seen (m)."""
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def size(self) -> float:
+        """How large it is (m)."""
+        return float(np.linalg.norm(self.high - self.low)) or 1.0
 
     def places(self, point: Point) -> Array:
         """Where a point is in the world, (step, 3)."""
@@ -147,13 +156,12 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         notes += said
     for joint in mechanism.joints.values():
         if joint.carries and joint.row_count:
-            side, anchor, frame = _carrier(joint)
+            side, anchor, frame = joint_side(joint)
             mesh = _sign(joint, 0.12 * reach).placed(anchor, frame)
             parts.append(Part(joint.name, "joints", rows[side.name], mesh, rgb(INK)))
             parts += _bearing(joint, 0.12 * reach)
-    for frame in mechanism.frames.values():
-        place = frame.position, frame.orientation
-        parts += _axes(frame.name, rows[frame.body], *place, 0.3 * reach)
+    for mark in mechanism.frames.values():
+        parts += _axes(mark.name, rows[mark.body], mark.position, mark.orientation, 0.3 * reach)
 
     lines = [
         Line(name, Point(name, "lines", rows[a], anchor_a), Point(name, "lines", rows[b], anchor_b))
@@ -161,17 +169,16 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
     ]
     tracks = []
     for name in wanted:
-        frame = mechanism.frame(name)
-        tracks.append(Point(name, "traces", rows[frame.body], frame.position))
+        mark = mechanism.frame(name)
+        tracks.append(Point(name, "traces", rows[mark.body], mark.position))
     labels = [Point(name, "bodies", row, np.zeros(3)) for row, name in enumerate(names)]
     for joint in mechanism.joints.values():
         if joint.row_count:
-            side, anchor, _ = _carrier(joint)
+            side, anchor, _ = joint_side(joint)
             labels.append(Point(joint.name, "joints", rows[side.name], anchor))
     labels += [Point(f.name, "frames", rows[f.body], f.position) for f in mechanism.frames.values()]
 
     low, high = _bounds(bare, parts, lines)
-    size = float(np.linalg.norm(high - low)) or 1.0
     arrows = _arrows(run, rows)
     strongest = max((float(np.linalg.norm(arrow.force, axis=1).max()) for arrow in arrows), default=0.0)
     return Scene(
@@ -187,9 +194,8 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         arrows=arrows,
         plots=_plots(run) if len(run) > 1 else [],
         notes=notes,
-        centre=0.5 * (low + high),
-        size=size,
-        floor=float(low[2]),
+        low=low,
+        high=high,
         newtons=3 * strongest or 1.0,
         sight=_sight(bare, labels),
     )
@@ -216,14 +222,7 @@ def looks(mechanism: Mechanism, body: Body, reach: float = 0.0) -> tuple[list[tu
     inertia. `reach` is a typical distance of joints from the centre of their body.
     """
     reach = reach or _reach(mechanism)
-    seen: list[tuple[Mesh, Colour | None]] = []
-    notes = []
-    for shape in body.shapes:
-        if shape.visible:
-            try:
-                seen.append((solids.solid(shape), shape.colour))
-            except ValueError as error:
-                notes.append(f"{body.label}: its mesh is not drawn: {error}")
+    seen, notes = shape_meshes(body)
     anchors = [end for joint in mechanism.joints.values() if joint.row_count for end in _ends_on(joint, body)]
     if seen:
         points = np.concatenate([mesh.vertices for mesh, _ in seen])
@@ -234,14 +233,31 @@ def looks(mechanism: Mechanism, body: Body, reach: float = 0.0) -> tuple[list[tu
         bars = [solids.bone(np.zeros(3), end, 0.04 * reach) for end in far]
         seen.append((solids.joined(bars), None))
     if not seen and body.mass:
-        moments, axes = np.linalg.eigh(body.inertia.tensor)
-        edges = np.sqrt(np.maximum(0.0, 12 / body.mass * (0.5 * moments.sum() - moments)))
-        mesh = solids.box(np.maximum(edges, 0.02 * reach))
-        turn = axes * np.sign(np.linalg.det(axes))
-        seen.append((Mesh(mesh.vertices @ turn.T, mesh.triangles), None))
+        seen.append((inertia_box(body, 0.02 * reach), None))
     if not seen:
         seen.append((solids.sphere(0.06 * reach), None))
     return seen, notes
+
+
+def shape_meshes(body: Body) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
+    """The visible shapes of a body, with colours if they have some, and sentences about meshes that cannot be read."""
+    seen: list[tuple[Mesh, Colour | None]] = []
+    notes = []
+    for shape in body.shapes:
+        if shape.visible:
+            try:
+                seen.append((solids.solid(shape), shape.colour))
+            except ValueError as error:
+                notes.append(f"{body.label}: its mesh is not drawn: {error}")
+    return seen, notes
+
+
+def inertia_box(body: Body, least: float = 0.0) -> Mesh:
+    """The box that has a body's mass and inertia, with edges of `least` (m) or more."""
+    moments, axes = np.linalg.eigh(body.inertia.tensor)
+    edges = np.sqrt(np.maximum(0.0, 12 / body.mass * (0.5 * moments.sum() - moments)))
+    mesh = solids.box(np.maximum(edges, least))
+    return Mesh(mesh.vertices @ (axes * np.sign(np.linalg.det(axes))).T, mesh.triangles)
 
 
 def _ends_on(joint: Joint, body: BodyLike) -> Iterator[Array]:
@@ -272,7 +288,7 @@ def _reach(mechanism: Mechanism) -> float:
 # ---- joints, frames, forces
 
 
-def _carrier(joint: Joint) -> tuple[BodyLike, Array, Array]:
+def joint_side(joint: Joint) -> tuple[BodyLike, Array, Array]:
     """The body a joint is drawn on, b unless that is the world, with anchor and frame there."""
     return (joint.a, joint.anchor_a, joint.frame_a) if joint.b.is_world else (joint.b, joint.anchor_b, joint.frame_b)
 
@@ -298,7 +314,9 @@ def _bearing(joint: Joint, size: float) -> Iterator[Part]:
     """What a joint stands on in the world, if that does not move."""
     if (joint.a.is_world or joint.b.is_world) and joint.ground is None:
         anchor, frame = (joint.anchor_a, joint.frame_a) if joint.a.is_world else (joint.anchor_b, joint.frame_b)
-        yield Part(joint.name, "joints", WORLD, solids.cylinder(0.9 * size, 0.9 * size).placed(anchor, frame), rgb(_GROUND))
+        yield Part(
+            joint.name, "joints", WORLD, solids.cylinder(0.9 * size, 0.9 * size).placed(anchor, frame), rgb(_GROUND)
+        )
 
 
 def _axes(name: str, body: int, position: Array, orientation: Array, length: float) -> Iterator[Part]:
@@ -325,7 +343,7 @@ def _arrows(run: Trajectory, rows: dict[str, int]) -> list[Arrow]:
         return []
     arrows = []
     for joint in joints:
-        side, anchor, _ = _carrier(joint)
+        side, anchor, _ = joint_side(joint)
         sign = -1.0 if joint.b.is_world else 1.0
         at = Point(joint.name, "forces", rows[side.name], anchor)
         arrows.append(Arrow(joint.name, at, sign * run.joint(joint.name).force))
@@ -350,7 +368,7 @@ def _plots(run: Trajectory) -> list[Plot]:
 
 
 def _bounds(scene: Scene, parts: list[Part], lines: list[Line]) -> tuple[Array, Array]:
-    """Corners of a box around all that is seen at any time; of parts that turn, the balls around their bodies."""
+    """Corners of a box around all that is seen, at some of the moments."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for part in parts:
         if part.kind == "frames":
@@ -358,7 +376,7 @@ def _bounds(scene: Scene, parts: list[Part], lines: list[Line]) -> tuple[Array, 
         if part.body == WORLD:
             points = part.mesh.vertices
         else:
-            # corners of the part's box, at some of the moments
+            # the corners of its own box will do
             corner = np.stack((part.mesh.vertices.min(axis=0), part.mesh.vertices.max(axis=0)))
             local = np.array([corner[[i, j, k], [0, 1, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
             some = np.unique(np.linspace(0, len(scene.time) - 1, 200).astype(int))
@@ -381,5 +399,5 @@ def _sight(scene: Scene, labels: list[Point]) -> Array:
         return np.array((0.0, -1.0, 0.0))
     x, y = axes[:, 0]
     # from the side from which x, or else y, runs to the right
-    right = np.array((-y, x))
-    return np.array((x, y, 0.0)) * np.sign(right[np.argmax(np.abs(right))])
+    sign = np.sign(x if abs(x) > abs(y) else -y)
+    return np.array((sign * x, sign * y, 0.0))

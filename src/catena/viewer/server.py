@@ -12,6 +12,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -320,7 +321,7 @@ class LiveView(View):
         return state is not None
 
     def _due(self) -> float:
-        """How much of the mechanism's time (s) the clock is ahead of it; it never catches up with more than a moment."""
+        """How much of the mechanism's time (s) the clock is ahead of it; more than a moment is never caught up."""
         wall, factor = time.monotonic(), _factor(self._speed.value)
         then, begun, speed = self._mark
         due = (wall - then) * speed - (self._live.time - begun)
@@ -418,7 +419,7 @@ class _Canvas:
             nodes.add_label(path, label.name, position=label.place, font_screen_scale=0.8)
         nothing = np.zeros((0, 2, 3))
         thick = 0.006 * scene.size
-        self._lines = self._traces = self._arrows = None
+        self._lines = self._arrows = None
         if scene.lines:
             self._lines = nodes.add_line_segments("/lines/all", nothing, _bytes(INK), thickness=thick)
         if scene.arrows:
@@ -438,7 +439,7 @@ class _Canvas:
             2 * scene.size,
             cell_size=cell,
             section_size=10 * cell,
-            position=(x, y, scene.floor),
+            position=(x, y, scene.low[2]),
         )
         self._position, self._orientation = scene.position[0], scene.orientation[0]
         turn = np.arctan2(scene.sight[1], scene.sight[0]) + 0.35
@@ -473,7 +474,8 @@ class _Canvas:
         """Where a point is in the world."""
         if point.body == WORLD:
             return point.place
-        return self._position[point.body] + rotate(self._orientation[point.body], point.place)
+        place: Array = self._position[point.body] + rotate(self._orientation[point.body], point.place)
+        return place
 
     def put(self, position: Array, orientation: Array, forces: list[Array]) -> None:
         """Bodies at position (n, 3), orientation (n, 4), and the forces (3,) in N of joints, if they are known."""
@@ -583,17 +585,17 @@ class _Chart:
 
 def _viser() -> Any:
     try:
-        import viser
+        return import_module("viser")
     except ImportError:
-        raise ImportError("to be shown in a browser it needs viser, which is not installed: pip install catena[view]") from None
-    return viser
+        raise ImportError(
+            'a view in the browser needs viser, which is not installed: pip install "catena[view]"'
+        ) from None
 
 
 def _has_screen() -> bool:
     """Whether a window of a browser could open: notebooks show by themselves."""
-    return (
-        "ipykernel" not in sys.modules
-        and (sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")))
+    return "ipykernel" not in sys.modules and (
+        sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +78,8 @@ def solid(shape: PlacedShape) -> Mesh:
 
 def box(size: ArrayLike) -> Mesh:
     """A box of these edges (3,)."""
-    corners, triangles = [], []
+    corners: list[Array] = []
+    triangles: list[list[int]] = []
     for axis in range(3):
         for side in (-0.5, 0.5):
             u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]
@@ -151,13 +154,13 @@ def read_mesh(path: str) -> Mesh:
 @lru_cache(maxsize=256)
 def _read(path: str, changed: int) -> Mesh:
     try:
-        import trimesh
+        trimesh = import_module("trimesh")
     except ImportError:
         raise ValueError(f"{path!r} needs trimesh to be read, which is not installed: pip install trimesh") from None
     try:
-        found = trimesh.load(path, force="mesh")
+        found: Any = trimesh.load(path, force="mesh")
     except Exception as error:
         raise ValueError(f"{path!r} cannot be read as a mesh: {error}") from None
     if not len(getattr(found, "faces", ())):
         raise ValueError(f"{path!r} has no triangles")
-    return Mesh(np.array(found.vertices, dtype=float), np.array(found.faces, dtype=np.uint32), flat=True)
+    return Mesh(np.array(found.vertices, dtype=np.float64), np.array(found.faces, dtype=np.uint32), flat=True)

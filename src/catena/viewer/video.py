@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plot import Stage
+from ..plot import Stage, plane_axes
+from .scene import scene_of
 
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
@@ -28,12 +30,13 @@ def save_video(
     if not len(run):
         raise ValueError("there is nothing to see: the trajectory has no nodes")
     try:
-        from imageio_ffmpeg import write_frames
+        encoder = import_module("imageio_ffmpeg")
     except ImportError:
         raise ImportError(
-            "a video needs an encoder, which is not installed: pip install imageio-ffmpeg; or save_html, which needs none"
+            'a film needs imageio-ffmpeg, which is not installed: pip install "catena[video]"; save_html needs neither'
         ) from None
-    stage = Stage(run.mechanism, plane=plane or _plane(run), window=None, pixels=pixels)
+    plane = plane or _plane(run)
+    stage = Stage(run.mechanism, plane=plane, window=_window(run, plane), pixels=pixels)
     first, last = run.time[[0, -1]].tolist()
     moments = np.arange(first, last + 0.5 * speed / fps, speed / fps)
     writer: Any = None
@@ -44,12 +47,21 @@ def save_video(
             # encoders want even numbers
             height, width = (2 * (n // 2) for n in picture.shape[:2])
             if writer is None:
-                writer = write_frames(str(target), (width, height), fps=fps, macro_block_size=2)
+                writer = encoder.write_frames(str(target), (width, height), fps=fps, macro_block_size=2)
                 writer.send(None)
             writer.send(np.ascontiguousarray(picture[:height, :width]))
     finally:
         if writer is not None:
             writer.close()
+
+
+def _window(run: Trajectory, plane: str) -> tuple[float, float, float, float]:
+    """Around all that is seen, with a margin, and not too narrow."""
+    scene = scene_of(run)
+    axes = plane_axes(plane)
+    middle, half = scene.centre[axes], 0.55 * (scene.high - scene.low)[axes]
+    x, y = np.maximum(half, 0.4 * half.max())
+    return middle[0] - x, middle[0] + x, middle[1] - y, middle[1] + y
 
 
 def _plane(run: Trajectory) -> str:
