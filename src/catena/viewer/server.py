@@ -61,7 +61,8 @@ class View:
         viser = _viser()
         self._scene = scene
         self._server = viser.ViserServer(host=_HOST, port=port, label="catena", verbose=False)
-        self._server.gui.configure_theme(control_layout="collapsible", control_width="large", show_share_button=False)
+        self._server.gui.configure_theme(control_width="large", show_share_button=False)
+        self._server.gui.main_panel.dock_right()
         self._canvas = _Canvas(self._server, scene)
         self._message = self._server.gui.add_markdown("")
         self._say(" ".join(scene.notes))

@@ -110,7 +110,9 @@ def capsule(radius: float, length: float) -> Mesh:
     """A cylinder along z with a half sphere on each end, length without them."""
     tilt = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 18)
     lift = np.where(tilt > 0, 0.5, -0.5) * length
-    return _lathe(list(zip(radius * np.cos(tilt), radius * np.sin(tilt) + lift, strict=True)))
+    # the poles exactly, not up to rounding
+    across = np.array((0.0, *np.cos(tilt[1:-1]), 0.0))
+    return _lathe(list(zip(radius * across, radius * np.sin(tilt) + lift, strict=True)))
 
 
 def bone(start: Array, end: Array, radius: float) -> Mesh:
