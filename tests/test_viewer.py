@@ -106,13 +106,16 @@ def test_a_body_without_shapes_is_seen_as_the_box_of_its_inertia(edges):
     assert volume(mesh) == pytest.approx(np.prod(edges), rel=1e-6)
 
 
-def test_a_body_without_shapes_reaches_its_joints():
+@given(st.tuples(*[st.floats(-0.1, 0.1)] * 3))
+def test_a_body_without_shapes_reaches_its_joints(place):
     m = ct.Mechanism()
-    m.add_body("a", ct.Inertia(1.0, (1, 1, 1)), position=(0, 0, -1))
-    m.add_joint(ct.Ball("world", "a", at=(0, 0, 0)))
+    m.add_body("a", ct.Inertia(1.0, (1, 1, 1)))
+    m.add_joint(ct.Ball("world", "a", at=place))
+    m.add_joint(ct.Ball("world", "a", at=(0.3, 0, 0.1)))
     ((mesh, _),), _ = looks(m, m.bodies["a"])
-    assert mesh.vertices[:, 2].max() > 1.0
-    assert mesh.vertices[:, 2].min() > -0.1
+    # within the bar's own radius
+    assert np.linalg.norm(mesh.vertices - place, axis=1).min() < 0.02
+    assert np.linalg.norm(mesh.vertices - (0.3, 0, 0.1), axis=1).min() < 0.02
 
 
 # ---- scenes
@@ -126,6 +129,7 @@ def test_bodies_are_where_the_run_has_them():
     scene = scene_of(run, ["tool", "rocker"])
     assert scene.bodies == tuple(m.bodies)
     np.testing.assert_array_equal(scene.position, run.position)
+    assert "frames" not in scene.hidden
     flag = next(part for part in scene.parts if part.colour == (1, 0, 0, 0.5))
     assert (flag.name, flag.kind, flag.body) == ("crank", "bodies", 0)
     np.testing.assert_allclose(np.ptp(flag.mesh.vertices, axis=0), (0.1, 0.2, 0.3))
@@ -140,6 +144,20 @@ def test_bodies_are_where_the_run_has_them():
     places = np.concatenate([scene.places(label) for label in scene.labels])
     assert (places > scene.low - 1e-9).all()
     assert (places < scene.high + 1e-9).all()
+
+
+def test_a_frame_for_every_link_is_shown_only_if_asked_for():
+    m = linkage()
+    m.add_frame("crank", "crank", position=(0, 0, 0.1))
+    scene = scene_of(m.state()._seen())
+    assert "frames" in scene.hidden
+    assert {part.name for part in scene.parts if part.kind == "frames"} == {"crank", "tool"}
+    assert [label.name for label in scene.labels if label.kind == "frames"] == ["tool"]
+
+
+def test_members_of_a_batch_are_seen_without_reactions():
+    batch = ct.Simulator(linkage(), dt=0.01).run_batch([linkage().state()], duration=0.1)
+    assert scene_of(batch[0]).arrows == []
 
 
 def test_arrows_are_reactions_and_plots_are_those_of_the_run():
@@ -243,7 +261,20 @@ def test_a_page_needs_nothing_else_and_names_cannot_break_it(tmp_path):
     assert found["bodies"] == list(m.bodies)
     position = np.frombuffer(b64decode(found["position"]), dtype="<f4").reshape(run.position.shape)
     np.testing.assert_allclose(position, run.position, atol=1e-6)
-    assert len(found["parts"]) == len(found["meshes"]) - len(found["arrow"])
+    assert all(part["mesh"] < len(found["meshes"]) for part in found["parts"])
+
+
+def test_links_that_are_alike_share_their_triangles(tmp_path):
+    sizes = []
+    for count in (3, 30):
+        run = ct.Simulator(ct.scenes.pendulum(count), dt=0.01).run(steps=1)
+        run.save_gltf(tmp_path / "run.glb")
+        _, numbers = glb(tmp_path / "run.glb")
+        sizes.append((page(scene_of(run)).count('"vertices"'), len(numbers)))
+    (few, small), (many, large) = sizes
+    # of every link the same shape and the same sign for its joint, and its own poses; of the first also the bearing
+    assert many == few
+    assert large - small < 27 * 200
 
 
 def test_a_still_page_has_no_plots():

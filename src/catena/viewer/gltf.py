@@ -51,6 +51,7 @@ class _Writer:
         self._numbers = bytearray()
         self._views: list[dict[str, Any]] = []
         self._accessors: list[dict[str, Any]] = []
+        self._known: dict[tuple[bytes, str, int | None], int] = {}
         self._meshes: list[dict[str, Any]] = []
         self._materials: list[dict[str, Any]] = []
         self._material_of: dict[Colour, int] = {}
@@ -137,9 +138,13 @@ class _Writer:
         return {"name": "run", "channels": channels, "samplers": samplers}
 
     def _add(self, values: Array | NDArray[np.uint32], target: int | None = None) -> int:
-        """Numbers into the buffer; returns the index of their accessor."""
+        """Numbers into the buffer, the same ones only once; returns the index of their accessor."""
         kind, width = (_UNSIGNED, "<u4") if values.dtype.kind == "u" else (_FLOAT, "<f4")
         packed = np.ascontiguousarray(values, dtype=width)
+        key = packed.tobytes(), width, target
+        if key in self._known:
+            return self._known[key]
+        self._known[key] = len(self._accessors)
         view: dict[str, Any] = {"buffer": 0, "byteOffset": len(self._numbers), "byteLength": packed.nbytes}
         if target is not None:
             view["target"] = target

@@ -44,7 +44,17 @@ def embedded(scene: Scene, height: int = 480) -> str:
 
 
 def _described(scene: Scene) -> dict[str, Any]:
-    meshes = [_mesh(part.mesh) for part in scene.parts]
+    # links that are alike share their triangles
+    meshes: list[dict[str, str | None]] = []
+    places: dict[tuple[str | None, ...], int] = {}
+
+    def add(mesh: Mesh) -> int:
+        found = _mesh(mesh)
+        place = places.setdefault(tuple(found.values()), len(meshes))
+        if place == len(meshes):
+            meshes.append(found)
+        return place
+
     shaft, head = solids.cylinder(1.0, 1.0).placed((0, 0, 0.5)), solids.cone(1.0, 1.0)
     return {
         "title": scene.title,
@@ -52,12 +62,13 @@ def _described(scene: Scene) -> dict[str, Any]:
         "time": scene.time.tolist(),
         "position": _floats(scene.position),
         "orientation": _floats(scene.orientation),
-        "meshes": [*meshes, _mesh(shaft), _mesh(head)],
-        "arrow": [len(meshes), len(meshes) + 1],
+        "arrow": [add(shaft), add(head)],
         "parts": [
-            {"name": part.name, "kind": part.kind, "body": part.body, "mesh": k, "colour": part.colour}
-            for k, part in enumerate(scene.parts)
+            {"name": part.name, "kind": part.kind, "body": part.body, "mesh": add(part.mesh), "colour": part.colour}
+            for part in scene.parts
         ],
+        "meshes": meshes,
+        "hidden": scene.hidden,
         "labels": [_point(label) for label in scene.labels],
         "traces": [{**_point(trace), "colour": rgb(scene.colour_of(trace.body))} for trace in scene.traces],
         "lines": [[_point(line.a), _point(line.b)] for line in scene.lines],

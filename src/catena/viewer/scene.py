@@ -96,7 +96,8 @@ class Scene:
     """What is seen: parts, lines and points at the poses position (step, n, 3), orientation (step, n, 4) of n bodies.
 
     `low` and `high` are corners of a box around all that is seen at any time, `newtons` the force of an arrow that is
-    as long as its diagonal, `sight` the direction from which to look, and `notes` sentences about what is not drawn.
+    as long as its diagonal, `sight` the direction from which to look, `hidden` the kinds of things that are shown only
+    if asked for, and `notes` sentences about what is not drawn.
     """
 
     title: str
@@ -114,6 +115,7 @@ class Scene:
     low: Array = field(default_factory=lambda: np.full(3, -0.5))
     high: Array = field(default_factory=lambda: np.full(3, 0.5))
     newtons: float = 1.0
+    hidden: tuple[str, ...] = ()
     sight: Array = field(default_factory=lambda: np.array((0.0, 1.0, 0.0)))
 
     @property
@@ -176,11 +178,13 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         if joint.row_count:
             side, anchor, _ = joint_side(joint)
             labels.append(Point(joint.name, "joints", rows[side.name], anchor))
-    labels += [Point(f.name, "frames", rows[f.body], f.position) for f in mechanism.frames.values()]
+    marks = [mark for mark in mechanism.frames.values() if mark.name != mark.body]
+    labels += [Point(mark.name, "frames", rows[mark.body], mark.position) for mark in marks]
 
     low, high = _bounds(bare, parts, lines)
-    arrows = _arrows(run, rows)
+    arrows = arrows_of(run)
     strongest = max((float(np.linalg.norm(arrow.force, axis=1).max()) for arrow in arrows), default=0.0)
+    weight = float(np.linalg.norm(mechanism.gravity)) * sum(body.mass for body in mechanism.bodies.values())
     return Scene(
         bare.title,
         names,
@@ -196,7 +200,10 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         notes=notes,
         low=low,
         high=high,
-        newtons=3 * strongest or 1.0,
+        # a single moment says little of what is to come
+        newtons=max(3 * strongest, 3 * weight if len(run) == 1 else 0.0) or 1.0,
+        # files give every link a frame of its own, which is too much to see
+        hidden=("names", "forces", *(("frames",) if len(marks) < len(mechanism.frames) else ())),
         sight=_sight(bare, labels),
     )
 
@@ -337,12 +344,15 @@ def _lines(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Array, Array]]
                 yield force.name, part.measure.a, part.measure.b, *part.measure.anchors
 
 
-def _arrows(run: Trajectory, rows: dict[str, int]) -> list[Arrow]:
-    joints = [joint for joint in run.mechanism.joints.values() if joint.row_count]
+def arrows_of(run: Trajectory) -> list[Arrow]:
+    """What joints exert, if the run recorded it."""
     if not run.multipliers.shape[1]:
         return []
+    rows = {name: row for row, name in enumerate(run.mechanism.bodies)}
     arrows = []
-    for joint in joints:
+    for joint in run.mechanism.joints.values():
+        if not joint.row_count:
+            continue
         side, anchor, _ = joint_side(joint)
         sign = -1.0 if joint.b.is_world else 1.0
         at = Point(joint.name, "forces", rows[side.name], anchor)

@@ -21,7 +21,7 @@ from .._rotation import Array, rotate
 from ..status import CatenaError
 from .page import embedded
 from .posing import Poser, Slider, input_sliders, joint_sliders
-from .scene import FORCE, INK, WORLD, Plot, Point, Scene, rgb, scene_of
+from .scene import FORCE, INK, WORLD, Plot, Point, Scene, arrows_of, rgb, scene_of
 
 if TYPE_CHECKING:
     from ..live import Live
@@ -340,7 +340,7 @@ class LiveView(View):
         self._drawn = time.monotonic()
         forces = []
         if canvas.shows("forces") and live.status.ok:
-            forces = [arrow.force[0] for arrow in scene_of(live.node(live.multipliers())).arrows]
+            forces = [arrow.force[0] for arrow in arrows_of(live.node(live.multipliers()))]
         canvas.put(live.position, live.orientation, forces)
         self._clock.value = f"{live.time:.3f}"
         self._joints.put(live.coordinates)
@@ -388,11 +388,9 @@ class _Canvas:
     def __init__(self, server: Any, scene: Scene) -> None:
         self._server, self._scene, nodes = server, scene, server.scene
         self._roots = {kind: nodes.add_frame(f"/{kind}", show_axes=False) for kind in self._kinds()}
-        if "names" in self._roots:
-            self._roots["names"].visible = False
-        if "forces" in self._roots:
-            self._roots["forces"].visible = False
-        self._frames: dict[int, list[Any]] = {}
+        for kind, root in self._roots.items():
+            root.visible = kind not in scene.hidden
+        self._frames: dict[str, list[tuple[int, Any]]] = {}
         made: dict[str, int] = {}
 
         def under(kind: str, body: int) -> str:
@@ -400,7 +398,7 @@ class _Canvas:
             path = f"/{kind}/{_plain(name)}"
             if path not in made:
                 made[path] = 0
-                self._frames.setdefault(body, []).append(nodes.add_frame(path, show_axes=False))
+                self._frames.setdefault(kind, []).append((body, nodes.add_frame(path, show_axes=False)))
             made[path] += 1
             return f"{path}/{made[path]}"
 
@@ -465,7 +463,11 @@ class _Canvas:
         with self._server.gui.add_folder("shown"):
             for kind, root in self._roots.items():
                 box = self._server.gui.add_checkbox(kind, initial_value=root.visible)
-                box.on_update(lambda event, root=root: setattr(root, "visible", event.target.value))
+                box.on_update(lambda event, kind=kind: self._choose(kind, event.target.value))
+
+    def _choose(self, kind: str, visible: bool) -> None:
+        self._roots[kind].visible = visible
+        self._move(kind)
 
     def shows(self, kind: str) -> bool:
         """Whether a kind of thing is shown."""
@@ -482,10 +484,8 @@ class _Canvas:
         """Bodies at position (n, 3), orientation (n, 4), and the forces (3,) in N of joints, if they are known."""
         self._position, self._orientation = np.array(position), np.array(orientation)
         with self._server.atomic():
-            for body, frames in self._frames.items():
-                if body != WORLD:
-                    for frame in frames:
-                        frame.position, frame.wxyz = self._position[body], self._orientation[body]
+            for kind in self._frames:
+                self._move(kind)
             if self._lines is not None:
                 ends = [[self.place(line.a), self.place(line.b)] for line in self._scene.lines]
                 self._lines.points = np.array(ends, dtype=np.float32)
@@ -494,6 +494,13 @@ class _Canvas:
                 tails = [self.place(arrow.at) for arrow in self._scene.arrows]
                 tips = [tail + scale * force for tail, force in zip(tails, forces, strict=True)]
                 self._arrows.points = np.stack((tails, tips), axis=1).astype(np.float32)
+
+    def _move(self, kind: str) -> None:
+        """The frames of all bodies that hold things of a kind to where the bodies are; what is hidden stays behind."""
+        if self.shows(kind):
+            for body, frame in self._frames.get(kind, ()):
+                if body != WORLD:
+                    frame.position, frame.wxyz = self._position[body], self._orientation[body]
 
     def trace(self, ways: list[Array]) -> None:
         """The ways (k, 3) of all traces."""

@@ -119,7 +119,7 @@ def bone(start: Array, end: Array, radius: float) -> Mesh:
     """A round bar between two points."""
     along = end - start
     length = float(np.linalg.norm(along))
-    turn = z_to(along) if length > 0 else IDENTITY
+    turn = z_to(along / length) if length > 0 else IDENTITY
     return capsule(radius, length).placed(0.5 * (start + end), turn)
 
 
