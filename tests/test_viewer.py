@@ -72,7 +72,8 @@ def test_shapes_are_closed_and_as_large_as_they_are(kind):
     shape = m.add_body("a", ct.Inertia(1.0, (1, 1, 1))).add_shape(
         kind, size, position=(1, 2, 3), orientation=(0.5, 0.5, 0.5, 0.5)
     )
-    mesh = solids.solid(shape)
+    ((mesh, colour),) = solids.solid(shape)
+    assert colour is None
     true = {
         "box": np.prod(size),
         "cylinder": np.pi * size[0] ** 2 * size[-1],
@@ -155,6 +156,15 @@ def test_a_frame_for_every_link_is_shown_only_if_asked_for():
     assert [label.name for label in scene.labels if label.kind == "frames"] == ["tool"]
 
 
+def test_a_link_that_its_file_does_not_show_is_not_seen():
+    m = linkage()
+    m.add_body("mount", ct.Inertia(0.1, (1, 1, 1)))
+    m.add_joint(ct.Fixed("crank", "mount", at=(0, 0, 0)))
+    assert "mount" in {part.name for part in scene_of(m.state()._seen()).parts}
+    m.add_frame("mount", "mount")
+    assert "mount" not in {part.name for part in scene_of(m.state()._seen()).parts if part.kind == "bodies"}
+
+
 def test_members_of_a_batch_are_seen_without_reactions():
     batch = ct.Simulator(linkage(), dt=0.01).run_batch([linkage().state()], duration=0.1)
     assert scene_of(batch[0]).arrows == []
@@ -207,6 +217,19 @@ def test_meshes_are_read_and_what_cannot_be_read_is_said(tmp_path):
     (mesh, _), *_ = looks(m, body)[0]
     np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), (1, 2, 4))
     assert mesh.flat
+
+    # a file with colours has one part for each
+    (tmp_path / "cube.mtl").write_text("newmtl red\nKd 1 0 0\nnewmtl blue\nKd 0 0 1\n")
+    faces = "usemtl red\nf 1 2 3\nusemtl blue\nf 1 3 4\nusemtl red\nf 1 4 2\n"
+    (tmp_path / "cube.obj").write_text("mtllib cube.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n" + faces)
+    body.clear_shapes()
+    body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"))
+    colours = {colour: len(mesh.triangles) for mesh, colour in looks(m, body)[0]}
+    assert colours == {(1, 0, 0, 1): 2, (0, 0, 1, 1): 1}
+    body.clear_shapes()
+    body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"), colour=(0, 1, 0))
+    assert {colour for _, colour in looks(m, body)[0]} == {(0, 1, 0, 1)}
+
     body.clear_shapes()
     body.add_shape("mesh", mesh=str(tmp_path / "none.stl"))
     body.add_shape("mesh", mesh=str(tmp_path / "broken.stl"))

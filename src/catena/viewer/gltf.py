@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rotation import Array
-from .scene import WORLD, Colour, Part, Scene, rgb
+from ..shapes import Colour
+from .scene import WORLD, Part, Scene, rgb
 
 _FLOAT, _UNSIGNED = 5126, 5125
 _VERTICES, _INDICES = 34962, 34963

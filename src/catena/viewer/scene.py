@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._rotation import Array, multiply, rotate, z_to
+from ..shapes import Colour
 from . import solids
 from .solids import Mesh
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from ..joint import BodyLike, Joint
     from ..mechanism import Mechanism
     from ..trajectory import Trajectory
-
-Colour: TypeAlias = tuple[float, float, float, float]
 
 # of bodies that have none of their own, one after the other
 COLOURS = ("#4c78a8", "#f2a65a", "#6aa97b", "#b07aa1", "#d9695f", "#76b7b2", "#9c755f")
@@ -226,10 +225,13 @@ def looks(mechanism: Mechanism, body: Body, reach: float = 0.0) -> tuple[list[tu
     """What is seen of a body, with colours if it has some, and what of it cannot be.
 
     Its visible shapes, and bars to joints outside of them; without shapes the bars alone, or the box that has its
-    inertia. `reach` is a typical distance of joints from the centre of their body.
+    inertia. A link of a file that shows some of them is seen as it is there, or not at all. `reach` is a typical
+    distance of joints from the centre of their body.
     """
     reach = reach or _reach(mechanism)
     seen, notes = shape_meshes(body)
+    if body.name in mechanism.frames and (seen or not _is_drawn(body)) and _is_any_drawn(mechanism):
+        return seen, notes
     anchors = [end for joint in mechanism.joints.values() if joint.row_count for end in _ends_on(joint, body)]
     if seen:
         points = np.concatenate([mesh.vertices for mesh, _ in seen])
@@ -246,6 +248,14 @@ def looks(mechanism: Mechanism, body: Body, reach: float = 0.0) -> tuple[list[tu
     return seen, notes
 
 
+def _is_drawn(body: Body) -> bool:
+    return any(shape.visible for shape in body.shapes)
+
+
+def _is_any_drawn(mechanism: Mechanism) -> bool:
+    return any(map(_is_drawn, mechanism.bodies.values()))
+
+
 def shape_meshes(body: Body) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
     """The visible shapes of a body, with colours if they have some, and sentences about meshes that cannot be read."""
     seen: list[tuple[Mesh, Colour | None]] = []
@@ -253,9 +263,9 @@ def shape_meshes(body: Body) -> tuple[list[tuple[Mesh, Colour | None]], list[str
     for shape in body.shapes:
         if shape.visible:
             try:
-                seen.append((solids.solid(shape), shape.colour))
+                seen += solids.solid(shape)
             except ValueError as error:
-                notes.append(f"{body.label}: its mesh is not drawn: {error}")
+                notes.append(f"{body.label}: its mesh is not drawn: {error}.")
     return seen, notes
 
 

@@ -65,7 +65,8 @@ class View:
         self._server.gui.main_panel.dock_right()
         self._canvas = _Canvas(self._server, scene)
         self._message = self._server.gui.add_markdown("")
-        self._say(" ".join(scene.notes))
+        more = len(scene.notes) - 4
+        self._say(" ".join(scene.notes[:4]) + (f" ... and {more} more." if more > 0 else ""))
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._rotation import IDENTITY, Array, cross, rotate, z_to
-from ..shapes import PlacedShape
+from ..shapes import Colour, PlacedShape
 
 # sides of what is round
 _AROUND = 28
@@ -51,29 +51,35 @@ class Mesh:
 
 
 def joined(meshes: list[Mesh]) -> Mesh:
-    """All in one."""
+    """All in one, flat if the first is."""
     starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
     triangles = [mesh.triangles + np.uint32(start) for mesh, start in zip(meshes, starts, strict=True)]
-    return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(triangles))
+    return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(triangles), meshes[0].flat)
 
 
 # ---- shapes
 
 
-def solid(shape: PlacedShape) -> Mesh:
-    """A shape in the frame of its body; of a mesh whose file cannot be read, a ValueError says why."""
-    size = shape.size
+def solid(shape: PlacedShape) -> list[tuple[Mesh, Colour | None]]:
+    """A shape in the frame of its body, in the colours it has: its own, or those of its file.
+
+    Of a mesh whose file cannot be read, a ValueError says why.
+    """
     if shape.kind == "mesh":
-        found = read_mesh(shape.mesh).scaled(size)
-    elif shape.kind == "box":
-        found = box(size)
-    elif shape.kind == "cylinder":
-        found = cylinder(*size)
-    elif shape.kind == "capsule":
-        found = capsule(*size)
+        parts = [(mesh.scaled(shape.size), shape.colour or colour) for mesh, colour in read_mesh(shape.mesh)]
     else:
-        found = sphere(1.0).scaled(size if shape.kind == "ellipsoid" else size * 3)
-    return found.placed(shape.position, shape.orientation)
+        parts = [(_plain(shape.kind, shape.size), shape.colour)]
+    return [(mesh.placed(shape.position, shape.orientation), colour) for mesh, colour in parts]
+
+
+def _plain(kind: str, size: tuple[float, ...]) -> Mesh:
+    if kind == "box":
+        return box(size)
+    if kind == "cylinder":
+        return cylinder(*size)
+    if kind == "capsule":
+        return capsule(*size)
+    return sphere(1.0).scaled(size if kind == "ellipsoid" else size * 3)
 
 
 def box(size: ArrayLike) -> Mesh:
@@ -146,23 +152,38 @@ def _lathe(*outlines: list[tuple[float, float]]) -> Mesh:
 # ---- files
 
 
-def read_mesh(path: str) -> Mesh:
-    """The triangles of a file; what cannot be read is a ValueError."""
+def read_mesh(path: str) -> list[tuple[Mesh, Colour | None]]:
+    """The triangles of a file, by colour if it has some; what cannot be read is a ValueError."""
     if not Path(path).is_file():
         raise ValueError(f"there is no file {path!r}")
     return _read(path, Path(path).stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
-def _read(path: str, changed: int) -> Mesh:
+def _read(path: str, changed: int) -> list[tuple[Mesh, Colour | None]]:
     try:
         trimesh = import_module("trimesh")
     except ImportError:
-        raise ValueError(f"{path!r} needs trimesh to be read, which is not installed: pip install trimesh") from None
+        raise ValueError(
+            f'{path!r} needs trimesh to be read, which is not installed: pip install "catena[view]"'
+        ) from None
     try:
-        found: Any = trimesh.load(path, force="mesh")
+        found = [part for part in trimesh.load_scene(path).dump() if len(getattr(part, "faces", ()))]
     except Exception as error:
         raise ValueError(f"{path!r} cannot be read as a mesh: {error}") from None
-    if not len(getattr(found, "faces", ())):
+    if not found:
         raise ValueError(f"{path!r} has no triangles")
-    return Mesh(np.array(found.vertices, dtype=np.float64), np.array(found.faces, dtype=np.uint32), flat=True)
+    parts: dict[Colour | None, list[Mesh]] = {}
+    for part in found:
+        mesh = Mesh(np.array(part.vertices, dtype=np.float64), np.array(part.faces, dtype=np.uint32), flat=True)
+        parts.setdefault(_colour(part.visual), []).append(mesh)
+    return [(joined(meshes), colour) for colour, meshes in parts.items()]
+
+
+def _colour(visual: Any) -> Colour | None:
+    """The colour of what was read, if the file says one."""
+    if not visual.defined:
+        return None
+    tint = visual.material.main_color if visual.kind == "texture" else visual.main_color
+    red, green, blue, alpha = (float(channel) / 255 for channel in tint)
+    return red, green, blue, alpha
