@@ -92,13 +92,89 @@ def test_info(capsys):
     assert catena.info()["kernel"] in out
 
 
-@pytest.mark.parametrize("draw", [plot.motion, plot.energy, plot.energy_error, plot.drift, plot.overview])
-@pytest.mark.parametrize("scene", [catena.scenes.heavy_top, catena.scenes.free_body, catena.scenes.tree])
+OF_RUNS = (
+    plot.motion,
+    plot.energy,
+    plot.energy_error,
+    plot.momentum,
+    plot.angular_momentum,
+    plot.drift,
+    plot.coordinates,
+    plot.reactions,
+    lambda run, **place: plot.convergence(run, 3, **place),
+)
+OF_MECHANISMS = (plot.mechanism, plot.graph, plot.sparsity)
+
+
+@pytest.mark.parametrize("draw", [*OF_RUNS, plot.overview, *OF_MECHANISMS])
+@pytest.mark.parametrize("scene", ["heavy_top", "free_body", "tree", "four_bar", "flyball_governor"])
 def test_pictures_of_any_mechanism(draw, scene, tmp_path):
     pytest.importorskip("matplotlib")
-    run = catena.Simulator(scene(), dt=0.001).run(steps=20)
-    draw(run).savefig(tmp_path / "picture.png")
+    run = catena.Simulator(getattr(catena.scenes, scene)(), dt=0.001).run(steps=20, increments=True)
+    draw(run.mechanism if draw in OF_MECHANISMS else run).savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(PNG)
+
+
+def test_pictures_are_drawn_into_axes_that_are_given():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    run = catena.Simulator(catena.scenes.four_bar(), dt=0.001).run(steps=20, increments=True)
+    joint = next(iter(run.mechanism.joints))
+    draws = [*OF_RUNS, lambda run, **place: plot.phase_portrait(run, joint, **place)]
+    axes = figure.subplots(len(draws) + 2)
+    for draw, axis in zip(draws, axes, strict=False):
+        assert draw(run, ax=axis) is figure
+        assert axis.has_data()
+    assert plot.sparsity(run.mechanism, ax=axes[-2:]) is figure
+    graph, space = figure.add_subplot(), figure.add_subplot(projection="3d")
+    assert plot.graph(run.mechanism, ax=graph) is figure
+    assert plot.mechanism(run[-1], ax=space) is figure
+    assert {text.get_text() for text in space.texts} >= {*run.mechanism.bodies, *run.mechanism.joints}
+    assert len(figure.axes) == len(axes) + 2
+
+
+def test_blocks_of_a_tree_have_no_fill_and_a_graph_shows_what_closes_loops():
+    pytest.importorskip("matplotlib")
+    _, after = plot.sparsity(catena.scenes.tree()).axes
+    assert after.get_title() == "as eliminated: 0 more by fill"
+    m = catena.scenes.four_bar()
+    before, after = plot.sparsity(m).axes
+    # three bodies, four joints, each with itself and with the two or one that it joins, from either side
+    assert before.get_title() == f"as described: {3 + 4 + 2 * 6} blocks"
+    kinds = after.images[0].get_array()
+    assert (kinds == kinds.T).all()
+    assert (kinds.diagonal() == 1).all()
+    figure = plot.graph(m)
+    assert figure.axes[0].get_title() == "3 bodies, 4 joints, 1 close loops"
+
+
+def test_pictures_that_cannot_be_drawn_are_refused():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    run = catena.Simulator(catena.scenes.spinning_chain(2), dt=0.001).run(steps=2)
+    ball = next(iter(run.mechanism.joints))
+    for draw, message in (
+        (lambda: plot.mechanism(run.mechanism, ax=figure.add_subplot()), "ax must be three-dimensional"),
+        (lambda: plot.sparsity(run.mechanism, ax=[figure.add_subplot()]), "draws into two axes, got 1"),
+        (lambda: plot.phase_portrait(run, ball), "say which coordinate is to be drawn, of '0', '1', '2'"),
+        (lambda: plot.coordinates(run, ball), "joints takes a list of names"),
+        (lambda: plot.reactions(run, ["joint0"]), "there is no joint called 'joint0'"),
+        (lambda: plot.convergence(run, 0), "did not keep its increments"),
+    ):
+        with pytest.raises((ValueError, KeyError), match=message):
+            draw()
+
+
+def test_a_stage_shows_the_shapes_that_were_added():
+    pytest.importorskip("matplotlib")
+    m = catena.scenes.pendulum(1)
+    state = m.state()
+    bare = plot.Stage(m).draw(state.position, state.orientation)
+    m.bodies["link1"].add_shape("sphere", (0.3,), colour=(1, 0, 0))
+    window = (-1.5, 1.5, -1.5, 1.5)
+    pixels = plot.Stage(m, window=window).draw(state.position, state.orientation).astype(int)
+    red = (pixels[..., 0] > 200) & (pixels[..., 1] < 50)
+    # a disk of radius 0.3 m in a window of 3 m, but for the rim, the link and the pins in front of it
+    assert 0.015 < red.mean() < np.pi * 0.3**2 / 9
+    assert (bare[..., 0] > 200).mean() > 0.5
 
 
 @pytest.mark.parametrize("plane", ["yz", "xz", "xy"])

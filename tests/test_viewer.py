@@ -399,7 +399,12 @@ def test_sliders_keep_to_limits_and_reach_all_coordinates():
     assert ends["motor.angle"] == (-0.5, 1.5)
     assert ends["rail.displacement"] == (-3.0, 3.0)
     assert ends["knee.angle"] == pytest.approx((-np.pi, np.pi), abs=1e-3)
-    assert ends["elbow.angle"][1] > ends["elbow.angle"][0]
+    assert ends["elbow.angle"] == pytest.approx((4.0, 4.0 + np.pi), abs=1e-3)
+    m.joints["elbow"].limits = ct.Limits(0.0, 0.0)
+    state = Poser(m.snapshot()).moved(m.state(), "rail", 0, 7.0)
+    ends = {slider.name: (slider.lower, slider.upper) for slider in joint_sliders(m, state, 3.0)}
+    assert ends["rail.displacement"] == (4.0, 10.0)
+    assert ends["elbow.angle"][0] < 0 < ends["elbow.angle"][1]
     servo, torque = input_sliders(m, np.array((0.2, 1.0)), {"torque": (-4.0, 4.0)})
     assert (torque.lower, torque.upper) == (-4.0, 4.0)
     assert servo.lower < 0.2 < servo.upper

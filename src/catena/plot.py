@@ -436,7 +436,8 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
         if names:
             x, y, z = point
             axis.text(x, y, z + 0.02 * size, joint.name, fontsize=7, color="#5b6470", ha="center", zorder=_ABOVE)
-    axis.add_collection3d(Line3DCollection(lines, colors=_LOOP, linewidths=1.6))
+    if lines:
+        axis.add_collection3d(Line3DCollection(lines, colors=_LOOP, linewidths=1.6))
     if pins:
         axis.scatter(*np.transpose(pins), s=14, color=INK, depthshade=False)
     points = np.concatenate(everything)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._rotation import Array
+from ..limits import Limits
 from ..names import did_you_mean
 
 if TYPE_CHECKING:
@@ -46,22 +47,20 @@ def joint_sliders(mechanism: Mechanism, state: State, size: float) -> list[Slide
             continue
         now = state.joint(joint.name).coordinates
         for k, name in enumerate(joint.coordinate_names):
-            lower, upper = _range(joint, name, k, size)
-            # turns are counted: where it stands beyond them, the middle is there
-            middle = 0.0 if lower <= now[k] <= upper else float(now[k])
-            ends = round(lower + middle, 3), round(upper + middle, 3)
-            sliders.append(Slider(f"{joint.name}.{name}", *ends, joint.name, k))
+            lower, upper = _range(joint, name, k, float(now[k]), size)
+            sliders.append(Slider(f"{joint.name}.{name}", round(lower, 3), round(upper, 3), joint.name, k))
     return sliders
 
 
-def _range(joint: Joint, name: str, index: int, size: float) -> tuple[float, float]:
+def _range(joint: Joint, name: str, index: int, now: float, size: float) -> tuple[float, float]:
     most = pi if joint.motion[3:, index].any() else size
-    limits = joint.limits.get(name)
-    if limits is None:
-        return -most, most
-    lower = limits.lower if isfinite(limits.lower) else min(-most, limits.upper - most)
-    upper = limits.upper if isfinite(limits.upper) else max(most, limits.lower + most)
-    return (lower, upper) if upper > lower else (lower - 1e-6, upper + 1e-6)
+    limits = joint.limits.get(name, Limits())
+    # turns are counted: where it stands beyond the first, the middle is there
+    middle = 0.0 if abs(now) <= most else now
+    lower = limits.lower if isfinite(limits.lower) else min(middle, limits.upper) - most
+    upper = limits.upper if isfinite(limits.upper) else max(middle, limits.lower) + most
+    # a joint that may not move at all has a slider all the same
+    return (lower, upper) if upper - lower > 0.01 else (lower - 0.005, upper + 0.005)
 
 
 def input_sliders(mechanism: Mechanism, values: Array, given: Mapping[str, tuple[float, float]]) -> list[Slider]:
