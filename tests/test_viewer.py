@@ -4,6 +4,7 @@ import json
 import re
 import struct
 import sys
+import time
 from base64 import b64decode
 
 import numpy as np
@@ -364,12 +365,15 @@ def test_gltf_is_read_by_others(tmp_path):
     assert pygltflib.GLTF2().load(str(tmp_path / "still.glb")).animations == []
 
 
-def test_a_body_called_like_the_root_is_animated(tmp_path):
+def test_bodies_that_are_called_like_other_nodes_are_animated(tmp_path):
     m = ct.Mechanism()
-    m.add_body("catena", ct.sphere(0.1, mass=1.0), velocity=(1, 0, 0))
+    for name in ("catena", "a", "bodies of a"):
+        m.add_body(name, ct.sphere(0.1, mass=1.0), velocity=(1, 0, 0))
     run_of(m).save_gltf(tmp_path / "run.glb")
     document, _ = glb(tmp_path / "run.glb")
-    assert {channel["target"]["node"] for channel in document["animations"][0]["channels"]} == {1}
+    moved = {channel["target"]["node"] for channel in document["animations"][0]["channels"]}
+    assert moved == set(document["nodes"][0]["children"])
+    assert all("mesh" not in document["nodes"][node] for node in moved)
 
 
 def test_a_film_is_as_long_as_the_run(tmp_path):
@@ -453,3 +457,67 @@ def test_where_a_joint_cannot_go_is_said():
     m = linkage().snapshot()
     with pytest.raises(ct.AssemblyError, match="knee"):
         Poser(m).moved(m.state(), "knee", 0, 2.5)
+
+
+# ---- views; what is clicked on them is tested in a browser
+
+
+@pytest.fixture
+def viser():
+    return pytest.importorskip("viser", reason="no viser")
+
+
+def test_a_loop_of_ones_own_keeps_to_the_clock(viser):
+    live = ct.Simulator(linkage(), dt=0.01).start()
+    with live.show(browser=False) as view:
+        begun = time.monotonic()
+        for _ in range(20):
+            live.step()
+            view.update()
+        # never ahead of the clock by more than a step
+        assert time.monotonic() - begun > 0.17
+        assert live.time == pytest.approx(0.2)
+        assert view.url.startswith("http://127.0.0.1:")
+        assert "closed" not in repr(view)
+    assert "closed" in repr(view)
+    view.close()
+
+
+def test_what_a_control_function_raises_comes_out_where_one_waits(viser):
+    def control(live):
+        raise ZeroDivisionError("of mine")
+
+    with ct.Simulator(linkage(), dt=0.01).start().show(browser=False, control=control) as view:
+        view._playing.set(True)
+        with pytest.raises(ZeroDivisionError, match="of mine"):
+            view.wait()
+        assert view.message == "ZeroDivisionError: of mine"
+
+
+def test_a_step_that_cannot_be_taken_is_said(viser):
+    m = ct.scenes.pendulum(1, "revolute")
+    m.add_force(ct.Motor("joint1", 0.0, name="motor"))
+    live = ct.Simulator(m, dt=0.01, rescue=False).start()
+
+    def control(live):
+        live.input[:] = 1e9
+
+    with live.show(browser=False, control=control) as view:
+        view._playing.set(True)
+        for _ in range(200):
+            time.sleep(0.05)
+            if view.message:
+                break
+        assert "t = " in view.message
+        assert not view._playing.on
+
+
+def test_views_of_single_nodes_and_names_with_slashes(viser):
+    m = ct.Mechanism()
+    for name in ("a/b", "a|b"):
+        m.add_body(name, ct.sphere(0.1, mass=1.0))
+    with m.show(browser=False) as view, ct.Simulator(m, dt=0.01).run(steps=0).show(browser=False) as other:
+        assert view.url != other.url
+        np.testing.assert_array_equal(view.state.position, m.state().position)
+        assert other.time == 0
+        assert view._repr_html_().startswith("<iframe srcdoc=")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
-    from .viewer.server import View
+    from .viewer.server import PoseView, RunView
 
 
 class Viewable:
@@ -18,17 +18,6 @@ class Viewable:
     def _seen(self) -> Trajectory:
         """What is to be seen, as a trajectory of one node or many."""
         raise NotImplementedError
-
-    def show(self, *, traces: Iterable[str] = (), port: int = 8080, browser: bool = True) -> View:
-        """Show it in a browser, with viser (catena[view]), while this process lives; see `View`.
-
-        `traces` names bodies and frames whose way is drawn. The page is at the `url` of what is returned, on `port` or
-        the next that is free; `browser` opens it, where there is a screen. A trajectory is played; of a mechanism or a
-        state the joints can be moved with sliders, and loops follow. In a notebook it shows itself where it is made.
-        """
-        from .viewer.server import show
-
-        return show(self._seen(), traces, port, browser)
 
     def save_html(self, folder: str | os.PathLike[str], *, traces: Iterable[str] = ()) -> Path:
         """Write it as a page, index.html in a folder, that plays in any browser without Python; returns its path.
@@ -49,3 +38,31 @@ class Viewable:
         from .viewer.scene import scene_of
 
         save_gltf(scene_of(self._seen(), traces), path)
+
+
+class Posable(Viewable):
+    """What can be seen at one moment, and posed."""
+
+    def show(self, *, port: int = 8080, browser: bool = True) -> PoseView:
+        """Show it in a browser, with viser (catena[view]), and a slider for every joint coordinate; loops follow.
+
+        The page is at the `url` of what is returned, on `port` or the next that is free, as long as this process lives;
+        `browser` opens it, where there is a screen. `state` of what is returned is where the sliders have brought it.
+        """
+        from .viewer.server import show_pose
+
+        return show_pose(self._seen(), port, browser)
+
+
+class Playable(Viewable):
+    """What can be seen over time."""
+
+    def show(self, *, traces: Iterable[str] = (), port: int = 8080, browser: bool = True) -> RunView:
+        """Play it in a browser, with viser (catena[view]).
+
+        `traces` names bodies and frames whose way is drawn. The page is at the `url` of what is returned, on `port` or
+        the next that is free, as long as this process lives; `browser` opens it, where there is a screen.
+        """
+        from .viewer.server import show_run
+
+        return show_run(self._seen(), traces, port, browser)

@@ -248,7 +248,8 @@ class Live(Running, _core.Live):
 
         Played on the page it runs by itself, as fast as time goes, `control` called with it before every step. To run
         it in a loop of your own, call `update()` of what is returned after every step. `inputs` are the ranges of
-        sliders by name; `traces`, `port` and `browser` are those of `Trajectory.show`.
+        sliders by name; `traces`, `port` and `browser` are those of `Trajectory.show`. What the page plays no other may
+        step.
         """
         from .viewer.server import show_live
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ._copies import Known, copied, unchanged
 from ._rotation import IDENTITY, Array, Checked, finite
 from ._strict import Strict, belongs
-from ._viewing import Viewable
+from ._viewing import Posable
 from .bodies import AT_REST, Body, World
 from .couplings import Coupling
 from .custom import GivenRows
@@ -57,7 +57,7 @@ class SpanningTree:
     loops: tuple[Joint, ...]
 
 
-class Mechanism(Viewable, Strict):
+class Mechanism(Posable, Strict):
     """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
 
     gravity = Checked()

@@ -22,7 +22,7 @@ from ._rotation import (
     unit_quaternion,
 )
 from ._strict import Strict
-from ._viewing import Viewable
+from ._viewing import Posable
 from .joint import Joint, Motion, Pose
 from .names import name_of, no_such
 
@@ -58,7 +58,7 @@ def in_one(arrays: Mapping[str, Array], names: Iterable[str]) -> Array:
     return np.hstack([(), *(arrays[name] for name in names)])
 
 
-class State(Viewable, Strict):
+class State(Posable, Strict):
     """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
 
     position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,

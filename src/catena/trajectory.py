@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import analysis
 from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
-from ._viewing import Viewable
+from ._viewing import Playable
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .names import name_of, no_such
@@ -54,7 +54,7 @@ class Carried:
         return (self.numbers[0], self.key) if range(count)[node] == count - 1 else None
 
 
-class Trajectory(Viewable, Recorded, analysis.JointSpace):
+class Trajectory(Playable, Recorded, analysis.JointSpace):
     """The recorded nodes of a run; arrays begin with the axis `step`, bodies are in the mechanism's order.
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and

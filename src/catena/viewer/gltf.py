@@ -56,6 +56,7 @@ class _Writer:
         self._meshes: list[dict[str, Any]] = []
         self._materials: list[dict[str, Any]] = []
         self._material_of: dict[Colour, int] = {}
+        self._body_nodes: list[int] = []
         self._nodes: list[dict[str, Any]] = [{"name": "catena", "rotation": _Z_UP, "children": []}]
 
     def written(self) -> tuple[dict[str, Any], bytes]:
@@ -96,7 +97,9 @@ class _Writer:
         place = len(self._nodes)
         self._nodes.append(node)
         self._nodes[0]["children"].append(place)
-        below = [self._add_node(f"{part.kind[:-1]} {part.name}", [self._primitive(part)]) for part in parts]
+        if row != WORLD:
+            self._body_nodes.append(place)
+        below = [self._add_node(f"{part.kind} of {part.name}", [self._primitive(part)]) for part in parts]
         if below:
             node["children"] = below
 
@@ -130,8 +133,7 @@ class _Writer:
         moments = self._add(scene.time - scene.time[0])
         channels: list[dict[str, Any]] = []
         samplers: list[dict[str, Any]] = []
-        for row, name in enumerate(scene.bodies):
-            node = next(k for k, found in enumerate(self._nodes) if found["name"] == name and k > 0)
+        for row, node in enumerate(self._body_nodes):
             turns = _scalar_last(_continuous(scene.orientation[:, row]))
             for what, values in (("translation", scene.position[:, row]), ("rotation", turns)):
                 channels.append({"sampler": len(samplers), "target": {"node": node, "path": what}})

@@ -43,11 +43,38 @@ _MOST_MOMENTS = 1500
 _SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "5 x", "10 x")
 
 
-def show(run: Trajectory, traces: Iterable[str], port: int, browser: bool) -> View:
-    """A view of a run, or of a single state whose joints can be moved."""
-    scene = scene_of(run, traces)
-    view = RunView(scene, port) if len(run) > 1 else PoseView(scene, run[0], port)
-    return view.opened(browser)
+def show_run(run: Trajectory, traces: Iterable[str], port: int, browser: bool) -> RunView:
+    """A view of a run."""
+    view = RunView(scene_of(run, traces), port)
+    view.open(browser)
+    return view
+
+
+def show_pose(still: Trajectory, port: int, browser: bool) -> PoseView:
+    """A view of a single node, whose joints can be moved."""
+    view = PoseView(scene_of(still), still[0], port)
+    view.open(browser)
+    return view
+
+
+def show_live(
+    live: Live,
+    traces: Iterable[str],
+    port: int,
+    browser: bool,
+    control: Callable[[Live], None] | None,
+    inputs: Mapping[str, tuple[float, float]],
+) -> LiveView:
+    """A view of a live mechanism."""
+    none = np.zeros(0)
+    scene = scene_of(live.node(live.multipliers()), traces)
+    scene.plots[:] = [
+        Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none))),
+        Plot("largest joint gap [m]", (("gap", none),), logarithmic=True),
+    ]
+    view = LiveView(live, scene, port, control, inputs)
+    view.open(browser)
+    return view
 
 
 class View:
@@ -69,8 +96,9 @@ class View:
         self._say(" ".join(scene.notes[:4]) + (f" ... and {more} more." if more > 0 else ""))
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
+        self._error: Exception | None = None
 
-    def opened(self, browser: bool) -> View:
+    def open(self, browser: bool) -> None:
         """Begin; called by whoever makes one."""
         self._canvas.add_choices()
         self._add_plots()
@@ -80,7 +108,6 @@ class View:
         atexit.register(self.close)
         if browser and _has_screen():
             webbrowser.open(self.url)
-        return self
 
     @property
     def url(self) -> str:
@@ -107,10 +134,11 @@ class View:
             self._server.stop()
 
     def wait(self) -> None:
-        """Go on showing until `close()` is called from elsewhere, or Ctrl-C."""
+        """Go on showing until `close()` is called from elsewhere, or Ctrl-C; raises what a control function raised."""
         try:
             while not self._closed.wait(0.2):
-                pass
+                if self._error is not None:
+                    raise self._error
         except KeyboardInterrupt:
             self.close()
 
@@ -124,13 +152,18 @@ class View:
         return f"{type(self).__name__}({self.url!r}{', closed' if self._closed.is_set() else ''})"
 
     def _repr_html_(self) -> str:
-        return embedded(self._scene)
+        return f'{embedded(self._scene)}<p>as long as Python runs, also at <a href="{self.url}">{self.url}</a></p>'
 
     # ---- how
 
     def _work(self) -> None:
-        while not self._closed.wait(1 / _RATE):
-            self._turn()
+        try:
+            while not self._closed.wait(1 / _RATE):
+                self._turn()
+        except Exception as error:
+            # of the user's functions: there is nobody to raise it to but those who wait
+            self._error = error
+            self._say(f"{type(error).__name__}: {error}")
 
     def _turn(self) -> None:
         """Do what was asked for since the last picture, and draw the next."""
@@ -154,7 +187,8 @@ class RunView(View):
         gui = self._server.gui
         self._playing = _PlayButton(gui)
         first, last = float(scene.time[0]), float(scene.time[-1])
-        self._slider = gui.add_slider("time [s]", min=first, max=last, step=(last - first) / 1000, initial_value=first)
+        ends = {"min": first, "max": max(last, first + 1e-3), "step": max(last - first, 1e-3) / 1000}
+        self._slider = gui.add_slider("time [s]", **ends, initial_value=first, disabled=first == last)
         self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1 x")
         self._now, self._wall = first, time.monotonic()
         self._wanted: list[float] = []
@@ -360,26 +394,6 @@ class LiveView(View):
         canvas.trace([np.array(way) for way in self._ways])
 
 
-def show_live(
-    live: Live,
-    traces: Iterable[str],
-    port: int,
-    browser: bool,
-    control: Callable[[Live], None] | None,
-    inputs: Mapping[str, tuple[float, float]],
-) -> LiveView:
-    """A view of a live mechanism."""
-    none = np.zeros(0)
-    scene = scene_of(live.node(live.multipliers()), traces)
-    scene.plots[:] = [
-        Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none))),
-        Plot("largest joint gap [m]", (("gap", none),), logarithmic=True),
-    ]
-    view = LiveView(live, scene, port, control, inputs)
-    view.opened(browser)
-    return view
-
-
 # ---- on the page
 
 
@@ -392,16 +406,15 @@ class _Canvas:
         for kind, root in self._roots.items():
             root.visible = kind not in scene.hidden
         self._frames: dict[str, list[tuple[int, Any]]] = {}
-        made: dict[str, int] = {}
+        made: dict[tuple[str, int], int] = {}
 
         def under(kind: str, body: int) -> str:
-            name = "world" if body == WORLD else scene.bodies[body]
-            path = f"/{kind}/{_plain(name)}"
-            if path not in made:
-                made[path] = 0
+            path = f"/{kind}/{body} {_plain(scene.bodies[body])}" if body != WORLD else f"/{kind}/world"
+            if (kind, body) not in made:
+                made[kind, body] = 0
                 self._frames.setdefault(kind, []).append((body, nodes.add_frame(path, show_axes=False)))
-            made[path] += 1
-            return f"{path}/{made[path]}"
+            made[kind, body] += 1
+            return f"{path}/{made[kind, body]}"
 
         for part in scene.parts:
             red, green, blue, alpha = part.colour
