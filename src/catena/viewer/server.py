@@ -1,4 +1,4 @@
-"""The server: scenes in a browser while the process lives; the only file that knows viser.
+"""The server: scenes in a browser while the process lives; the only file that imports viser.
 
 Whatever is clicked is only noted down; one thread per view, or the user's own loop, does all that follows from it.
 """
@@ -12,16 +12,18 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._rotation import Array, rotate
+from .._rotation import Array
 from ..status import CatenaError
 from .page import embedded
-from .posing import Poser, Slider, input_sliders, joint_sliders
-from .scene import FORCE, INK, WORLD, Plot, Point, Scene, arrows_of, rgb, scene_of
+from .posing import input_sliders
+from .scene import Plot, Scene, arrows_of, scene_of
+from .widgets import Canvas, Chart, JointSliders, PlayButton, Sliders
 
 if TYPE_CHECKING:
     from ..live import Live
@@ -34,11 +36,10 @@ _HOST = "127.0.0.1"
 # pictures per second
 _RATE = 30.0
 
-# most sliders that are unfolded from the beginning
-_MOST_SLIDERS = 12
-
 # most moments of a live mechanism that its plots and traces keep
 _MOST_MOMENTS = 1500
+
+AnyView = TypeVar("AnyView", bound="View")
 
 _SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "5 x", "10 x")
 
@@ -67,11 +68,11 @@ def show_live(
 ) -> LiveView:
     """A view of a live mechanism."""
     none = np.zeros(0)
-    scene = scene_of(live.node(live.multipliers()), traces)
-    scene.plots[:] = [
+    plots = [
         Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none))),
         Plot("largest joint gap [m]", (("gap", none),), logarithmic=True),
     ]
+    scene = replace(scene_of(live.node(live.multipliers()), traces), plots=plots)
     view = LiveView(live, scene, port, control, inputs)
     view.open(browser)
     return view
@@ -90,7 +91,7 @@ class View:
         self._server = viser.ViserServer(host=_HOST, port=port, label="catena", verbose=False)
         self._server.gui.configure_theme(control_width="large", show_share_button=False)
         self._server.gui.main_panel.dock_right()
-        self._canvas = _Canvas(self._server, scene)
+        self._canvas = Canvas(self._server, scene)
         self._message = self._server.gui.add_markdown("")
         more = len(scene.notes) - 4
         self._say(" ".join(scene.notes[:4]) + (f" ... and {more} more." if more > 0 else ""))
@@ -142,7 +143,7 @@ class View:
         except KeyboardInterrupt:
             self.close()
 
-    def __enter__(self) -> View:
+    def __enter__(self: AnyView) -> AnyView:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -172,7 +173,7 @@ class View:
     def _add_plots(self) -> None:
         """Those of the scene, beside it."""
         for plot in self._scene.plots:
-            _Chart(self._server.gui, plot).put(self._scene.time, [values for _, values in plot.curves])
+            Chart(self._server.gui, plot).put(self._scene.time, [values for _, values in plot.curves])
 
     def _say(self, sentence: str) -> None:
         self._said = sentence
@@ -185,7 +186,7 @@ class RunView(View):
     def __init__(self, scene: Scene, port: int) -> None:
         super().__init__(scene, port)
         gui = self._server.gui
-        self._playing = _PlayButton(gui)
+        self._playing = PlayButton(gui)
         first, last = float(scene.time[0]), float(scene.time[-1])
         ends = {"min": first, "max": max(last, first + 1e-3), "step": max(last - first, 1e-3) / 1000}
         self._slider = gui.add_slider("time [s]", **ends, initial_value=first, disabled=first == last)
@@ -230,8 +231,8 @@ class PoseView(View):
     def __init__(self, scene: Scene, state: State, port: int) -> None:
         super().__init__(scene, port)
         self._state = state
-        self._joints = _JointSliders(self._server.gui, state, scene.size)
-        self._canvas.put(state.position, state.orientation, [])
+        self._joints = JointSliders(self._server.gui, state, scene.size)
+        self._canvas.put(state.position, state.orientation, [arrow.force[0] for arrow in scene.arrows])
 
     @property
     def state(self) -> State:
@@ -271,18 +272,18 @@ class LiveView(View):
         super().__init__(scene, port)
         self._live, self._control = live, control
         gui = self._server.gui
-        self._playing = _PlayButton(gui)
+        self._playing = PlayButton(gui)
         self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1 x")
         self._clock = gui.add_text("time [s]", initial_value="0", disabled=True)
         self._again = False
         gui.add_button("restart").on_click(lambda _: setattr(self, "_again", True))
-        self._inputs = _Sliders(gui, "inputs", ranges, live.input)
-        self._joints = _JointSliders(gui, live.state(), scene.size)
+        self._inputs = Sliders(gui, "inputs", ranges, live.input)
+        self._joints = JointSliders(gui, live.state(), scene.size)
         self._drawn, self._mark = 0.0, (0.0, 0.0, 0.0)
         self._begin()
 
     def _add_plots(self) -> None:
-        self._charts = [_Chart(self._server.gui, plot) for plot in self._scene.plots]
+        self._charts = [Chart(self._server.gui, plot) for plot in self._scene.plots]
         self._draw()
 
     def update(self) -> None:
@@ -290,6 +291,8 @@ class LiveView(View):
 
         Waits while the page says pause, and as long as the loop is ahead of the clock, times the speed chosen.
         """
+        if self._closed.is_set():
+            return
         if self._thread is not None:
             # from here on this loop does what the thread did
             self._closed.set()
@@ -327,7 +330,7 @@ class LiveView(View):
             if not self._live.status.ok:
                 self._say(self._live.status.message)
                 self._playing.set(False)
-        if moved or self._playing.on:
+        if moved or self._playing.on or self._canvas.chosen:
             self._draw()
 
     def _obey(self) -> bool:
@@ -394,217 +397,6 @@ class LiveView(View):
         canvas.trace([np.array(way) for way in self._ways])
 
 
-# ---- on the page
-
-
-class _Canvas:
-    """A scene among the nodes of a server: one frame for each body and kind of part, moved as the body is."""
-
-    def __init__(self, server: Any, scene: Scene) -> None:
-        self._server, self._scene, nodes = server, scene, server.scene
-        self._roots = {kind: nodes.add_frame(f"/{kind}", show_axes=False) for kind in self._kinds()}
-        for kind, root in self._roots.items():
-            root.visible = kind not in scene.hidden
-        self._frames: dict[str, list[tuple[int, Any]]] = {}
-        made: dict[tuple[str, int], int] = {}
-
-        def under(kind: str, body: int) -> str:
-            path = f"/{kind}/{body} {_plain(scene.bodies[body])}" if body != WORLD else f"/{kind}/world"
-            if (kind, body) not in made:
-                made[kind, body] = 0
-                self._frames.setdefault(kind, []).append((body, nodes.add_frame(path, show_axes=False)))
-            made[kind, body] += 1
-            return f"{path}/{made[kind, body]}"
-
-        for part in scene.parts:
-            red, green, blue, alpha = part.colour
-            nodes.add_mesh_simple(
-                f"{under(part.kind, part.body)} {_plain(part.name)}",
-                part.mesh.vertices,
-                part.mesh.triangles,
-                color=(red, green, blue),
-                opacity=None if alpha == 1 else alpha,
-                flat_shading=part.mesh.flat,
-                side="double",
-            )
-        for label in scene.labels:
-            path = f"{under('names', label.body)} {_plain(label.name)}"
-            nodes.add_label(path, label.name, position=label.place, font_screen_scale=0.8)
-        nothing = np.zeros((0, 2, 3))
-        thick = 0.006 * scene.size
-        self._lines = self._arrows = None
-        if scene.lines:
-            self._lines = nodes.add_line_segments("/lines/all", nothing, _bytes(INK), thickness=thick)
-        if scene.arrows:
-            shape = {"shaft_radius": thick, "head_radius": 2.6 * thick, "head_length": 5 * thick}
-            self._arrows = nodes.add_arrows("/forces/all", nothing, _bytes(FORCE), **shape)
-        self._traces = [
-            nodes.add_line_segments(
-                f"/traces/{k} {_plain(trace.name)}", nothing, _bytes(scene.colour_of(trace.body)), thickness=0.5 * thick
-            )
-            for k, trace in enumerate(scene.traces)
-        ]
-        cell = 10 ** np.floor(np.log10(0.5 * scene.size))
-        x, y, _ = scene.centre
-        nodes.add_grid(
-            "/grid/floor",
-            2 * scene.size,
-            2 * scene.size,
-            cell_size=cell,
-            section_size=10 * cell,
-            position=(x, y, scene.low[2]),
-        )
-        self._position, self._orientation = scene.position[0], scene.orientation[0]
-        turn = np.arctan2(scene.sight[1], scene.sight[0]) + 0.35
-        away = np.array((np.cos(turn) * np.cos(0.3), np.sin(turn) * np.cos(0.3), np.sin(0.3)))
-        server.initial_camera.position = tuple(scene.centre + 1.5 * scene.size * away)
-        server.initial_camera.look_at = tuple(scene.centre)
-        server.initial_camera.fov = 0.7
-
-    def _kinds(self) -> list[str]:
-        scene = self._scene
-        there = {
-            "joints": any(part.kind == "joints" for part in scene.parts),
-            "names": bool(scene.labels),
-            "frames": any(part.kind == "frames" for part in scene.parts),
-            "traces": bool(scene.traces),
-            "forces": bool(scene.arrows),
-        }
-        return ["bodies", *(kind for kind, is_there in there.items() if is_there), "grid"]
-
-    def add_choices(self) -> None:
-        """Boxes to tick for what is shown."""
-        with self._server.gui.add_folder("shown"):
-            for kind, root in self._roots.items():
-                box = self._server.gui.add_checkbox(kind, initial_value=root.visible)
-                box.on_update(lambda event, kind=kind: self._choose(kind, event.target.value))
-
-    def _choose(self, kind: str, visible: bool) -> None:
-        self._roots[kind].visible = visible
-        self._move(kind)
-
-    def shows(self, kind: str) -> bool:
-        """Whether a kind of thing is shown."""
-        return kind in self._roots and bool(self._roots[kind].visible)
-
-    def place(self, point: Point) -> Array:
-        """Where a point is in the world."""
-        if point.body == WORLD:
-            return point.place
-        place: Array = self._position[point.body] + rotate(self._orientation[point.body], point.place)
-        return place
-
-    def put(self, position: Array, orientation: Array, forces: list[Array]) -> None:
-        """Bodies at position (n, 3), orientation (n, 4), and the forces (3,) in N of joints, if they are known."""
-        self._position, self._orientation = np.array(position), np.array(orientation)
-        with self._server.atomic():
-            for kind in self._frames:
-                self._move(kind)
-            if self._lines is not None:
-                ends = [[self.place(line.a), self.place(line.b)] for line in self._scene.lines]
-                self._lines.points = np.array(ends, dtype=np.float32)
-            if self._arrows is not None and forces:
-                scale = self._scene.size / self._scene.newtons
-                tails = [self.place(arrow.at) for arrow in self._scene.arrows]
-                tips = [tail + scale * force for tail, force in zip(tails, forces, strict=True)]
-                self._arrows.points = np.stack((tails, tips), axis=1).astype(np.float32)
-
-    def _move(self, kind: str) -> None:
-        """The frames of all bodies that hold things of a kind to where the bodies are; what is hidden stays behind."""
-        if self.shows(kind):
-            for body, frame in self._frames.get(kind, ()):
-                if body != WORLD:
-                    frame.position, frame.wxyz = self._position[body], self._orientation[body]
-
-    def trace(self, ways: list[Array]) -> None:
-        """The ways (k, 3) of all traces."""
-        for handle, way in zip(self._traces, ways, strict=True):
-            if len(way) > 1:
-                handle.points = np.stack((way[:-1], way[1:]), axis=1).astype(np.float32)
-
-
-class _PlayButton:
-    def __init__(self, gui: Any) -> None:
-        self.on = False
-        self._button = gui.add_button("play")
-        self._button.on_click(lambda _: self.set(not self.on))
-
-    def set(self, on: bool) -> None:
-        """Play, or pause."""
-        self.on = on
-        self._button.label = "pause" if on else "play"
-
-
-class _Sliders:
-    """Sliders in a folder; what the user chose is kept until it is taken."""
-
-    def __init__(self, gui: Any, title: str, sliders: list[Slider], values: Array) -> None:
-        self._sliders = sliders
-        self._chosen: dict[int, float] = {}
-        self._handles: list[Any] = []
-        if not sliders:
-            return
-        with gui.add_folder(title, expand_by_default=len(sliders) <= _MOST_SLIDERS):
-            for k, (slider, value) in enumerate(zip(sliders, values.tolist(), strict=True)):
-                ends = {"min": slider.lower, "max": slider.upper, "step": slider.step}
-                handle = gui.add_slider(slider.name, **ends, initial_value=slider.within(value))
-                handle.on_update(lambda event, k=k: self._choose(k, event))
-                self._handles.append(handle)
-
-    def _choose(self, k: int, event: Any) -> None:
-        if event.client is not None:
-            self._chosen[k] = event.target.value
-
-    def taken(self) -> list[tuple[Slider, float]]:
-        """What was chosen since the last time."""
-        found = []
-        while self._chosen:
-            k, value = self._chosen.popitem()
-            found.append((self._sliders[k], value))
-        return found
-
-    def put(self, values: Array) -> None:
-        """Show these values."""
-        for handle, slider, value in zip(self._handles, self._sliders, values.tolist(), strict=True):
-            handle.value = slider.within(value)
-
-
-class _JointSliders(_Sliders):
-    """Sliders of joint coordinates."""
-
-    def __init__(self, gui: Any, state: State, size: float) -> None:
-        self._poser = Poser(state.mechanism)
-        super().__init__(gui, "joints", joint_sliders(state.mechanism, state, size), state.coordinates)
-
-    def moved(self, state: State) -> State | None:
-        """The state with what was chosen, if something was."""
-        chosen = self.taken()
-        for slider, value in chosen:
-            state = self._poser.moved(state, slider.joint, slider.index, value)
-        return state if chosen else None
-
-
-class _Chart:
-    """A plot beside the scene."""
-
-    _TINTS = ("#d98a3d", "#4c78a8", "#2f3640")
-
-    def __init__(self, gui: Any, plot: Plot) -> None:
-        tints = self._TINTS if len(plot.curves) > 1 else self._TINTS[2:]
-        curves = [{"label": label, "stroke": tints[k % len(tints)]} for k, (label, _) in enumerate(plot.curves)]
-        self._handle = gui.add_uplot(
-            data=(np.zeros(0),) * (1 + len(plot.curves)),
-            series=({"label": "t [s]"}, *curves),
-            title=plot.title,
-            scales={"x": {"time": False}, "y": {"distr": 3 if plot.logarithmic else 1}},
-            aspect=2.0,
-        )
-
-    def put(self, moments: Array, curves: list[Array]) -> None:
-        """Draw these curves over time."""
-        self._handle.data = tuple(np.ascontiguousarray(values, dtype=float) for values in (moments, *curves))
-
-
 def _viser() -> Any:
     try:
         return import_module("viser")
@@ -623,13 +415,3 @@ def _has_screen() -> bool:
 
 def _factor(speed: str) -> float:
     return float(speed.split()[0])
-
-
-def _plain(name: str) -> str:
-    """A name without the slash that would make two of it."""
-    return name.replace("/", "|")
-
-
-def _bytes(colour: str) -> tuple[int, int, int]:
-    red, green, blue, _ = rgb(colour)
-    return round(255 * red), round(255 * green), round(255 * blue)
