@@ -16,7 +16,7 @@ import catena as ct
 from catena.viewer import solids
 from catena.viewer.page import page
 from catena.viewer.posing import Poser, input_sliders, joint_sliders
-from catena.viewer.scene import WORLD, inertia_box, looks, scene_of
+from catena.viewer.scene import WORLD, Looks, inertia_box, scene_of
 
 
 def linkage() -> ct.Mechanism:
@@ -103,7 +103,7 @@ def test_a_body_without_shapes_is_seen_as_the_box_of_its_inertia(edges):
     m = ct.Mechanism()
     body = m.add_body("a", shape.inertia)
     np.testing.assert_allclose(np.sort(np.ptp(inertia_box(body).vertices, axis=0)), np.sort(edges), rtol=1e-6)
-    (mesh, colour), *others = looks(m, body)[0]
+    (mesh, colour), *others = Looks(m).of(body)[0]
     assert colour is None
     assert not others
     assert volume(mesh) == pytest.approx(np.prod(edges), rel=1e-6)
@@ -116,10 +116,12 @@ def test_a_body_without_shapes_reaches_its_joints(place):
     m.add_body("a", ct.Inertia(1.0, (1, 1, 1)))
     m.add_joint(ct.Ball("world", "a", at=place))
     m.add_joint(ct.Ball("world", "a", at=(0.3, 0, 0.1)))
-    ((mesh, _),), _ = looks(m, m.bodies["a"])
+    m.add_force(ct.PointSpring("world", "a", 1.0, points=((1, 1, 1), (0, -0.2, 0))))
+    ((mesh, _),), _ = Looks(m).of(m.bodies["a"])
     # within the bar's own radius
     assert np.linalg.norm(mesh.vertices - place, axis=1).min() < 0.02
     assert np.linalg.norm(mesh.vertices - (0.3, 0, 0.1), axis=1).min() < 0.02
+    assert np.linalg.norm(mesh.vertices - (0, -0.2, 0), axis=1).min() < 0.02
 
 
 # ---- scenes
@@ -217,7 +219,7 @@ def test_meshes_are_read_and_what_cannot_be_read_is_said(tmp_path):
     m = ct.Mechanism()
     body = m.add_body("a", ct.Inertia(1.0, (1, 1, 1)))
     body.add_shape("mesh", (0.5, 1, 2), mesh=str(tmp_path / "cube.stl"))
-    (mesh, _), *_ = looks(m, body)[0]
+    (mesh, _), *_ = Looks(m).of(body)[0]
     np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), (1, 2, 4))
     assert mesh.flat
 
@@ -227,11 +229,11 @@ def test_meshes_are_read_and_what_cannot_be_read_is_said(tmp_path):
     (tmp_path / "cube.obj").write_text("mtllib cube.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n" + faces)
     body.clear_shapes()
     body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"))
-    colours = {colour: len(mesh.triangles) for mesh, colour in looks(m, body)[0]}
+    colours = {colour: len(mesh.triangles) for mesh, colour in Looks(m).of(body)[0]}
     assert colours == {(1, 0, 0, 1): 2, (0, 0, 1, 1): 1}
     body.clear_shapes()
     body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"), colour=(0, 1, 0))
-    assert {colour for _, colour in looks(m, body)[0]} == {(0, 1, 0, 1)}
+    assert {colour for _, colour in Looks(m).of(body)[0]} == {(0, 1, 0, 1)}
 
     body.clear_shapes()
     body.add_shape("mesh", mesh=str(tmp_path / "none.stl"))

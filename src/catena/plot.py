@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._rotation import Array, multiply, rotate, to_matrix
-from .viewer.scene import COLOURS, INK, inertia_box, joint_side, looks, shape_meshes
+from .viewer.scene import COLOURS, INK, Looks, inertia_box, joint_side, shape_meshes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -408,9 +408,10 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
     state = seen if isinstance(seen, State) else seen.state()
     everything = [np.zeros((0, 3))]
     names = names and len(state.position) <= _MOST_NAMES
+    looks = Looks(state.mechanism)
     for row, body in enumerate(state.mechanism.bodies.values()):
         place = state.body(body)
-        for mesh, colour in looks(state.mechanism, body)[0]:
+        for mesh, colour in looks.of(body)[0]:
             points = place.point(mesh.vertices)
             everything.append(points)
             tint = colour or COLOURS[row % len(COLOURS)]

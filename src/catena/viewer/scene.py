@@ -149,10 +149,11 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
     names = tuple(mechanism.bodies)
     bare = Scene(_title(mechanism), names, run.time, run.position, run.orientation)
 
-    reach = _reach(mechanism)
+    looks = Looks(mechanism)
+    reach = looks.reach
     parts, notes = [], []
     for row, body in enumerate(mechanism.bodies.values()):
-        seen, said = looks(mechanism, body, reach)
+        seen, said = looks.of(body)
         parts += [Part(body.name, "bodies", row, mesh, colour or rgb(bare.colour_of(row))) for mesh, colour in seen]
         notes += said
     for joint in mechanism.joints.values():
@@ -221,39 +222,45 @@ def _stride(time: Array) -> int:
 # ---- bodies
 
 
-def looks(mechanism: Mechanism, body: Body, reach: float = 0.0) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
-    """What is seen of a body, with colours if it has some, and what of it cannot be.
+class Looks:
+    """What bodies of a mechanism look like."""
 
-    Its visible shapes, and bars to joints outside of them; without shapes the bars alone, or the box that has its
-    inertia. A link of a file that shows some of them is seen as it is there, or not at all. `reach` is a typical
-    distance of joints from the centre of their body.
-    """
-    reach = reach or _reach(mechanism)
-    seen, notes = shape_meshes(body)
-    if body.name in mechanism.frames and (seen or not _is_drawn(body)) and _is_any_drawn(mechanism):
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.reach = _reach(mechanism)
+        self._ends: dict[str, list[Array]] = {name: [] for name in (mechanism.world.name, *mechanism.bodies)}
+        for name, anchor in _ends(mechanism):
+            self._ends[name].append(anchor)
+        # links of a file that shows some of them are seen as they are there, or not at all
+        any_drawn = any(map(_is_drawn, mechanism.bodies.values()))
+        self._shown_as_they_are = set(mechanism.frames) if any_drawn else set()
+
+    def of(self, body: Body) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
+        """What is seen of a body, with colours if it has some, and sentences about what of it cannot be.
+
+        Its visible shapes, and bars to joints and springs outside of them; without shapes the bars alone, or the box
+        that has its inertia.
+        """
+        seen, notes = shape_meshes(body)
+        if body.name in self._shown_as_they_are and (seen or not _is_drawn(body)):
+            return seen, notes
+        anchors = self._ends[body.name]
+        if seen:
+            points = np.concatenate([mesh.vertices for mesh, _ in seen])
+            low, high = points.min(axis=0) - 0.05 * self.reach, points.max(axis=0) + 0.05 * self.reach
+            anchors = [end for end in anchors if (end < low).any() or (end > high).any()]
+        far = [end for end in anchors if np.linalg.norm(end) > 1e-6 * self.reach]
+        if far:
+            bars = [solids.bone(np.zeros(3), end, 0.04 * self.reach) for end in far]
+            seen.append((solids.joined(bars), None))
+        if not seen and body.mass:
+            seen.append((inertia_box(body, 0.02 * self.reach), None))
+        if not seen:
+            seen.append((solids.sphere(0.06 * self.reach), None))
         return seen, notes
-    anchors = [end for joint in mechanism.joints.values() if joint.row_count for end in _ends_on(joint, body)]
-    if seen:
-        points = np.concatenate([mesh.vertices for mesh, _ in seen])
-        low, high = points.min(axis=0) - 0.05 * reach, points.max(axis=0) + 0.05 * reach
-        anchors = [end for end in anchors if (end < low).any() or (end > high).any()]
-    far = [end for end in anchors if np.linalg.norm(end) > 1e-6 * reach]
-    if far:
-        bars = [solids.bone(np.zeros(3), end, 0.04 * reach) for end in far]
-        seen.append((solids.joined(bars), None))
-    if not seen and body.mass:
-        seen.append((inertia_box(body, 0.02 * reach), None))
-    if not seen:
-        seen.append((solids.sphere(0.06 * reach), None))
-    return seen, notes
 
 
 def _is_drawn(body: Body) -> bool:
     return any(shape.visible for shape in body.shapes)
-
-
-def _is_any_drawn(mechanism: Mechanism) -> bool:
-    return any(map(_is_drawn, mechanism.bodies.values()))
 
 
 def shape_meshes(body: Body) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
@@ -277,24 +284,22 @@ def inertia_box(body: Body, least: float = 0.0) -> Mesh:
     return Mesh(mesh.vertices @ (axes * np.sign(np.linalg.det(axes))).T, mesh.triangles)
 
 
-def _ends_on(joint: Joint, body: BodyLike) -> Iterator[Array]:
-    if joint.a is body:
-        yield joint.anchor_a
-    if joint.b is body:
-        yield joint.anchor_b
+def _ends(mechanism: Mechanism) -> Iterator[tuple[str, Array]]:
+    """Where joints, rods and springs hold on to bodies, in their frames, by the name of the body."""
+    for joint in mechanism.joints.values():
+        if joint.row_count:
+            yield joint.a.name, joint.anchor_a
+            yield joint.b.name, joint.anchor_b
+    for _, a, b, anchor_a, anchor_b in _lines(mechanism):
+        yield a, anchor_a
+        yield b, anchor_b
 
 
 def _reach(mechanism: Mechanism) -> float:
     """Typical distance of joints from the centre of their body, or half the size of bodies without any (m)."""
-    ends = [
-        float(np.linalg.norm(end))
-        for joint in mechanism.joints.values()
-        if joint.row_count
-        for body in (joint.a, joint.b)
-        if not body.is_world
-        for end in _ends_on(joint, body)
-    ]
-    lengths = [length for length in ends if length > 0]
+    joints = [joint for joint in mechanism.joints.values() if joint.row_count]
+    sides = [(joint.a, joint.anchor_a) for joint in joints] + [(joint.b, joint.anchor_b) for joint in joints]
+    lengths = [float(np.linalg.norm(anchor)) for body, anchor in sides if not body.is_world and anchor.any()]
     if not lengths:
         lengths = [
             float(np.sqrt(np.trace(body.inertia.tensor) / body.mass)) for body in mechanism.bodies.values() if body.mass
