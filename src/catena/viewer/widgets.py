@@ -5,6 +5,7 @@ They are made from what the server hands over, `server` and its `gui`; what is c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class Canvas:
         self.chosen = False
         turn = np.arctan2(scene.sight[1], scene.sight[0]) + 0.35
         away = np.array((np.cos(turn) * np.cos(0.3), np.sin(turn) * np.cos(0.3), np.sin(0.3)))
-        server.initial_camera.position = tuple(scene.centre + 1.5 * scene.size * away)
+        server.initial_camera.position = tuple(scene.centre + 1.75 * scene.size * away)
         server.initial_camera.look_at = tuple(scene.centre)
         server.initial_camera.fov = 0.7
 
@@ -225,14 +226,16 @@ class Chart:
         self._handle = gui.add_uplot(
             data=(np.zeros(0),) * (1 + len(plot.curves)),
             series=({"label": "t [s]"}, *curves),
-            title=plot.title,
-            scales={"x": {"time": False}, "y": {"distr": 3 if plot.logarithmic else 1}},
+            title=f"{plot.title}, power of ten" if plot.logarithmic else plot.title,
+            scales={"x": {"time": False}},
             aspect=2.0,
         )
+        # its logarithmic axes have no room for numbers as small as gaps
+        self._scaled: Callable[[Array], Array] = np.log10 if plot.logarithmic else np.asarray
 
     def put(self, moments: Array, curves: list[Array]) -> None:
         """Draw these curves over time."""
-        self._handle.data = tuple(np.ascontiguousarray(values, dtype=float) for values in (moments, *curves))
+        self._handle.data = (np.array(moments), *(np.array(self._scaled(values)) for values in curves))
 
 
 def _plain(name: str) -> str:
