@@ -296,16 +296,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         error is below half of that (of all nodes if there are none), so it does not grow with the error. Where forces
         drive or brake the mechanism their work counts as error.
         """
-        kinetic, potential = self.kinetic_energy(), self.potential_energy()
-        total = kinetic + potential
-        error: Array = np.abs(total - total[:1])
-        moving = np.maximum(kinetic, np.abs(potential - potential[:1]))
-        fair = error < 0.5 * moving
-        if not fair.any():
-            fair[:] = True
-        scale = moving[fair].max(initial=0.0)
-        rounding = np.finfo(float).eps * np.abs(total[fair]).max(initial=0.0)
-        return error / scale if scale > 1e3 * rounding else np.zeros(len(self))
+        return analysis.energy_error(self.kinetic_energy(), self.potential_energy())
 
     def momentum(self) -> Array:
         """Linear momentum (step, 3) in kg m/s."""

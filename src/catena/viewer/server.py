@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._rotation import Array
+from ..analysis import energy_error
 from ..status import CatenaError
 from .page import embedded
 from .posing import input_sliders
@@ -70,6 +71,7 @@ def show_live(
     none = np.zeros(0)
     plots = [
         Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none))),
+        Plot("energy error / energy in motion", (("error", none),)),
         Plot("largest joint gap [m]", (("gap", none),), logarithmic=True),
     ]
     scene = replace(scene_of(live.node(live.multipliers()), traces), plots=plots)
@@ -389,8 +391,10 @@ class LiveView(View):
         gap = max(float(node.drift().max(initial=0.0)), 1e-18)
         self._moments = [*self._moments[-_MOST_MOMENTS:], [live.time, *energies, gap]]
         moments = np.array(self._moments)
-        self._charts[0].put(moments[:, 0], list(moments.T[1:4]))
-        self._charts[1].put(moments[:, 0], [moments[:, 4]])
+        instants, kinetic, potential, total, gaps = moments.T
+        curves = ([kinetic, potential, total], [energy_error(kinetic, potential)], [gaps])
+        for chart, values in zip(self._charts, curves, strict=True):
+            chart.put(instants, values)
         for way, trace in zip(self._ways, self._scene.traces, strict=True):
             way.append(canvas.place(trace))
             del way[:-_MOST_MOMENTS]
