@@ -378,6 +378,25 @@ std::vector<int> Core::link_bodies() const {
   return list;
 }
 
+std::tuple<std::vector<std::pair<int, int>>, Core::Turns, Core::Turns> Core::elimination() const {
+  const Layout& layout = model_.layout();
+  const Elimination& found = model_.elimination();
+  std::vector<int> place(found.order.size());
+  for (size_t k = 0; k < place.size(); ++k) place[found.order[k]] = static_cast<int>(k);
+  std::vector<std::pair<int, int>> nodes;
+  Turns first, later;
+  for (int node : found.order) {
+    const int constraint = node - layout.link_count;
+    nodes.emplace_back(constraint < 0 ? layout.link[node].body : -1,
+                       constraint < 0 ? -1 : layout.constraint[constraint].joint);
+    for (auto [from, to] : {std::pair(&found.adjacency[node], &first), std::pair(&found.later[node], &later)}) {
+      to->emplace_back();
+      for (int other : *from) to->back().push_back(place[other]);
+    }
+  }
+  return {nodes, first, later};
+}
+
 Offset Core::workspace_size(SolverKind solver, int order) const {
   require_order(order);
   return kernel_.workspace_size(layout_for(solver), solver, order);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,11 @@ class Core {
   std::vector<int> loop_joints() const;
   // the user's body index of every link, parents first
   std::vector<int> link_bodies() const;
+  // the order in which the block LDU eliminates: for every node its body or -1, and its joint, couplings after the
+  // joints, or -1; then the nodes that it touches from the beginning, and those it still touches in its turn, all as
+  // places in this order
+  using Turns = std::vector<std::vector<int>>;
+  std::tuple<std::vector<std::pair<int, int>>, Turns, Turns> elimination() const;
 
   // estimated work of one Newton iteration, in multiplications as fast as the articulated solver's own
   double articulated_work() const { return model_.layout().articulated_work; }

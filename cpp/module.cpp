@@ -231,6 +231,7 @@ void bind_core(nb::module_& m) {
       .def_prop_ro("row_count", &Core::row_count)
       .def_prop_ro("unknown_count", &Core::unknown_count)
       .def_prop_ro("link_bodies", &Core::link_bodies)
+      .def("elimination", &Core::elimination)
       .def_prop_ro("loop_joints", &Core::loop_joints)
       .def("workspace_size", &Core::workspace_size, "solver"_a, "order"_a);
 }

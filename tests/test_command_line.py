@@ -3,11 +3,9 @@
 import re
 import sys
 
-import numpy as np
 import pytest
 
 import catena
-from catena import plot
 from catena.__main__ import main
 
 QUICK = ("demo", "--links", "3", "--duration", "2")
@@ -92,64 +90,3 @@ def test_info(capsys):
     out = capsys.readouterr().out
     assert catena.__version__ in out
     assert catena.info()["kernel"] in out
-
-
-@pytest.mark.parametrize("draw", [plot.motion, plot.energy, plot.energy_error, plot.drift, plot.overview])
-@pytest.mark.parametrize("scene", [catena.scenes.heavy_top, catena.scenes.free_body, catena.scenes.tree])
-def test_pictures_of_any_mechanism(draw, scene, tmp_path):
-    pytest.importorskip("matplotlib")
-    run = catena.Simulator(scene(), dt=0.001).run(steps=20)
-    draw(run).savefig(tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").read_bytes().startswith(PNG)
-
-
-@pytest.mark.parametrize("plane", ["yz", "xz", "xy"])
-@pytest.mark.parametrize("name", ["free_body", "heavy_top", "pendulum", "strandbeest", "humanoid", "flyball_governor"])
-def test_a_stage_shows_where_the_bodies_are(name, plane):
-    pytest.importorskip("matplotlib")
-    m = getattr(catena.scenes, name)()
-    state = m.state()
-    stage = plot.Stage(m, plane=plane, pixels=200)
-    pixels = stage.draw(state.position, state.orientation)
-    assert pixels.shape == (200, 200, 3)
-    assert pixels.dtype == np.uint8
-    # the same pose is the same picture, whatever was drawn between
-    moved = stage.draw(state.position + 0.1, state.orientation, title="moved", marks=state.position[:1])
-    assert (moved != pixels).any()
-    assert (stage.draw(state.position, state.orientation) == pixels).all()
-
-
-def test_a_stage_shows_massless_bodies_as_their_joints():
-    pytest.importorskip("matplotlib")
-    m = catena.scenes.pendulum(1)
-    m.add_body("cross", catena.Inertia.massless(), position=m.bodies["link1"].position)
-    lonely = plot.Stage(m).draw(m.state().position, m.state().orientation)
-    m.add_joint(catena.Fixed("link1", "cross", at=(0, 0, 0)))
-    assert (plot.Stage(m).draw(m.state().position, m.state().orientation) != lonely).any()
-
-
-def test_all_that_a_chain_reaches_is_on_its_stage():
-    pytest.importorskip("matplotlib")
-    for angle in (0.0, 1.0, 3.0):
-        m = catena.scenes.pendulum(3, angle=angle)
-        state = m.state()
-        pixels = plot.Stage(m).draw(state.position, state.orientation)
-        edge = np.concatenate((pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]))
-        # nothing but paper and its grid, both of which are pale
-        assert edge.min() > 200
-        assert pixels.min() < 100
-
-
-def test_a_stage_refuses_what_it_cannot_show():
-    m = catena.scenes.pendulum(1)
-    for plane in ("x", "zz", "xyz", "ab"):
-        with pytest.raises(ValueError, match="plane must name two axes"):
-            plot.Stage(m, plane=plane)
-    with pytest.raises(ValueError, match=r"window must be \(left, right, bottom, top\)"):
-        plot.Stage(m, window=(1, 0, 0, 1))
-
-
-def test_picture_of_a_single_node(tmp_path):
-    pytest.importorskip("matplotlib")
-    run = catena.Simulator(catena.scenes.pendulum(2), dt=0.01).run(steps=0)
-    plot.overview(run).savefig(tmp_path / "picture.png")

@@ -1,5 +1,6 @@
-"""Every example and every python block of the README runs, and its own checks hold."""
+"""Every example and every python block of the README and of docs/viewing.md runs, and its own checks hold."""
 
+import os
 import re
 import subprocess
 import sys
@@ -9,17 +10,25 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-BLOCKS = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+TEXTS = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/viewing.md")]
+BLOCKS = [block for text in TEXTS for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)]
 
 
-def skip_without_gymnasium(source):
+def skip_without_what_it_needs(source):
     if "catena.gym" in source or "import gym" in source:
         pytest.importorskip("gymnasium", reason="catena.gym needs gymnasium")
+    if ".show(" in source:
+        pytest.importorskip("viser", reason="show() needs viser")
+
+
+def without_a_screen() -> dict[str, str]:
+    """No window of a browser is to open."""
+    return {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path):
-    skip_without_gymnasium(path.read_text(encoding="utf-8"))
+    skip_without_what_it_needs(path.read_text(encoding="utf-8"))
     done = subprocess.run([sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -31,7 +40,8 @@ def test_there_is_something_to_run():
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(1, len(BLOCKS) + 1))
-def test_readme(block, tmp_path):
-    skip_without_gymnasium(block)
-    done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
+def test_blocks(block, tmp_path):
+    skip_without_what_it_needs(block)
+    command = [sys.executable, "-c", block]
+    done = subprocess.run(command, cwd=tmp_path, env=without_a_screen(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -107,8 +107,10 @@ def test_pictures_show_themselves_and_choose_no_backend():
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    for draw in (plot.motion, plot.energy, plot.energy_error, plot.drift):
+    for draw in (plot.motion, plot.energy, plot.energy_error, plot.drift, plot.coordinates, plot.reactions):
         assert draw(run())._repr_png_()[1:4] == b"PNG"
+    for draw in (plot.mechanism, plot.graph, plot.sparsity):
+        assert draw(run().mechanism)._repr_png_()[1:4] == b"PNG"
 
 
 def test_tables_hold_what_there_is_and_escape_names():

@@ -157,6 +157,19 @@ def energy(run: Trajectory) -> Array:
     return kinetic_energy(run) + potential_energy(run)
 
 
+def energy_error(kinetic: Array, potential: Array) -> Array:
+    """See Trajectory.energy_error; the energies (step,) are all that it takes."""
+    total = kinetic + potential
+    error: Array = np.abs(total - total[:1])
+    moving = np.maximum(kinetic, np.abs(potential - potential[:1]))
+    fair = error < 0.5 * moving
+    if not fair.any():
+        fair[:] = True
+    scale = moving[fair].max(initial=0.0)
+    rounding = np.finfo(float).eps * np.abs(total[fair]).max(initial=0.0)
+    return error / scale if scale > 1e3 * rounding else np.zeros(len(total))
+
+
 def momentum(run: Trajectory) -> Array:
     """Linear momentum (step, 3) in kg m/s."""
     total: Array = body_momenta(run)[0].sum(axis=1)

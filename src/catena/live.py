@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .laws import Force
     from .mechanism import Mechanism
     from .simulator import Simulator
+    from .viewer.server import LiveView
 
 
 class Running:
@@ -210,19 +212,19 @@ class Live(Running, _core.Live):
 
     def kinetic_energy(self) -> float:
         """Of all bodies and rotors, in J."""
-        return float(self._node().kinetic_energy()[0])
+        return float(self.node().kinetic_energy()[0])
 
     def potential_energy(self) -> float:
         """Of gravity, zero at the origin, and of springs, in J."""
-        return float(self._node().potential_energy()[0])
+        return float(self.node().potential_energy()[0])
 
     def energy(self) -> float:
         """Kinetic plus potential energy in J."""
-        return float(self._node().energy()[0])
+        return float(self.node().energy()[0])
 
     def force(self, name: str | Force) -> ForceHistory:
         """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
-        return self._node().force(name)
+        return self.node().force(name)
 
     def body(self, name: str | Body) -> LiveBody:
         """A body, given by name or itself, where it is now."""
@@ -237,6 +239,28 @@ class Live(Running, _core.Live):
         if known not in self.mechanism.joints:
             raise no_such("joint", known, self.mechanism)
         return LiveJoint(self, self.mechanism.joints[known])
+
+    # ---- watching
+
+    def show(
+        self,
+        *,
+        traces: Iterable[str] = (),
+        control: Callable[[Live], None] | None = None,
+        inputs: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+        port: int = 8080,
+        browser: bool = True,
+    ) -> LiveView:
+        """Watch it in a browser, with viser (catena[view]), with sliders for inputs and joint coordinates.
+
+        Played on the page it runs by itself, as fast as time goes, `control` called with it before every step. To run
+        it in a loop of your own, call `update()` of what is returned after every step. `inputs` are the ranges of
+        sliders by name; `traces`, `port` and `browser` are those of `Trajectory.show`. What the page plays no other may
+        step.
+        """
+        from .viewer.server import show_live
+
+        return show_live(self, traces, port, browser, control, inputs)
 
     def __repr__(self) -> str:
         count = self.mechanism.body_count
@@ -266,9 +290,9 @@ class Live(Running, _core.Live):
 
     def _fail(self) -> None:
         if self._simulator.on_failure == "raise":
-            raise SimulationError(self.status, self._node())
+            raise SimulationError(self.status, self.node())
 
-    def _node(self, multipliers: Array | None = None) -> Trajectory:
+    def node(self, multipliers: Array | None = None) -> Trajectory:
         """The node as a trajectory of one."""
         none = np.zeros(0, dtype=np.int32)
         return Trajectory(
@@ -291,7 +315,7 @@ class Live(Running, _core.Live):
 
     def reaction(self, joint: Joint) -> tuple[Array, Array]:
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
-        force, torque = reaction(self._node(self.multipliers()), joint)
+        force, torque = reaction(self.node(self.multipliers()), joint)
         return force[0], torque[0]
 
 

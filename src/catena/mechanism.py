@@ -15,6 +15,7 @@ from . import _core
 from ._copies import Known, copied, unchanged
 from ._rotation import IDENTITY, Array, Checked, finite
 from ._strict import Strict, belongs
+from ._viewing import Posable
 from .bodies import AT_REST, Body, World
 from .couplings import Coupling
 from .custom import GivenRows
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .joint import BodyLike, BodyOrName
     from .models.loops import Loops
     from .report import Report
+    from .trajectory import Trajectory
 
 AnyForce = TypeVar("AnyForce", bound=Force)
 AnyCoupling = TypeVar("AnyCoupling", bound=Coupling)
@@ -56,7 +58,7 @@ class SpanningTree:
     loops: tuple[Joint, ...]
 
 
-class Mechanism(Strict):
+class Mechanism(Posable, Strict):
     """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
 
     gravity = Checked()
@@ -631,6 +633,9 @@ class Mechanism(Strict):
         from ._showing import mechanism_table
 
         return mechanism_table(self)
+
+    def _seen(self) -> Trajectory:
+        return self.snapshot().state()._seen()
 
 
 def _measured(branches: Sequence[Branch], poses: Mapping[str, Pose]) -> Iterable[Pose]:

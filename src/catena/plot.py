@@ -1,4 +1,7 @@
-"""Pictures of a run, drawn with matplotlib: the only file that needs it, and not before a function is called."""
+"""Pictures of mechanisms and runs, drawn with matplotlib: the only file that needs it, and not before it is asked to.
+
+Every function returns its figure, which notebooks show by themselves, or draws into the axes given as `ax`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ._rotation import Array, rotate
+from ._rotation import Array, multiply, rotate, to_matrix
+from .viewer.scene import COLOURS, INK, Looks, inertia_box, joint_side, shape_meshes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .bodies import Body
-    from .mechanism import Mechanism
+    from .joint import Joint
+    from .mechanism import Mechanism, SpanningTree
+    from .state import State
     from .trajectory import Trajectory
 
 # drawn poses of the mechanism in a picture of its motion
@@ -26,37 +32,129 @@ _POSES = 25
 # gaps below this (m) are drawn here: a logarithm has no room for zero
 _SMALLEST_GAP = 1e-18
 
-# bodies of a stage, one after the other
-_COLOURS = ("#4c78a8", "#f2a65a", "#6aa97b", "#b07aa1", "#d9695f", "#76b7b2", "#9c755f")
-_INK = "#2f3640"
+# most bodies whose names are written into a picture, and most curves that have an entry in its legend
+_MOST_NAMES = 60
+_MOST_CURVES = 12
+
+_LOOP = "#c0392b"
+
+# in front of whatever is sorted by its distance
+_ABOVE = 1000
 
 
-def motion(run: Trajectory) -> Figure:
+# ---- of a mechanism
+
+
+def mechanism(seen: Mechanism | State, *, names: bool = True, ax: Axes | None = None) -> Figure:
+    """A mechanism as it is described, or a state, in space: bodies, joints with their axes, names.
+
+    `ax` must be three-dimensional: figure.add_subplot(projection="3d").
+    """
+    axis = _axes(ax, 7, 6, projection="3d")
+    _mechanism(axis, seen, names)
+    return _whole(axis)
+
+
+def graph(mechanism: Mechanism, *, ax: Axes | None = None) -> Figure:
+    """Bodies as dots and joints as lines: the tree from the world down, and in red, dashed, what closes loops."""
+    axis = _axes(ax, 7, 5)
+    _graph(axis, mechanism)
+    return _whole(axis)
+
+
+def sparsity(mechanism: Mechanism, *, ax: Sequence[Axes] | None = None) -> Figure:
+    """The blocks of a step's matrix: in the order of the description, and in that in which `ldu` eliminates.
+
+    Blue what the mechanism puts there, red what elimination adds. `ax` are two axes, side by side.
+    """
+    axes = _figure(10, 5).subplots(1, 2) if ax is None else ax
+    if len(axes) != 2:
+        raise ValueError(f"sparsity draws into two axes, got {len(axes)}")
+    _sparsity(axes[0], axes[1], mechanism)
+    return _whole(axes[0])
+
+
+# ---- of a run
+
+
+def motion(run: Trajectory, *, ax: Axes | None = None) -> Figure:
     """The mechanism at moments of the run, from early (pale) to late (dark), and the path of its last body."""
-    figure = _figure(6, 6)
-    _motion(figure.add_subplot(), run)
-    return figure
+    axis = _axes(ax, 6, 6)
+    _motion(axis, run)
+    return _whole(axis)
 
 
-def energy(run: Trajectory) -> Figure:
+def energy(run: Trajectory, *, ax: Axes | None = None) -> Figure:
     """Kinetic, potential and total energy over time."""
-    figure = _figure(7, 3.5)
-    _energy(figure.add_subplot(), run)
-    return figure
+    axis = _axes(ax)
+    _energy(axis, run)
+    return _whole(axis)
 
 
-def energy_error(run: Trajectory) -> Figure:
+def energy_error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
     """Energy gained or lost since the first node, in parts of the energy in motion."""
-    figure = _figure(7, 3.5)
-    _energy_error(figure.add_subplot(), run)
-    return figure
+    axis = _axes(ax)
+    _energy_error(axis, run)
+    return _whole(axis)
 
 
-def drift(run: Trajectory) -> Figure:
+def momentum(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """Linear momentum over time."""
+    axis = _axes(ax)
+    _curves(axis, run.time, dict(zip("xyz", run.momentum().T, strict=True)))
+    _over_time(axis, run, "momentum [kg m/s]")
+    return _whole(axis)
+
+
+def angular_momentum(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """Angular momentum about the origin over time."""
+    axis = _axes(ax)
+    _curves(axis, run.time, dict(zip("xyz", run.angular_momentum().T, strict=True)))
+    _over_time(axis, run, "angular momentum [kg m²/s]")
+    return _whole(axis)
+
+
+def drift(run: Trajectory, *, ax: Axes | None = None) -> Figure:
     """The largest gap of all joints over time."""
-    figure = _figure(7, 3.5)
-    _drift(figure.add_subplot(), run)
-    return figure
+    axis = _axes(ax)
+    _drift(axis, run)
+    return _whole(axis)
+
+
+def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
+    """Joint coordinates over time, of all joints or those named; angles in rad, turns counted, lengths in m."""
+    axis = _axes(ax)
+    found: dict[str, Array] = {}
+    for joint in _chosen(run, joints):
+        if joint.told:
+            ways = run.joint(joint).coordinates.T
+            found |= {f"{joint.name}.{name}": way for name, way in zip(joint.coordinate_names, ways, strict=True)}
+    _curves(axis, run.time, found)
+    _over_time(axis, run, "joint coordinates [rad, m]")
+    return _whole(axis)
+
+
+def phase_portrait(run: Trajectory, joint: str | Joint, coordinate: str = "", *, ax: Axes | None = None) -> Figure:
+    """Rate over coordinate of a joint, from early (pale) to late (dark); which one, if it has several."""
+    axis = _axes(ax, 5, 5)
+    _phase_portrait(axis, run, joint, coordinate)
+    return _whole(axis)
+
+
+def reactions(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
+    """The size of the force that each joint transmits over time, of all joints or those named."""
+    axis = _axes(ax)
+    chosen = [joint for joint in _chosen(run, joints) if joint.row_count]
+    _curves(axis, run.time, {joint.name: np.linalg.norm(run.joint(joint).force, axis=1) for joint in chosen})
+    _over_time(axis, run, "force [N]")
+    return _whole(axis)
+
+
+def convergence(run: Trajectory, step: int, *, ax: Axes | None = None) -> Figure:
+    """The increments by which Newton's method came to the end of a step; of a run(..., increments=True)."""
+    axis = _axes(ax, 5, 4)
+    _convergence(axis, run, step)
+    return _whole(axis)
 
 
 def overview(run: Trajectory) -> Figure:
@@ -90,10 +188,8 @@ class Stage:
         paths: Sequence[ArrayLike] = (),
         pixels: int = 480,
     ) -> None:
-        if len(plane) != 2 or len(set(plane) & set("xyz")) != 2:
-            raise ValueError(f"plane must name two axes, such as 'yz', got {plane!r}")
         self._mechanism = mechanism
-        self._plane = ["xyz".index(letter) for letter in plane]
+        self._plane = plane_axes(plane)
         across, up = np.eye(3)[self._plane]
         self._towards = np.cross(across, up)
         left, right, bottom, top = _reached(mechanism, self._plane) if window is None else window
@@ -105,7 +201,7 @@ class Stage:
 
         # in body frames: what is seen of every body, and the pins of the joints; those to the world stand still
         bodies = list(mechanism.bodies.values())
-        self._skins = [_skin(mechanism, body) for body in bodies]
+        self._skins = [_skins(mechanism, body) for body in bodies]
         self._bones = [_skeleton(mechanism, body) for body in bodies]
         rows = {body.name: row for row, body in enumerate(bodies)}
         pins = [joint for joint in mechanism.joints.values() if joint.dof and not joint.motion[:3].any()]
@@ -123,24 +219,25 @@ class Stage:
         drawn: list[Any] = []
         # the nearest last; what lies in one plane but for rounding, in the order of the bodies
         for row in np.argsort(np.round(position @ self._towards, 6), kind="stable"):
-            colour = _COLOURS[row % len(_COLOURS)]
-            bones, skin = (
+            colour = COLOURS[row % len(COLOURS)]
+            bones, *skins = (
                 position[row] + rotate(orientation[row][(None,) * (local.ndim - 1)], local)
-                for local in (self._bones[row], self._skins[row])
+                for local in (self._bones[row], *(points for points, _ in self._skins[row]))
             )
-            outline = _hull(skin[:, self._plane])
+            outlines = [_hull(skin[:, self._plane]) for skin in skins]
+            tints = [tint or colour for _, tint in self._skins[row]]
             drawn += [
                 LineCollection(list(bones[..., self._plane]), colors=colour, linewidths=4, capstyle="round", zorder=2),
-                PolyCollection([outline], facecolors=colour, edgecolors=_INK, joinstyle="round", zorder=2),
+                PolyCollection(outlines, facecolors=tints, edgecolors=INK, joinstyle="round", zorder=2),
             ]
         rows, anchors = self._pins
         y, z = (position[rows] + rotate(orientation[rows], anchors))[:, self._plane].T
         for item in drawn:
             axis.add_collection(item, autolim=False)
         others: list[Any] = [
-            axis.scatter(y[self._grounded], z[self._grounded], s=110, marker="s", c=_INK, zorder=3),
-            axis.scatter(y, z, s=32, c="white", edgecolors=_INK, linewidths=1.2, zorder=4),
-            axis.text(0.02, 0.98, title, transform=axis.transAxes, va="top", color=_INK, fontsize=11),
+            axis.scatter(y[self._grounded], z[self._grounded], s=110, marker="s", c=INK, zorder=3),
+            axis.scatter(y, z, s=32, c="white", edgecolors=INK, linewidths=1.2, zorder=4),
+            axis.text(0.02, 0.98, title, transform=axis.transAxes, va="top", color=INK, fontsize=11),
         ]
         y, z = np.reshape(np.asarray(marks, dtype=float), (-1, 3))[:, self._plane].T
         others.append(axis.scatter(y, z, s=150, facecolors="none", edgecolors="#c0392b", linewidths=2, zorder=5))
@@ -174,7 +271,27 @@ class Stage:
         return self._figure
 
 
+def plane_axes(plane: str) -> list[int]:
+    """The two axes that "xz" and the like name."""
+    if len(plane) != 2 or len(set(plane) & set("xyz")) != 2:
+        raise ValueError(f"plane must name two axes, such as 'yz', got {plane!r}")
+    return ["xyz".index(letter) for letter in plane]
+
+
 # ---- how
+
+
+def _axes(ax: Axes | None, width: float = 7, height: float = 3.5, projection: str | None = None) -> Any:
+    """The axes given, or those of a new figure."""
+    if ax is not None and projection == "3d" and not hasattr(ax, "set_zlim"):
+        raise ValueError('ax must be three-dimensional here: figure.add_subplot(projection="3d")')
+    return _figure(width, height).add_subplot(projection=projection) if ax is None else ax
+
+
+def _whole(axis: Any) -> Figure:
+    """The figure that axes belong to."""
+    figure: Figure = axis.get_figure()
+    return figure
 
 
 def _figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
@@ -226,6 +343,205 @@ def _over_time(axis: Axes, run: Trajectory, label: str) -> None:
     axis.grid(alpha=0.3)
     if len(run) > 1:
         axis.set_xlim(run.time[0], run.time[-1])
+
+
+def _curves(axis: Axes, moments: Array, curves: dict[str, Array]) -> None:
+    """Curves by name, the names beside them as long as there is room."""
+    for name, values in curves.items():
+        axis.plot(moments, values, label=name, linewidth=1.0)
+    if 0 < len(curves) <= _MOST_CURVES:
+        axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+
+
+def _chosen(run: Trajectory, joints: Sequence[str | Joint] | None) -> list[Joint]:
+    if joints is None:
+        return list(run.mechanism.joints.values())
+    if isinstance(joints, str):
+        raise ValueError(f"joints takes a list of names, such as [{joints!r}], got {joints!r}")
+    return [run.mechanism.joints[run.joint(joint).name] for joint in joints]
+
+
+def _phase_portrait(axis: Axes, run: Trajectory, joint: str | Joint, coordinate: str) -> None:
+    from matplotlib.collections import LineCollection
+
+    history = run.joint(joint)
+    names = run.mechanism.joints[history.name].coordinate_names
+    if not coordinate and len(names) == 1:
+        coordinate = names[0]
+    if coordinate not in names:
+        known = ", ".join(map(repr, names)) or "none"
+        raise ValueError(f"{history.label}: say which coordinate is to be drawn, of {known}; got {coordinate!r}")
+    place = names.index(coordinate)
+    points = np.stack((history.coordinates[:, place], history.rates[:, place]), axis=1)
+    lines = LineCollection(list(np.stack((points[:-1], points[1:]), axis=1)), cmap="viridis_r", linewidths=1.0)
+    lines.set_array(run.time[:-1])
+    axis.add_collection(lines)
+    axis.autoscale_view()
+    axis.plot(*points[-1], "o", color=INK, markersize=4)
+    axis.set_xlabel(f"{history.name}.{coordinate}")
+    axis.set_ylabel("rate")
+    axis.grid(alpha=0.3)
+
+
+def _convergence(axis: Axes, run: Trajectory, step: int) -> None:
+    found = run.convergence(step)
+    count = np.arange(1, len(found.increments) + 1)
+    axis.semilogy(count, found.increments, "o-", color=COLOURS[0], label="increments")
+    axis.axhline(found.tolerance, color=_LOOP, linestyle="--", linewidth=1, label="tolerance")
+    if found.remainder > 0:
+        axis.semilogy(
+            len(count) + 1, found.remainder, "o", color=COLOURS[0], fillstyle="none", label="what may be left"
+        )
+    axis.set_xticks(np.arange(1, len(count) + 2))
+    axis.set_xlabel("iteration")
+    axis.set_ylabel("change of velocities [m/s, rad/s]")
+    axis.set_title(f"step {step}", fontsize="medium")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize="small", frameon=False)
+
+
+def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection  # type: ignore[import-untyped]
+
+    from .state import State
+
+    state = seen if isinstance(seen, State) else seen.state()
+    everything = [np.zeros((0, 3))]
+    names = names and len(state.position) <= _MOST_NAMES
+    looks = Looks(state.mechanism)
+    for row, body in enumerate(state.mechanism.bodies.values()):
+        place = state.body(body)
+        for mesh, colour in looks.of(body)[0]:
+            points = place.point(mesh.vertices)
+            everything.append(points)
+            tint = colour or COLOURS[row % len(COLOURS)]
+            axis.add_collection3d(
+                Poly3DCollection(points[mesh.triangles], facecolors=tint, shade=True, linewidths=0, alpha=0.75)
+            )
+        if names:
+            axis.text(*place.position, body.name, fontsize=8, color=INK, ha="center", zorder=_ABOVE)
+    pins, lines = [], []
+    size = float(np.linalg.norm(np.ptp(np.concatenate(everything), axis=0))) if len(everything) > 1 else 1.0
+    for joint in state.mechanism.joints.values():
+        if not joint.row_count:
+            continue
+        side, anchor, frame = joint_side(joint)
+        point, turn = anchor, frame
+        if not side.is_world:
+            point = state.body(side.name).point(anchor)
+            turn = multiply(state.body(side.name).orientation, frame)
+        pins.append(point)
+        everything.append(point[None])
+        if joint.dof and joint.motion[:, 0].any() and np.linalg.matrix_rank(joint.motion[3:]) < 2:
+            lines.append(point + 0.06 * size * np.outer((-1, 1), to_matrix(turn)[:, 2]))
+        if names:
+            x, y, z = point
+            axis.text(x, y, z + 0.02 * size, joint.name, fontsize=7, color="#5b6470", ha="center", zorder=_ABOVE)
+    if lines:
+        axis.add_collection3d(Line3DCollection(lines, colors=_LOOP, linewidths=1.6))
+    if pins:
+        axis.scatter(*np.transpose(pins), s=14, color=INK, depthshade=False)
+    points = np.concatenate(everything)
+    low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(3), np.ones(3))
+    middle, half = 0.5 * (low + high), 0.55 * np.maximum(high - low, max(0.25 * float((high - low).max()), 1e-9))
+    axis.set(**{f"{name}lim": (a, b) for name, a, b in zip("xyz", middle - half, middle + half, strict=True)})
+    axis.set_box_aspect(half)
+    axis.locator_params(nbins=5)
+    axis.set_xlabel("x [m]")
+    axis.set_ylabel("y [m]")
+    axis.set_zlabel("z [m]")
+
+
+def _graph(axis: Axes, mechanism: Mechanism) -> None:
+    tree = mechanism.spanning_tree()
+    places = _laid_out(mechanism, tree)
+    named = mechanism.body_count <= _MOST_NAMES
+    for branch in tree.branches:
+        _edge(axis, places[branch.parent.name], places[branch.child.name], branch.joint.name if named else "", False)
+    for joint in tree.loops:
+        _edge(axis, places[joint.a.name], places[joint.b.name], joint.name if named else "", True)
+    for name, (x, y) in places.items():
+        is_world = name == mechanism.world.name
+        axis.plot(x, y, "s" if is_world else "o", color=INK if is_world else COLOURS[0], markersize=8, zorder=3)
+        if named:
+            axis.annotate(
+                name, (x, y), (0, 7), textcoords="offset points", ha="center", fontsize=8, color=INK, zorder=4
+            )
+    words = f"{mechanism.body_count} bodies, {mechanism.joint_count} joints, {len(tree.loops)} close loops"
+    axis.set_title(words, fontsize="medium")
+    axis.margins(0.12)
+    axis.set_axis_off()
+
+
+def _edge(axis: Axes, a: tuple[float, float], b: tuple[float, float], name: str, closes: bool) -> None:
+    """A joint between two places; one that closes a loop goes around what lies between."""
+    style = {"color": _LOOP, "linestyle": "--"} if closes else {"color": "#a9b0b8"}
+    bend = 0.25 if closes else 0.0
+    axis.annotate(
+        "", b, a, arrowprops={"arrowstyle": "-", "connectionstyle": f"arc3,rad={bend}", "linewidth": 1.4, **style}
+    )
+    # the middle of the curve: half of how far its control point is away
+    (x, y), (u, v) = a, b
+    middle = 0.5 * (x + u) + 0.5 * bend * (v - y), 0.5 * (y + v) - 0.5 * bend * (u - x)
+    colour = _LOOP if closes else "#7b8490"
+    paper = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    if name:
+        axis.annotate(name, middle, fontsize=7, color=colour, ha="center", va="center", zorder=2, bbox=paper)
+
+
+def _laid_out(mechanism: Mechanism, tree: SpanningTree) -> dict[str, tuple[float, float]]:
+    """A place for the world and every body: as deep as it hangs in the tree, above the middle of what hangs on it."""
+    below: dict[str, list[str]] = {name: [] for name in (mechanism.world.name, *mechanism.bodies)}
+    depth = {mechanism.world.name: 0} | {body.name: 0 for body in tree.floating}
+    for branch in tree.branches:
+        below[branch.parent.name].append(branch.child.name)
+        depth[branch.child.name] = depth[branch.parent.name] + 1
+    across: dict[str, float] = {}
+    leaves = 0
+    stack = [*(body.name for body in reversed(tree.floating)), mechanism.world.name]
+    while stack:
+        name = stack[-1]
+        waiting = [child for child in below[name] if child not in across]
+        if waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        if below[name]:
+            across[name] = float(np.mean([across[child] for child in below[name]]))
+        else:
+            across[name] = float(leaves)
+            leaves += 1
+    return {name: (across[name], -float(depth[name])) for name in below}
+
+
+def _sparsity(before: Axes, after: Axes, mechanism: Mechanism) -> None:
+    from ._handover import build_core
+
+    locked = mechanism.snapshot()
+    nodes, touched, later = build_core(locked).core.elimination()
+    # as described: bodies, joints, couplings, and forces that are rows
+    many = len(nodes)
+    keys = [(0, body) if body >= 0 else (1, joint) if joint >= 0 else (2, k) for k, (body, joint) in enumerate(nodes)]
+    described = np.argsort(np.array([kind * (many + locked.body_count) + which for kind, which in keys]), kind="stable")
+    first = np.zeros((many, many), dtype=bool)
+    filled = np.eye(many, dtype=bool)
+    for k in range(many):
+        first[k, [k, *touched[k]]] = True
+        filled[k, later[k]] = filled[later[k], k] = True
+    picture = np.where(first, 1, np.where(filled, 2, 0))
+    _blocks(before, np.where(first, 1, 0)[np.ix_(described, described)])
+    before.set_title(f"as described: {np.count_nonzero(first)} blocks", fontsize="medium")
+    _blocks(after, picture)
+    extra = np.count_nonzero(filled & ~first)
+    after.set_title(f"as eliminated: {extra} more by fill", fontsize="medium")
+
+
+def _blocks(axis: Axes, kinds: NDArray[np.integer[Any]]) -> None:
+    from matplotlib.colors import ListedColormap
+
+    colours = ListedColormap(["#ffffff", COLOURS[0], _LOOP])
+    axis.imshow(kinds, cmap=colours, vmin=0, vmax=2, interpolation="nearest")
+    axis.set_xlabel("bodies and constraints")
 
 
 def _motion(axis: Axes, run: Trajectory) -> None:
@@ -280,31 +596,18 @@ def _skeleton(mechanism: Mechanism, body: Body) -> Array:
     return np.reshape(ends, (-1, 2, 3)).astype(float)
 
 
-def _skin(mechanism: Mechanism, body: Body) -> Array:
-    """Points (k, 3) in the body frame whose hull is seen; without a shape its joints, or the box of its inertia."""
-    corners: Array = 0.5 * np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    if body.shape is None:
-        joints = _skeleton(mechanism, body).reshape(-1, 3)
-        if len(joints) or not body.mass:
-            return np.concatenate((np.zeros((1, 3)), joints))
-        moments, axes = np.linalg.eigh(body.inertia.tensor)
-        edges = np.sqrt(np.maximum(0.0, 12 / body.mass * (0.5 * moments.sum() - moments)))
-        corners = corners * edges @ axes.T
-        return corners
-    kind, size = body.shape.kind, body.shape.size
-    if kind == "box":
-        corners *= size
-        return corners
-    turn = np.linspace(0, 2 * np.pi, 16, endpoint=False)
-    if kind == "cylinder":
-        circle = size[0] * np.stack((np.cos(turn), np.sin(turn), np.zeros(16)), axis=1)
-        return np.concatenate([circle + np.array((0, 0, end)) for end in (-0.5 * size[1], 0.5 * size[1])])
-    # a ball is round from all sides, and a capsule has one at either end
-    tilt = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 9)[:, None]
-    across = np.cos(tilt) * np.ones(16)
-    ball = size[0] * np.stack((across * np.cos(turn), across * np.sin(turn), np.sin(tilt) * np.ones(16)), axis=-1)
-    ends = (-0.5 * size[1], 0.5 * size[1]) if kind == "capsule" else (0.0,)
-    return np.concatenate([ball.reshape(-1, 3) + np.array((0, 0, end)) for end in ends])
+def _skins(mechanism: Mechanism, body: Body) -> list[tuple[Array, Any]]:
+    """Points (k, 3) in the body frame whose hulls are seen, each with its colour, or None.
+
+    Its visible shapes; of a body without any its joints, or the box of its inertia.
+    """
+    seen, _ = shape_meshes(body)
+    if seen:
+        return [(mesh.vertices, colour) for mesh, colour in seen]
+    joints = _skeleton(mechanism, body).reshape(-1, 3)
+    if len(joints) or not body.mass:
+        return [(np.concatenate((np.zeros((1, 3)), joints)), None)]
+    return [(inertia_box(body).vertices, None)]
 
 
 def _hull(points: Array) -> Array:
@@ -329,7 +632,8 @@ def _reached(mechanism: Mechanism, plane: list[int]) -> tuple[float, float, floa
     """A square window around the joints to the world, or all bodies if there are none, that holds what they reach."""
     joints = mechanism.joints.values()
     bodies = mechanism.bodies.values()
-    size = {body.name: np.linalg.norm(_skin(mechanism, body), axis=1).max() for body in bodies}
+    points = {body.name: np.concatenate([points for points, _ in _skins(mechanism, body)]) for body in bodies}
+    size = {name: np.linalg.norm(found, axis=1).max() for name, found in points.items()}
 
     # how far the centre of a body can be from the ground: over joint after joint, the shortest way
     far = {body.name: np.inf for body in bodies} | {mechanism.world.name: 0.0}

@@ -23,6 +23,7 @@ from ._rotation import (
     unit_quaternion,
 )
 from ._strict import Strict
+from ._viewing import Posable
 from .joint import Joint, Motion, Pose
 from .names import name_of, no_such
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .bodies import Body
     from .joint import BodyLike
     from .mechanism import Mechanism
+    from .trajectory import Trajectory
 
 
 # a state in a form that is soon compared: its instant, its angles, its arrays
@@ -49,7 +51,7 @@ class Arrival:
         return state.image() == self.state
 
 
-class State(Strict):
+class State(Posable, Strict):
     """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
 
     position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
@@ -264,6 +266,11 @@ class State(Strict):
         from ._showing import state_table
 
         return state_table(self)
+
+    def _seen(self) -> Trajectory:
+        from .analysis import still
+
+        return still(self)
 
     def body(self, name: str | Body) -> BodyView:
         """Return a body, given by name or itself, in this state; writing to it changes the state."""

@@ -16,6 +16,7 @@ from ._angles import ByJoint, angles_at
 from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
 from .accuracy import often_halved
+from ._viewing import Playable
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .names import name_of, no_such
@@ -56,7 +57,7 @@ class Carried:
         return (self.numbers[0], self.key) if range(count)[node] == count - 1 else None
 
 
-class Trajectory(Recorded, analysis.JointSpace):
+class Trajectory(Playable, Recorded, analysis.JointSpace):
     """The recorded nodes of a run; arrays begin with the axis `step`, bodies are in the mechanism's order.
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
@@ -290,6 +291,9 @@ class Trajectory(Recorded, analysis.JointSpace):
 
         return trajectory_table(self)
 
+    def _seen(self) -> Trajectory:
+        return self
+
     @overload
     def __getitem__(self, key: int) -> State: ...
     @overload
@@ -470,16 +474,7 @@ class Trajectory(Recorded, analysis.JointSpace):
         error is below half of that (of all nodes if there are none), so it does not grow with the error. Where forces
         drive or brake the mechanism their work counts as error.
         """
-        kinetic, potential = self.kinetic_energy(), self.potential_energy()
-        total = kinetic + potential
-        error: Array = np.abs(total - total[:1])
-        moving = np.maximum(kinetic, np.abs(potential - potential[:1]))
-        fair = error < 0.5 * moving
-        if not fair.any():
-            fair[:] = True
-        scale = moving[fair].max(initial=0.0)
-        rounding = np.finfo(float).eps * np.abs(total[fair]).max(initial=0.0)
-        return error / scale if scale > 1e3 * rounding else np.zeros(len(self))
+        return analysis.energy_error(self.kinetic_energy(), self.potential_energy())
 
     def momentum(self) -> Array:
         """Linear momentum (step, 3) in kg m/s."""
@@ -536,6 +531,24 @@ class Trajectory(Recorded, analysis.JointSpace):
         from .files import save
 
         save(self, path)
+
+    def save_video(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        plane: str | None = None,
+        fps: float = 30.0,
+        speed: float = 1.0,
+        pixels: int = 720,
+    ) -> None:
+        """Write a film (.mp4, .webm, .gif), with matplotlib and imageio-ffmpeg (catena[video]).
+
+        Seen onto `plane`, such as "xz"; by default that in which the most happens. `speed` 0.5 is slow motion. For a
+        view from any side see `save_html`, which needs neither.
+        """
+        from .viewer.video import save_video
+
+        save_video(self, path, plane=plane, fps=fps, speed=speed, pixels=pixels)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Trajectory:

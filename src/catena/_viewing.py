@@ -1,0 +1,68 @@
+"""What mechanisms, states and trajectories have in common: they can be seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+    from .viewer.server import PoseView, RunView
+
+
+class Viewable:
+    """What can be seen, at one moment or over time."""
+
+    def _seen(self) -> Trajectory:
+        """What is to be seen, as a trajectory of one node or many."""
+        raise NotImplementedError
+
+    def save_html(self, folder: str | os.PathLike[str], *, traces: Iterable[str] = ()) -> Path:
+        """Write it as a page, index.html in a folder, that plays in any browser without Python; returns its path.
+
+        The page needs no other file and no network. `traces` names bodies and frames whose way is drawn.
+        """
+        from .viewer.page import save_html
+        from .viewer.scene import scene_of
+
+        return save_html(scene_of(self._seen(), traces), folder)
+
+    def save_gltf(self, path: str | os.PathLike[str], *, traces: Iterable[str] = ()) -> None:
+        """Write a glTF 2.0 file (.glb, or .gltf as text), which 3D tools open; a trajectory is its animation.
+
+        `traces` names bodies and frames whose way is drawn.
+        """
+        from .viewer.gltf import save_gltf
+        from .viewer.scene import scene_of
+
+        save_gltf(scene_of(self._seen(), traces), path)
+
+
+class Posable(Viewable):
+    """What can be seen at one moment, and posed."""
+
+    def show(self, *, port: int = 8080, browser: bool = True) -> PoseView:
+        """Show it in a browser, with viser (catena[view]), and a slider for every joint coordinate; loops follow.
+
+        The page is at the `url` of what is returned, on `port` or the next that is free, as long as this process lives;
+        `browser` opens it, where there is a screen. `state` of what is returned is where the sliders have brought it.
+        """
+        from .viewer.server import show_pose
+
+        return show_pose(self._seen(), port, browser)
+
+
+class Playable(Viewable):
+    """What can be seen over time."""
+
+    def show(self, *, traces: Iterable[str] = (), port: int = 8080, browser: bool = True) -> RunView:
+        """Play it in a browser, with viser (catena[view]).
+
+        `traces` names bodies and frames whose way is drawn. The page is at the `url` of what is returned, on `port` or
+        the next that is free, as long as this process lives; `browser` opens it, where there is a screen.
+        """
+        from .viewer.server import show_run
+
+        return show_run(self._seen(), traces, port, browser)

@@ -1,0 +1,106 @@
+"""The page: a scene in one HTML file that plays in any browser, from a file server or a disk, without Python."""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import solids
+from .scene import FORCE, Point, Scene, rgb
+from .solids import Mesh
+
+_TEMPLATE = Path(__file__).with_name("page.html")
+
+
+def save_html(scene: Scene, folder: str | os.PathLike[str]) -> Path:
+    """Write index.html, which needs nothing else, into a folder, made if it is not there; returns its path."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise ValueError(f"save_html writes index.html into a folder, and {str(place)!r} is a file")
+    place.mkdir(parents=True, exist_ok=True)
+    target = place / "index.html"
+    target.write_text(page(scene), encoding="utf-8")
+    return target
+
+
+def page(scene: Scene) -> str:
+    """The page as text."""
+    # names are the user's: nothing in them may end the script they stand in
+    data = json.dumps(_described(scene), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return _TEMPLATE.read_text(encoding="utf-8").replace("@SCENE@", data)
+
+
+def embedded(scene: Scene, height: int = 480) -> str:
+    """The page inside another one, such as a notebook."""
+    style = "width:100%;border:1px solid #dfe2e6;border-radius:4px"
+    return f'<iframe srcdoc="{escape(page(scene))}" style="{style};height:{height}px"></iframe>'
+
+
+def _described(scene: Scene) -> dict[str, Any]:
+    # links that are alike share their triangles
+    meshes: list[dict[str, str | None]] = []
+    places: dict[tuple[str | None, ...], int] = {}
+
+    def add(mesh: Mesh) -> int:
+        found = _mesh(mesh)
+        place = places.setdefault(tuple(found.values()), len(meshes))
+        if place == len(meshes):
+            meshes.append(found)
+        return place
+
+    shaft, head = solids.cylinder(1.0, 1.0).placed((0, 0, 0.5)), solids.cone(1.0, 1.0)
+    return {
+        "title": scene.title,
+        "bodies": scene.bodies,
+        "time": scene.time.tolist(),
+        "position": _floats(scene.position),
+        "orientation": _floats(scene.orientation),
+        "arrow": [add(shaft), add(head)],
+        "parts": [
+            {"name": part.name, "kind": part.kind, "body": part.body, "mesh": add(part.mesh), "colour": part.colour}
+            for part in scene.parts
+        ],
+        "meshes": meshes,
+        "hidden": scene.hidden,
+        "labels": [_point(label) for label in scene.labels],
+        "traces": [{**_point(trace), "colour": rgb(scene.colour_of(trace.body))} for trace in scene.traces],
+        "lines": [[_point(line.a), _point(line.b)] for line in scene.lines],
+        "arrows": [{**_point(arrow.at), "values": _floats(arrow.force)} for arrow in scene.arrows],
+        "force": rgb(FORCE),
+        "newtons": scene.newtons,
+        "plots": [
+            {
+                "title": plot.title,
+                "logarithmic": plot.logarithmic,
+                "curves": [{"label": label, "values": _floats(values)} for label, values in plot.curves],
+            }
+            for plot in scene.plots
+        ],
+        "notes": scene.notes,
+        "centre": scene.centre.tolist(),
+        "size": scene.size,
+        "floor": float(scene.low[2]),
+        "sight": scene.sight.tolist(),
+    }
+
+
+def _mesh(mesh: Mesh) -> dict[str, str | None]:
+    """Numbers of a mesh; flat ones have no normals, the page finds them."""
+    triangles = b64encode(mesh.triangles.astype("<u4").tobytes()).decode()
+    normals = None if mesh.flat else _floats(mesh.normals())
+    return {"vertices": _floats(mesh.vertices), "normals": normals, "triangles": triangles}
+
+
+def _point(point: Point) -> dict[str, Any]:
+    return {"name": point.name, "kind": point.kind, "body": point.body, "place": point.place.tolist()}
+
+
+def _floats(values: ArrayLike) -> str:
+    return b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()

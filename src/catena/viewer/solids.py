@@ -1,0 +1,189 @@
+"""Triangles: of the shapes of bodies, of files of meshes, and of the signs that stand for joints, frames and forces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._rotation import IDENTITY, Array, cross, rotate, z_to
+from ..shapes import Colour, PlacedShape
+
+# sides of what is round
+_AROUND = 28
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Vertices (v, 3) in m and triangles (t, 3), counterclockwise from outside.
+
+    Smooth where triangles share a vertex, so edges have their vertices twice; every triangle is flat if `flat`.
+    """
+
+    vertices: Array
+    triangles: NDArray[np.uint32]
+    flat: bool = False
+
+    def placed(self, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = IDENTITY) -> Mesh:
+        """The same at another place."""
+        turned = rotate(np.asarray(orientation, dtype=float), self.vertices)
+        return Mesh(np.asarray(position, dtype=float) + turned, self.triangles, self.flat)
+
+    def scaled(self, factors: ArrayLike) -> Mesh:
+        """The same, each axis by its factor; what is mirrored stays counterclockwise."""
+        by = np.asarray(factors, dtype=float)
+        return Mesh(self.vertices * by, self.triangles[:, ::-1] if by.prod() < 0 else self.triangles, self.flat)
+
+    def normals(self) -> Array:
+        """Directions (v, 3) that point outwards, of triangles that share a vertex by their areas."""
+        a, b, c = (self.vertices[self.triangles[:, k]] for k in range(3))
+        across = cross(b - a, c - a)
+        found = np.zeros_like(self.vertices)
+        for k in range(3):
+            np.add.at(found, self.triangles[:, k], across)
+        length = np.linalg.norm(found, axis=1, keepdims=True)
+        return np.where(length > 0, found / np.where(length > 0, length, 1.0), (0.0, 0.0, 1.0))
+
+
+def joined(meshes: list[Mesh]) -> Mesh:
+    """All in one, flat if the first is."""
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
+    triangles = [mesh.triangles + np.uint32(start) for mesh, start in zip(meshes, starts, strict=True)]
+    return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(triangles), meshes[0].flat)
+
+
+# ---- shapes
+
+
+def solid(shape: PlacedShape) -> list[tuple[Mesh, Colour | None]]:
+    """A shape in the frame of its body, in the colours it has: its own, or those of its file.
+
+    Of a mesh whose file cannot be read, a ValueError says why.
+    """
+    if shape.kind == "mesh":
+        parts = [(mesh.scaled(shape.size), shape.colour or colour) for mesh, colour in read_mesh(shape.mesh)]
+    else:
+        parts = [(_plain(shape.kind, shape.size), shape.colour)]
+    return [(mesh.placed(shape.position, shape.orientation), colour) for mesh, colour in parts]
+
+
+def _plain(kind: str, size: tuple[float, ...]) -> Mesh:
+    if kind == "box":
+        return box(size)
+    if kind == "cylinder":
+        return cylinder(*size)
+    if kind == "capsule":
+        return capsule(*size)
+    return sphere(1.0).scaled(size if kind == "ellipsoid" else size * 3)
+
+
+def box(size: ArrayLike) -> Mesh:
+    """A box of these edges (3,)."""
+    corners: list[Array] = []
+    triangles: list[list[int]] = []
+    for axis in range(3):
+        for side in (-0.5, 0.5):
+            u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]
+            first = len(corners)
+            corners += [side * np.eye(3)[axis] + 0.5 * (a * u + b * v) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+            order = ((0, 1, 2), (0, 2, 3)) if side > 0 else ((0, 2, 1), (0, 3, 2))
+            triangles += [[first + k for k in corner] for corner in order]
+    return Mesh(np.array(corners) * np.asarray(size, dtype=float), np.array(triangles, dtype=np.uint32))
+
+
+def cylinder(radius: float, length: float) -> Mesh:
+    """A cylinder along z."""
+    h = 0.5 * length
+    return _lathe([(0, -h), (radius, -h)], [(radius, -h), (radius, h)], [(radius, h), (0, h)])
+
+
+def cone(radius: float, length: float) -> Mesh:
+    """A cone from z = 0 to its tip at z = length."""
+    return _lathe([(0, 0), (radius, 0)], [(radius, 0), (0, length)])
+
+
+def sphere(radius: float) -> Mesh:
+    """A ball."""
+    return capsule(radius, 0.0)
+
+
+def capsule(radius: float, length: float) -> Mesh:
+    """A cylinder along z with a half sphere on each end, length without them."""
+    tilt = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 18)
+    lift = np.where(tilt > 0, 0.5, -0.5) * length
+    # the poles exactly, not up to rounding
+    across = np.array((0.0, *np.cos(tilt[1:-1]), 0.0))
+    return _lathe(list(zip(radius * across, radius * np.sin(tilt) + lift, strict=True)))
+
+
+def bone(start: Array, end: Array, radius: float) -> Mesh:
+    """A round bar between two points."""
+    along = end - start
+    length = float(np.linalg.norm(along))
+    turn = z_to(along / length) if length > 0 else IDENTITY
+    return capsule(radius, length).placed(0.5 * (start + end), turn)
+
+
+def _lathe(*outlines: list[tuple[float, float]]) -> Mesh:
+    """What outlines of (radius, z), from the lower pole to the upper, leave when they turn about z; edges between."""
+    turn = np.linspace(0, 2 * np.pi, _AROUND, endpoint=False)
+    circle = np.stack((np.cos(turn), np.sin(turn)), axis=1)
+    vertices, triangles, first = [], [], 0
+    for outline in outlines:
+        for radius, z in outline:
+            vertices.append(np.concatenate((radius * circle, np.full((_AROUND, 1), z)), axis=1))
+        here = np.arange(_AROUND)
+        after = (here + 1) % _AROUND
+        for row in range(len(outline) - 1):
+            low, high = first + row * _AROUND, first + (row + 1) * _AROUND
+            if outline[row][0] > 0:
+                triangles.append(np.stack((low + here, low + after, high + after), axis=1))
+            if outline[row + 1][0] > 0:
+                triangles.append(np.stack((low + here, high + after, high + here), axis=1))
+        first += len(outline) * _AROUND
+    return Mesh(np.concatenate(vertices), np.concatenate(triangles).astype(np.uint32))
+
+
+# ---- files
+
+
+def read_mesh(path: str) -> list[tuple[Mesh, Colour | None]]:
+    """The triangles of a file, by colour if it has some; what cannot be read is a ValueError."""
+    if not Path(path).is_file():
+        raise ValueError(f"there is no file {path!r}")
+    return _read(path, Path(path).stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _read(path: str, changed: int) -> list[tuple[Mesh, Colour | None]]:
+    try:
+        trimesh = import_module("trimesh")
+    except ImportError:
+        raise ValueError(
+            f'{path!r} needs trimesh to be read, which is not installed: pip install "catena[view]"'
+        ) from None
+    try:
+        found = [part for part in trimesh.load_scene(path).dump() if len(getattr(part, "faces", ()))]
+    except Exception as error:
+        raise ValueError(f"{path!r} cannot be read as a mesh: {error}") from None
+    if not found:
+        raise ValueError(f"{path!r} has no triangles")
+    parts: dict[Colour | None, list[Mesh]] = {}
+    for part in found:
+        mesh = Mesh(np.array(part.vertices, dtype=np.float64), np.array(part.faces, dtype=np.uint32), flat=True)
+        parts.setdefault(_colour(part.visual), []).append(mesh)
+    return [(joined(meshes), colour) for colour, meshes in parts.items()]
+
+
+def _colour(visual: Any) -> Colour | None:
+    """The colour of what was read, if the file says one."""
+    if not visual.defined:
+        return None
+    tint = visual.material.main_color if visual.kind == "texture" else visual.main_color
+    red, green, blue, alpha = (float(channel) / 255 for channel in tint)
+    return red, green, blue, alpha

@@ -1,0 +1,71 @@
+"""Films: a run as a video, drawn with matplotlib (plot.Stage) and encoded with ffmpeg, which imageio-ffmpeg brings."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..plot import Stage, plane_axes
+from .scene import scene_of
+
+if TYPE_CHECKING:
+    from ..trajectory import Trajectory
+
+_ENDINGS = (".mp4", ".webm", ".gif", ".mov", ".mkv")
+
+
+def save_video(
+    run: Trajectory, path: str | os.PathLike[str], *, plane: str | None, fps: float, speed: float, pixels: int
+) -> None:
+    """See Trajectory.save_video."""
+    target = Path(path)
+    if target.suffix.lower() not in _ENDINGS:
+        raise ValueError(f"save_video writes files that end in {', '.join(_ENDINGS)}, got {target.name!r}")
+    if not (np.isfinite(fps) and fps > 0 and np.isfinite(speed) and speed > 0):
+        raise ValueError(f"fps and speed must be positive, got {fps} and {speed}")
+    if not len(run):
+        raise ValueError("there is nothing to see: the trajectory has no nodes")
+    try:
+        encoder = import_module("imageio_ffmpeg")
+    except ImportError:
+        raise ImportError(
+            'a film needs imageio-ffmpeg, which is not installed: pip install "catena[video]"; save_html needs neither'
+        ) from None
+    plane = plane or _plane(run)
+    stage = Stage(run.mechanism, plane=plane, window=_window(run, plane), pixels=pixels)
+    first, last = run.time[[0, -1]].tolist()
+    moments = np.arange(first, last + 0.5 * speed / fps, speed / fps)
+    writer: Any = None
+    try:
+        for moment in moments:
+            node = int(np.argmin(np.abs(run.time - moment)))
+            picture = stage.draw(run.position[node], run.orientation[node], title=f"{run.time[node]:.2f} s")
+            # encoders want even numbers
+            height, width = (2 * (n // 2) for n in picture.shape[:2])
+            if writer is None:
+                writer = encoder.write_frames(str(target), (width, height), fps=fps, macro_block_size=2)
+                writer.send(None)
+            writer.send(np.ascontiguousarray(picture[:height, :width]))
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _window(run: Trajectory, plane: str) -> tuple[float, float, float, float]:
+    """Around all that is seen, with a margin, and not too narrow."""
+    scene = scene_of(run)
+    axes = plane_axes(plane)
+    middle, half = scene.centre[axes], 0.55 * (scene.high - scene.low)[axes]
+    x, y = np.maximum(half, 0.4 * half.max())
+    return middle[0] - x, middle[0] + x, middle[1] - y, middle[1] + y
+
+
+def _plane(run: Trajectory) -> str:
+    """The two axes along which the most happens, z upwards if it is one of them."""
+    spread = np.ptp(run.position, axis=(0, 1))
+    across, up = sorted(np.argsort(spread, kind="stable")[1:].tolist())
+    return "xyz"[across] + "xyz"[up]

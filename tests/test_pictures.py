@@ -1,0 +1,162 @@
+"""Pictures of mechanisms and runs, and stages for films."""
+
+import numpy as np
+import pytest
+
+import catena
+from catena import plot
+from catena._handover import build_core
+
+PNG = b"\x89PNG"
+
+
+OF_RUNS = (
+    plot.motion,
+    plot.energy,
+    plot.energy_error,
+    plot.momentum,
+    plot.angular_momentum,
+    plot.drift,
+    plot.coordinates,
+    plot.reactions,
+    lambda run, **place: plot.convergence(run, 3, **place),
+)
+OF_MECHANISMS = (plot.mechanism, plot.graph, plot.sparsity)
+
+
+@pytest.mark.parametrize("draw", [*OF_RUNS, plot.overview, *OF_MECHANISMS])
+@pytest.mark.parametrize("scene", ["heavy_top", "free_body", "tree", "four_bar", "flyball_governor"])
+def test_pictures_of_any_mechanism(draw, scene, tmp_path):
+    pytest.importorskip("matplotlib")
+    run = catena.Simulator(getattr(catena.scenes, scene)(), dt=0.001).run(steps=20, increments=True)
+    draw(run.mechanism if draw in OF_MECHANISMS else run).savefig(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(PNG)
+
+
+def test_pictures_are_drawn_into_axes_that_are_given():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    run = catena.Simulator(catena.scenes.four_bar(), dt=0.001).run(steps=20, increments=True)
+    joint = next(iter(run.mechanism.joints))
+    draws = [*OF_RUNS, lambda run, **place: plot.phase_portrait(run, joint, **place)]
+    axes = figure.subplots(len(draws) + 2)
+    for draw, axis in zip(draws, axes, strict=False):
+        assert draw(run, ax=axis) is figure
+        assert axis.has_data()
+    assert plot.sparsity(run.mechanism, ax=axes[-2:]) is figure
+    graph, space = figure.add_subplot(), figure.add_subplot(projection="3d")
+    assert plot.graph(run.mechanism, ax=graph) is figure
+    assert plot.mechanism(run[-1], ax=space) is figure
+    assert {text.get_text() for text in space.texts} >= {*run.mechanism.bodies, *run.mechanism.joints}
+    assert len(figure.axes) == len(axes) + 2
+
+
+def test_blocks_of_a_tree_have_no_fill_and_a_graph_shows_what_closes_loops():
+    pytest.importorskip("matplotlib")
+    _, after = plot.sparsity(catena.scenes.tree()).axes
+    assert after.get_title() == "as eliminated: 0 more by fill"
+    m = catena.scenes.four_bar()
+    before, after = plot.sparsity(m).axes
+    # three bodies, four joints, each with itself and with the two or one that it joins, from either side
+    assert before.get_title() == f"as described: {3 + 4 + 2 * 6} blocks"
+    kinds = after.images[0].get_array()
+    assert (kinds == kinds.T).all()
+    assert (kinds.diagonal() == 1).all()
+    figure = plot.graph(m)
+    assert figure.axes[0].get_title() == "3 bodies, 4 joints, 1 close loops"
+
+
+@pytest.mark.parametrize("scene", ["tree", "four_bar", "ladder", "stewart_platform", "net"])
+def test_fill_is_what_elimination_in_this_order_leaves(scene):
+    m = getattr(catena.scenes, scene)().snapshot()
+    nodes, touched, later = build_core(m).core.elimination()
+    assert sorted(body for body, _ in nodes if body >= 0) == list(range(m.body_count))
+    assert sorted(joint for _, joint in nodes if joint >= 0) == list(range(m.joint_count))
+    # whoever goes ties together all that it still touches
+    ties = [set(others) - {k} for k, others in enumerate(touched)]
+    for k in range(len(nodes)):
+        rest = {other for other in ties[k] if other > k}
+        assert set(later[k]) == rest
+        for other in rest:
+            ties[other] |= rest - {other}
+
+
+def test_pictures_that_cannot_be_drawn_are_refused():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    run = catena.Simulator(catena.scenes.spinning_chain(2), dt=0.001).run(steps=2)
+    ball = next(iter(run.mechanism.joints))
+    for draw, message in (
+        (lambda: plot.mechanism(run.mechanism, ax=figure.add_subplot()), "ax must be three-dimensional"),
+        (lambda: plot.sparsity(run.mechanism, ax=[figure.add_subplot()]), "draws into two axes, got 1"),
+        (lambda: plot.phase_portrait(run, ball), "say which coordinate is to be drawn, of '0', '1', '2'"),
+        (lambda: plot.coordinates(run, ball), "joints takes a list of names"),
+        (lambda: plot.reactions(run, ["joint0"]), "there is no joint called 'joint0'"),
+        (lambda: plot.convergence(run, 0), "did not keep its increments"),
+    ):
+        with pytest.raises((ValueError, KeyError), match=message):
+            draw()
+
+
+def test_a_stage_shows_the_shapes_that_were_added():
+    pytest.importorskip("matplotlib")
+    m = catena.scenes.pendulum(1)
+    state = m.state()
+    bare = plot.Stage(m).draw(state.position, state.orientation)
+    m.bodies["link1"].add_shape("sphere", (0.3,), colour=(1, 0, 0))
+    window = (-1.5, 1.5, -1.5, 1.5)
+    pixels = plot.Stage(m, window=window).draw(state.position, state.orientation).astype(int)
+    red = (pixels[..., 0] > 200) & (pixels[..., 1] < 50)
+    # a disk of radius 0.3 m in a window of 3 m, but for the rim, the link and the pins in front of it
+    assert 0.015 < red.mean() < np.pi * 0.3**2 / 9
+    assert (bare[..., 0] > 200).mean() > 0.5
+
+
+@pytest.mark.parametrize("plane", ["yz", "xz", "xy"])
+@pytest.mark.parametrize("name", ["free_body", "heavy_top", "pendulum", "strandbeest", "humanoid", "flyball_governor"])
+def test_a_stage_shows_where_the_bodies_are(name, plane):
+    pytest.importorskip("matplotlib")
+    m = getattr(catena.scenes, name)()
+    state = m.state()
+    stage = plot.Stage(m, plane=plane, pixels=200)
+    pixels = stage.draw(state.position, state.orientation)
+    assert pixels.shape == (200, 200, 3)
+    assert pixels.dtype == np.uint8
+    # the same pose is the same picture, whatever was drawn between
+    moved = stage.draw(state.position + 0.1, state.orientation, title="moved", marks=state.position[:1])
+    assert (moved != pixels).any()
+    assert (stage.draw(state.position, state.orientation) == pixels).all()
+
+
+def test_a_stage_shows_massless_bodies_as_their_joints():
+    pytest.importorskip("matplotlib")
+    m = catena.scenes.pendulum(1)
+    m.add_body("cross", catena.Inertia.massless(), position=m.bodies["link1"].position)
+    lonely = plot.Stage(m).draw(m.state().position, m.state().orientation)
+    m.add_joint(catena.Fixed("link1", "cross", at=(0, 0, 0)))
+    assert (plot.Stage(m).draw(m.state().position, m.state().orientation) != lonely).any()
+
+
+def test_all_that_a_chain_reaches_is_on_its_stage():
+    pytest.importorskip("matplotlib")
+    for angle in (0.0, 1.0, 3.0):
+        m = catena.scenes.pendulum(3, angle=angle)
+        state = m.state()
+        pixels = plot.Stage(m).draw(state.position, state.orientation)
+        edge = np.concatenate((pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]))
+        # nothing but paper and its grid, both of which are pale
+        assert edge.min() > 200
+        assert pixels.min() < 100
+
+
+def test_a_stage_refuses_what_it_cannot_show():
+    m = catena.scenes.pendulum(1)
+    for plane in ("x", "zz", "xyz", "ab"):
+        with pytest.raises(ValueError, match="plane must name two axes"):
+            plot.Stage(m, plane=plane)
+    with pytest.raises(ValueError, match=r"window must be \(left, right, bottom, top\)"):
+        plot.Stage(m, window=(1, 0, 0, 1))
+
+
+def test_picture_of_a_single_node(tmp_path):
+    pytest.importorskip("matplotlib")
+    run = catena.Simulator(catena.scenes.pendulum(2), dt=0.01).run(steps=0)
+    plot.overview(run).savefig(tmp_path / "picture.png")

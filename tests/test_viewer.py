@@ -1,0 +1,529 @@
+"""What is seen of mechanisms: scenes, pages, glTF files, films, and joints that are moved with sliders."""
+
+import json
+import re
+import struct
+import sys
+import time
+from base64 import b64decode
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import catena as ct
+from catena.viewer import solids
+from catena.viewer.page import page
+from catena.viewer.posing import Poser, input_sliders, joint_sliders
+from catena.viewer.scene import WORLD, Looks, inertia_box, scene_of
+
+
+def linkage() -> ct.Mechanism:
+    """A four-bar linkage of rods, with a tool on its coupler."""
+    a, b, c, d = (0, 0, 0), (0.3, 0, 0), (1.2, 0, 0.4), (0.9, 0, 0)
+    m = ct.Mechanism()
+    for name, start, end in (("crank", a, b), ("coupler", b, c), ("rocker", c, d)):
+        m.add_body(name, ct.rod(start, end, mass=0.5))
+    hinges = (("world", "crank", a), ("crank", "coupler", b), ("coupler", "rocker", c), ("rocker", "world", d))
+    for name, (one, other, place) in zip(("motor", "elbow", "knee", "foot"), hinges, strict=True):
+        m.add_joint(ct.Revolute(one, other, axis=(0, 1, 0), at=place, name=name))
+    m.add_frame("tool", "coupler", position=(0.1, 0, 0.2))
+    return m
+
+
+def run_of(m: ct.Mechanism, duration: float = 0.5) -> ct.Trajectory:
+    return ct.Simulator(m, dt=0.01).run(duration=duration)
+
+
+# ---- triangles
+
+
+def volume(mesh: solids.Mesh) -> float:
+    """By the divergence theorem: negative where triangles are seen from inside."""
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    return float(np.einsum("ti,ti->t", a, np.cross(b, c)).sum() / 6)
+
+
+def edges(mesh: solids.Mesh) -> dict[tuple[int, int], int]:
+    """How often every edge is passed, vertices at one place being one."""
+    _, one = np.unique(mesh.vertices.round(9), axis=0, return_inverse=True)
+    triangles = one.reshape(-1)[mesh.triangles]
+    found: dict[tuple[int, int], int] = {}
+    for triangle in triangles.tolist():
+        for k in range(3):
+            edge = triangle[k], triangle[(k + 1) % 3]
+            found[edge] = found.get(edge, 0) + 1
+    return found
+
+
+SHAPES = {
+    "box": (0.3, 0.5, 0.7),
+    "cylinder": (0.2, 0.6),
+    "sphere": (0.4,),
+    "capsule": (0.2, 0.6),
+    "ellipsoid": (0.1, 0.2, 0.3),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_shapes_are_closed_and_as_large_as_they_are(kind):
+    m = ct.Mechanism()
+    size = SHAPES[kind]
+    shape = m.add_body("a", ct.Inertia(1.0, (1, 1, 1))).add_shape(
+        kind, size, position=(1, 2, 3), orientation=(0.5, 0.5, 0.5, 0.5)
+    )
+    ((mesh, colour),) = solids.solid(shape)
+    assert colour is None
+    true = {
+        "box": np.prod(size),
+        "cylinder": np.pi * size[0] ** 2 * size[-1],
+        "sphere": 4 / 3 * np.pi * size[0] ** 3,
+        "capsule": np.pi * size[0] ** 2 * size[-1] + 4 / 3 * np.pi * size[0] ** 3,
+        "ellipsoid": 4 / 3 * np.pi * np.prod(size),
+    }[kind]
+    # corners lie on the surface, so a round one of 28 sides is smaller by some percent
+    assert 0.97 * true < volume(mesh.placed(-shape.position)) < (1 + 1e-12) * true
+    passed = edges(mesh)
+    assert all(count == 1 and passed[b, a] == 1 for (a, b), count in passed.items())
+    np.testing.assert_allclose(mesh.vertices.mean(axis=0), shape.position, atol=1e-9)
+    normals = mesh.normals()
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0)
+    assert np.einsum("vi,vi->v", normals, mesh.vertices - shape.position).min() > 0
+
+
+def test_a_mirrored_mesh_is_still_seen_from_outside():
+    assert volume(solids.box((1, 2, 3)).scaled((-1, 1, 1))) == pytest.approx(6.0)
+
+
+@settings(deadline=None)
+@given(st.tuples(*[st.floats(0.1, 2.0)] * 3))
+def test_a_body_without_shapes_is_seen_as_the_box_of_its_inertia(edges):
+    shape = ct.box(edges, mass=2.0)
+    m = ct.Mechanism()
+    body = m.add_body("a", shape.inertia)
+    np.testing.assert_allclose(np.sort(np.ptp(inertia_box(body).vertices, axis=0)), np.sort(edges), rtol=1e-6)
+    (mesh, colour), *others = Looks(m).of(body)[0]
+    assert colour is None
+    assert not others
+    assert volume(mesh) == pytest.approx(np.prod(edges), rel=1e-6)
+
+
+@settings(deadline=None)
+@given(st.tuples(*[st.floats(-0.1, 0.1)] * 3))
+def test_a_body_without_shapes_reaches_its_joints(place):
+    m = ct.Mechanism()
+    m.add_body("a", ct.Inertia(1.0, (1, 1, 1)))
+    m.add_joint(ct.Ball("world", "a", at=place))
+    m.add_joint(ct.Ball("world", "a", at=(0.3, 0, 0.1)))
+    m.add_force(ct.PointSpring("world", "a", 1.0, points=((1, 1, 1), (0, -0.2, 0))))
+    ((mesh, _),), _ = Looks(m).of(m.bodies["a"])
+    # within the bar's own radius
+    assert np.linalg.norm(mesh.vertices - place, axis=1).min() < 0.02
+    assert np.linalg.norm(mesh.vertices - (0.3, 0, 0.1), axis=1).min() < 0.02
+    assert np.linalg.norm(mesh.vertices - (0, -0.2, 0), axis=1).min() < 0.02
+
+
+# ---- scenes
+
+
+def test_bodies_are_where_the_run_has_them():
+    m = linkage()
+    m.bodies["crank"].add_shape("box", (0.1, 0.2, 0.3), position=(0, 0, 0.2), colour=(1, 0, 0, 0.5), name="flag")
+    m.bodies["crank"].add_shape("sphere", (5.0,), visible=False)
+    run = run_of(m)
+    scene = scene_of(run, ["tool", "rocker"])
+    assert scene.bodies == tuple(m.bodies)
+    np.testing.assert_array_equal(scene.position, run.position)
+    assert "frames" not in scene.hidden
+    flag = next(part for part in scene.parts if part.colour == (1, 0, 0, 0.5))
+    assert (flag.name, flag.kind, flag.body) == ("crank", "bodies", 0)
+    np.testing.assert_allclose(np.ptp(flag.mesh.vertices, axis=0), (0.1, 0.2, 0.3))
+    assert max(np.abs(part.mesh.vertices).max() for part in scene.parts) < 2
+
+    # a frame leaves the trace that the state knows, a body that of its centre
+    tool, rocker = scene.traces
+    np.testing.assert_allclose(scene.places(tool)[-1], run[-1].frame("tool")[0], atol=1e-14)
+    np.testing.assert_allclose(scene.places(rocker), run.body("rocker").position, atol=1e-14)
+
+    # all that moves stays within the box
+    places = np.concatenate([scene.places(label) for label in scene.labels])
+    assert (places > scene.low - 1e-9).all()
+    assert (places < scene.high + 1e-9).all()
+
+
+def test_a_frame_for_every_link_is_shown_only_if_asked_for():
+    m = linkage()
+    m.add_frame("crank", "crank", position=(0, 0, 0.1))
+    scene = scene_of(m.state()._seen())
+    assert "frames" in scene.hidden
+    assert {part.name for part in scene.parts if part.kind == "frames"} == {"crank", "tool"}
+    assert [label.name for label in scene.labels if label.kind == "frames"] == ["tool"]
+
+
+def test_a_link_that_its_file_does_not_show_is_not_seen():
+    m = linkage()
+    m.add_body("mount", ct.Inertia(0.1, (1, 1, 1)))
+    m.add_joint(ct.Fixed("crank", "mount", at=(0, 0, 0)))
+    assert "mount" in {part.name for part in scene_of(m.state()._seen()).parts}
+    m.add_frame("mount", "mount")
+    assert "mount" not in {part.name for part in scene_of(m.state()._seen()).parts if part.kind == "bodies"}
+
+
+def test_members_of_a_batch_are_seen_without_reactions():
+    batch = ct.Simulator(linkage(), dt=0.01).run_batch([linkage().state()], duration=0.1)
+    assert scene_of(batch[0]).arrows == []
+
+
+def test_arrows_are_reactions_and_plots_are_those_of_the_run():
+    run = run_of(linkage())
+    scene = scene_of(run)
+    for arrow in scene.arrows:
+        sign = -1 if run.mechanism.joints[arrow.joint].b.is_world else 1
+        np.testing.assert_allclose(arrow.force, sign * run.joint(arrow.joint).force)
+    energy, error, gap = scene.plots
+    np.testing.assert_array_equal(dict(energy.curves)["total"], run.energy())
+    np.testing.assert_array_equal(error.curves[0][1], run.energy_error())
+    assert gap.logarithmic
+    assert (gap.curves[0][1] > 0).all()
+
+
+def test_no_more_nodes_are_shown_than_a_screen_has_pictures():
+    run = ct.Simulator(ct.scenes.pendulum(1), dt=0.001).run(duration=1.0)
+    scene = scene_of(run)
+    assert 60 <= len(scene.time) <= 70
+    assert np.isin(scene.time, run.time).all()
+
+
+def test_springs_and_rods_are_lines():
+    m = linkage()
+    m.add_force(ct.PointSpring("crank", "rocker", 10.0, anchors=((0, 0, 0.1), (0, 0, 0)), name="spring"))
+    m.add_body("bob", ct.sphere(0.1, mass=1.0), position=(0, 1, -1))
+    m.add_joint(ct.Distance("world", "bob", points=((0, 1, 0), (0, 1, -1)), name="string"))
+    run = run_of(m)
+    scene = scene_of(run)
+    assert {line.name for line in scene.lines} == {"spring", "string"}
+    string = next(line for line in scene.lines if line.name == "string")
+    assert string.a.body == WORLD
+    np.testing.assert_allclose(np.linalg.norm(scene.places(string.b) - scene.places(string.a), axis=1), 1.0)
+
+
+def test_meshes_are_read_and_what_cannot_be_read_is_said(tmp_path):
+    pytest.importorskip("trimesh")
+    lines = ["solid a"]
+    for triangle in solids.box((2, 2, 2)).vertices[solids.box((2, 2, 2)).triangles]:
+        corners = [f"vertex {' '.join(map(str, corner))}" for corner in triangle]
+        lines += ["facet normal 0 0 0", "outer loop", *corners, "endloop", "endfacet"]
+    (tmp_path / "cube.stl").write_text("\n".join([*lines, "endsolid a"]))
+    (tmp_path / "broken.stl").write_text("solid nothing\nendsolid nothing")
+    m = ct.Mechanism()
+    body = m.add_body("a", ct.Inertia(1.0, (1, 1, 1)))
+    body.add_shape("mesh", (0.5, 1, 2), mesh=str(tmp_path / "cube.stl"))
+    (mesh, _), *_ = Looks(m).of(body)[0]
+    np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), (1, 2, 4))
+    assert mesh.flat
+
+    # a file with colours has one part for each
+    (tmp_path / "cube.mtl").write_text("newmtl red\nKd 1 0 0\nnewmtl blue\nKd 0 0 1\n")
+    faces = "usemtl red\nf 1 2 3\nusemtl blue\nf 1 3 4\nusemtl red\nf 1 4 2\n"
+    (tmp_path / "cube.obj").write_text("mtllib cube.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n" + faces)
+    body.clear_shapes()
+    body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"))
+    colours = {colour: len(mesh.triangles) for mesh, colour in Looks(m).of(body)[0]}
+    assert colours == {(1, 0, 0, 1): 2, (0, 0, 1, 1): 1}
+    body.clear_shapes()
+    body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"), colour=(0, 1, 0))
+    assert {colour for _, colour in Looks(m).of(body)[0]} == {(0, 1, 0, 1)}
+
+    body.clear_shapes()
+    body.add_shape("mesh", mesh=str(tmp_path / "none.stl"))
+    body.add_shape("mesh", mesh=str(tmp_path / "broken.stl"))
+    missing, broken = scene_of(m.state()._seen()).notes
+    assert re.match(r"body 'a': its mesh is not drawn: there is no file '.*none.stl'", missing)
+    assert re.match(r"body 'a': its mesh is not drawn: '.*broken.stl' (has no triangles|cannot be read)", broken)
+
+
+def test_refusals(tmp_path):
+    m = linkage()
+    run = run_of(m)
+    (tmp_path / "file").write_text("")
+    for make, message in (
+        (lambda: run[:0].save_html(tmp_path), "nothing to see: the trajectory has no nodes"),
+        (lambda: run.save_html(tmp_path, traces=["tol"]), "there is no frame called 'tol'; did you mean 'tool'"),
+        (lambda: run.save_html(tmp_path / "file"), "writes index.html into a folder, and '.*file' is a file"),
+        (lambda: run.save_gltf(tmp_path / "run.obj"), "end in .glb or .gltf, got 'run.obj'"),
+        (lambda: run.save_video(tmp_path / "run.txt"), "end in .mp4, .*, got 'run.txt'"),
+        (lambda: run.save_video(tmp_path / "run.mp4", fps=0), "fps and speed must be positive, got 0"),
+        (lambda: run[:0].save_video(tmp_path / "run.mp4"), "nothing to see"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+
+
+@pytest.mark.parametrize(
+    ("library", "see", "extra"),
+    [
+        ("viser", lambda run, path: run.show(browser=False), r"catena\[view\]"),
+        ("imageio_ffmpeg", lambda run, path: run.save_video(path / "run.mp4"), r"catena\[video\]"),
+    ],
+)
+def test_what_is_not_installed_is_said(library, see, extra, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=rf"which is not installed: pip install .*{extra}"):
+        see(run_of(linkage()), tmp_path)
+
+
+# ---- pages and files
+
+
+def test_a_page_needs_nothing_else_and_names_cannot_break_it(tmp_path):
+    m = linkage()
+    m.add_body("</script><b>\u2028", ct.sphere(0.1, mass=1.0))
+    run = run_of(m)
+    written = run.save_html(tmp_path / "new" / "folder", traces=["tool"])
+    assert written == tmp_path / "new" / "folder" / "index.html"
+    text = written.read_text(encoding="utf-8")
+    assert not re.search(r"(src|href)=\"(?!data:)|url\(|import ", text)
+    data = re.search(r'<script type="application/json" id="scene">(.*?)</script>', text, re.DOTALL)
+    found = json.loads(data[1])
+    assert found["bodies"] == list(m.bodies)
+    position = np.frombuffer(b64decode(found["position"]), dtype="<f4").reshape(run.position.shape)
+    np.testing.assert_allclose(position, run.position, atol=1e-6)
+    assert all(part["mesh"] < len(found["meshes"]) for part in found["parts"])
+
+
+def test_links_that_are_alike_share_their_triangles(tmp_path):
+    sizes = []
+    for count in (3, 30):
+        run = ct.Simulator(ct.scenes.pendulum(count), dt=0.01).run(steps=1)
+        run.save_gltf(tmp_path / "run.glb")
+        _, numbers = glb(tmp_path / "run.glb")
+        sizes.append((page(scene_of(run)).count('"vertices"'), len(numbers)))
+    (few, small), (many, large) = sizes
+    # of every link the same shape and the same sign for its joint, and its own poses; of the first also the bearing
+    assert many == few
+    assert large - small < 27 * 200
+
+
+def test_a_still_page_has_no_plots():
+    assert '"plots":[]' in page(scene_of(linkage().state()._seen()))
+
+
+def glb(path) -> tuple[dict, bytes]:
+    """The two chunks of a file."""
+    data = path.read_bytes()
+    magic, version, length = struct.unpack_from("<III", data)
+    assert (magic, version, length) == (0x46546C67, 2, len(data))
+    size, kind = struct.unpack_from("<II", data, 12)
+    assert kind == 0x4E4F534A
+    assert size % 4 == 0
+    return json.loads(data[20 : 20 + size]), data[28 + size :]
+
+
+def accessor(document, numbers, index):
+    found = document["accessors"][index]
+    view = document["bufferViews"][found["bufferView"]]
+    dtype = {5126: "<f4", 5125: "<u4"}[found["componentType"]]
+    width = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}[found["type"]]
+    assert view["byteOffset"] % 4 == 0
+    return np.frombuffer(numbers, dtype, found["count"] * width, view["byteOffset"]).reshape(-1, width)
+
+
+def test_gltf_moves_bodies_as_the_run_does(tmp_path):
+    run = run_of(linkage())
+    run.save_gltf(tmp_path / "run.glb", traces=["tool"])
+    document, numbers = glb(tmp_path / "run.glb")
+    assert document["buffers"] == [{"byteLength": len(numbers)}]
+    animation = document["animations"][0]
+    seen = set()
+    for channel in animation["channels"]:
+        sampler = animation["samplers"][channel["sampler"]]
+        name, path = document["nodes"][channel["target"]["node"]]["name"], channel["target"]["path"]
+        time, values = (accessor(document, numbers, sampler[key]) for key in ("input", "output"))
+        np.testing.assert_allclose(time[:, 0], run.time, atol=1e-6)
+        body = run.body(name)
+        if path == "translation":
+            np.testing.assert_allclose(values, body.position, atol=1e-6)
+        else:
+            turns = np.roll(values, 1, axis=1)
+            np.testing.assert_allclose(np.abs(np.einsum("sk,sk->s", turns, body.orientation)), 1.0, atol=1e-6)
+            assert np.einsum("sk,sk->s", turns[1:], turns[:-1]).min() > 0
+        seen.add((name, path))
+    assert seen == {(name, path) for name in run.mechanism.bodies for path in ("translation", "rotation")}
+
+
+def test_gltf_is_read_by_others(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    m = linkage()
+    scene = scene_of(m.state()._seen())
+    m.save_gltf(tmp_path / "still.glb")
+    m.save_gltf(tmp_path / "still.gltf")
+    for name in ("still.glb", "still.gltf"):
+        found = trimesh.load(tmp_path / name)
+        assert len(found.geometry) == len(scene.parts)
+        # y is up there; frames reach beyond the box of what is seen
+        low, high = found.bounds
+        assert high[1] >= scene.high[2] - 1e-6
+        assert low[0] <= scene.low[0] + 1e-6
+    pygltflib = pytest.importorskip("pygltflib")
+    assert pygltflib.GLTF2().load(str(tmp_path / "still.glb")).animations == []
+
+
+def test_bodies_that_are_called_like_other_nodes_are_animated(tmp_path):
+    m = ct.Mechanism()
+    for name in ("catena", "a", "bodies of a"):
+        m.add_body(name, ct.sphere(0.1, mass=1.0), velocity=(1, 0, 0))
+    run_of(m).save_gltf(tmp_path / "run.glb")
+    document, _ = glb(tmp_path / "run.glb")
+    moved = {channel["target"]["node"] for channel in document["animations"][0]["channels"]}
+    assert moved == set(document["nodes"][0]["children"])
+    assert all("mesh" not in document["nodes"][node] for node in moved)
+
+
+def test_a_film_is_as_long_as_the_run(tmp_path):
+    encoder = pytest.importorskip("imageio_ffmpeg")
+    pytest.importorskip("matplotlib")
+    run = run_of(linkage(), duration=0.4)
+    run.save_video(tmp_path / "run.mp4", fps=10, speed=0.5, pixels=160)
+    frames, seconds = encoder.count_frames_and_secs(str(tmp_path / "run.mp4"))
+    assert frames == 9
+    assert seconds == pytest.approx(0.9, abs=0.05)
+
+
+# ---- sliders
+
+
+def test_sliders_keep_to_limits_and_reach_all_coordinates():
+    m = linkage()
+    m.joints["motor"].limits = ct.Limits(-0.5, 1.5)
+    m.joints["elbow"].limits = ct.Limits(lower=4.0)
+    m.add_body("car", ct.box((0.1, 0.1, 0.1), mass=1.0))
+    m.add_joint(ct.Prismatic("world", "car", axis=(1, 0, 0), at=(0, 0, 0), name="rail"))
+    m.add_force(ct.Servo("rail", gain=10.0, target=0.2, name="servo"))
+    m.add_force(ct.Motor("motor", 1.0, name="torque"))
+    sliders = joint_sliders(m, m.state(), 3.0)
+    ends = {slider.name: (slider.lower, slider.upper) for slider in sliders}
+    assert tuple(ends) == m.coordinates
+    assert ends["motor.angle"] == (-0.5, 1.5)
+    assert ends["rail.displacement"] == (-3.0, 3.0)
+    assert ends["knee.angle"] == pytest.approx((-np.pi, np.pi), abs=1e-3)
+    assert ends["elbow.angle"] == pytest.approx((4.0, 4.0 + np.pi), abs=1e-3)
+    m.joints["elbow"].limits = ct.Limits(0.0, 0.0)
+    state = Poser(m.snapshot()).moved(m.state(), "rail", 0, 7.0)
+    ends = {slider.name: (slider.lower, slider.upper) for slider in joint_sliders(m, state, 3.0)}
+    assert ends["rail.displacement"] == (4.0, 10.0)
+    assert ends["elbow.angle"][0] < 0 < ends["elbow.angle"][1]
+    servo, torque = input_sliders(m, np.array((0.2, 1.0)), {"torque": (-4.0, 4.0)})
+    assert (torque.lower, torque.upper) == (-4.0, 4.0)
+    assert servo.lower < 0.2 < servo.upper
+    with pytest.raises(ValueError, match="no input called 'torqe'; did you mean 'torque'"):
+        input_sliders(m, np.array((0.2, 1.0)), {"torqe": (-4.0, 4.0)})
+
+
+# a loop is assembled in many strides, and a machine may have other things to do
+@settings(deadline=None, max_examples=30)
+@given(st.floats(-3.0, 3.0))
+def test_a_loop_follows_the_joint_that_is_moved(angle):
+    m = linkage().snapshot()
+    state = Poser(m).moved(m.state(), "motor", 0, angle)
+    assert state.joint("motor").angle == pytest.approx(angle, abs=1e-9)
+    assert max(state.joint(name).gap for name in m.joints) < 1e-9
+
+
+def test_what_hangs_on_a_joint_goes_along_and_the_rest_stays():
+    m = linkage()
+    names = m.add(ct.scenes.pendulum(3, "revolute"), prefix="arm ", at=(0, 1, 0))
+    m = m.snapshot()
+    joint = names.joints["joint2"]
+    before = m.state()
+    after = Poser(m).moved(before, joint, 0, 0.7)
+    still = [name for name in m.bodies if name not in ("arm link2", "arm link3")]
+    for name in still:
+        np.testing.assert_array_equal(after.body(name).position, before.body(name).position)
+    assert after.joint(joint).angle == pytest.approx(0.7)
+    assert after.joint("arm joint3").angle == pytest.approx(before.joint("arm joint3").angle)
+
+    # and a loop that moves leaves the arm where it is
+    moved = Poser(m).moved(after, "motor", 0, 0.3)
+    np.testing.assert_allclose(moved.body("arm link3").position, after.body("arm link3").position, atol=1e-9)
+
+
+def test_gears_follow():
+    m = ct.Mechanism()
+    for name, x in (("a", 0.0), ("b", 1.0)):
+        m.add_body(name, ct.cylinder(0.3, 0.1, mass=1.0), position=(x, 0, 0))
+        m.add_joint(ct.Revolute("world", name, axis=(0, 0, 1), at=(x, 0, 0), name=f"axle {name}"))
+    m.add_coupling(ct.Gear("axle a", "axle b", ratio=-2.0))
+    m = m.snapshot()
+    state = Poser(m).moved(m.state(), "axle a", 0, 0.5)
+    assert state.joint("axle b").angle == pytest.approx(-1.0)
+
+
+def test_where_a_joint_cannot_go_is_said():
+    m = linkage().snapshot()
+    with pytest.raises(ct.AssemblyError, match="knee"):
+        Poser(m).moved(m.state(), "knee", 0, 2.5)
+
+
+# ---- views; what is clicked on them is tested in a browser
+
+
+@pytest.fixture
+def viser():
+    return pytest.importorskip("viser", reason="no viser")
+
+
+def test_a_loop_of_ones_own_keeps_to_the_clock(viser):
+    live = ct.Simulator(linkage(), dt=0.01).start()
+    with live.show(browser=False) as view:
+        begun = time.monotonic()
+        for _ in range(20):
+            live.step()
+            view.update()
+        # never ahead of the clock by more than a step
+        assert time.monotonic() - begun > 0.17
+        assert live.time == pytest.approx(0.2)
+        assert view.url.startswith("http://127.0.0.1:")
+        assert "closed" not in repr(view)
+    assert "closed" in repr(view)
+    view.close()
+
+
+def test_what_a_control_function_raises_comes_out_where_one_waits(viser):
+    def control(live):
+        raise ZeroDivisionError("of mine")
+
+    with ct.Simulator(linkage(), dt=0.01).start().show(browser=False, control=control) as view:
+        view._playing.set(True)
+        with pytest.raises(ZeroDivisionError, match="of mine"):
+            view.wait()
+        assert view.message == "ZeroDivisionError: of mine"
+
+
+def test_a_step_that_cannot_be_taken_is_said(viser):
+    m = ct.scenes.pendulum(1, "revolute")
+    m.add_force(ct.Motor("joint1", 0.0, name="motor"))
+    live = ct.Simulator(m, dt=0.01, rescue=False).start()
+
+    def control(live):
+        live.input[:] = 1e9
+
+    with live.show(browser=False, control=control) as view:
+        view._playing.set(True)
+        for _ in range(200):
+            time.sleep(0.05)
+            if view.message:
+                break
+        assert "t = " in view.message
+        assert not view._playing.on
+
+
+def test_views_of_single_nodes_and_names_with_slashes(viser):
+    m = ct.Mechanism()
+    for name in ("a/b", "a|b"):
+        m.add_body(name, ct.sphere(0.1, mass=1.0))
+    with m.show(browser=False) as view, ct.Simulator(m, dt=0.01).run(steps=0).show(browser=False) as other:
+        assert view.url != other.url
+        np.testing.assert_array_equal(view.state.position, m.state().position)
+        assert other.time == 0
+        assert view._repr_html_().startswith("<iframe srcdoc=")
