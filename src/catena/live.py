@@ -207,7 +207,7 @@ class Live(Running, _core.Live):
         """
         linear, angular, ended = self.all_accelerations()
         if ended.code != _core.StatusCode.done:
-            raise SimulationError(status_of(self._simulator, ended), self._node())
+            raise SimulationError(status_of(self._simulator, ended), self.node())
         return linear, angular
 
     def kinetic_energy(self) -> float:
@@ -283,7 +283,7 @@ class Live(Running, _core.Live):
         if self.status.ok and self._simulator.on_coarse != "ignore":
             coarse = too_coarse(self._simulator, self.tally, steps)
             if self._simulator.on_coarse == "raise" and coarse:
-                raise SimulationError(self._simulator.judged(self.status, coarse), self._node())
+                raise SimulationError(self._simulator.judged(self.status, coarse), self.node())
             warn(coarse, 2)
         elif not self.status.ok:
             self._fail()

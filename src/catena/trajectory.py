@@ -15,8 +15,8 @@ from . import _core, analysis
 from ._angles import ByJoint, angles_at
 from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
-from .accuracy import often_halved
 from ._viewing import Playable
+from .accuracy import often_halved
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .names import name_of, no_such
