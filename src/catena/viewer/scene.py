@@ -5,8 +5,8 @@ Nothing here knows who draws it: the page (page.py), the server (server.py), the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -143,57 +143,27 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
     if not len(run):
         raise ValueError("there is nothing to see: the trajectory has no nodes")
     mechanism = run.mechanism
-    wanted = [traces] if isinstance(traces, str) else list(traces)
     run = run[:: _stride(run.time)]
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: WORLD}
-    names = tuple(mechanism.bodies)
-    bare = Scene(_title(mechanism), names, run.time, run.position, run.orientation)
-
-    looks = Looks(mechanism)
-    reach = looks.reach
-    parts, notes = [], []
-    for row, body in enumerate(mechanism.bodies.values()):
-        seen, said = looks.of(body)
-        parts += [Part(body.name, "bodies", row, mesh, colour or rgb(bare.colour_of(row))) for mesh, colour in seen]
-        notes += said
-    for joint in mechanism.joints.values():
-        if joint.carries and joint.row_count:
-            side, anchor, frame = joint_side(joint)
-            mesh = _sign(joint, 0.12 * reach).placed(anchor, frame)
-            parts.append(Part(joint.name, "joints", rows[side.name], mesh, rgb(INK)))
-            parts += _bearing(joint, 0.12 * reach)
-    for mark in mechanism.frames.values():
-        parts += _axes(mark.name, rows[mark.body], mark.position, mark.orientation, 0.3 * reach)
-
+    bare = Scene(_title(mechanism), tuple(mechanism.bodies), run.time, run.position, run.orientation)
+    parts, notes = _parts(bare, mechanism, rows)
     lines = [
         Line(name, Point(name, "lines", rows[a], anchor_a), Point(name, "lines", rows[b], anchor_b))
         for name, a, b, anchor_a, anchor_b in _lines(mechanism)
     ]
-    tracks = []
-    for name in wanted:
-        mark = mechanism.frame(name)
-        tracks.append(Point(name, "traces", rows[mark.body], mark.position))
-    labels = [Point(name, "bodies", row, np.zeros(3)) for row, name in enumerate(names)]
-    for joint in mechanism.joints.values():
-        if joint.row_count:
-            side, anchor, _ = joint_side(joint)
-            labels.append(Point(joint.name, "joints", rows[side.name], anchor))
-    marks = [mark for mark in mechanism.frames.values() if mark.name != mark.body]
-    labels += [Point(mark.name, "frames", rows[mark.body], mark.position) for mark in marks]
-
+    traced = [mechanism.frame(name) for name in ([traces] if isinstance(traces, str) else traces)]
+    labels = _labels(mechanism, rows)
     low, high = _bounds(bare, parts, lines)
     arrows = arrows_of(run)
     strongest = max((float(np.linalg.norm(arrow.force, axis=1).max()) for arrow in arrows), default=0.0)
     weight = float(np.linalg.norm(mechanism.gravity)) * sum(body.mass for body in mechanism.bodies.values())
-    return Scene(
-        bare.title,
-        names,
-        run.time,
-        run.position,
-        run.orientation,
+    # files give every link a frame of its own, which is too much to see
+    has_references = any(mark.name == mark.body for mark in mechanism.frames.values())
+    return replace(
+        bare,
         parts=parts,
         labels=labels,
-        traces=tracks,
+        traces=[Point(mark.name, "traces", rows[mark.body], mark.position) for mark in traced],
         lines=lines,
         arrows=arrows,
         plots=_plots(run) if len(run) > 1 else [],
@@ -202,10 +172,41 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         high=high,
         # a single moment says little of what is to come
         newtons=max(3 * strongest, 3 * weight if len(run) == 1 else 0.0) or 1.0,
-        # files give every link a frame of its own, which is too much to see
-        hidden=("names", "forces", *(("frames",) if len(marks) < len(mechanism.frames) else ())),
+        hidden=("names", "forces", "frames") if has_references else ("names", "forces"),
         sight=_sight(bare, labels),
     )
+
+
+def _parts(bare: Scene, mechanism: Mechanism, rows: Mapping[str, int]) -> tuple[list[Part], list[str]]:
+    """Bodies, joints and frames, and sentences about what cannot be drawn."""
+    looks = Looks(mechanism)
+    parts, notes = [], []
+    for row, body in enumerate(mechanism.bodies.values()):
+        seen, said = looks.of(body)
+        parts += [Part(body.name, "bodies", row, mesh, colour or rgb(bare.colour_of(row))) for mesh, colour in seen]
+        notes += said
+    for joint in mechanism.joints.values():
+        if joint.carries and joint.row_count:
+            side, anchor, frame = joint_side(joint)
+            mesh = _sign(joint, 0.12 * looks.reach).placed(anchor, frame)
+            parts.append(Part(joint.name, "joints", rows[side.name], mesh, rgb(INK)))
+            parts += _bearing(joint, 0.12 * looks.reach)
+    for mark in mechanism.frames.values():
+        parts += _axes(mark.name, rows[mark.body], mark.position, mark.orientation, 0.3 * looks.reach)
+    return parts, notes
+
+
+def _labels(mechanism: Mechanism, rows: Mapping[str, int]) -> list[Point]:
+    """Names of bodies, of joints, and of frames that are not called like their body."""
+    labels = [Point(name, "bodies", rows[name], np.zeros(3)) for name in mechanism.bodies]
+    for joint in mechanism.joints.values():
+        if joint.row_count:
+            side, anchor, _ = joint_side(joint)
+            labels.append(Point(joint.name, "joints", rows[side.name], anchor))
+    for mark in mechanism.frames.values():
+        if mark.name != mark.body:
+            labels.append(Point(mark.name, "frames", rows[mark.body], mark.position))
+    return labels
 
 
 def _title(mechanism: Mechanism) -> str:
