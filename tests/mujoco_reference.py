@@ -17,7 +17,10 @@ class Reference:
 
     def __init__(self, path: Path, mechanism: ct.Mechanism, dt: float = 1e-4) -> None:
         self.mechanism = mechanism
+        # what MuJoCo has to say it would write to a file in the current folder
+        mujoco.set_mju_user_warning(lambda _: None)
         model = self.model = mujoco.MjModel.from_xml_path(str(path))
+        mujoco.set_mju_user_warning(None)
         model.opt.timestep = dt
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
         flags = mujoco.mjtDisableBit
