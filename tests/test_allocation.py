@@ -54,7 +54,8 @@ for make, dt in ((hinges, 0.02), (scenes.four_bar, 0.03), (lambda: scenes.closed
                 taken.append(count() - before)
             # the first run may warm caches of the interpreter
             print(make.__name__, solver, order, taken[1], taken[2], int(run.halved_count))
-            assert taken[2] <= taken[1] + 5, (solver, order, taken)
+            # a warning does
+            assert taken[2] <= taken[1] + 5 + 20 * bool(run.coarse), (solver, order, taken)
 """
 
 

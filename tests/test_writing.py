@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 import catena as ct
 
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
 MODELS = Path(__file__).parent / "models"
 X, Y, Z = np.eye(3)
 
