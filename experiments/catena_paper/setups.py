@@ -32,8 +32,10 @@ def pendulum(n: int, joint: Kind = "revolute") -> ct.Mechanism:
 
 
 def simulator(mechanism: ct.Mechanism, **options: Any) -> ct.Simulator:
-    """A simulator of 10 ms and 1e-10 on the instruction set of the rivals, which stops where it cannot go on, and
-    estimates no errors, as the rivals do not."""
+    """A simulator of 10 ms and 1e-10 on the instruction set of the rivals, which stops where it cannot go on.
+
+    It estimates no errors of steps, as the rivals do not.
+    """
     chosen: dict[str, Any] = {
         "dt": STEP,
         "tolerance": TOLERANCE,
