@@ -120,6 +120,17 @@ def test_what_is_found_is_told() -> None:
     assert Simulator(m, accuracy=1e-2).order == 4
 
 
+def test_what_is_at_rest_has_a_step_too() -> None:
+    """It may be set in motion later."""
+    m = scenes.pendulum(2, angle=0.0)
+    live = Simulator(m).start()
+    live.step()
+    # a tenth of the time in which things fall by its size
+    assert live.time < 0.1
+    assert Simulator(m).run(10.0).time[1] <= 0.5
+    assert len(Simulator(m).run(0.0)) == 1
+
+
 def test_live_mechanisms_and_batches_keep_it_too() -> None:
     m = scenes.pendulum(5, angle=pi / 2)
     simulator = Simulator(m, 0.02, accuracy=1e-4)

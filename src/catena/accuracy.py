@@ -6,7 +6,7 @@ Errors of steps are estimated in the core (cpp/simulate/error.hpp), in parts of 
 from __future__ import annotations
 
 import warnings
-from math import floor, inf, log10
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,12 +101,13 @@ def warn(coarse: str, stacklevel: int) -> None:
 def find_dt(simulator: Simulator, state: State | None, duration: float | None) -> float:
     """The longest step, of those that people write, of which few must be halved in the first moments of a motion.
 
-    Where the duration is known it is a whole number of steps.
+    Where the duration is known it is a whole number of steps, at least 20; where it is not, as for live mechanisms that
+    may yet be at rest, a step is no longer than a tenth of the time in which things fall.
     """
     limit, rate = error_limit(simulator.accuracy), 1 / (simulator.order + 1)
     start = simulator.mechanism.state() if state is None else state
     dt = _first_guess(simulator.mechanism, start)
-    longest = inf if not duration else duration / 20
+    longest = duration / 20 if duration else dt
     for _ in range(_PILOT_ROUNDS):
         dt = min(dt, longest)
         run = simulator.tried(dt).attempt(_PILOT_STEPS, state=state, record_every=_PILOT_STEPS)

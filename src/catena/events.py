@@ -10,6 +10,7 @@ import numpy as np
 
 from ._rotation import Array
 from .state import State
+from .status import SimulationError
 from .trajectory import ARRAYS, COUNTS, Trajectory
 
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ class Watch:
         for _ in range(_TRIES):
             length = max(high - now * (high - low) / (now - was), _CLOSE * dt)
             step = self._step(node, length, force)
+            if not step.status.ok:
+                raise SimulationError(step.status, step)
             value = event.value(step[-1])
             if value == 0 or abs(length - last) <= _CLOSE * dt:
                 break
