@@ -689,8 +689,8 @@ where both reach them:
 - DOP853 needs the fewest evaluations for nearly all errors below 1e-3; for 1e-3 equal steps of order 2 or 4 do as well.
 - `accuracy=` is ahead of Radau everywhere, and of equal steps of orders 2 and 4 for small errors. Equal steps of
   order 8 are even with it for errors of 1e-9, the four-bar excepted, if one knows the right step.
-- With its pilot `accuracy=` takes up to 20 times the CPU time of the best equal steps in runs as short as these, and
-  more than DOP853 in Python on the whip, for errors of 1e-3 to 1e-7.
+- With its pilot `accuracy=` takes more CPU time than the best equal steps in runs as short as these, more than 20 times
+  as much at worst; on the whip, for errors of 1e-3 to 1e-7, also more than DOP853 in Python.
 
 Evaluations and CPU time ({machine()}, the best of {REPEATS}; of `accuracy=` with its pilot) for an error, or of
 the coarsest run if that is better:
