@@ -17,6 +17,7 @@ OF_RUNS = (
     plot.momentum,
     plot.angular_momentum,
     plot.drift,
+    plot.error,
     plot.coordinates,
     plot.reactions,
     lambda run, **place: plot.convergence(run, 3, **place),

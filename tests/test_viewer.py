@@ -181,11 +181,12 @@ def test_arrows_are_reactions_and_plots_are_those_of_the_run():
     for arrow in scene.arrows:
         sign = -1 if run.mechanism.joints[arrow.joint].b.is_world else 1
         np.testing.assert_allclose(arrow.force, sign * run.joint(arrow.joint).force)
-    energy, error, gap = scene.plots
+    energy, error, gap, steps = scene.plots
     np.testing.assert_array_equal(dict(energy.curves)["total"], run.energy())
     np.testing.assert_array_equal(error.curves[0][1], run.energy_error())
     assert gap.logarithmic
     assert (gap.curves[0][1] > 0).all()
+    np.testing.assert_array_equal(steps.curves[0][1][1:], np.maximum(run.error, 1e-18))
 
 
 def test_no_more_nodes_are_shown_than_a_screen_has_pictures():

@@ -112,6 +112,9 @@ def find_dt(simulator: Simulator, state: State | None, duration: float | None) -
         dt = min(dt, longest)
         run = simulator.tried(dt).attempt(_PILOT_STEPS, state=state, record_every=_PILOT_STEPS)
         factor = _factor(run, limit, rate)
+        if run.halved_count or not run.status.ok:
+            # no need to find that out again
+            longest = min(longest, 0.7 * dt)
         dt *= factor
         if _PILOT_FIT[0] <= factor <= _PILOT_FIT[1] or (factor > 1 and dt >= longest):
             break

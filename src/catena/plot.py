@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._rotation import Array, multiply, rotate, to_matrix
+from .accuracy import COARSE
 from .viewer.scene import COLOURS, INK, Looks, inertia_box, joint_side, shape_meshes
 
 if TYPE_CHECKING:
@@ -118,6 +119,19 @@ def drift(run: Trajectory, *, ax: Axes | None = None) -> Figure:
     """The largest gap of all joints over time."""
     axis = _axes(ax)
     _drift(axis, run)
+    return _whole(axis)
+
+
+def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """What every step of the run is estimated to err by, and from where on it is too coarse."""
+    if run.error is None:
+        raise ValueError('this run estimated no errors: its simulator was told on_coarse="ignore"')
+    axis = _axes(ax)
+    start = float(run.time[0]) if len(run) else 0.0
+    axis.semilogy(start + run.dt * np.arange(len(run.error)), np.maximum(run.error, _SMALLEST_GAP), linewidth=0.8)
+    axis.axhline(COARSE, color="tab:red", linewidth=0.8, linestyle=":", label="too coarse")
+    axis.legend(loc="best", fontsize="small")
+    _over_time(axis, run, "error of a step [of the size, rad]")
     return _whole(axis)
 
 

@@ -386,11 +386,16 @@ def _plots(run: Trajectory) -> list[Plot]:
         ("total", run.energy()),
     )
     gaps = run.drift().max(axis=1, initial=0.0)
-    return [
+    plots = [
         Plot("energy [J]", energies),
         Plot("energy error / energy in motion", (("error", run.energy_error()),)),
         Plot("largest joint gap [m]", (("gap", np.maximum(gaps, 1e-18)),), logarithmic=True),
     ]
+    # of the step that ends at a node, where every node is there
+    if run.error is not None and len(run.error) == len(run) - 1:
+        errors = np.maximum(np.concatenate((run.error[:1], run.error)), 1e-18)
+        plots.append(Plot("error of the step [of the size, rad]", (("error", errors),), logarithmic=True))
+    return plots
 
 
 def _bounds(scene: Scene, parts: list[Part], lines: list[Line]) -> tuple[Array, Array]:
