@@ -70,7 +70,8 @@ def test_runs_are_reversible(scene: str, order: int) -> None:
     back = simulator.run(1.0, state=turned_round(there[-1]))
     # the same pieces in the opposite order
     np.testing.assert_array_equal(back.pieces, there.pieces[::-1])
-    assert np.abs(back.position[-1] - there.position[0]).max() < 1e-10
+    # 4e-13 at most was seen
+    assert np.abs(back.position[-1] - there.position[0]).max() < 1e-11
 
 
 def test_energy_does_not_drift() -> None:
