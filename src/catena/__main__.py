@@ -117,6 +117,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="JOINT=X",
         help="coordinate to start from, rad or m; several as X,Y,Z; may be given for several joints, and loops follow",
     )
+    run.add_argument(
+        "--record-every", type=int, default=1, metavar="K", help="keep every K-th node (default %(default)s)"
+    )
     run.add_argument("--strict", action="store_true", help="fail if steps are too coarse to be trusted")
     run.add_argument("--out", type=Path, metavar="FILE", help="write the run: .npz, which `view` shows, or .csv")
     run.add_argument("--html", type=Path, metavar="FOLDER", help="write a page that plays in any browser")

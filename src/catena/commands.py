@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         solver=args.solver,
         on_coarse="raise" if args.strict else "warn",
     )
-    result, known = _simulated(simulator, start(mechanism, args.set), args.duration)
+    result, known = _simulated(simulator, start(mechanism, args.set), args.duration, args.record_every)
     known = {"model": args.model} | known
     # of a run that failed, what was computed until then
     if args.out is not None:
@@ -181,11 +181,13 @@ def start(mechanism: Mechanism, wishes: Iterable[str]) -> State:
     return Poser(mechanism).posed(state, goals)
 
 
-def _simulated(simulator: Simulator, state: State, duration: float) -> tuple[Trajectory, account.Facts]:
+def _simulated(
+    simulator: Simulator, state: State, duration: float, record_every: int = 1
+) -> tuple[Trajectory, account.Facts]:
     """A run and its account, as far as it got."""
     begun = time.perf_counter()
     try:
-        result = simulator.run(duration, state=state, progress=sys.stderr.isatty())
+        result = simulator.run(duration, state=state, record_every=record_every, progress=sys.stderr.isatty())
     except SimulationError as error:
         result = error.trajectory
     seconds = time.perf_counter() - begun
