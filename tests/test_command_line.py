@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -34,6 +35,13 @@ def test_demo_prints_and_draws(tmp_path, capsys):
     assert gap < 1e-12
     # twice the accuracy
     assert energy < 2e-4
+
+
+def test_demo_as_json(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    found, _ = answer(capsys, *QUICK, "--output", str(tmp_path / "demo.png"))
+    assert found["bodies"] == 3
+    assert found["picture"] == str(tmp_path / "demo.png")
 
 
 @pytest.mark.parametrize("joint", ["ball", "revolute"])
@@ -148,6 +156,15 @@ def test_the_module_runs():
     done = subprocess.run([sys.executable, "-m", "catena", "info"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("catena ")
     assert done.stderr == ""
+
+
+def test_a_reader_that_has_read_enough():
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = [sys.executable, "-m", "catena", "report", "scene:four_bar"]
+    done = subprocess.run(line, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # ---- info, report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +28,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         with _heard() as args.heard:
-            return int(args.run(args))
+            code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except ValueError as error:
         return _failed(error, 2)
+    except BrokenPipeError:
+        # whoever reads has read enough, and what is left goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         # what has a name was named by the user
         return _failed(f"{error.filename}: {error.strerror}", 2) if error.filename else _failed(error, 1)
