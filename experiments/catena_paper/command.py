@@ -9,7 +9,8 @@ from typing import Any
 
 def add_to(commands: Any) -> None:
     """Add the subcommand to those of a parser."""
-    paper = commands.add_parser("paper", help="rerun the paper's figures against its rivals, and report")
+    words = "rerun the paper's figures against its rivals, and report"
+    paper = commands.add_parser("paper", help=words, description=words, epilog="example: catena paper --quick")
     paper.add_argument("--quick", action="store_true", help="smaller sizes, under ten minutes")
     paper.add_argument("--figure", action="append", metavar="LETTER", help="this one only; may be given several times")
     paper.add_argument("--output", type=Path, default=Path("catena_paper"), metavar="FOLDER", help="goes on there")

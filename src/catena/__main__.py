@@ -1,157 +1,176 @@
-"""The command line: `python -m catena demo` simulates, `bench` measures, `campaign` looks for lies, `info` tells."""
+"""The command line, `catena` or `python -m catena`: its words, its exit codes and how it says what went wrong."""
 
 from __future__ import annotations
 
 import argparse
-import csv
+import os
 import sys
-import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
-from . import __version__, info, plot, scenes
-from .simulator import Simulator
-from .status import SimulationError
-from .trajectory import Trajectory
+from . import __version__, commands
+from .status import CatenaError, CatenaWarning
+
+_MODEL = "a file .urdf, .sdf, .xml or .mjcf (MJCF), .json (of Mechanism.save), or scene:NAME; scene: lists them"
+_CODES = "exit codes: 0 fine, 1 the work failed, or with --strict cannot be trusted, 2 a mistake of yours, 130 Ctrl-C"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a subcommand; 0 if it went well, 1 if it failed, 2 if the command line makes no sense."""
+    """Run a subcommand; 0 if it went well, 1 if it failed, 2 if it was asked for what makes no sense, 130 on Ctrl-C."""
     parser = _parser()
     args = parser.parse_args(argv)
+    if args.run is None:
+        parser.print_help()
+        return 0
     try:
-        return int(args.run(args))
+        with _heard() as args.heard:
+            code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except ValueError as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return 2
-    except (SimulationError, OSError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return 1
+        return _failed(error, 2)
+    except BrokenPipeError:
+        # whoever reads has read enough, and what is left goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        # what has a name was named by the user
+        return _failed(f"{error.filename}: {error.strerror}", 2) if error.filename else _failed(error, 1)
+    except CatenaError as error:
+        return _failed(error, 1)
+    except ImportError as error:
+        # catena's own sentences on what is not installed name no module; others are unexpected
+        if error.name is not None:
+            raise
+        return _failed(error, 1)
     except KeyboardInterrupt:
-        print(f"{parser.prog}: interrupted", file=sys.stderr)
-        return 130
+        # a bar may be on the line
+        return _failed("interrupted", 130, "\n" * sys.stderr.isatty())
+
+
+def _failed(why: object, code: int, before: str = "") -> int:
+    print(f"{before}catena: {why}", file=sys.stderr)
+    return code
+
+
+@contextmanager
+def _heard() -> Iterator[list[str]]:
+    """Say warnings of catena in one line each, without the place in the source, and collect them."""
+    found: list[str] = []
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, CatenaWarning):
+            usual(message, category, *where, **more)
+            return
+        found.append(" ".join(str(message).split()))
+        print(f"catena: warning: {found[-1]}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CatenaWarning)
+        warnings.showwarning = show
+        yield found
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="catena", description="Articulated rigid bodies that stay together.")
+    parser = argparse.ArgumentParser(
+        prog="catena", description="Articulated rigid bodies that stay together.", epilog=_CODES
+    )
     parser.add_argument("--version", action="version", version=f"catena {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="command")
+    parser.set_defaults(run=None)
+    known = parser.add_subparsers(metavar="command")
 
-    demo = commands.add_parser("demo", help="simulate a swinging, swirling chain and check it")
+    def add(
+        name: str, run: Callable[[argparse.Namespace], int], words: str, example: str, *, json: bool = True
+    ) -> argparse.ArgumentParser:
+        command: argparse.ArgumentParser = known.add_parser(
+            name,
+            help=words,
+            description=f"{words[0].upper()}{words[1:]}.",
+            epilog=f"example: catena {example}\n\n{_CODES}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(run=run)
+        if json:
+            command.add_argument("--json", action="store_true", help="print one JSON object in place of text")
+        return command
+
+    demo = add(
+        "demo", commands.demo, "simulate a swinging, swirling chain and check it", "demo --links 20 --output chain.png"
+    )
     demo.add_argument("--links", type=int, default=10, metavar="N", help="number of links (default %(default)s)")
     demo.add_argument("--joint", choices=("ball", "revolute"), default="ball", help="default %(default)s")
-    demo.add_argument("--duration", type=float, default=60.0, metavar="S", help="seconds (default %(default)s)")
-    demo.add_argument("--dt", type=float, metavar="S", help="time step in s (default what the accuracy asks for)")
-    demo.add_argument("--accuracy", type=float, metavar="A", help="parts of the chain's length, or rad (default 1e-4)")
-    demo.add_argument("--solver", choices=("auto", "articulated", "ldu", "dense"), default="auto")
+    _add_stepping(demo, duration=60.0)
     demo.add_argument("--output", type=Path, default=Path("catena_demo.png"), metavar="FILE", help="the picture")
-    demo.set_defaults(run=_demo)
 
-    bench = commands.add_parser("bench", help="measure how fast this machine is")
+    run = add(
+        "run",
+        commands.run,
+        "simulate a model",
+        "run robot.urdf --duration 5 --set elbow=0.3 --out run.npz\n"
+        "         catena run scene:pendulum:10:joint=ball --accuracy 1e-6 --json",
+    )
+    run.add_argument("model", metavar="MODEL", help=_MODEL)
+    _add_stepping(run, duration=10.0)
+    run.add_argument("--order", type=int, choices=(1, 2, 4, 6, 8), help="default 2, with an accuracy 4 or 8")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="JOINT=X",
+        help="coordinate to start from, rad or m; several as X,Y,Z; may be given for several joints, and loops follow",
+    )
+    run.add_argument(
+        "--record-every", type=int, default=1, metavar="K", help="keep every K-th node (default %(default)s)"
+    )
+    run.add_argument("--strict", action="store_true", help="fail if steps are too coarse to be trusted")
+    run.add_argument("--out", type=Path, metavar="FILE", help="write the run: .npz, which `view` shows, or .csv")
+    run.add_argument("--html", type=Path, metavar="FOLDER", help="write a page that plays in any browser")
+    run.add_argument("--show", action="store_true", help="play it in a browser, until Ctrl-C")
+
+    view = add("view", commands.view, "show a saved run or a model in a browser", "view run.npz", json=False)
+    view.add_argument("file", metavar="FILE", help=f"a saved run, .npz; or {_MODEL}")
+    view.add_argument("--html", type=Path, metavar="FOLDER", help="write a page that plays without Python instead")
+
+    report = add("report", commands.report, "count freedoms, loops and redundant joints", "report scene:four_bar")
+    report.add_argument("model", metavar="MODEL", help=_MODEL)
+
+    bench = add("bench", commands.bench, "measure how fast this machine is", "bench --output tables")
     bench.add_argument("--full", action="store_true", help="more sizes and solvers, several minutes")
     bench.add_argument("--output", type=Path, metavar="FOLDER", help="write a CSV file per table there")
-    bench.set_defaults(run=_bench)
 
-    campaign = commands.add_parser("campaign", help="look for lies in random mechanisms, reproducible by seed")
+    campaign = add(
+        "campaign",
+        commands.campaign,
+        "look for lies in random mechanisms, reproducible by seed",
+        "campaign --count 100 --jobs 2",
+        json=False,
+    )
     campaign.add_argument("--count", type=int, default=3000, metavar="N", help="members (default %(default)s)")
     campaign.add_argument("--seed", type=int, default=0, metavar="N", help="default %(default)s")
     campaign.add_argument("--first", type=int, default=0, metavar="K", help="member to begin with")
     campaign.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default %(default)s)")
     campaign.add_argument("--out", type=Path, default=Path("catena_campaign"), metavar="FOLDER", help="goes on there")
     campaign.add_argument("--only", type=int, metavar="K", help="show everything about one member")
-    campaign.set_defaults(run=_campaign)
 
-    about = commands.add_parser("info", help="version and instruction sets")
-    about.set_defaults(run=_info)
+    add("info", commands.about, "tell version and instruction sets", "info --json")
     for entry in entry_points(group="catena.commands"):
-        entry.load()(commands)
+        entry.load()(known)
     return parser
 
 
-def _info(args: argparse.Namespace) -> int:
-    found = info()
-    print(f"catena {found['version']}")
-    print(f"kernels this machine can run: {', '.join(found['kernels'])}")
-    print(f"kernel in use: {found['kernel']}")
-    return 0
-
-
-def _bench(args: argparse.Namespace) -> int:
-    from . import bench
-
-    _info(args)
-    for name, rows in bench.run(args.full).items():
-        if args.output is not None:
-            args.output.mkdir(parents=True, exist_ok=True)
-            with open(args.output / f"{name}.csv", "w", newline="") as file:
-                writer = csv.DictWriter(file, rows[0])
-                writer.writeheader()
-                writer.writerows(rows)
-    return 0
-
-
-def _campaign(args: argparse.Namespace) -> int:
-    from .campaign import runner
-
-    if args.only is not None:
-        print(runner.portrait(args.seed, args.only))
-        return 0
-    for name in ("count", "jobs"):
-        if getattr(args, name) < 1:
-            raise ValueError(f"--{name} must be at least 1, got {getattr(args, name)}")
-    for name in ("seed", "first"):
-        if getattr(args, name) < 0:
-            raise ValueError(f"--{name} must not be negative, got {getattr(args, name)}")
-    path = args.out / f"seed{args.seed}.jsonl"
-    indices = range(args.first, args.first + args.count)
-    records = runner.run(args.seed, indices, path, jobs=args.jobs, progress=True)
-    words = runner.summary(records)
-    (args.out / f"seed{args.seed}.txt").write_text(words + "\n")
-    print(f"\n{words}\n\nfacts of all members: {path}")
-    return 0
-
-
-def _demo(args: argparse.Namespace) -> int:
-    mechanism = scenes.pendulum(args.links, args.joint)
-    simulator = Simulator(mechanism, args.dt, accuracy=args.accuracy, solver=args.solver)
-    state = mechanism.state()
-    if args.joint == "ball":
-        # swirl it about the vertical and bend it, so that it leaves its plane
-        state.joint("joint1").rates = (0.0, 0.0, 0.6)
-        state.joint(f"joint{(args.links + 1) // 2}").coordinates = (0.0, 1.0, 0.0)
-    start = time.thread_time()
-    run = simulator.run(args.duration, state=state)
-    _summary(simulator, run, time.thread_time() - start)
-    return _picture(run, args.output)
-
-
-def _summary(simulator: Simulator, run: Trajectory, seconds: float) -> None:
-    links, steps = simulator.mechanism.body_count, len(run.iterations)
-    done = simulator.info()
-    span = run.time[-1] - run.time[0]
-    print(f"{links} links, {steps} steps of {run.dt:g} s and order {simulator.order}: {span:g} s of motion")
-    error = run.energy_error()
-    print(f"  energy error      {error.mean():.1e}  of the energy in motion, {error.max():.1e} at most")
-    print(f"  joint gap         {run.drift().max(initial=0.0):.1e}  m at most")
-    if steps:
-        print(f"  Newton iterations {run.iterations.mean():.2f}  per step")
-        print(f"  halved steps      {run.halved_count}")
-    if run.error is not None:
-        print(f"  error of steps    {run.error.sum():.1e}  together, {run.error.max(initial=0.0):.1e} at most")
-        print(f"  time              {seconds:.3f}  s, {span / seconds:.0f} times as fast as the motion itself")
-    print(f"  solver            {done['solver']}, kernel {done['kernel']}")
-
-
-def _picture(run: Trajectory, output: Path) -> int:
-    try:
-        figure = plot.overview(run)
-    except ImportError as error:
-        print(f"no picture: {error}")
-        return 0
-    figure.savefig(output, dpi=120)
-    print(f"picture: {output}")
-    return 0
+def _add_stepping(command: argparse.ArgumentParser, duration: float) -> None:
+    """What a simulator wants to know."""
+    command.add_argument("--duration", type=float, default=duration, metavar="S", help="seconds (default %(default)s)")
+    command.add_argument("--dt", type=float, metavar="S", help="time step in s (default what the accuracy asks for)")
+    command.add_argument(
+        "--accuracy", type=float, metavar="A", help="parts of the mechanism's size, or rad (default 1e-4 without --dt)"
+    )
+    command.add_argument("--solver", choices=("auto", "articulated", "ldu", "dense"), default="auto")
 
 
 if __name__ == "__main__":

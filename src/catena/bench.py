@@ -18,11 +18,17 @@ import numpy as np
 
 from . import scenes
 from .mechanism import Mechanism
-from .simulator import Simulator
+from .simulator import Simulator, bar
 from .state import State
 from .trajectory import Trajectory
 
 Rows = Iterator[dict[str, Any]]
+
+_LOOPS: list[tuple[str, Callable[[], Mechanism]]] = [
+    ("closed chain of 101 hinges", lambda: scenes.closed_chain(101, "revolute")),
+    ("closed chain of 101 balls", lambda: scenes.closed_chain(101, "ball")),
+    ("10 rhombi in a row", lambda: scenes.segmented_chain(10)),
+]
 
 
 def seconds(
@@ -80,12 +86,7 @@ def _error(run: Trajectory) -> str:
 
 def loops(budget: float) -> Rows:
     """Closed chains, and rhombi in a row, every joint closed to rounding."""
-    cases: list[tuple[str, Callable[[], Mechanism]]] = [
-        ("closed chain of 101 hinges", lambda: scenes.closed_chain(101, "revolute")),
-        ("closed chain of 101 balls", lambda: scenes.closed_chain(101, "ball")),
-        ("10 rhombi in a row", lambda: scenes.segmented_chain(10)),
-    ]
-    for name, build in cases:
+    for name, build in _LOOPS:
         simulator = Simulator(build(), 0.01)
         steps = 200
         taken, _ = seconds(simulator, budget, steps=(0, steps), record_every=steps)
@@ -111,7 +112,7 @@ def batch(budget: float, members: int, links: int = 10) -> Rows:
     sample = states[:: max(1, members // 16)]
     singles = [seconds(simulator, budget / len(sample), steps=(0, steps), record_every=steps, state=s) for s in sample]
     alone = sum(taken for taken, _ in singles) / (len(sample) * steps * links)
-    for threads in dict.fromkeys((1, os.cpu_count() or 1)):
+    for threads in _thread_counts():
         best = [float("inf"), float("inf")]
         end = time.perf_counter() + budget
         rounds = 0
@@ -131,6 +132,11 @@ def batch(budget: float, members: int, links: int = 10) -> Rows:
             "times_the_throughput": round(alone / each, 2),
             "ms_per_call": round(1e3 * best[0], 1),
         }
+
+
+def _thread_counts() -> list[int]:
+    """One and all, where these differ."""
+    return list(dict.fromkeys((1, os.cpu_count() or 1)))
 
 
 def starts(mechanism: Mechanism, members: int) -> list[State]:
@@ -165,19 +171,29 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
 
 
-def run(full: bool = False) -> dict[str, list[dict[str, Any]]]:
-    """Measure and print everything; about a minute, or several with `full`."""
+def run(full: bool = False, *, silent: bool = False, progress: bool = False) -> dict[str, list[dict[str, Any]]]:
+    """Measure everything, and print it unless `silent`; about a minute, or several with `full`."""
     budget = 2.0 if full else 0.4
     counts = (1, 2, 5, 10, 20, 50, 100, 200, 1000, 10000) if full else (1, 10, 100, 1000)
     solvers = ("articulated", "ldu") if full else ("articulated",)
-    parts: dict[str, Callable[[], Rows]] = {
-        "chain": lambda: chain(budget, solvers, counts),
-        "loops": lambda: loops(budget),
-        "batch": lambda: batch(budget, 1024 if full else 256),
-        "start_up": start_up,
+    # with so many rows each
+    parts: dict[str, tuple[int, Rows]] = {
+        "chain": (2 * len(solvers) * len(counts), chain(budget, solvers, counts)),
+        "loops": (len(_LOOPS), loops(budget)),
+        "batch": (len(_thread_counts()), batch(budget, 1024 if full else 256)),
+        "start_up": (1, start_up()),
     }
-    results = {}
-    for name, part in parts.items():
-        results[name] = list(part())
-        print(f"\n{name}\n{table(results[name])}", flush=True)
+    results: dict[str, list[dict[str, Any]]] = {}
+    for name, (count, rows) in parts.items():
+        found = results[name] = []
+        if progress:
+            bar(0, count)
+        for row in rows:
+            found.append(row)
+            if progress:
+                bar(len(found), count)
+        if progress:
+            sys.stderr.write("\n")
+        if not silent:
+            print(f"\n{name}\n{table(found)}", flush=True)
     return results

@@ -657,7 +657,7 @@ def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable
     """What the core is to call now and then with the number of steps done."""
     if callable(progress):
         return lambda step: progress(step, steps)
-    return (lambda step: _bar(step, steps)) if _flag(progress, "progress") else None
+    return (lambda step: bar(step, steps)) if _flag(progress, "progress") else None
 
 
 def finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -> None:
@@ -665,11 +665,12 @@ def finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -
     if callable(progress):
         progress(done, steps)
     else:
-        _bar(done, steps)
+        bar(done, steps)
         sys.stderr.write("\n")
 
 
-def _bar(step: int, steps: int) -> None:
+def bar(step: int, steps: int) -> None:
+    """Show on stderr how much is done."""
     part = step / steps if steps else 1.0
     sys.stderr.write(f"\r[{'=' * int(40 * part):<40}] {100 * part:3.0f} %")
     sys.stderr.flush()

@@ -129,9 +129,18 @@ class _Worker:
 
 
 def run(
-    seed: int, indices: Iterable[int], path: Path, *, jobs: int = 1, limit: float = LIMIT, progress: bool = False
+    seed: int,
+    indices: Iterable[int],
+    path: Path,
+    *,
+    jobs: int = 1,
+    limit: float = LIMIT,
+    progress: Callable[[Record, int, int], None] | None = None,
 ) -> list[Record]:
-    """Examine members and append a line for each to the file; those that it holds already are not examined again."""
+    """Examine members and append a line for each to the file; those that it holds already are not examined again.
+
+    `progress` is called with the record of every member that has been examined, members done, and members in all.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     indices = list(indices)
     done = {item["index"]: item for item in read(path) if item["seed"] == seed}
@@ -154,8 +163,8 @@ def run(
                 done[index] = item
                 with open(path, "a") as file:
                     file.write(json.dumps(item) + "\n")
-                if progress and item["classes"]:
-                    print(f"{index}: {', '.join(item['classes'])}", flush=True)
+                if progress is not None:
+                    progress(item, sum(index in done for index in indices), len(indices))
 
     threads = [threading.Thread(target=go, args=(_Worker(seed, limit),)) for _ in range(jobs)]
     for thread in threads:

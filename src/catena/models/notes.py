@@ -6,11 +6,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..status import CatenaWarning
+
 # names that are listed for one kind of thing before the rest is counted
 _MOST_NAMES = 4
 
 
-class ModelWarning(UserWarning):
+class ModelWarning(CatenaWarning):
     """A file was read, but not all of it; the message lists what was not, and what looks wrong."""
 
 

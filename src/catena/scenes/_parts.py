@@ -86,6 +86,8 @@ def meet(a: Pin, r: float, b: Pin, s: float, side: float) -> Pin:
     """Return the point r from a and s from b; of the two, the one on the left of the way from a to b if side is 1."""
     way = b.place - a.place
     distance = float(np.linalg.norm(way))
+    if distance == 0:
+        raise ValueError(f"bars of {r:g} m and {s:g} m from one and the same point meet anywhere around it")
     u = way / distance
     along = 0.5 * (r * r - s * s + distance * distance) / distance
     if abs(along) > r:

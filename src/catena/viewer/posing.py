@@ -8,6 +8,7 @@ from math import floor, isfinite, log10, pi
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._rotation import Array
 from ..limits import Limits
@@ -80,7 +81,7 @@ def input_sliders(mechanism: Mechanism, values: Array, given: Mapping[str, tuple
 
 
 class Poser:
-    """Moves single joints of a mechanism: what hangs on them goes along, and loops and couplings follow by assembly."""
+    """Moves joints of a mechanism: what hangs on them goes along, and loops and couplings follow by assembly."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._mechanism = mechanism
@@ -106,7 +107,13 @@ class Poser:
         after.velocity = after.angular_velocity = np.zeros_like(after.velocity)
         coordinates = after.joint(joint).coordinates.copy()
         coordinates[index] = value
-        if joint in self._free:
-            after.joint(joint).coordinates = coordinates
-            return after
-        return self._mechanism.assemble(after, fixed=self._free, drive={joint: coordinates})
+        return self.posed(after, {joint: coordinates})
+
+    def posed(self, state: State, goals: Mapping[str, ArrayLike]) -> State:
+        """The state with joints at coordinates, by name; where that cannot be, an AssemblyError."""
+        after = state.copy()
+        for joint in goals:
+            if joint in self._free:
+                after.joint(joint).coordinates = goals[joint]
+        driven = {joint: goals[joint] for joint in goals if joint not in self._free}
+        return self._mechanism.assemble(after, fixed=self._free, drive=driven) if driven else after
