@@ -189,6 +189,19 @@ def test_arrows_are_reactions_and_plots_are_those_of_the_run():
     np.testing.assert_array_equal(steps.curves[0][1][1:], np.maximum(run.error, 1e-18))
 
 
+def test_nodes_that_are_far_apart_are_seen_to_move():
+    """A run with an accuracy has nodes every tenth of a second, and is no jumble of pictures."""
+    run = ct.Simulator(linkage(), accuracy=1e-4).run(5.0)
+    assert np.diff(run.time).max() > 1 / 30
+    scene = scene_of(run)
+    assert np.diff(scene.time).max() < 1 / 30
+    exact = ct.Simulator(linkage(), accuracy=1e-8).run(t_eval=scene.time)
+    assert np.abs(scene.position - exact.position).max() < 1e-3
+    assert len(scene.arrows[0].force) == len(scene.plots[2].curves[0][1]) == len(scene.time)
+    # gaps are those of nodes
+    assert scene.plots[2].curves[0][1].max() < 1e-12
+
+
 def test_no_more_nodes_are_shown_than_a_screen_has_pictures():
     run = ct.Simulator(ct.scenes.pendulum(1), dt=0.001).run(duration=1.0)
     scene = scene_of(run)

@@ -33,7 +33,7 @@ _AXES = ("#d9483b", "#4ca64c", "#3b6fd9")
 WORLD = -1
 
 # nodes of a run that are shown in a second of it: no screen is faster
-_PER_SECOND = 60
+_PER_SECOND, _MOST_MOMENTS = 60, 6000
 
 
 def rgb(colour: str) -> Colour:
@@ -144,8 +144,10 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         raise ValueError("there is nothing to see: the trajectory has no nodes")
     mechanism = run.mechanism
     run = run[:: _stride(run.time)]
+    times = _moments(run.time)
+    seen = run if times is run.time else run.at(times)
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: WORLD}
-    bare = Scene(_title(mechanism), tuple(mechanism.bodies), run.time, run.position, run.orientation)
+    bare = Scene(_title(mechanism), tuple(mechanism.bodies), times, seen.position, seen.orientation)
     parts, notes = _parts(bare, mechanism, rows)
     lines = [
         Line(name, Point(name, "lines", rows[a], anchor_a), Point(name, "lines", rows[b], anchor_b))
@@ -154,7 +156,7 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
     traced = [mechanism.frame(name) for name in ([traces] if isinstance(traces, str) else traces)]
     labels = _labels(mechanism, rows)
     low, high = _bounds(bare, parts, lines)
-    arrows = arrows_of(run)
+    arrows = [replace(arrow, force=_between(times, run.time, arrow.force)) for arrow in arrows_of(run)]
     strongest = max((float(np.linalg.norm(arrow.force, axis=1).max()) for arrow in arrows), default=0.0)
     weight = float(np.linalg.norm(mechanism.gravity)) * sum(body.mass for body in mechanism.bodies.values())
     # files give every link a frame of its own, which is too much to see
@@ -166,7 +168,7 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         traces=[Point(mark.name, "traces", rows[mark.body], mark.position) for mark in traced],
         lines=lines,
         arrows=arrows,
-        plots=_plots(run) if len(run) > 1 else [],
+        plots=_plots(run, times) if len(run) > 1 else [],
         notes=notes,
         low=low,
         high=high,
@@ -218,6 +220,22 @@ def _stride(time: Array) -> int:
     """Every how many nodes there are enough."""
     seconds = float(time[-1] - time[0])
     return max(1, int((len(time) - 1) / (_PER_SECOND * seconds))) if seconds > 0 else 1
+
+
+def _moments(time: Array) -> Array:
+    """The nodes, or as many moments between them as it takes to see them move."""
+    seconds = float(time[-1] - time[0])
+    count = min(int(_PER_SECOND * seconds), _MOST_MOMENTS)
+    return time if len(time) < 2 or 2 * len(time) >= count else np.linspace(time[0], time[-1], count + 1)
+
+
+def _between(times: Array, nodes: Array, values: Array) -> Array:
+    """Numbers (node, ...) of the nodes at all moments."""
+    if times is nodes:
+        return values
+    flat = values.reshape(len(nodes), -1)
+    columns = [np.interp(times, nodes, column) for column in flat.T]
+    return np.stack(columns, axis=1).reshape(len(times), *values.shape[1:])
 
 
 # ---- bodies
@@ -379,7 +397,7 @@ def arrows_of(run: Trajectory) -> list[Arrow]:
 # ---- beside and around
 
 
-def _plots(run: Trajectory) -> list[Plot]:
+def _plots(run: Trajectory, times: Array) -> list[Plot]:
     energies = (
         ("kinetic", run.kinetic_energy()),
         ("potential", run.potential_energy()),
@@ -395,7 +413,10 @@ def _plots(run: Trajectory) -> list[Plot]:
     if run.error is not None and len(run.error) == len(run) - 1:
         errors = np.maximum(np.concatenate((run.error[:1], run.error)), 1e-18)
         plots.append(Plot("error of the step [of the size, rad]", (("error", errors),), logarithmic=True))
-    return plots
+    # between nodes they are drawn, not computed: joints are closed at the nodes
+    return [
+        replace(p, curves=tuple((name, _between(times, run.time, curve)) for name, curve in p.curves)) for p in plots
+    ]
 
 
 def _bounds(scene: Scene, parts: list[Part], lines: list[Line]) -> tuple[Array, Array]:

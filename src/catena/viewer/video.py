@@ -41,9 +41,9 @@ def save_video(
     moments = np.arange(first, last + 0.5 * speed / fps, speed / fps)
     writer: Any = None
     try:
-        for moment in moments:
-            node = int(np.argmin(np.abs(run.time - moment)))
-            picture = stage.draw(run.position[node], run.orientation[node], title=f"{run.time[node]:.2f} s")
+        shown = run.at(np.minimum(moments, last)) if len(run) > 1 else run
+        for position, orientation, time in zip(shown.position, shown.orientation, shown.time, strict=True):
+            picture = stage.draw(position, orientation, title=f"{time:.2f} s")
             # encoders want even numbers
             height, width = (2 * (n // 2) for n in picture.shape[:2])
             if writer is None:
