@@ -394,6 +394,18 @@ def test_bodies_that_are_called_like_other_nodes_are_animated(tmp_path):
     assert all("mesh" not in document["nodes"][node] for node in moved)
 
 
+def test_a_gif_plays_for_ever(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    pytest.importorskip("matplotlib")
+    run = run_of(linkage())
+    run.save_video(tmp_path / "run.gif", fps=10, pixels=120)
+    with image.open(tmp_path / "run.gif") as film:
+        seconds = run.time[-1] - run.time[0]
+        assert film.n_frames == pytest.approx(10 * seconds + 1, abs=1)
+        assert max(film.size) == pytest.approx(120, abs=2)
+        assert film.info["loop"] == 0
+
+
 def test_a_film_is_as_long_as_the_run(tmp_path):
     encoder = pytest.importorskip("imageio_ffmpeg")
     pytest.importorskip("matplotlib")

@@ -541,7 +541,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         speed: float = 1.0,
         pixels: int = 720,
     ) -> None:
-        """Write a film (.mp4, .webm, .gif), with matplotlib and imageio-ffmpeg (catena[video]).
+        """Write a film (.mp4, .mov, .mkv; needs catena[video]) or a .gif (needs matplotlib alone).
 
         Seen onto `plane`, such as "xz"; by default that in which the most happens. `speed` 0.5 is slow motion. For a
         view from any side see `save_html`, which needs neither.

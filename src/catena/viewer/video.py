@@ -1,13 +1,15 @@
-"""Films: a run as a video, drawn with matplotlib (plot.Stage) and encoded with ffmpeg, which imageio-ffmpeg brings."""
+"""Films: a run drawn with matplotlib (plot.Stage) and encoded with ffmpeg, which imageio-ffmpeg brings, or as a GIF."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..plot import Stage, plane_axes
 from .scene import scene_of
@@ -15,7 +17,10 @@ from .scene import scene_of
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
 
-_ENDINGS = (".mp4", ".webm", ".gif", ".mov", ".mkv")
+Picture: TypeAlias = NDArray[np.uint8]
+
+_ENDINGS = (".mp4", ".mov", ".mkv", ".gif")
+_GIF_COLOURS = 32
 
 
 def save_video(
@@ -29,21 +34,31 @@ def save_video(
         raise ValueError(f"fps and speed must be positive, got {fps} and {speed}")
     if not len(run):
         raise ValueError("there is nothing to see: the trajectory has no nodes")
+    plane = plane or _plane(run)
+    stage = Stage(run.mechanism, plane=plane, window=_window(run, plane), pixels=pixels)
+    write = _write_gif if target.suffix.lower() == ".gif" else _write_film
+    write(target, _pictures(run, stage, speed / fps), fps)
+
+
+def _pictures(run: Trajectory, stage: Stage, pace: float) -> Iterator[Picture]:
+    """One every so many seconds of the motion."""
+    first, last = run.time[[0, -1]].tolist()
+    moments = np.minimum(np.arange(first, last + 0.5 * pace, pace), last)
+    shown = run.at(moments) if len(run) > 1 else run
+    for position, orientation, time in zip(shown.position, shown.orientation, shown.time, strict=True):
+        yield stage.draw(position, orientation, title=f"{time:.2f} s")
+
+
+def _write_film(target: Path, pictures: Iterator[Picture], fps: float) -> None:
     try:
         encoder = import_module("imageio_ffmpeg")
     except ImportError:
         raise ImportError(
-            'a film needs imageio-ffmpeg, which is not installed: pip install "catena[video]"; save_html needs neither'
+            'a film needs imageio-ffmpeg, which is not installed: pip install "catena[video]"; a .gif does not'
         ) from None
-    plane = plane or _plane(run)
-    stage = Stage(run.mechanism, plane=plane, window=_window(run, plane), pixels=pixels)
-    first, last = run.time[[0, -1]].tolist()
-    moments = np.arange(first, last + 0.5 * speed / fps, speed / fps)
     writer: Any = None
     try:
-        shown = run.at(np.minimum(moments, last)) if len(run) > 1 else run
-        for position, orientation, time in zip(shown.position, shown.orientation, shown.time, strict=True):
-            picture = stage.draw(position, orientation, title=f"{time:.2f} s")
+        for picture in pictures:
             # encoders want even numbers
             height, width = (2 * (n // 2) for n in picture.shape[:2])
             if writer is None:
@@ -53,6 +68,13 @@ def save_video(
     finally:
         if writer is not None:
             writer.close()
+
+
+def _write_gif(target: Path, pictures: Iterator[Picture], fps: float) -> None:
+    """Pillow comes with matplotlib, which has drawn the pictures."""
+    image = import_module("PIL.Image")
+    first, *rest = [image.fromarray(picture).quantize(_GIF_COLOURS) for picture in pictures]
+    first.save(target, save_all=True, append_images=rest, duration=round(1000 / fps), loop=0)
 
 
 def _window(run: Trajectory, plane: str) -> tuple[float, float, float, float]:
