@@ -87,7 +87,10 @@ std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
 }
 
 bool Core::fits_lanes(SolverKind solver, int order, int signal_count) const {
-  const RunArgs run = {.solver = solver, .order = order, .signal_count = signal_count};
+  RunArgs run;
+  run.solver = solver;
+  run.order = order;
+  run.signal_count = signal_count;
   return kernel_.lane_count(layout_for(solver), run) > 0;
 }
 
