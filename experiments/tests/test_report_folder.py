@@ -56,7 +56,8 @@ def test_every_figure_has_its_numbers_its_picture_and_its_findings(folder):
 def test_the_page_stands_alone_and_is_small(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == len(FIGURES)
-    assert "http" not in page
+    # the letters of pictures may spell anything
+    assert "http" not in re.sub(r"base64,[A-Za-z0-9+/=]*", "", page)
     assert len(page) < 2_000_000
 
 
