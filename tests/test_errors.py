@@ -161,8 +161,8 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
 
 CASES = {
     "four-bar at 80 ms": (scenes.four_bar, 0.08, 4, 20.0),
-    "delta robot at 10 ms": (scenes.delta_robot, 0.01, 4, 10.0),
-    "whip at 5 ms": (lambda: scenes.pendulum(10, angle=pi / 2), 0.005, 4, 10.0),
+    "delta robot at 20 ms": (scenes.delta_robot, 0.02, 4, 10.0),
+    "whip at 10 ms": (lambda: scenes.pendulum(10, angle=pi / 2), 0.01, 4, 10.0),
     "gear at |w| dt = 1.9": (geared, 0.02, 2, 1.0),
     "violent drive": (shaken, 0.08, 2, 4.0),
 }
