@@ -7,16 +7,15 @@ that closes a loop holds two points of its axis. MuJoCo's constraints are soft: 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
 from .._rotation import rotate, to_matrix
 from ..couplings import Coupling
-from ..documents import file_name, write_whole
+from ..documents import file_name
 from ..joint import Joint, Pose
 from ..laws import Force, JointForce, Motor, PointSpring, Servo
 from ..mechanism import Mechanism
@@ -25,7 +24,7 @@ from .graph import WORLD, inverse, together
 from .markup import still
 from .notes import Notes
 from .tree import Limb, Motion, Tree
-from .urdf_writer import relative
+from .written import relative, save, text
 
 _MESHES = (".stl", ".obj", ".msh")
 
@@ -37,10 +36,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """See Mechanism.to_mjcf."""
     target = Path(file_name(path))
     notes = Notes(str(target), "written")
-    root = _Writer(mechanism, notes, target).root
-    indent(root)
-    text = tostring(root, encoding="utf-8")
-    write_whole(path, lambda file: file.write(text))
+    save(_Writer(mechanism, notes, target).root, path, declares=False)
     notes.warn()
 
 
@@ -50,7 +46,7 @@ class _Writer:
         self.tree = Tree(mechanism, notes)
         self.root = Element("mujoco", model=target.stem)
         SubElement(self.root, "compiler", angle="radian", autolimits="true")
-        SubElement(self.root, "option", gravity=_text(mechanism.gravity))
+        SubElement(self.root, "option", gravity=text(mechanism.gravity))
         parts = ("asset", "worldbody", "tendon", "equality", "actuator", "keyframe")
         self.parts = {tag: SubElement(self.root, tag) for tag in parts}
         self.bodies: dict[str, Element] = {WORLD: self.parts["worldbody"]}
@@ -136,7 +132,7 @@ class _Writer:
         if not limb.body.inertia.physical:
             self.notes.flag("moments of inertia that MuJoCo refuses", limb.body.name)
         six = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
-        given = {"pos": _text(position), "mass": repr(limb.body.mass), "fullinertia": _text(six)}
+        given = {"pos": text(position), "mass": repr(limb.body.mass), "fullinertia": text(six)}
         SubElement(element, "inertial", given)
 
     def _joint(self, element: Element, motion: Motion, frame: Pose) -> None:
@@ -144,22 +140,22 @@ class _Writer:
         axis = rotate(frame[1], motion.axis)
         if motion.kind == "screw":
             slide = f"{motion.name} slide"
-            SubElement(element, "joint", name=slide, type="slide", pos=_text(frame[0]), axis=_text(axis))
+            SubElement(element, "joint", name=slide, type="slide", pos=text(frame[0]), axis=text(axis))
             tie = f"0 {motion.joint.parameter!r} 0 0 0"
             SubElement(self.parts["equality"], "joint", joint1=slide, joint2=motion.name, polycoef=tie)
         kind = {"turn": "hinge", "screw": "hinge", "slide": "slide", "ball": "ball"}[motion.kind]
-        joint = SubElement(element, "joint", name=motion.name, type=kind, pos=_text(frame[0]))
+        joint = SubElement(element, "joint", name=motion.name, type=kind, pos=text(frame[0]))
         self.motions[motion.joint.name, motion.coordinate] = motion.name
         if kind == "ball":
             return
-        joint.set("axis", _text(axis))
+        joint.set("axis", text(axis))
         limits, law = motion.limits, motion.law
         if isfinite(limits.lower) and isfinite(limits.upper):
-            joint.set("range", _text((limits.lower, limits.upper)))
+            joint.set("range", text((limits.lower, limits.upper)))
         elif isfinite(limits.lower) or isfinite(limits.upper):
             self.notes.skip("limit on one side", motion.name)
         if limits.effort > 0 and isfinite(limits.effort):
-            joint.set("actuatorfrcrange", _text((-limits.effort, limits.effort)))
+            joint.set("actuatorfrcrange", text((-limits.effort, limits.effort)))
         if isfinite(limits.speed):
             self.notes.skip("limit of speed", motion.name)
         for key, value in (
@@ -176,7 +172,7 @@ class _Writer:
             "cylinder": [size[0], size[-1] / 2],
             "capsule": [size[0], size[-1] / 2],
         }
-        given = {"type": shape.kind, "size": _text(halves.get(shape.kind, size)), "mass": "0"}
+        given = {"type": shape.kind, "size": text(halves.get(shape.kind, size)), "mass": "0"}
         if shape.kind == "mesh":
             if Path(shape.mesh).suffix.lower() not in _MESHES:
                 self.notes.skip("mesh that MuJoCo cannot read", shape.mesh)
@@ -186,7 +182,7 @@ class _Writer:
         if not shape.collides:
             given |= {"contype": "0", "conaffinity": "0"}
         if shape.colour is not None:
-            given["rgba"] = _text(shape.colour)
+            given["rgba"] = text(shape.colour)
         SubElement(element, "geom", given | _place(together(back, (shape.position, shape.orientation))))
 
     def _mesh(self, shape: PlacedShape) -> str:
@@ -194,7 +190,7 @@ class _Writer:
         key = (shape.mesh, shape.size)
         if key not in self.meshes:
             self.meshes[key] = f"{Path(shape.mesh).stem} {len(self.meshes)}"
-            asset = SubElement(self.parts["asset"], "mesh", name=self.meshes[key], scale=_text(shape.size))
+            asset = SubElement(self.parts["asset"], "mesh", name=self.meshes[key], scale=text(shape.size))
             asset.set("file", relative(shape.mesh, self.target))
         return self.meshes[key]
 
@@ -268,7 +264,7 @@ class _Writer:
             return
         given = {"name": force.name, "joint": name}
         if isfinite(law["limit"]):
-            given["forcerange"] = _text((-law["limit"], law["limit"]))
+            given["forcerange"] = text((-law["limit"], law["limit"]))
         if isinstance(force, Motor):
             tag, start = "motor", law["force"]
         elif law["gain"] > 0:
@@ -295,12 +291,8 @@ class _Writer:
     def _key(self) -> None:
         """Forces and targets to begin with."""
         if any(self.starts.values()):
-            SubElement(self.parts["keyframe"], "key", name="start", ctrl=_text(self.starts.values()))
+            SubElement(self.parts["keyframe"], "key", name="start", ctrl=text(self.starts.values()))
 
 
 def _place(pose: Pose) -> dict[str, str]:
-    return {"pos": _text(pose[0]), "quat": _text(pose[1])}
-
-
-def _text(numbers: Iterable[float]) -> str:
-    return " ".join(repr(float(number)) for number in numbers)
+    return {"pos": text(pose[0]), "quat": text(pose[1])}

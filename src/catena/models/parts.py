@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -41,6 +42,21 @@ class Shapes:
             self._notes.skip(f"{kind} without size", link)
             return None
         return {"kind": kind, "size": size}
+
+
+def shapes_of(link: Element, read: Callable[[Element], dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """All that is seen of a link or collides, as far as it can be read."""
+    found = [read(part) for kind in ("visual", "collision") for part in link.findall(kind)]
+    return [shape for shape in found if shape is not None]
+
+
+def geometry_of(element: Element, link: str, notes: Notes) -> Element | None:
+    """The shape that a visual or collision element has; None, and a note, if it has none."""
+    geometry = element.find("geometry")
+    if geometry is not None and len(geometry):
+        return geometry[0]
+    notes.skip(f"{element.tag} without geometry", link)
+    return None
 
 
 def tensor(entry: Entry, diagonal: str, turn: Array, where: str) -> Array:

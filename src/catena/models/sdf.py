@@ -25,7 +25,7 @@ from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
 from .markup import direction, from_rpy, limit, note_others, number, numbers, parse, read_bytes, still, unique
 from .notes import Notes
-from .parts import Entry, Shapes, joint_limits, not_negative, tensor
+from .parts import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
 
 _MODEL = "__model__"
 _BALL = "drake:ball_constraint"
@@ -204,21 +204,16 @@ class _Reader:
             inertia = inertial.find("inertia")
             if inertia is not None:
                 link.tensor = tensor(_texts(inertia, where), "1", turn, where)
-        for kind in ("visual", "collision"):
-            for part in element.findall(kind):
-                shape = self._shape(part, name)
-                if shape is not None:
-                    link.shapes.append(shape)
+        link.shapes += shapes_of(element, lambda part: self._shape(part, name))
         return link
 
     def _shape(self, element: Element, link: str) -> dict[str, Any] | None:
         where = f"link {link!r}: {element.tag}"
         note_others(element, self.notes, link, ("pose", "geometry", "material"), ("name",))
-        geometry = element.find("geometry")
-        if geometry is None or len(geometry) == 0:
-            self.notes.skip(f"{element.tag} without geometry", link)
+        geometry = geometry_of(element, link, self.notes)
+        if geometry is None:
             return None
-        found = self.shapes.read(geometry[0].tag, _texts(geometry[0], where), link, where)
+        found = self.shapes.read(geometry.tag, _texts(geometry, where), link, where)
         if found is None:
             return None
         found["position"], found["orientation"] = _pose(element.find("pose"), where)

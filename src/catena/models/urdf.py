@@ -25,7 +25,7 @@ from .graph import WORLD, Edge, Graph, Law, Link
 from .loops import Loops, close
 from .markup import direction, from_rpy, limit, note_others, number, numbers, parse, read_bytes, required, still, unique
 from .notes import Notes
-from .parts import Entry, Shapes, joint_limits, not_negative, tensor
+from .parts import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
 
 # types of joints, Drake's among them, and what they are here
 _KINDS = {
@@ -138,11 +138,7 @@ class _Reader:
         if inertial is not None:
             note_others(inertial, self.notes, name, ("origin", "mass", "inertia"))
             self._inertial(link, inertial)
-        for kind in ("visual", "collision"):
-            for part in element.findall(kind):
-                shape = self._shape(part, name)
-                if shape is not None:
-                    link.shapes.append(shape)
+        link.shapes += shapes_of(element, lambda part: self._shape(part, name))
         return link
 
     def _inertial(self, link: Link, element: Element) -> None:
@@ -156,11 +152,10 @@ class _Reader:
     def _shape(self, element: Element, link: str) -> dict[str, Any] | None:
         where = f"link {link!r}: {element.tag}"
         note_others(element, self.notes, link, ("origin", "geometry", "material"), ("name",))
-        geometry = element.find("geometry")
-        if geometry is None or len(geometry) == 0:
-            self.notes.skip(f"{element.tag} without geometry", link)
+        geometry = geometry_of(element, link, self.notes)
+        if geometry is None:
             return None
-        found = self.shapes.read(geometry[0].tag.removeprefix("drake:"), _attributes(geometry[0], where), link, where)
+        found = self.shapes.read(geometry.tag.removeprefix("drake:"), _attributes(geometry, where), link, where)
         if found is None:
             return None
         found["position"], found["orientation"] = self._origin(element, where)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from math import inf, isfinite, pi
 from pathlib import Path
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
 from .._rotation import Array, conjugate, rotate, to_matrix
-from ..documents import file_name, write_whole
+from ..documents import file_name
 from ..joint import Pose
 from ..mechanism import Mechanism
 from ..shapes import PlacedShape
@@ -18,6 +18,7 @@ from .graph import WORLD, inverse, together
 from .markup import still
 from .notes import Notes
 from .tree import Limb, Motion, Tree
+from .written import relative, save, text
 
 _TYPES = {"turn": "revolute", "slide": "prismatic", "ball": "ball", "screw": "screw"}
 _LOOPS = {
@@ -31,10 +32,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """See Mechanism.to_urdf."""
     target = Path(file_name(path))
     notes = Notes(str(target), "written")
-    robot = _Writer(mechanism, notes, target).robot
-    indent(robot)
-    text = tostring(robot, encoding="utf-8", xml_declaration=True)
-    write_whole(path, lambda file: file.write(text))
+    save(_Writer(mechanism, notes, target).robot, path, declares=True)
     notes.warn()
 
 
@@ -106,7 +104,7 @@ class _Writer:
         _origin(element, together(back, (shape.position, shape.orientation)))
         geometry = SubElement(element, "geometry")
         if shape.kind == "box":
-            SubElement(geometry, "box", size=_text(shape.size))
+            SubElement(geometry, "box", size=text(shape.size))
         elif shape.kind == "sphere":
             SubElement(geometry, "sphere", radius=repr(shape.size[0]))
         elif shape.kind in ("cylinder", "capsule"):
@@ -115,10 +113,10 @@ class _Writer:
         elif shape.kind == "ellipsoid":
             SubElement(geometry, "drake:ellipsoid", dict(zip("abc", map(repr, shape.size), strict=True)))
         else:
-            SubElement(geometry, "mesh", filename=relative(shape.mesh, self.target), scale=_text(shape.size))
+            SubElement(geometry, "mesh", filename=relative(shape.mesh, self.target), scale=text(shape.size))
         if shape.colour is not None:
             material = SubElement(element, "material", name="")
-            SubElement(material, "color", rgba=_text(shape.colour))
+            SubElement(material, "color", rgba=text(shape.colour))
 
     # ---- joints
 
@@ -149,7 +147,7 @@ class _Writer:
         joint = self._joint(motion.name, kind, parent, child, place)
         if kind == "ball":
             return
-        SubElement(joint, "axis", xyz=_text(axis))
+        SubElement(joint, "axis", xyz=text(axis))
         if kind == "screw":
             SubElement(joint, "drake:screw_thread_pitch", value=repr(2 * pi * motion.joint.parameter))
         if ranged or kind == "prismatic" or min(limits.effort, limits.speed) < inf:
@@ -209,18 +207,8 @@ class _Writer:
             SubElement(joints[follower], "mimic", mimic)
 
 
-def relative(mesh: str, target: Path) -> str:
-    """The path of a mesh as seen from the file that names it."""
-    folder = os.path.realpath(target.parent)
-    return os.path.relpath(mesh, folder) if Path(mesh).is_relative_to(folder) else mesh
-
-
 def _bounded(value: float) -> str:
     return repr(value if isfinite(value) else np.copysign(_NO_LIMIT, value).item())
-
-
-def _text(numbers: Array | tuple[float, ...]) -> str:
-    return " ".join(repr(float(number)) for number in numbers)
 
 
 def _origin(element: Element, pose: Pose) -> None:
@@ -228,7 +216,7 @@ def _origin(element: Element, pose: Pose) -> None:
 
 
 def _pose(pose: Pose) -> dict[str, str]:
-    return {"xyz": _text(pose[0]), "rpy": _text(_rpy(pose[1]))}
+    return {"xyz": text(pose[0]), "rpy": text(_rpy(pose[1]))}
 
 
 def _rpy(q: Array) -> Array:
