@@ -75,16 +75,28 @@ def test_times_with_an_accuracy() -> None:
 def test_times_that_cannot_be(times: object) -> None:
     with pytest.raises(ValueError, match="t_eval"):
         Simulator(scenes.pendulum(1), 0.01).run(1.0, t_eval=times)
+
+
+def test_times_and_what_else_says_how_long_or_what() -> None:
+    simulator = Simulator(scenes.pendulum(1), 0.01)
     with pytest.raises(ValueError, match=r"t_eval ends at 3 s, after the run, which ends at 1 s"):
-        Simulator(scenes.pendulum(1), 0.01).run(1.0, t_eval=[3.0])
+        simulator.run(1.0, t_eval=[3.0])
+    with pytest.raises(ValueError, match="exactly one of duration and steps"):
+        simulator.run(1.0, steps=100, t_eval=[0.5])
+    with pytest.raises(ValueError, match="duration must be"):
+        simulator.run("long", t_eval=[0.5])
+    for how in ({"record_every": 2}, {"checkpoints": True}):
+        with pytest.raises(ValueError, match="t_eval says what is recorded"):
+            simulator.run(1.0, t_eval=[0.5], **how)
+    with pytest.raises(ValueError, match="must be a State"):
+        simulator.run(1.0, t_eval=[0.5], state="here")
 
 
 # ---- polynomials
 
 
-@pytest.mark.parametrize(("order", "dt", "bound"), [(2, 0.01, 1.1), (4, 0.02, 1.5), (8, 0.02, 3000)])
-def test_polynomials_are_nearly_as_good(order: int, dt: float, bound: float) -> None:
-    """At orders 2 and 4 the error is that of the nodes; at 1e-13 it is no longer."""
+def between_nodes(order: int, dt: float) -> tuple[np.ndarray, float]:
+    """Errors of position, orientation, velocity and angular velocity of polynomials, and of positions at the nodes."""
     m = scenes.pendulum(2, "ball", angle=0.7)
     state = m.state()
     state.joint("joint1").rates = (0.5, 1.0, 3.0)
@@ -93,10 +105,23 @@ def test_polynomials_are_nearly_as_good(order: int, dt: float, bound: float) -> 
     true = Simulator(m, 0.002, order=8).run(1.0, state=state, t_eval=times)
     at_nodes = np.abs(run.position - Simulator(m, 0.002, order=8).run(1.0, state=state, t_eval=run.time).position).max()
     between = run.at(times)
-    assert np.abs(between.position - true.position).max() < bound * at_nodes
-    assert np.abs(between.orientation - true.orientation).max() < 3 * bound * at_nodes
-    assert np.abs(between.velocity - true.velocity).max() < 30 * bound * at_nodes
-    assert np.abs(between.angular_velocity - true.angular_velocity).max() < 60 * bound * at_nodes
+    names = ("position", "orientation", "velocity", "angular_velocity")
+    return np.array([np.abs(getattr(between, name) - getattr(true, name)).max() for name in names]), float(at_nodes)
+
+
+@pytest.mark.parametrize(("order", "dt", "bound"), [(2, 0.01, 1.1), (4, 0.02, 1.5)])
+def test_polynomials_are_as_good_as_nodes(order: int, dt: float, bound: float) -> None:
+    """Velocities are those of nodes too: their error is that of positions times a rate of some 10/s."""
+    errors, at_nodes = between_nodes(order, dt)
+    assert (errors < bound * at_nodes * np.array((1, 3, 30, 60))).all()
+
+
+def test_polynomials_of_order_eight_have_an_error_of_their_own() -> None:
+    """That of degree 7 over four nodes: it falls with the seventh power of the step and more."""
+    coarse, fine = between_nodes(8, 0.04)[0], between_nodes(8, 0.02)[0]
+    assert (np.log2(coarse / fine) > 7).all()
+    # positions; the nodes have 2e-13
+    assert fine[0] < 1e-10
 
 
 def test_nodes_are_on_the_polynomial() -> None:
@@ -187,6 +212,16 @@ def test_events_of_a_controlled_mechanism() -> None:
     # 3 m/s^2
     assert run.time[-1] == pytest.approx(sqrt(2 / 3), abs=1e-10)
     assert run.velocity[-1, 0, 0] == pytest.approx(3 * sqrt(2 / 3), abs=1e-9)
+
+
+def test_times_up_to_the_event_are_kept() -> None:
+    """Those too that lie between it and the node before."""
+    m = point_pendulum(1.2)
+    stop = Event(lambda s: s.body("bob").position[1], stop=True)
+    end = quarter_period(1.2, 1.0)
+    times = np.array((0.0, 0.3, end - 0.01, end - 0.005, end + 0.005, 2.0))
+    run = Simulator(m, 0.1, order=8).run(t_eval=times, events=[stop])
+    np.testing.assert_allclose(run.time, (*times[:4], end), rtol=0, atol=1e-8)
 
 
 def test_the_first_of_two_events_stops() -> None:

@@ -145,11 +145,17 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
     simulator = Simulator(m, 0.01, on_coarse="warn")
     with pytest.warns(ct.AccuracyWarning, match=r"of 9 members, most of all member 4: .* body 'link\d'"):
         batch = simulator.run_batch(states, steps=100)
-    live = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         live = simulator.start_batch(states)
         live.step(60)
+        assert live.in_lanes
+        for k in range(len(states)):
+            # of the last call alone, in lanes as one by one
+            tally = live.tally(k)
+            assert tally.iterations == batch.iterations[k, :60].sum()
+            assert tally.pieces == batch.pieces[k, :60].sum()
+            assert tally.error == pytest.approx(batch.error[k, :60].sum(), rel=1e-12)
         live.step(40)
         for k, state in enumerate(states):
             run = simulator.run(steps=100, state=state)

@@ -278,8 +278,12 @@ struct LaneRunner {
   // a step that a lane has taken
   void count(int k) {
     RunArgs& own = node.args[k];
+    const int iterations = static_cast<int>(newton.iterations[k]);
+    own.tally.iterations += iterations;
+    own.tally.pieces += 1;
+    own.tally.remainder = larger(own.tally.remainder, newton.remainder[k]);
     if (own.out_iterations) {
-      own.out_iterations[taken] = static_cast<int>(newton.iterations[k]);
+      own.out_iterations[taken] = iterations;
       own.out_pieces[taken] = 1;
       own.out_remainder[taken] = newton.remainder[k];
     }

@@ -76,7 +76,7 @@ def cut(run: Trajectory, node: int, step: Trajectory) -> Trajectory:
     def extended(name: str) -> Any:
         return np.concatenate((getattr(run, name)[nodes], getattr(step, name)[-1:]))
 
-    nodes = run.time <= step.time[0]
+    nodes = run.time < step.time[-1]
     near = {name: np.concatenate((angles[nodes], step.near[name][-1:])) for name, angles in run.near.items()}
     carried = None
     if run.carried is not None and step.carried is not None:

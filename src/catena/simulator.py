@@ -71,9 +71,8 @@ class Simulator:
         "articulated" (joint space, the fast one), "ldu" (the paper's sparse solver), "dense" (its O(n^3) reference)
         or "auto". All give the same trajectory.
     order
-        Default 2; 4 or 8 where an accuracy is asked for, which needs 4, 6 or 8.
         2, or 4, 6 and 8 by composition of 5, 9 and 17 steps, whose cost they have; 1 is the publication's scheme, whose
-        first step is force free.
+        first step is force free. Default 2; 4 or 8 where an accuracy is asked for, which needs 4, 6 or 8.
     tolerance
         Largest last Newton increment of a step, the 2-norm over all bodies in m/s and rad/s; default 1e-10, for orders
         above 2 1e-12.
@@ -112,7 +111,7 @@ class Simulator:
         mechanism = self._mechanism = mechanism.snapshot()
         if dt is None and accuracy is None:
             accuracy = USUAL_ACCURACY
-        self.accuracy = None if accuracy is None else _accuracy(accuracy)
+        self._accuracy = None if accuracy is None else _accuracy(accuracy)
         self.error_limit = error_limit(self.accuracy)
         self._dt = None if dt is None else _positive(dt, "dt")
         self.order = (
@@ -179,6 +178,11 @@ class Simulator:
     @dt.setter
     def dt(self, dt: float) -> None:
         self._dt = _positive(dt, "dt")
+
+    @property
+    def accuracy(self) -> float | None:
+        """What was asked for, in parts of the mechanism's size or rad; None if nothing was."""
+        return self._accuracy
 
     @property
     def estimates(self) -> bool:
@@ -328,7 +332,9 @@ class Simulator:
         """
         times = None
         if t_eval is not None:
-            times, duration = self._times(t_eval, state, duration if steps is None else None, steps)
+            if record_every != 1 or checkpoints:
+                raise ValueError("t_eval says what is recorded: record_every and checkpoints are for nodes")
+            times, duration = self._times(t_eval, state, duration, steps)
         self._settle(state, duration)
         watch = Watch(self, events, control) if events else None
         if watch and load_table(self.mechanism, force, self._steps(duration, steps), Signals()).is_sampled:
@@ -562,12 +568,12 @@ class Simulator:
     ) -> tuple[Array, float | None]:
         """Times to be recorded, checked, and how long the run must be if nobody has said."""
         times = finite(t_eval, (np.size(t_eval),), "t_eval")
-        start = self.mechanism.state().time if state is None else state.time
+        start = state.time if isinstance(state, State) else self.mechanism.state().time
         if not len(times) or times[0] < start or (np.diff(times) <= 0).any():
             raise ValueError(f"t_eval must be times that rise, none before the state to start from, at {start:g} s")
         if duration is None and steps is None:
             return times, float(times[-1] - start)
-        end = start + (duration if duration is not None else whole(steps, "steps", least=0) * self.dt)
+        end = start + (_seconds(duration) if duration is not None else whole(steps, "steps", least=0) * self.dt)
         if times[-1] > end + 1e-9 * (end - start):
             raise ValueError(f"t_eval ends at {times[-1]:g} s, after the run, which ends at {end:g} s")
         return times, duration
