@@ -78,7 +78,10 @@ def default_kernel() -> str:
 def _best_kernel() -> str:
     usable = _core.kernels()
     if not usable:
-        raise RuntimeError("this build of catena has no kernel that this processor can run")
+        raise RuntimeError(
+            "this build of catena has no kernel that this processor can run: it was made for a newer one. Install it "
+            "on this machine, or with -C cmake.define.CATENA_KERNELS='v1;v3;v4' for all"
+        )
     return usable[-1]
 
 
