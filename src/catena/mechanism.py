@@ -182,13 +182,22 @@ class Mechanism(Posable, Strict):
     ) -> Body:
         """Add a body and return it.
 
-        Arguments:
-            shape: a shape such as `box(...)`, or an `Inertia`.
-            position: centre of mass in the world (m); the shape's own where it has one, otherwise the origin.
-            orientation: unit quaternion (w, x, y, z), body to world; likewise, otherwise (1, 0, 0, 0).
-            velocity: of the centre of mass, world frame (m/s).
-            angular_velocity: world frame (rad/s).
-            gravity: whether the mechanism's gravity pulls on it.
+        Gravity is this mechanism's.
+
+        Parameters
+        ----------
+        shape
+            A shape such as `box(...)`, or an `Inertia`.
+        position
+            Centre of mass in the world (m); the shape's own where it has one, otherwise the origin.
+        orientation
+            Unit quaternion (w, x, y, z), body to world; likewise, otherwise (1, 0, 0, 0).
+        velocity
+            Of the centre of mass, world frame (m/s).
+        angular_velocity
+            World frame (rad/s).
+        gravity
+            Whether the mechanism's gravity pulls on it.
         """
         self._refuse_if_locked()
         if not isinstance(name, str) or not name.strip():
@@ -280,12 +289,13 @@ class Mechanism(Posable, Strict):
     def add(self, other: Mechanism, prefix: str = "", at: Placement | None = None) -> AddedNames:
         """Add a copy of all that another mechanism has, and return what it is called here.
 
-        Arguments:
-            prefix: goes in front of every name.
-            at: where the origin of the other's world comes to lie here: a position (3,) m, or that and a quaternion
-                (w, x, y, z) by which the whole is turned. Joints to the other's world hold on to this one's.
-
-        Gravity is this mechanism's.
+        Parameters
+        ----------
+        prefix
+            Goes in front of every name.
+        at
+            Where the origin of the other's world comes to lie here: a position (3,) m, or that and a quaternion
+            (w, x, y, z) by which the whole is turned. Joints to the other's world hold on to this one's.
         """
         from ._joining import join
 
@@ -455,15 +465,20 @@ class Mechanism(Posable, Strict):
     ) -> State:
         """Bring a rough pose onto all joints, with the least motion, and return the closed state.
 
-        Arguments:
-            guess: where to start; default the described pose. The result stays on its branch.
-            fixed: names of joints that keep the coordinates they have in the guess.
-            drive: joint name to coordinates to reach; the other joints follow on the way.
-            rates: joint name to rates (rad/s, m/s) to have there; the other joints follow, loops included.
-
         Velocities become those nearest to the guess that the joints allow, with the mass matrix as metric. A mechanism
         that cannot be closed is an AssemblyError that names the joints and what is left open; each joint's gap is
         `state.joint(name).gap`.
+
+        Parameters
+        ----------
+        guess
+            Where to start; default the described pose. The result stays on its branch.
+        fixed
+            Names of joints that keep the coordinates they have in the guess.
+        drive
+            Joint name to coordinates to reach; the other joints follow on the way.
+        rates
+            Joint name to rates (rad/s, m/s) to have there; the other joints follow, loops included.
         """
         from ._rates import with_rates
         from .assembly import assemble
@@ -531,17 +546,23 @@ class Mechanism(Posable, Strict):
     ) -> Mechanism:
         """Read a URDF file; what is not read of it is listed in one ModelWarning.
 
-        Arguments:
-            floating: leave the root link free; otherwise it is welded to the world. A root called "world" is the world.
-            merge_fixed: make one body of links that fixed joints hold together.
-            loops: pairs of frames that coincide, perhaps with "3d" where only their points do, or a file with
-                `closed_loop: [[frameA, frameB], ...]`; beside loops in the file itself.
-            packages: folders of packages by name, where they are not found above the file.
-            fit: of the mechanism.
-
         Every link is a body, with its shapes, and a frame of the same name at the link's origin. Joints have their
         limits, dampers and friction, mimics are couplings. The pose is that of all coordinates zero; where loops are
         open there, `assemble` closes them.
+
+        Parameters
+        ----------
+        floating
+            Leave the root link free; otherwise it is welded to the world. A root called "world" is the world.
+        merge_fixed
+            Make one body of links that fixed joints hold together.
+        loops
+            Pairs of frames that coincide, perhaps with "3d" where only their points do, or a file with
+            `closed_loop: [[frameA, frameB], ...]`; beside loops in the file itself.
+        packages
+            Folders of packages by name, where they are not found above the file.
+        fit
+            Of the mechanism.
         """
         from .models.urdf import read
 
