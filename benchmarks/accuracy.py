@@ -270,7 +270,7 @@ def tried(name: str, scene: Scene) -> Iterator[Outcome | str]:
     """Every order and step of a scene, and a name for a run that does not come to its end."""
     start = scene.start()
     m = start.mechanism
-    size = Simulator(m, 1.0).size
+    size = Simulator(m, 1.0)._extent
     true, doubt = reference(name, scene, start, size)
     for order, factor in zip(ORDERS, FACTORS, strict=True):
         for k in range(LADDER):
@@ -514,18 +514,18 @@ def evaluations(run: Trajectory, order: int) -> int:
 def all_attempts() -> Iterator[list[int]]:
     """Plain steps of all that is simulated meanwhile, the pilot's included."""
     counts: list[int] = []
-    attempt = Simulator.attempt
+    attempt = Simulator._attempt
 
     def counting(self: Simulator, *args: Any, **options: Any) -> Trajectory:
         run = attempt(self, *args, **options)
         counts.append(evaluations(run, self.order))
         return run
 
-    Simulator.attempt = counting  # type: ignore[method-assign]
+    Simulator._attempt = counting  # type: ignore[method-assign]
     try:
         yield counts
     finally:
-        Simulator.attempt = attempt  # type: ignore[method-assign]
+        Simulator._attempt = attempt  # type: ignore[method-assign]
 
 
 def best(run: Callable[[], Any]) -> tuple[Any, float]:
@@ -543,7 +543,7 @@ def measure(motion: Motion) -> dict[str, list[Point]]:
     from scipy.integrate import solve_ivp
 
     m, minimal, duration = motion.build(), motion.minimal(), motion.duration
-    size = Simulator(m, 1.0).size
+    size = Simulator(m, 1.0)._extent
     fine = Simulator(m, motion.fine, order=8, tolerance=1e-14, on_coarse="ignore")
     true = fine.run(duration, record_every=10**6).position[-1]
 

@@ -15,7 +15,7 @@ def linearise(simulator: Simulator, state: State, unknowns: np.ndarray) -> tuple
     node = {name: getattr(state, name) for name in ("position", "orientation", "velocity")}
     node["momentum"] = state.angular_velocity
     core.linearise(
-        dt=0.1, kick=0.07, **node, unknowns=unknowns, residual=residual, matrix=matrix, rows=simulator.compiled.rows
+        dt=0.1, kick=0.07, **node, unknowns=unknowns, residual=residual, matrix=matrix, rows=simulator._compiled.rows
     )
     return residual, matrix
 

@@ -263,6 +263,19 @@ def test_drives_an_open_chain() -> None:
     assert widest(closed) < CLOSED
 
 
+def test_driven_and_fixed_joints_move_as_in_the_guess() -> None:
+    """Velocities are those nearest to the guess that the joints allow, of driven and fixed joints too."""
+    m = scenes.pendulum(3, "revolute")
+    guess = m.state()
+    guess.rates = (0.3, -2.0, 0.7)
+    np.testing.assert_allclose(m.assemble(guess, fixed=["joint2"]).rates, guess.rates, atol=1e-9)
+    driven = m.assemble(guess, drive={"joint2": 0.5})
+    there = driven.copy()
+    there.velocity, there.angular_velocity = guess.velocity, guess.angular_velocity
+    np.testing.assert_allclose(driven.rates, m.assemble(there).rates, atol=1e-9)
+    assert abs(driven.rates[1]) > 1
+
+
 @pytest.mark.parametrize("side", [1.0, -1.0])
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_drives_into_a_singular_pose(n: int, side: float) -> None:
@@ -282,6 +295,9 @@ def test_out_of_reach_is_said() -> None:
     with pytest.raises(AssemblyError, match="'pivot' cannot reach 2") as error:
         m.assemble(drive={"pivot": 2.0})
     assert set(error.value.gaps) <= set(m.joints)
+    # an angle of a pose in which the loop is open says nothing of what it can reach
+    assert "allow" not in str(error.value)
+    assert "stays open" in str(error.value)
     with pytest.raises(AssemblyError, match="'pivot'"):
         m.assemble(fixed=["shaft"], drive={"pivot": 0.2})
 

@@ -229,6 +229,16 @@ def test_own_numbers(scene: str) -> None:
     assert np.ptp(batch.position[:, -1], axis=0).max() > 1e-3
 
 
+def test_an_inertia_goes_with_the_mass() -> None:
+    m = tree()
+    body = list(m.bodies)[1]
+    batch = simulator(m).run_batch(3, steps=20, masses={body: (0.5, 1.0, 3.0)})
+    for k, mass in enumerate((0.5, 1.0, 3.0)):
+        own = m.copy()
+        own.bodies[body].mass = mass
+        np.testing.assert_allclose(batch.position[k], simulator(own).run(steps=20).position, rtol=0, atol=1e-12)
+
+
 def test_own_forces() -> None:
     m = tree()
     stiffness, torque = np.array((5.0, 20.0, 80.0)), np.array((-0.1, 0.0, 0.2))

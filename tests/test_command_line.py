@@ -18,51 +18,45 @@ from catena.__main__ import _parser, main
 MODELS = Path(__file__).parent / "models"
 FOUR_BAR = str(MODELS / "four_bar.urdf")
 CHAIN = ("run", "scene:pendulum:3", "--duration", "1")
-QUICK = ("demo", "--links", "3", "--duration", "2")
-PNG = b"\x89PNG"
+QUICK = ("demo", "--no-browser", "--duration", "2")
 
 
-def test_demo_prints_and_draws(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    picture = tmp_path / "demo.png"
-    assert main([*QUICK, "--output", str(picture)]) == 0
+def test_demo_prints_and_plays(tmp_path, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr(commands, "has_screen", lambda: True)
+    monkeypatch.setattr(commands.webbrowser, "open", opened.append)
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--duration", "2"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"3 bodies, \d+ steps of \S+ s and order 8: 2 s of motion", out)
-    assert f"picture: {picture}" in out
-    assert picture.read_bytes().startswith(PNG)
+    assert f"html: {Path('catena_demo', 'index.html')}" in out
+    page = tmp_path / "catena_demo" / "index.html"
+    assert opened == [page.as_uri()]
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     gap = float(re.search(r"joint gap +(\S+)", out)[1])
     energy = float(re.search(r"energy error .*, (\S+) at most", out)[1])
     assert gap < 1e-12
     # twice the accuracy
     assert energy < 2e-4
+    assert main([*QUICK, "--output", str(tmp_path / "other")]) == 0
+    assert len(opened) == 1
 
 
 def test_demo_as_json(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    found, _ = answer(capsys, *QUICK, "--output", str(tmp_path / "demo.png"))
+    found, _ = answer(capsys, *QUICK, "--output", str(tmp_path / "demo"))
     assert found["bodies"] == 3
-    assert found["picture"] == str(tmp_path / "demo.png")
+    assert found["html"] == str(tmp_path / "demo" / "index.html")
 
 
-@pytest.mark.parametrize("joint", ["ball", "revolute"])
 @pytest.mark.parametrize("solver", ["auto", "articulated", "ldu", "dense"])
-def test_demo_with_every_solver(joint, solver, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert main([*QUICK, "--joint", joint, "--solver", solver, "--output", str(tmp_path / "demo.png")]) == 0
+def test_demo_with_every_solver(solver, tmp_path, capsys):
+    assert main([*QUICK, "--solver", solver, "--output", str(tmp_path / "demo")]) == 0
     assert "as fast as the motion" in capsys.readouterr().out
-
-
-def test_demo_without_matplotlib(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert main([*QUICK, "--output", str(tmp_path / "demo.png")]) == 0
-    assert "catena: warning: no picture: pictures need matplotlib" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (("--links", "0"), "at least 1"),
         (("--dt", "-1"), "dt must be a positive number"),
         (("--dt", "nan"), "dt must be a positive number"),
         (("--accuracy", "0"), "accuracy must be a number between"),
@@ -79,27 +73,21 @@ def test_bad_numbers_are_a_sentence(options, word, capsys):
 
 def test_bad_command_line():
     with pytest.raises(SystemExit) as stopped:
-        main(["demo", "--links", "many"])
+        main(["demo", "--duration", "long"])
     assert stopped.value.code == 2
 
 
 def test_a_step_without_solution_is_a_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["demo", "--joint", "revolute", "--dt", "1e4", "--duration", "1e5"]) == 1
+    assert main(["demo", "--no-browser", "--dt", "1e4", "--duration", "1e5"]) == 1
     err = capsys.readouterr().err
     assert re.match(r"catena: .*t = .* s.*body 'link\d+'", err)
 
 
-def test_place_that_is_not_there(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    assert main([*QUICK, "--output", str(tmp_path / "nowhere" / "demo.png")]) == 2
-    assert "nowhere" in capsys.readouterr().err
-
-
-def test_unknown_kind_of_picture(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    assert main([*QUICK, "--output", str(tmp_path / "demo.odd")]) == 2
-    assert "odd" in capsys.readouterr().err
+def test_place_that_cannot_be(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main([*QUICK, "--output", str(tmp_path / "file")]) == 2
+    assert "file" in capsys.readouterr().err
 
 
 def test_info(capsys):

@@ -199,7 +199,7 @@ m.add_joint(ct.VelocityRows("world", "b", lambda a, b: np.eye(12)[6]))
 sim = ct.Simulator(m, 0.1); c = sim._core; n = c.unknown_count
 c.linearise(dt=0.1, kick=0.1, position=np.zeros((1, 3)), orientation=np.array([[1., 0, 0, 0]]),
             velocity=np.zeros((1, 3)), momentum=np.zeros((1, 3)), unknowns=np.zeros(n),
-            residual=np.empty(n), matrix=np.empty((n, n)), rows=sim.compiled.rows)
+            residual=np.empty(n), matrix=np.empty((n, n)), rows=sim._compiled.rows)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

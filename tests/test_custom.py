@@ -244,6 +244,9 @@ def test_poses_that_functions_see() -> None:
     np.testing.assert_array_equal(a.position, 0)
     np.testing.assert_array_equal(a.orientation, (1, 0, 0, 0))
     np.testing.assert_array_equal(b.position, (1, 2, 3))
+    half_turn = BodyPose(np.array((1.0, 2.0, 3.0)), np.array((0.0, 0.0, 0.0, 1.0)))
+    np.testing.assert_allclose(half_turn.point((1, 0, 0)), (0, 2, 3), atol=1e-15)
+    np.testing.assert_allclose(half_turn.direction((1, 0, 1)), (-1, 0, 1), atol=1e-15)
 
 
 # ---- velocities

@@ -82,9 +82,9 @@ def test_estimates_are_true(order: int) -> None:
     ratios = []
     for build, duration, coarse in SCENES.values():
         m = build()
-        size = Simulator(m, 1.0).size
+        size = Simulator(m, 1.0)._extent
         for dt in (coarse, coarse / 2, coarse / 4):
-            run = Simulator(m, dt, order=order, tolerance=1e-13).attempt(round(duration / dt))
+            run = Simulator(m, dt, order=order, tolerance=1e-13)._attempt(round(duration / dt))
             fine = Simulator(m, dt / 4, order=8, tolerance=1e-13, on_coarse="ignore")
             for k in np.linspace(3, len(run.error) - 2, 12).astype(int):
                 if run.pieces[k] > 1:
@@ -105,7 +105,7 @@ def test_estimates_are_true(order: int) -> None:
 def test_all_solvers_say_the_same(scene: str, order: int) -> None:
     build, _, coarse = SCENES[scene]
     runs = [
-        Simulator(build(), coarse / 4, order=order, solver=solver, tolerance=1e-13).attempt(50)
+        Simulator(build(), coarse / 4, order=order, solver=solver, tolerance=1e-13)._attempt(50)
         for solver in ("articulated", "ldu", "dense")
     ]
     for run in runs[1:]:
@@ -118,7 +118,7 @@ def test_errors_of_calm_motions_add_up(order: int) -> None:
     m = scenes.pendulum(1, angle=2.0)
     run = Simulator(m, 0.02 if order == 2 else 0.05, order=order).run(4.0)
     true = Simulator(m, 0.005, order=8).run(4.0)
-    end = off(run[-1], true[-1], Simulator(m, 1.0).size)
+    end = off(run[-1], true[-1], Simulator(m, 1.0)._extent)
     assert 0.1 < end / run.error.sum() < 10
 
 

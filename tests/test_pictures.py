@@ -63,7 +63,7 @@ def test_blocks_of_a_tree_have_no_fill_and_a_graph_shows_what_closes_loops():
     assert (kinds == kinds.T).all()
     assert (kinds.diagonal() == 1).all()
     figure = plot.graph(m)
-    assert figure.axes[0].get_title() == "3 bodies, 4 joints, 1 close loops"
+    assert figure.axes[0].get_title() == "3 bodies, 4 joints, 1 closes a loop"
 
 
 @pytest.mark.parametrize("scene", ["tree", "four_bar", "ladder", "stewart_platform", "net"])

@@ -314,7 +314,7 @@ def test_work_of_a_net_grows_like_a_grid() -> None:
 def test_print() -> None:
     r = scenes.four_bar().report()
     text = str(r).splitlines()
-    assert text[0] == "3 bodies, 4 joints, 1 loops"
+    assert text[0] == "3 bodies, 4 joints, 1 loop"
     assert text[1] == "degrees of freedom: 1"
     assert text[2] == "constraint rows: 20, rank 17, redundant 3"
     assert text[3] == "redundant joints: joint1, joint2, joint3, joint4"

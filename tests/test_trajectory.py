@@ -108,6 +108,12 @@ def test_slices_are_trajectories(run: Trajectory) -> None:
     np.testing.assert_array_equal(part.energy(), run.energy()[10:31:5])
     np.testing.assert_array_equal(part.joint("elbow").force, run.joint("elbow").force[10:31:5])
     assert part.halved_count == run.halved_count
+    early = run[run.time < run.time[20]]
+    np.testing.assert_array_equal(early.position, run.position[:20])
+    np.testing.assert_array_equal(early[-1].velocity, run[19].velocity)
+    for key in (1.5, [1, 2], run.time[:2] < 1, None):
+        with pytest.raises(TypeError, match=r"a trajectory is indexed by node, as in run\[-1\]"):
+            run[key]  # type: ignore[call-overload]
     assert len(run[:0]) == 0
     assert repr(run[:0]) == "Trajectory(5 bodies, 0 nodes, empty)"
 

@@ -33,7 +33,7 @@ def linkage() -> ct.Mechanism:
 
 
 def run_of(m: ct.Mechanism, duration: float = 0.5) -> ct.Trajectory:
-    return ct.Simulator(m, dt=0.01).run(duration=duration)
+    return ct.Simulator(m, dt=0.02).run(duration=duration)
 
 
 # ---- triangles
@@ -202,10 +202,11 @@ def test_nodes_that_are_far_apart_are_seen_to_move():
     assert scene.plots[2].curves[0][1].max() < 1e-12
 
 
-def test_no_more_nodes_are_shown_than_a_screen_has_pictures():
-    run = ct.Simulator(ct.scenes.pendulum(1), dt=0.001).run(duration=1.0)
+@pytest.mark.parametrize("dt", [0.001, 0.01])
+def test_no_more_nodes_are_shown_than_a_screen_has_pictures(dt):
+    run = ct.Simulator(ct.scenes.pendulum(1), dt=dt).run(duration=1.0)
     scene = scene_of(run)
-    assert 60 <= len(scene.time) <= 70
+    assert 30 <= len(scene.time) - 1 <= 60
     assert np.isin(scene.time, run.time).all()
 
 

@@ -99,13 +99,12 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--json", action="store_true", help="print one JSON object in place of text")
         return command
 
-    demo = add(
-        "demo", commands.demo, "simulate a swinging, swirling chain and check it", "demo --links 20 --output chain.png"
-    )
-    demo.add_argument("--links", type=int, default=10, metavar="N", help="number of links (default %(default)s)")
-    demo.add_argument("--joint", choices=("ball", "revolute"), default="ball", help="default %(default)s")
+    demo = add("demo", commands.demo, "simulate a four-bar linkage for a minute, and play it in a browser", "demo")
     _add_stepping(demo, duration=60.0)
-    demo.add_argument("--output", type=Path, default=Path("catena_demo.png"), metavar="FILE", help="the picture")
+    demo.add_argument(
+        "--output", type=Path, default=Path("catena_demo"), metavar="FOLDER", help="of the page (default %(default)s)"
+    )
+    demo.add_argument("--no-browser", dest="browser", action="store_false", help="only write the page")
 
     run = add(
         "run",

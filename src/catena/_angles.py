@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ._rotation import Array
 
 
@@ -27,7 +30,7 @@ class ByJoint(Mapping[str, Array]):
         return ByJoint(self.counted.copy(), self.places)
 
 
-def angles_at(near: Mapping[str, Array], node: int | slice) -> Mapping[str, Array]:
+def angles_at(near: Mapping[str, Array], node: int | slice | NDArray[np.bool_]) -> Mapping[str, Array]:
     """Angles (..., counter) by joint name at one of many nodes, or at some."""
     if isinstance(near, ByJoint):
         return ByJoint(near.counted[node], near.places)

@@ -140,8 +140,11 @@ class Compiled:
     @cached_property
     def counter_places(self) -> dict[str, slice]:
         """Where the counters of every joint stand."""
-        names = [measure.joint for measure in self.counters]
-        return {name: slice(names.index(name), names.index(name) + names.count(name)) for name in dict.fromkeys(names)}
+        places: dict[str, slice] = {}
+        for place, measure in enumerate(self.counters):
+            first = places[measure.joint].start if measure.joint in places else place
+            places[measure.joint] = slice(first, place + 1)
+        return places
 
     def by_joint(self, counted: Array) -> ByJoint:
         """Counted angles (..., counter) by joint name."""
@@ -190,7 +193,7 @@ class Compiled:
     def _counted(self, states: Sequence[State]) -> Array:
         counted = np.zeros((len(states), len(self.counters) + 1))
         for row, state in zip(counted, states, strict=True):
-            state.count_into(row, self.counter_places)
+            state._count_into(row, self.counter_places)
         return counted
 
     def _started(self, measures: list[Measure], states: Sequence[State], counted: Array) -> Array:
@@ -218,7 +221,7 @@ def start_arrays(compiled: Compiled, states: Sequence[State], *, carried: bool =
     Of a single one, all that forces and couplings measure may be `carried` over from another run.
     """
     if len(states) == 1:
-        position, orientation, velocity, spin = states[0].alone()
+        position, orientation, velocity, spin = states[0]._alone()
     else:
         position, orientation, velocity, spin = (
             np.array([getattr(state, name) for state in states])

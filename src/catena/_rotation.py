@@ -262,6 +262,9 @@ class Checked:
     It lies in the owner's dictionary under its own name, where Python finds it without asking here.
     """
 
+    def __init__(self, what: str) -> None:
+        self.__doc__ = what
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 

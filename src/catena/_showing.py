@@ -27,6 +27,17 @@ _MOST_ROWS = 20
 # ---- text
 
 
+def how_many(number: int, one: str, many: str) -> str:
+    """How many of something, in words."""
+    return f"{number} {one if number == 1 else many}"
+
+
+def size_of(mechanism: Mechanism) -> str:
+    """How many bodies and joints there are, in words."""
+    bodies, joints = mechanism.body_count, mechanism.joint_count
+    return f"{how_many(bodies, 'body', 'bodies')}, {how_many(joints, 'joint', 'joints')}"
+
+
 def described(mechanism: Mechanism) -> str:
     """The counts, the tree, what closes loops, forces and couplings; long lists cut short."""
     tree = mechanism.spanning_tree()

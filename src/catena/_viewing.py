@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .trajectory import Trajectory
     from .viewer.server import PoseView, RunView
+
+
+def has_screen() -> bool:
+    """Whether a window of a browser could open: notebooks show by themselves."""
+    return "ipykernel" not in sys.modules and (
+        sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    )
 
 
 class Viewable:

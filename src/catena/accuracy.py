@@ -67,8 +67,8 @@ def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
     where = f"most at t = {tally.worst_time:.6g} s, body {body!r}, by {tally.worst:.2g}"
     if tally.rough:
         return (
-            f"the accuracy was not reached: {tally.rough} pieces of steps err by more than {simulator.error_limit:.2g} "
-            f"and are as short as can be, {where}; take a smaller dt"
+            f"the accuracy was not reached: {tally.rough} pieces of steps err by more than {simulator._error_limit:.2g}"
+            f" and are as short as can be, {where}; take a smaller dt"
         )
     dt = round_down(simulator.dt * min(0.7, (_ADVISED / tally.worst) ** (1 / (max(simulator.order, 2) + 1))))
     return (
@@ -110,7 +110,7 @@ def find_dt(simulator: Simulator, state: State | None, duration: float | None) -
     longest = duration / 20 if duration else dt
     for _ in range(_PILOT_ROUNDS):
         dt = min(dt, longest)
-        run = simulator.tried(dt).attempt(_PILOT_STEPS, state=state, record_every=_PILOT_STEPS)
+        run = simulator._tried(dt)._attempt(_PILOT_STEPS, state=state, record_every=_PILOT_STEPS)
         factor = _factor(run, limit, rate)
         if run.halved_count or not run.status.ok:
             # no need to find that out again

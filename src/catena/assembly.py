@@ -26,7 +26,7 @@ CLOSED = 5e-11
 # and so many roundings of the largest coordinate, below which no gap can be told
 _ROUNDINGS = 32
 
-# longest step of a driven joint (rad, or parts of the mechanism's size) between two assemblies
+# longest step of a driven joint (rad or m) between two assemblies
 _STRIDE = 0.05
 _ITERATIONS = 100
 
@@ -53,6 +53,7 @@ def assemble(
     mechanism = mechanism.snapshot()
     goals = {name: _coordinates(mechanism, name, value) for name, value in (drive or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
+    velocity = state.velocity.copy(), state.angular_velocity.copy()
 
     # driven joints go to their goal in short strides, so that the others follow on the same branch
     longest = max((float(np.abs(goals[name] - start[name]).max(initial=0.0)) for name in goals), default=0.0)
@@ -62,7 +63,6 @@ def assemble(
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
         if asked.excess.any():
             # loops whose directions turn are closed by a walk along the other joints, which must be closed before
-            velocity = state.velocity.copy(), state.angular_velocity.copy()
             _close(build_core(mechanism, frozen=frozen, asked=asked.still()), state)
             state.velocity, state.angular_velocity = velocity
         compiled = build_core(mechanism, frozen=frozen, asked=asked)
@@ -73,14 +73,17 @@ def assemble(
                 state.turned[name] = frozen[name][list(mechanism.joints[name].angles)]
     if start:
         # velocities are those that the joints themselves allow
+        state.velocity, state.angular_velocity = velocity
         compiled = build_core(mechanism, frozen={}, asked=asked)
         _close(compiled, state, iterations=0)
         for name in goals:
             if np.abs(state.joint(name).coordinates - goals[name]).max(initial=0.0) > 1e-9:
+                gaps = open_joints(compiled, state)
+                nearest = np.squeeze(state.joint(name).coordinates)
                 raise AssemblyError(
                     f"{mechanism.joints[name].label} cannot reach {np.squeeze(goals[name])}: "
-                    f"the other joints allow {np.squeeze(state.joint(name).coordinates)}",
-                    open_joints(compiled, state),
+                    + (describe(mechanism, gaps) if gaps else f"the other joints allow {nearest}"),
+                    gaps,
                 )
     gaps = open_joints(compiled, state)
     if gaps:

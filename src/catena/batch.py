@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
+from ._numbers import whole
+from ._progress import finish, watcher
 from ._rotation import Array, finite
 from ._strict import Recorded
 from .accuracy import too_coarse, warn
@@ -22,7 +24,6 @@ from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW, NUMBERS
 from .names import no_such
-from .simulator import finish, watcher, whole
 from .state import counted
 from .status import CatenaError, status_of
 from .trajectory import Trajectory
@@ -264,7 +265,11 @@ class MemberNumbers:
             self.mass = np.tile([body.inertia.mass for body in bodies], (count, 1))
             self.inertia = np.tile([body.inertia.tensor for body in bodies], (count, 1, 1, 1))
             for name, value in self._masses.items():
-                self.mass[:, rows[name]] = finite(value, (count,), f"masses of {name!r}")
+                own, inertia = finite(value, (count,), f"masses of {name!r}"), mechanism.bodies[name].inertia
+                self.mass[:, rows[name]] = own
+                if inertia.mass:
+                    # as where the mass of a body is set
+                    self.inertia[:, rows[name]] *= (own / inertia.mass)[:, None, None]
             for name, value in self._inertias.items():
                 self.inertia[:, rows[name]] = finite(value, (count, 3, 3), f"inertias of {name!r}")
             for name in {*self._masses, *self._inertias}:
@@ -346,12 +351,12 @@ def run_batch(
     progress: bool | Callable[[int, int], None],
 ) -> Batch:
     """See Simulator.run_batch."""
-    mechanism, compiled, count = simulator.mechanism, simulator.compiled, len(starts)
+    mechanism, compiled, count = simulator.mechanism, simulator._compiled, len(starts)
     if count == 0:
         raise ValueError("a batch needs at least one member")
     if any(start.time != starts[0].time for start in starts):
         raise ValueError("the states of a batch must have the same time")
-    names = list(mechanism.bodies)
+    places = {name: place for place, name in enumerate(mechanism.bodies)}
     kept = _recorded(mechanism, bodies)
     numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
     signals = compiled.signals.extended()
@@ -367,18 +372,18 @@ def run_batch(
             raise ValueError(f"out: {name!r} is not recorded, only {', '.join(shapes)}")
     room = 8 * sum(int(np.prod(shape)) for name, shape in shapes.items() if name not in out)
     # counts of every step, and what threads have on their hands: all bodies of a group of members
-    room += 16 * count * steps + 8 * threads * _WIDEST_GROUP * records * len(names) * sum(_SIZES.values())
+    room += 16 * count * steps + 8 * threads * _WIDEST_GROUP * records * len(places) * sum(_SIZES.values())
     room += 8 * count * records * len(compiled.counters)
     what = f"recording {count} members x {records} nodes x {len(kept)} bodies"
     refuse_if_too_large(room, what, "raise record_every or record fewer bodies")
     arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
     iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
     remainder = np.zeros((count, max(steps, 1)))
-    error = np.zeros((count, max(steps, 1))) if simulator.estimates else None
+    error = np.zeros((count, max(steps, 1))) if simulator._estimates else None
     counters = compiled.counters
     angles = np.full((count, records, len(counters)), np.nan)
     ended, tallies = compiled.core.run_batch(
-        settings=simulator.settings(starts[0], steps, record_every),
+        settings=simulator._settings(starts[0], steps, record_every),
         threads=threads,
         start=_core.Start(**start_arrays(compiled, starts)),
         loads=table.arrays(),
@@ -386,7 +391,7 @@ def run_batch(
         signals=signals.read,
         signal_count=signals.count,
         numbers=numbers.arrays(),
-        bodies=np.array([names.index(name) for name in kept], dtype=np.int32),
+        bodies=np.array([places[name] for name in kept], dtype=np.int32),
         records=_core.Records(
             **arrays, counted=angles, iterations=iterations, pieces=pieces, remainder=remainder, error=error
         ),
@@ -406,10 +411,10 @@ def run_batch(
         error=error,
         coarse=coarse,
         counts=np.array([end.records for end in ended]),
-        status=[simulator.judged(status_of(simulator, end), each) for end, each in zip(ended, coarse, strict=True)],
+        status=[simulator._judged(status_of(simulator, end), each) for end, each in zip(ended, coarse, strict=True)],
         numbers=numbers,
         near=compiled.by_joint(angles),
-        info=simulator.run_info(),
+        info=simulator._run_info(),
         alone=_why_alone(simulator, signals.count) if count > 1 else "",
     )
     for k in batch.failed:
@@ -424,7 +429,7 @@ def run_batch(
 
 def _why_alone(simulator: Simulator, signal_count: int) -> str:
     kind, order = _core.SolverKind[simulator.solver], max(simulator.order, 2)
-    if simulator.order > 1 and simulator.compiled.core.fits_lanes(solver=kind, order=order, signal_count=signal_count):
+    if simulator.order > 1 and simulator._compiled.core.fits_lanes(solver=kind, order=order, signal_count=signal_count):
         return ""
     why = {
         f"solver {simulator.solver!r} has none": simulator.solver != "articulated",

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from . import scenes
+from ._progress import bar
 from .mechanism import Mechanism
-from .simulator import Simulator, bar
+from .simulator import Simulator
 from .state import State
 from .trajectory import Trajectory
 

@@ -49,10 +49,10 @@ class Body(Strict):
     _name: str
     _has_gravity: bool
     _added_shapes: tuple[PlacedShape, ...] = ()
-    position = Checked()
-    orientation = Checked()
-    velocity = Checked()
-    angular_velocity = Checked()
+    position = Checked("Position (3,) of the centre of mass, world frame (m).")
+    orientation = Checked("Unit quaternion (4,) (w, x, y, z), body to world.")
+    velocity = Checked("Velocity (3,) of the centre of mass, world frame (m/s).")
+    angular_velocity = Checked("Angular velocity (3,), world frame (rad/s).")
 
     def __init__(
         self,

@@ -8,15 +8,18 @@ import json
 import sys
 import time
 import warnings
+import webbrowser
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from . import account, info, plot, scenes
+from . import account, info, scenes
+from ._progress import bar
+from ._viewing import has_screen
 from .mechanism import Mechanism
 from .opening import load, load_seen, numbers
-from .simulator import Simulator, bar
+from .simulator import Simulator
 from .state import State
 from .status import CatenaWarning, SimulationError
 from .trajectory import Trajectory
@@ -24,18 +27,16 @@ from .viewer.posing import Poser
 
 
 def demo(args: argparse.Namespace) -> int:
-    """Simulate a chain, and draw it."""
-    mechanism = scenes.pendulum(args.links, args.joint)
+    """Simulate a four-bar, and play it in a browser."""
+    mechanism = scenes.four_bar()
     simulator = Simulator(mechanism, args.dt, accuracy=args.accuracy, solver=args.solver)
-    state = mechanism.state()
-    if args.joint == "ball":
-        # swirl it about the vertical and bend it, so that it leaves its plane
-        state.joint("joint1").rates = (0.0, 0.0, 0.6)
-        state.joint(f"joint{(args.links + 1) // 2}").coordinates = (0.0, 1.0, 0.0)
-    result, known = _simulated(simulator, state, args.duration)
-    if result.status.ok:
-        known["picture"] = _picture(result, args.output)
-    return _told(known, args)
+    result, known = _simulated(simulator, mechanism.state(), args.duration)
+    page = result.save_html(args.output)
+    known["html"] = str(page)
+    code = _told(known, args)
+    if args.browser and has_screen():
+        webbrowser.open(page.absolute().as_uri())
+    return code
 
 
 def run(args: argparse.Namespace) -> int:
@@ -205,23 +206,13 @@ def _told(known: account.Facts, args: argparse.Namespace) -> int:
         _print_json(known)
     else:
         print(account.words(known))
-        for place in ("picture", "out", "html"):
+        for place in ("out", "html"):
             if known.get(place):
                 print(f"{place}: {known[place]}")
     status = known["status"]
     if not status["ok"]:
         print(f"catena: {status['message']}", file=sys.stderr)
     return 0 if status["ok"] else 1
-
-
-def _picture(result: Trajectory, output: Path) -> str | None:
-    try:
-        figure = plot.overview(result)
-    except ImportError as error:
-        warnings.warn(CatenaWarning(f"no picture: {error}"), stacklevel=2)
-        return None
-    figure.savefig(output, dpi=120)
-    return str(output)
 
 
 def _show(seen: Mechanism | Trajectory) -> None:

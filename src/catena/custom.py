@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._rotation import Array, finite, from_rotation_vector, multiply, rotation_vector
+from ._rotation import Array, finite, from_rotation_vector, multiply, rotate, rotation_vector
 from .joint import Joint, Pose
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ class BodyPose(NamedTuple):
 
     position: Array
     orientation: Array
+
+    def point(self, p: ArrayLike) -> Array:
+        """Where the point p (3,) of the body's frame is in the world (m)."""
+        return self.position + self.direction(p)
+
+    def direction(self, v: ArrayLike) -> Array:
+        """The vector v (3,) of the body's frame, in the world."""
+        return rotate(self.orientation, np.asarray(v, dtype=float))
 
 
 Rows: TypeAlias = Callable[[BodyPose, BodyPose], ArrayLike]
@@ -135,20 +144,22 @@ class Custom(GivenRows):
         assert self._jacobian is not None
         return finite(self._jacobian(a, b), (self._count, 12), f"{self.label}: jacobian")
 
-    def _differences(self, a: BodyPose, b: BodyPose) -> Array:
+    def _differences(self, a: BodyPose, b: BodyPose, *, world: bool = True) -> Array:
+        """Gradients (rows, 12); those of the world, which does not move, may be left out."""
         result = np.zeros((self._count, 12))
-        for k in range(12):
-            size = _STEP * (self._size if k % 6 < 3 else 1.0)
-            for offset, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
-                step = np.zeros(12)
-                step[k] = offset * size
-                moved = [_moved(pose, step[6 * e : 6 * e + 6]) for e, pose in enumerate((a, b))]
-                result[:, k] += weight / size * self._rows(*moved)
+        for side, body in enumerate((self.a, self.b)):
+            if body.is_world and not world:
+                continue
+            pose = (a, b)[side]
+            for column, size, shift, turn in _probes(self._size):
+                turned = pose.orientation if turn is None else multiply(turn, pose.orientation)
+                moved = BodyPose(pose.position + shift, turned)
+                result[:, 6 * side + column] += self._rows(*((a, moved) if side else (moved, b))) / size
         return result
 
     def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
         """See the class."""
-        return self._rows(a, b), self._differences(a, b) if self._jacobian is None else self._given(a, b)
+        return self._rows(a, b), self._differences(a, b, world=False) if self._jacobian is None else self._given(a, b)
 
     def forget(self, lost: Callable[..., ArrayLike]) -> None:
         """See GivenRows."""
@@ -160,8 +171,8 @@ class VelocityRows(GivenRows):
 
     `rows` takes two poses (`.position` (3,), `.orientation` (4,)) and returns A (rows, 12), which multiplies the
     velocity of a's centre of mass (3), a's angular velocity (3), and the same of b, all in the world frame. `value` is
-    b: numbers, or a function of time (s) that returns them; by default zero. Exact at the velocities of the nodes;
-    second order.
+    b: numbers, or a function of time (s) that returns them; by default zero. Exact at the velocities of the nodes, and
+    of the order of the run.
     """
 
     code = "custom_velocity"
@@ -218,7 +229,14 @@ def _numbers(value: ArrayLike, what: str) -> Array:
         raise ValueError(f"{what} must be numbers, got {value!r}") from None
 
 
-def _moved(pose: BodyPose, step: Array) -> BodyPose:
-    if not step.any():
-        return pose
-    return BodyPose(pose.position + step[:3], multiply(from_rotation_vector(step[3:]), pose.orientation))
+@cache
+def _probes(size: float) -> list[tuple[int, float, Array, Array | None]]:
+    """What differences move a pose by: column, step over weight, shift, and turn if there is one."""
+    found = []
+    for column in range(6):
+        step = _STEP * (size if column < 3 else 1.0)
+        for offset, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
+            way = np.zeros(6)
+            way[column] = offset * step
+            found.append((column, step / weight, way[:3], from_rotation_vector(way[3:]) if column >= 3 else None))
+    return found

@@ -142,8 +142,9 @@ class InputEfforts:
         if laws is None:
             own = np.reshape([[force.parts[0].law[key] for key in NUMBERS] for force in forces], (-1, len(NUMBERS)))
         else:
-            owners = [name for name, force in mechanism.forces.items() for _ in force.parts]
-            own = laws[..., [owners.index(name) for name in mechanism.inputs], :]
+            parts = [name for name, force in mechanism.forces.items() for _ in force.parts]
+            owners = {name: row for row, name in enumerate(parts)}
+            own = laws[..., [owners[name] for name in mechanism.inputs], :]
         self._law = {key: own[..., k] for k, key in enumerate(NUMBERS)}
 
     @property

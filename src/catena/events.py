@@ -194,8 +194,8 @@ class Watch:
             simulator.mechanism,
             *node.arrays,
             time=node.time,
-            turned=simulator.compiled.by_joint(node.turned),
+            turned=simulator._compiled.by_joint(node.turned),
             reached=True,
             carried=(node.carried, self._key),
         )
-        return simulator.with_dt(length).attempt(1, state=state, force=force, control=again)
+        return simulator.with_dt(length)._attempt(1, state=state, force=force, control=again)

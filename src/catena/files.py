@@ -89,7 +89,9 @@ def _read(name: str) -> Contents:
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
-        raise ValueError(f"{name}: not a readable trajectory ({error})") from None
+        # numpy's advice to load it unsafely is not ours
+        why = "" if "pickle" in str(error) else f" ({error})"
+        raise ValueError(f"{name}: not a readable trajectory{why}") from None
 
 
 def _rebuild(contents: Contents) -> Trajectory:

@@ -92,11 +92,11 @@ class Live(Running, _core.Live):
     ) -> None:
         self._simulator = simulator
         self._begun = state
-        compiled = simulator.compiled
+        compiled = simulator._compiled
         self._signals = compiled.signals.extended()
         self._held, self._holds = HeldLoads(simulator.mechanism.body_count), False
         loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
-        self.key, self.how = simulator.key(self._signals.count), (simulator.solver, simulator.order)
+        self.key, self.how = simulator._key(self._signals.count), (simulator.solver, simulator.order)
         super().__init__(
             core=compiled.core,
             loads=loads,
@@ -109,14 +109,14 @@ class Live(Running, _core.Live):
 
     def _start(self, state: State | None, steps: int, record_every: int) -> _Start:
         simulator = self._simulator
-        first, carried = simulator.first(state, self.key)
+        first, carried = simulator._first(state, self.key)
         return {
-            "settings": simulator.settings(first, steps, record_every),
-            "start": simulator.start_arrays(first, carried=carried is not None),
+            "settings": simulator._settings(first, steps, record_every),
+            "start": simulator._start_arrays(first, carried=carried is not None),
             "carried": carried,
         }
 
-    def prepare(self, state: State | None, steps: int, record_every: int) -> None:
+    def _prepare(self, state: State | None, steps: int, record_every: int) -> None:
         """Make ready for another run, under no forces."""
         self._begun = state
         self._holds = False
@@ -129,14 +129,14 @@ class Live(Running, _core.Live):
     # ---- going on
 
     def restart(self, state: State | None = None) -> None:
-        """Stand at a state, by default that of the beginning, with the inputs that belong to it and no forces held.
+        """Stand at a state, by default where it began last, with the inputs that belong to it and no forces held.
 
         Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
         """
-        self.prepare(self._begun if state is None else state.copy(), 0, 1)
-        self.stand()
+        self._prepare(self._begun if state is None else state.copy(), 0, 1)
+        self._stand()
 
-    def stand(self) -> None:
+    def _stand(self) -> None:
         """Find the node from which it goes on; called by whoever makes one."""
         if not self.begin():
             self._fail()
@@ -159,7 +159,7 @@ class Live(Running, _core.Live):
         if self._holds:
             other._held = self._held.copy()
             other._take(other._held, already=True)
-        other.stand()
+        other._stand()
         other.input[:] = self.input
         return other
 
@@ -173,7 +173,7 @@ class Live(Running, _core.Live):
     @property
     def turned(self) -> Mapping[str, Array]:
         """Angles of joints, turns counted, by joint name."""
-        return self._simulator.compiled.by_joint(self.counted)
+        return self._simulator._compiled.by_joint(self.counted)
 
     @property
     def status(self) -> Status:
@@ -197,7 +197,7 @@ class Live(Running, _core.Live):
 
     def multipliers(self) -> Array:
         """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
-        return self.all_multipliers()[: self._simulator.row_count]
+        return self.all_multipliers()[: self._simulator._row_count]
 
     def accelerations(self) -> tuple[Array, Array]:
         """Accelerations (n, 3) of bodies and angular ones (n, 3), world frame, m/s^2 and rad/s^2, from the node on.
@@ -207,24 +207,24 @@ class Live(Running, _core.Live):
         """
         linear, angular, ended = self.all_accelerations()
         if ended.code != _core.StatusCode.done:
-            raise SimulationError(status_of(self._simulator, ended), self.node())
+            raise SimulationError(status_of(self._simulator, ended), self._node())
         return linear, angular
 
     def kinetic_energy(self) -> float:
         """Of all bodies and rotors, in J."""
-        return float(self.node().kinetic_energy()[0])
+        return float(self._node().kinetic_energy()[0])
 
     def potential_energy(self) -> float:
         """Of gravity, zero at the origin, and of springs, in J."""
-        return float(self.node().potential_energy()[0])
+        return float(self._node().potential_energy()[0])
 
     def energy(self) -> float:
         """Kinetic plus potential energy in J."""
-        return float(self.node().energy()[0])
+        return float(self._node().energy()[0])
 
     def force(self, name: str | Force) -> ForceHistory:
         """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
-        return self.node().force(name)
+        return self._node().force(name)
 
     def body(self, name: str | Body) -> LiveBody:
         """A body, given by name or itself, where it is now."""
@@ -270,7 +270,7 @@ class Live(Running, _core.Live):
     # ---- how
 
     @cached_property
-    def places(self) -> dict[str, slice]:
+    def _places(self) -> dict[str, slice]:
         """Where the coordinates of every joint stand among all of them."""
         return self.mechanism.coordinate_places()
 
@@ -283,16 +283,16 @@ class Live(Running, _core.Live):
         if self.status.ok and self._simulator.on_coarse != "ignore":
             coarse = too_coarse(self._simulator, self.tally, steps)
             if self._simulator.on_coarse == "raise" and coarse:
-                raise SimulationError(self._simulator.judged(self.status, coarse), self.node())
+                raise SimulationError(self._simulator._judged(self.status, coarse), self._node())
             warn(coarse, 2)
         elif not self.status.ok:
             self._fail()
 
     def _fail(self) -> None:
         if self._simulator.on_failure == "raise":
-            raise SimulationError(self.status, self.node())
+            raise SimulationError(self.status, self._node())
 
-    def node(self, multipliers: Array | None = None) -> Trajectory:
+    def _node(self, multipliers: Array | None = None) -> Trajectory:
         """The node as a trajectory of one."""
         none = np.zeros(0, dtype=np.int32)
         return Trajectory(
@@ -310,12 +310,12 @@ class Live(Running, _core.Live):
             status=self.status,
             near={name: angles[None].copy() for name, angles in self.turned.items()},
             inputs=self.input[None].copy(),
-            info=self._simulator.run_info(),
+            info=self._simulator._run_info(),
         )
 
-    def reaction(self, joint: Joint) -> tuple[Array, Array]:
+    def _reaction(self, joint: Joint) -> tuple[Array, Array]:
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
-        force, torque = reaction(self.node(self.multipliers()), joint)
+        force, torque = reaction(self._node(self.multipliers()), joint)
         return force[0], torque[0]
 
 
@@ -361,14 +361,14 @@ class LiveJoint(JointView):
     @property  # type: ignore[misc]
     def coordinates(self) -> Array:
         """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
-        place = self._state.places.get(self._joint.name)
+        place = self._state._places.get(self._joint.name)
         return super().coordinates if place is None else self._state.coordinates[place]
 
     def _reaction(self) -> tuple[Array, Array]:
-        return self._state.reaction(self._joint)
+        return self._state._reaction(self._joint)
 
     @property  # type: ignore[misc]
     def rates(self) -> Array:
         """Joint rates (dof,); rad/s and m/s."""
-        place = self._state.places.get(self._joint.name)
+        place = self._state._places.get(self._joint.name)
         return super().rates if place is None else self._state.rates[place]

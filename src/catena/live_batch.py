@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._handover import start_arrays
 from ._memory import refuse_if_too_large
+from ._numbers import whole
 from ._rotation import Array, finite
 from .accuracy import too_coarse, warn
 from .analysis import still
@@ -23,7 +24,7 @@ from .inputs import BatchInputs
 from .live import Running
 from .massless import names as massless
 from .placing import placed, walk_of
-from .simulator import whole
+from .starting import checked, refuse_fast
 from .state import State
 from .status import SimulationError, Status, status_of
 
@@ -58,7 +59,7 @@ class LiveBatch(Running, _core.LiveBatch):
         laws: Laws | None = None,
         threads: int | None = None,
     ) -> None:
-        mechanism, compiled, count = simulator.mechanism, simulator.compiled, len(states)
+        mechanism, compiled, count = simulator.mechanism, simulator._compiled, len(states)
         if count == 0:
             raise ValueError("a batch needs at least one member")
         self._simulator = simulator
@@ -71,7 +72,7 @@ class LiveBatch(Running, _core.LiveBatch):
         self._laws = numbers.law
         super().__init__(
             core=compiled.core,
-            settings=simulator.settings(states[0], 0, 1),
+            settings=simulator._settings(states[0], 0, 1),
             threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
             start=_core.Start(**{name: values for name, values in self._begun.items() if name != "time"}),
             loads=member_loads(mechanism, force, count, 0, signals).arrays(),
@@ -134,17 +135,17 @@ class LiveBatch(Running, _core.LiveBatch):
         if states is None:
             return {}
         if isinstance(states, State):
-            checked = [simulator.checked(states)] * count
+            first = [checked(simulator, states)] * count
         else:
-            checked = [simulator.checked(state) for state in states]
-        if len(checked) != count:
-            raise ValueError(f"reset: {len(checked)} states for {count} members")
-        return _numbers(simulator.compiled, checked) if checked else {}
+            first = [checked(simulator, state) for state in states]
+        if len(first) != count:
+            raise ValueError(f"reset: {len(first)} states for {count} members")
+        return _numbers(simulator._compiled, first) if first else {}
 
     def _rows(self, value: ArrayLike | None, what: str, count: int) -> Array:
         """Coordinates or rates (count, coordinate)."""
         if value is None:
-            value = getattr(self._simulator.described, what)
+            value = getattr(self._simulator._standing, what)
         width = len(self.mechanism.coordinates)
         shape = (width,) if np.ndim(value) == 1 else (count, width)
         return np.broadcast_to(finite(value, shape, f"reset: {what}"), (count, width))
@@ -152,13 +153,13 @@ class LiveBatch(Running, _core.LiveBatch):
     def _placed(self, coordinates: Array, rates: Array) -> dict[str, Array]:
         """What members begin with whose joints have these coordinates and rates."""
         simulator, mechanism, count = self._simulator, self.mechanism, len(coordinates)
-        first, places = simulator.described, mechanism.coordinate_places()
+        first, places = simulator._standing, mechanism.coordinate_places()
         times = np.full(count, first.time)
-        x, q, v, w = (np.repeat(array, count, axis=0) for array in first.alone())
+        x, q, v, w = (np.repeat(array, count, axis=0) for array in first._alone())
         position, orientation, velocity, spin = placed(mechanism, (x, q, v, w), coordinates, rates, times)
         if walk_of(mechanism).closes and not massless(mechanism):
-            simulator.refuse_fast(spin)
-            starts = simulator.compiled.starts_at(places, coordinates)
+            refuse_fast(simulator, spin)
+            starts = simulator._compiled.starts_at(places, coordinates)
             return dict(
                 position=position,
                 orientation=orientation,
@@ -182,7 +183,7 @@ class LiveBatch(Running, _core.LiveBatch):
             )
             for k in range(count)
         ]
-        return _numbers(simulator.compiled, [simulator.checked(state) for state in states]) if states else {}
+        return _numbers(simulator._compiled, [checked(simulator, state) for state in states]) if states else {}
 
     def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
         found = np.asarray(members)
@@ -231,7 +232,7 @@ class LiveBatch(Running, _core.LiveBatch):
             self.velocity[k],
             self.angular_velocity[k],
             time=float(self.time[k]),
-            turned=self._simulator.compiled.by_joint(self.counted[k]),
+            turned=self._simulator._compiled.by_joint(self.counted[k]),
             reached=True,
             inputs=self.input[k],
         )
@@ -244,7 +245,7 @@ class LiveBatch(Running, _core.LiveBatch):
         worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
         coarse = f"member {worst}: {too_coarse(simulator, self.tally(worst), steps)}"
         if simulator.on_coarse == "raise":
-            raise SimulationError(simulator.judged(self.status[worst], coarse), still(self.state(worst)))
+            raise SimulationError(simulator._judged(self.status[worst], coarse), still(self.state(worst)))
         warn(coarse, 2)
 
     def __len__(self) -> int:

@@ -61,7 +61,7 @@ class SpanningTree:
 class Mechanism(Posable, Strict):
     """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
 
-    gravity = Checked()
+    gravity = Checked("Acceleration of gravity (3,) m/s^2, world frame.")
 
     # the snapshot made last
     _last: Mechanism | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._rotation import Array, multiply, rotate, to_matrix
+from ._showing import how_many, size_of
 from .accuracy import COARSE
 from .viewer.scene import COLOURS, INK, Looks, inertia_box, joint_side, shape_meshes
 
@@ -481,8 +482,8 @@ def _graph(axis: Axes, mechanism: Mechanism) -> None:
             axis.annotate(
                 name, (x, y), (0, 7), textcoords="offset points", ha="center", fontsize=8, color=INK, zorder=4
             )
-    words = f"{mechanism.body_count} bodies, {mechanism.joint_count} joints, {len(tree.loops)} close loops"
-    axis.set_title(words, fontsize="medium")
+    closing = how_many(len(tree.loops), "closes a loop", "close loops")
+    axis.set_title(f"{size_of(mechanism)}, {closing}", fontsize="medium")
     axis.margins(0.12)
     axis.set_axis_off()
 

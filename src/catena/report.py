@@ -11,6 +11,7 @@ import numpy as np
 from . import massless
 from ._handover import build_core
 from ._rotation import Array, cross, multiply, rotate
+from ._showing import how_many
 from .analysis import body_rows, extent, still
 from .assembly import joint_gaps
 
@@ -79,7 +80,13 @@ class Report:
     def __str__(self) -> str:
         locked = " (locked: it cannot move)" if self.freedom == 0 and not self.driven else ""
         lines = [
-            f"{self.body_count} bodies, {self.joint_count} joints, {len(self.loops)} loops",
+            ", ".join(
+                (
+                    how_many(self.body_count, "body", "bodies"),
+                    how_many(self.joint_count, "joint", "joints"),
+                    how_many(len(self.loops), "loop", "loops"),
+                )
+            ),
             f"degrees of freedom: {self.freedom}{locked}",
             f"constraint rows: {self.row_count}, rank {self.rank}, redundant {self.redundant_count}",
         ]
@@ -114,7 +121,8 @@ class Report:
                 f"hardly redundant: a value of {self.largest_zero:.2g} is left out; if it is meant, lower fit="
             )
         for loop in self.loops[:20]:
-            lines.append(f"loop closed by {loop.joint!r}: {len(loop.bodies)} bodies, joints {_shorten(loop.joints)}")
+            bodies = how_many(len(loop.bodies), "body", "bodies")
+            lines.append(f"loop closed by {loop.joint!r}: {bodies}, joints {_shorten(loop.joints)}")
         if len(self.loops) > 20:
             lines.append(f"... {len(self.loops) - 20} more loops")
         work = ", ".join(f"{name} {value:.3g}" for name, value in self.work.items())

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, inf, nan
+from math import ceil
 from time import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from . import _core, _provenance, analysis
-from ._angles import ByJoint
 from ._handover import build_core, default_kernel, start_arrays
 from ._memory import refuse_if_too_large
+from ._numbers import flag, number, one_of, positive, seconds, whole
+from ._progress import finish, watcher
 from ._rotation import Array, finite
 from .accuracy import USUAL_ACCURACY, error_limit, find_dt, too_coarse, usual_order, warn
-from .assembly import AssemblyError, describe, open_joints, refuse_misfit, stands
 from .events import Event, Watch, cut
 from .forces import Forces, load_table
 from .live import Live
-from .massless import refuse_loose_at
 from .mechanism import Mechanism
 from .signals import Signals
+from .starting import checked, refuse_open
 from .state import State
 from .status import RESCUE_DEPTH, SimulationError, Status, status_of
 from .trajectory import Trajectory
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
 
 Control: TypeAlias = Callable[[float, Live], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
-
-# a state whose joints are further open than this (parts of the mechanism's size, rad) is not assembled but refused
-_NEARLY_CLOSED = 1e-5
 
 # an error of steps that none has
 _NEVER = 1e300
@@ -111,52 +107,52 @@ class Simulator:
         mechanism = self._mechanism = mechanism.snapshot()
         if dt is None and accuracy is None:
             accuracy = USUAL_ACCURACY
-        self._accuracy = None if accuracy is None else _accuracy(accuracy)
-        self.error_limit = error_limit(self.accuracy)
-        self._dt = None if dt is None else _positive(dt, "dt")
+        self._accuracy = None if accuracy is None else _accuracy_of(accuracy)
+        self._error_limit = error_limit(self.accuracy)
+        self._dt = None if dt is None else positive(dt, "dt")
         self.order = (
             _order(2 if self.accuracy is None else usual_order(self.accuracy)) if order is None else _order(order)
         )
-        self.tolerance = _TOLERANCE[self.order] if tolerance is None else _positive(tolerance, "tolerance")
-        self.on_failure = _one_of(on_failure, ("raise", "stop"), "on_failure")
-        self.on_coarse = _one_of(on_coarse, ("warn", "raise", "ignore"), "on_coarse")
-        self.rescue = _flag(rescue, "rescue")
+        self.tolerance = _TOLERANCE[self.order] if tolerance is None else positive(tolerance, "tolerance")
+        self.on_failure = one_of(on_failure, ("raise", "stop"), "on_failure")
+        self.on_coarse = one_of(on_coarse, ("warn", "raise", "ignore"), "on_coarse")
+        self.rescue = flag(rescue, "rescue")
         if self.accuracy is not None and (self.order < 4 or not self.rescue):
             raise ValueError("an accuracy is reached by halving steps of order 4, 6 or 8; order 2 needs a dt alone")
         self.max_iterations = whole(max_iterations, "max_iterations", most=2**31 - 1)
-        _one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
+        one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
         if kernel is not None and not isinstance(kernel, str):
             raise ValueError(f"kernel must be the name of one, got {kernel!r}")
         self._kernel = kernel
         self._compile(kernel)
-        if self.compiled.asked.turning and solver in ("ldu", "dense"):
+        if self._compiled.asked.turning and solver in ("ldu", "dense"):
             raise ValueError(
                 f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
-                f"pose ({', '.join(map(repr, self.compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
+                f"pose ({', '.join(map(repr, self._compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
             )
-        self.solver = self.compiled.solver if solver == "auto" else solver
-        if self.compiled.loose_in_tree and (solver == "articulated" or self.compiled.asked.turning):
-            unheld = ", ".join(map(repr, self.compiled.loose_in_tree))
-            use = "no other can take its loops" if self.compiled.asked.turning else "use 'ldu'"
+        self.solver = self._compiled.solver if solver == "auto" else solver
+        if self._compiled.loose_in_tree and (solver == "articulated" or self._compiled.asked.turning):
+            unheld = ", ".join(map(repr, self._compiled.loose_in_tree))
+            use = "no other can take its loops" if self._compiled.asked.turning else "use 'ldu'"
             raise ValueError(
                 f"solver 'articulated' cannot take massless bodies that are held only by loops of such bodies "
                 f"({unheld}); {use}"
             )
 
     def _compile(self, kernel: str | None) -> None:
-        self.compiled = build_core(self.mechanism, kernel=kernel)
-        self._core = self.compiled.core
+        self._compiled = build_core(self.mechanism, kernel=kernel)
+        self._core = self._compiled.core
         self._described: State | None = None
         self._described_arrays: _core.Start | None = None
         self._idle: dict[tuple[str, int], Live] = {}
         self._size: float | None = None
         joints, couplings = self.mechanism.joints, self.mechanism.couplings
-        self.row_count = sum(joint.row_count for joint in joints.values()) + len(couplings)
+        self._row_count = sum(joint.row_count for joint in joints.values()) + len(couplings)
 
     # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
 
     def __getstate__(self) -> dict[str, Any]:
-        built = ("compiled", "_core", "_described", "_described_arrays", "_idle", "_size", "row_count")
+        built = ("_compiled", "_core", "_described", "_described_arrays", "_idle", "_size", "_row_count")
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -177,7 +173,7 @@ class Simulator:
 
     @dt.setter
     def dt(self, dt: float) -> None:
-        self._dt = _positive(dt, "dt")
+        self._dt = positive(dt, "dt")
 
     @property
     def accuracy(self) -> float | None:
@@ -185,21 +181,21 @@ class Simulator:
         return self._accuracy
 
     @property
-    def estimates(self) -> bool:
+    def _estimates(self) -> bool:
         """Whether errors of steps are estimated."""
         return self.on_coarse != "ignore" or self.accuracy is not None
 
     @property
-    def size(self) -> float:
+    def _extent(self) -> float:
         """Of the mechanism as described (m), by which errors are measured."""
         if self._size is None:
             self._size = analysis.extent(self.mechanism.state())
         return self._size
 
-    def tried(self, dt: float) -> Simulator:
+    def _tried(self, dt: float) -> Simulator:
         """The same with another step, which is not halved to be accurate."""
         other = self.with_dt(dt)
-        other.error_limit = _NEVER
+        other._error_limit = _NEVER
         return other
 
     def with_dt(self, dt: float) -> Simulator:
@@ -212,7 +208,7 @@ class Simulator:
     def _settle(self, state: State | None, duration: float | None = None) -> None:
         """Find the step if nobody has given it."""
         if self._dt is None:
-            self._dt = find_dt(self, state, None if duration is None else _seconds(duration))
+            self._dt = float(find_dt(self, state, None if duration is None else seconds(duration)))
 
     def __repr__(self) -> str:
         dt = "" if self._dt is None else f", dt={self._dt:g}"
@@ -232,8 +228,8 @@ class Simulator:
             "joint_count": self.mechanism.joint_count,
             "row_count": self._core.row_count,
             "workspace_bytes": self._core.workspace_size(kind, max(self.order, 2)),
-            "estimated_work": self.compiled.work,
-            "unjudged_joints": self.compiled.asked.unjudged_joints(self.mechanism),
+            "estimated_work": self._compiled.work,
+            "unjudged_joints": self._compiled.asked.unjudged_joints(self.mechanism),
         }
 
     def step(self, state: State | None = None, *, force: Forces | None = None) -> State:
@@ -243,7 +239,7 @@ class Simulator:
         """
         self._settle(state)
         live = self._take(state, 1, 1, force)
-        live.stand()
+        live._stand()
         live.step()
         found = live.state()
         self._give_back(live, force)
@@ -254,7 +250,7 @@ class Simulator:
         self._settle(state)
         # to which it may be asked to return
         live = Live(self, state.copy() if isinstance(state, State) else state)
-        live.stand()
+        live._stand()
         return live
 
     def start_batch(
@@ -339,15 +335,15 @@ class Simulator:
         watch = Watch(self, events, control) if events else None
         if watch and load_table(self.mechanism, force, self._steps(duration, steps), Signals()).is_sampled:
             raise ValueError("events need forces that are constant or functions of time, not one row per node")
-        result = self.attempt(
+        result = self._attempt(
             self._steps(duration, steps),
             state=state,
             force=force,
             control=control if watch is None else watch,
             times=times,
             record_every=whole(record_every, "record_every"),
-            increments=_flag(increments, "increments"),
-            checkpoints=_flag(checkpoints, "checkpoints"),
+            increments=flag(increments, "increments"),
+            checkpoints=flag(checkpoints, "checkpoints"),
             progress=progress,
         )
         if watch is not None:
@@ -359,7 +355,7 @@ class Simulator:
             warn(result.coarse, 2)
         return result
 
-    def attempt(
+    def _attempt(
         self,
         steps: int,
         *,
@@ -401,20 +397,20 @@ class Simulator:
             sheet,
             mechanism=self.mechanism,
             dt=self.dt,
-            estimates=self.estimates,
+            estimates=self._estimates,
             coarse=coarse,
             increments=None if trace is None else trace[: ended.step],
             control=None if held is None else held[: ended.records],
-            info=self.run_info(),
-            places=self.compiled.counter_places,
-            row_count=self.row_count,
+            info=self._run_info(),
+            places=self._compiled.counter_places,
+            row_count=self._row_count,
             key=live.key,
         )
         # an event may have ended it
         if ended.code not in (_core.StatusCode.done, _core.StatusCode.interrupted):
             vars(result)["status"] = status_of(self, ended)
         elif coarse:
-            vars(result)["status"] = self.judged(result.status, coarse)
+            vars(result)["status"] = self._judged(result.status, coarse)
         return result
 
     def run_batch(
@@ -443,7 +439,8 @@ class Simulator:
         force
             As in run, the same for all; or a list, one per member, on the same bodies.
         masses, inertias
-            Of bodies that differ between members: {"body": (members,)}, {"body": (members, 3, 3)}.
+            Of bodies that differ between members: {"body": (members,)}, {"body": (members, 3, 3)}. An inertia that is
+            not given goes with the mass.
         gravity
             Of every member, (members, 3).
         laws
@@ -478,15 +475,15 @@ class Simulator:
             progress=progress,
         )
 
-    def start_arrays(self, first: State, *, carried: bool = False) -> _core.Start:
+    def _start_arrays(self, first: State, *, carried: bool = False) -> _core.Start:
         """A state to start from, as the core takes it."""
         if first is not self._described:
-            return _core.Start(**start_arrays(self.compiled, [first], carried=carried))
+            return _core.Start(**start_arrays(self._compiled, [first], carried=carried))
         if self._described_arrays is None:
-            self._described_arrays = _core.Start(**start_arrays(self.compiled, [first]))
+            self._described_arrays = _core.Start(**start_arrays(self._compiled, [first]))
         return self._described_arrays
 
-    def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
+    def _settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
         """What the core needs to know of a run that begins in a state."""
         return _core.Settings(
             solver=_core.SolverKind[self.solver],
@@ -495,40 +492,40 @@ class Simulator:
             tolerance=self.tolerance,
             iteration_limit=self.max_iterations,
             rescue_depth=RESCUE_DEPTH if self.rescue else 0,
-            estimates=self.estimates,
-            size=self.size,
-            error_limit=self.error_limit,
-            paper_start=self.order == 1 and not first.reached,
+            estimates=self._estimates,
+            size=self._extent,
+            error_limit=self._error_limit,
+            paper_start=self.order == 1 and not first._reached,
             start_time=first.time,
             steps=steps,
             record_every=record_every,
         )
 
-    def judged(self, status: Status, coarse: str) -> Status:
+    def _judged(self, status: Status, coarse: str) -> Status:
         """How a run ended, if too coarse steps make a failure of it."""
         if not coarse or not status.ok or self.on_coarse != "raise":
             return status
         return replace(status, ok=False, reason="coarse", message=coarse)
 
-    def run_info(self) -> _provenance.RunInfo:
+    def _run_info(self) -> _provenance.RunInfo:
         """What a run that ends now is to say of itself."""
         how = (self.solver, self.order, self.dt, self.tolerance, self.accuracy or 0.0)
         return _provenance.run_info(*how, self.max_iterations, self.rescue, self._core.kernel, int(time()))
 
-    def key(self, signal_count: int) -> str:
+    def _key(self, signal_count: int) -> str:
         """By which it is known whether this simulator can go on bit for bit from what another one left."""
         # the first node of the paper's scheme belongs to its step
         step = f"1 {self.dt!r}" if self.order == 1 else str(self.order)
-        return f"{self.compiled.digest} {self.solver} {step} {signal_count}"
+        return f"{self._compiled.digest} {self.solver} {step} {signal_count}"
 
-    def first(self, state: State | None, key: str) -> tuple[State, Array | None]:
+    def _first(self, state: State | None, key: str) -> tuple[State, Array | None]:
         """The state to start from, checked, and what is carried over from the run that led there, if there was one."""
         if isinstance(state, State):
-            carried = state.carried(key)
+            carried = state._carried(key)
             if carried is not None:
                 # functions are not in the key
-                if self.compiled.signals.count or self.compiled.rows:
-                    self._refuse_open(state)
+                if self._compiled.signals.count or self._compiled.rows:
+                    refuse_open(self, state)
                 return state, carried
         return self._start(state), None
 
@@ -539,7 +536,7 @@ class Simulator:
         live = self._idle.pop((self.solver, self.order), None) if force is None else None
         if live is None:
             return Live(self, state, steps=steps, record_every=record_every, force=force)
-        live.prepare(state, steps, record_every)
+        live._prepare(state, steps, record_every)
         return live
 
     def _give_back(self, live: Live, force: Forces | None) -> None:
@@ -547,21 +544,21 @@ class Simulator:
             self._idle = {live.how: live}
 
     def _start(self, state: State | None) -> State:
-        return self.described if state is None else self.checked(state)
+        return self._standing if state is None else checked(self, state)
 
     @property
-    def described(self) -> State:
+    def _standing(self) -> State:
         """The mechanism as described, checked."""
         if self._described is None:
-            self._described = self.checked(self.mechanism.state())
+            self._described = checked(self, self.mechanism.state())
         return self._described
 
     def _starts(self, states: Sequence[State] | int, duration: float | None) -> list[State]:
         if isinstance(states, Sequence) and not isinstance(states, str | bytes):
             self._settle(states[0] if len(states) else None, duration)
-            return [self.checked(state) for state in states]
+            return [checked(self, state) for state in states]
         self._settle(None, duration)
-        return [self.described] * whole(states, "states", most=2**31 - 1)
+        return [self._standing] * whole(states, "states", most=2**31 - 1)
 
     def _times(
         self, t_eval: ArrayLike, state: State | None, duration: float | None, steps: int | None
@@ -573,7 +570,7 @@ class Simulator:
             raise ValueError(f"t_eval must be times that rise, none before the state to start from, at {start:g} s")
         if duration is None and steps is None:
             return times, float(times[-1] - start)
-        end = start + (_seconds(duration) if duration is not None else whole(steps, "steps", least=0) * self.dt)
+        end = start + (seconds(duration) if duration is not None else whole(steps, "steps", least=0) * self.dt)
         if times[-1] > end + 1e-9 * (end - start):
             raise ValueError(f"t_eval ends at {times[-1]:g} s, after the run, which ends at {end:g} s")
         return times, duration
@@ -595,91 +592,7 @@ class Simulator:
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
             return whole(steps, "steps", least=0)
-        return whole(max(0, ceil(min(_seconds(duration) / self.dt, 1e15) - 1e-6)), "duration / dt", least=0)
-
-    def _refuse_open(self, state: State) -> bool:
-        """Whether joints are open a little; if they are wide open, that is an error."""
-        wide = open_joints(self.compiled, state)
-        if not wide:
-            return False
-        size = analysis.extent(state)
-        if max(max(gap[0] / size, gap[1]) for gap in wide.values()) > _NEARLY_CLOSED:
-            raise AssemblyError(
-                f"the state to start from is not closed: {describe(self.mechanism, wide)}; "
-                "mechanism.assemble() may close it",
-                wide,
-            )
-        return True
-
-    def checked(self, state: State) -> State:
-        """The state to start from: closed, if it nearly was; refused if it is not, or is too fast for dt."""
-        if not isinstance(state, State):
-            raise ValueError(f"the state to start from must be a State, got {state!r}")
-        if list(state.mechanism.bodies) != list(self.mechanism.bodies):
-            raise ValueError("the state belongs to another mechanism: its bodies have other names")
-        if not (isinstance(state.angles, ByJoint) and state.angles.places == self.compiled.counter_places):
-            for name, angles in state.turned.items():
-                joint = self.mechanism.joints.get(name)
-                finite(angles, (len(joint.angles) if joint else np.size(angles),), f"turned angles of joint {name!r}")
-        if stands(self.compiled, state, self._fastest):
-            return state
-        # a new state is checked, so writes into the arrays of the old one cannot smuggle in a NaN
-        state = State(
-            self.mechanism,
-            state.position,
-            state.orientation,
-            state.velocity,
-            state.angular_velocity,
-            time=state.time,
-            multipliers=state.multipliers,
-            turned=state.angles,
-            reached=state.reached,
-        )
-        if self._refuse_open(state):
-            state = self.mechanism.assemble(state)
-        refuse_misfit(self.compiled, state)
-        refuse_loose_at(state)
-        self.refuse_fast(state.angular_velocity)
-        return state
-
-    def refuse_fast(self, angular_velocity: Array) -> None:
-        """Raise where a body (..., n, 3) is too fast for dt."""
-        speed, limit = np.linalg.norm(angular_velocity, axis=-1), self._fastest
-        if speed.max(initial=0.0) >= limit:
-            name = list(self.mechanism.bodies)[int(speed.argmax()) % self.mechanism.body_count]
-            raise ValueError(
-                f"body {name!r} turns by |w| dt = {speed.max() * self.dt:.3g} rad in a step; it must be below "
-                f"{limit * self.dt:g}: use a smaller dt"
-            )
-
-    @property
-    def _fastest(self) -> float:
-        """At which a body turns too far in the shortest step (rad/s)."""
-        # where an accuracy is asked for, what is too fast is halved
-        return inf if self.accuracy is not None else 2.0 ** (1 + (RESCUE_DEPTH if self.rescue else 0)) / self.dt
-
-
-def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable[[int], None] | None:
-    """What the core is to call now and then with the number of steps done."""
-    if callable(progress):
-        return lambda step: progress(step, steps)
-    return (lambda step: bar(step, steps)) if _flag(progress, "progress") else None
-
-
-def finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -> None:
-    """Show that a run has ended."""
-    if callable(progress):
-        progress(done, steps)
-    else:
-        bar(done, steps)
-        sys.stderr.write("\n")
-
-
-def bar(step: int, steps: int) -> None:
-    """Show on stderr how much is done."""
-    part = step / steps if steps else 1.0
-    sys.stderr.write(f"\r[{'=' * int(40 * part):<40}] {100 * part:3.0f} %")
-    sys.stderr.flush()
+        return whole(max(0, ceil(min(seconds(duration) / self.dt, 1e15) - 1e-6)), "duration / dt", least=0)
 
 
 def _order(order: int) -> int:
@@ -688,53 +601,8 @@ def _order(order: int) -> int:
     return int(order)
 
 
-def _accuracy(accuracy: float) -> float:
-    number = _number(accuracy)
-    if not 1e-12 <= number <= 0.1:
+def _accuracy_of(accuracy: float) -> float:
+    found = number(accuracy)
+    if not 1e-12 <= found <= 0.1:
         raise ValueError(f"accuracy must be a number between 1e-12 and 0.1, got {accuracy!r}")
-    return number
-
-
-def _number(value: Any) -> float:
-    """A number, or NaN for what is none."""
-    try:
-        return nan if isinstance(value, str | bytes) or np.ndim(value) != 0 else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return nan
-
-
-def _seconds(duration: float | None) -> float:
-    number = _number(duration)
-    if not 0 <= number < inf:
-        raise ValueError(f"duration must be a finite number of seconds, not negative, got {duration!r}")
-    return number
-
-
-def _positive(value: float, what: str) -> float:
-    number = _number(value)
-    if not 0 < number < inf:
-        raise ValueError(f"{what} must be a positive number, got {value!r}")
-    return number
-
-
-def _flag(value: Any, what: str) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{what} must be True or False{' or a function' * (what == 'progress')}, got {value!r}")
-    return bool(value)
-
-
-def whole(value: Any, what: str, *, least: int = 1, most: int = 2**50) -> int:
-    """Check a count."""
-    if type(value) is int and least <= value <= most:
-        return value
-    number = _number(value)
-    if not least <= number <= most or number != int(number):
-        bound = f", at most {most}" * (number > most)
-        raise ValueError(f"{what} must be a whole number, at least {least}{bound}, got {value!r}")
-    return int(number)
-
-
-def _one_of(value: str, allowed: tuple[str, ...], what: str) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{what} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
-    return value
+    return found

@@ -43,12 +43,12 @@ class Arrival:
     """All that the steps from a node on depend on, as the core left it there, for whom, and the state it belongs to."""
 
     numbers: Array
-    key: str  # see Simulator.key
+    key: str  # see Simulator._key
     state: Image
 
     def fits(self, state: State) -> bool:
         """Whether the state is still the one that it belongs to."""
-        return state.image() == self.state
+        return state._image() == self.state
 
 
 class State(Posable, Strict):
@@ -59,10 +59,10 @@ class State(Posable, Strict):
     are copied and checked on assignment.
     """
 
-    position = Checked()
-    orientation = Checked()
-    velocity = Checked()
-    angular_velocity = Checked()
+    position = Checked("Positions (n, 3) of the centres of mass, world frame (m).")
+    orientation = Checked("Unit quaternions (n, 4) (w, x, y, z), body to world.")
+    velocity = Checked("Velocities (n, 3) of the centres of mass, world frame (m/s).")
+    angular_velocity = Checked("Angular velocities (n, 3), world frame (rad/s).")
 
     def __init__(
         self,
@@ -93,26 +93,22 @@ class State(Posable, Strict):
         else:
             self._turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
         self.multipliers = multipliers
-        self._arrival = Arrival(*carried, self.image()) if isinstance(carried, tuple) else carried
+        self._arrival = Arrival(*carried, self._image()) if isinstance(carried, tuple) else carried
+        # whether a run led here: the velocities are those of a node, whatever the scheme makes of given ones
         self._reached = reached
         self._inputs = None if inputs is None else np.array(inputs, dtype=float)
 
-    @property
-    def reached(self) -> bool:
-        """Whether a run led here: the velocities are those of a node, whatever the scheme makes of given ones."""
-        return self._reached
-
-    def carried(self, key: str) -> Array | None:
+    def _carried(self, key: str) -> Array | None:
         """What a simulator with this key goes on from bit for bit; None if it was not here, or the state changed."""
         found = self._arrival
         return found.numbers if found is not None and found.key == key and found.fits(self) else None
 
-    def image(self) -> Image:
+    def _image(self) -> Image:
         """All that makes it differ from another one of the same mechanism."""
         x, q, v, w = self.position, self.orientation, self.velocity, self.angular_velocity
         return self.time, in_one(self._turned), x.tobytes(), q.tobytes(), v.tobytes(), w.tobytes()
 
-    def count_into(self, row: Array, places: Mapping[str, slice]) -> None:
+    def _count_into(self, row: Array, places: Mapping[str, slice]) -> None:
         """Write the angles near which turns are counted to the places of their joints."""
         if type(self._turned) is ByJoint and self._turned.places == places:
             row[: self._turned.counted.size] = self._turned.counted
@@ -122,7 +118,7 @@ class State(Posable, Strict):
                 row[places[name]] = angles
 
     @property
-    def angles(self) -> Mapping[str, Array]:
+    def _angles(self) -> Mapping[str, Array]:
         """The same as `turned`, to be read only."""
         return self._turned
 
@@ -209,11 +205,11 @@ class State(Posable, Strict):
         """Coordinates and rates; of a snapshot, if one was made."""
         from .analysis import joint_motion
 
-        near = {name: angles[None] for name, angles in self.angles.items()}
-        coordinates, rates = joint_motion(mechanism or self.mechanism, np.array([self.time]), self.alone(), near)
+        near = {name: angles[None] for name, angles in self._angles.items()}
+        coordinates, rates = joint_motion(mechanism or self.mechanism, np.array([self.time]), self._alone(), near)
         return coordinates[0], rates[0]
 
-    def alone(self) -> tuple[Array, Array, Array, Array]:
+    def _alone(self) -> tuple[Array, Array, Array, Array]:
         """Poses and velocities (1, n, ...) as the only ones of many."""
         return self.position[None], self.orientation[None], self.velocity[None], self.angular_velocity[None]
 
@@ -228,7 +224,7 @@ class State(Posable, Strict):
             coordinates = numbers
         else:
             rates = numbers
-        found = placed(mechanism, self.alone(), coordinates[None], rates[None], np.array([self.time]))
+        found = placed(mechanism, self._alone(), coordinates[None], rates[None], np.array([self.time]))
         self.velocity[:], self.angular_velocity[:] = found[2][0], found[3][0]
         if what == "rates":
             return
@@ -249,8 +245,8 @@ class State(Posable, Strict):
             self.angular_velocity,
             time=self.time,
             multipliers=self.multipliers,
-            turned=self.angles,
-            reached=self.reached,
+            turned=self._angles,
+            reached=self._reached,
             carried=self._arrival,
             inputs=self._inputs,
         )

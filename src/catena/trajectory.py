@@ -43,12 +43,12 @@ class Carried:
     numbers: Array
     key: str
 
-    def part(self, nodes: slice, count: int) -> Carried | None:
+    def part(self, nodes: slice | NDArray[np.bool_], count: int) -> Carried | None:
         """That of a part of so many nodes."""
         if len(self.numbers) == count:
             return Carried(self.numbers[nodes], self.key)
-        taken = range(count)[nodes]
-        return self if taken and taken[-1] == count - 1 else None
+        taken = np.arange(count)[nodes]
+        return self if len(taken) and taken[-1] == count - 1 else None
 
     def at(self, node: int, count: int) -> tuple[Array, str] | None:
         """That of one of so many nodes."""
@@ -297,12 +297,12 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
     @overload
     def __getitem__(self, key: int) -> State: ...
     @overload
-    def __getitem__(self, key: slice) -> Trajectory: ...
-    def __getitem__(self, key: int | slice) -> State | Trajectory:
-        """A node as a State, or a part of the trajectory."""
+    def __getitem__(self, key: slice | NDArray[np.bool_]) -> Trajectory: ...
+    def __getitem__(self, key: int | slice | NDArray[np.bool_]) -> State | Trajectory:
+        """A node as a State, or a part of the trajectory, as in run[::10] or run[run.time > 2]."""
         if isinstance(key, str):
             raise TypeError(f"a trajectory is indexed by node, as in run[-1] or run[::10]; try run.body({key!r})")
-        if isinstance(key, slice):
+        if isinstance(key, slice) or (isinstance(key, np.ndarray) and key.dtype == bool and key.shape == (len(self),)):
             return Trajectory(
                 self.mechanism,
                 self.dt,
@@ -319,6 +319,10 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
                 control=None if self.control is None else self.control[key],
                 info=self.info,
                 carried=None if self.carried is None else self.carried.part(key, len(self)),
+            )
+        if not isinstance(key, int | np.integer):
+            raise TypeError(
+                f"a trajectory is indexed by node, as in run[-1], run[::10] or run[run.time > 2], got {key!r}"
             )
         return State(
             self.mechanism,
@@ -460,7 +464,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         return analysis.kinetic_energy(self)
 
     def potential_energy(self) -> Array:
-        """Potential energy of gravity (step,) in J, zero at the origin."""
+        """Potential energy (step,) in J, of gravity, zero at the origin, and of springs."""
         return analysis.potential_energy(self)
 
     def energy(self) -> Array:

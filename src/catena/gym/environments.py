@@ -18,9 +18,9 @@ try:
 except ImportError:
     raise ImportError('catena.gym needs gymnasium, which is not installed: pip install "catena[gym]"') from None
 
+from .._numbers import whole
 from .._rotation import Array
 from ..plot import Stage
-from ..simulator import whole
 from ..state import State
 from ..status import SimulationError
 from .ready import READY

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._numbers import whole
 from .._rotation import Array, finite
 from ..plot import Stage
-from ..simulator import Simulator, whole
+from ..simulator import Simulator
 from ..state import State
 
 if TYPE_CHECKING:

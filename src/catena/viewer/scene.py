@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._rotation import Array, multiply, rotate, z_to
+from .._showing import size_of
 from ..shapes import Colour
 from . import solids
 from .solids import Mesh
@@ -147,7 +149,7 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
     times = _moments(run.time)
     seen = run if times is run.time else run.at(times)
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: WORLD}
-    bare = Scene(_title(mechanism), tuple(mechanism.bodies), times, seen.position, seen.orientation)
+    bare = Scene(size_of(mechanism), tuple(mechanism.bodies), times, seen.position, seen.orientation)
     parts, notes = _parts(bare, mechanism, rows)
     lines = [
         Line(name, Point(name, "lines", rows[a], anchor_a), Point(name, "lines", rows[b], anchor_b))
@@ -211,15 +213,10 @@ def _labels(mechanism: Mechanism, rows: Mapping[str, int]) -> list[Point]:
     return labels
 
 
-def _title(mechanism: Mechanism) -> str:
-    counts = ((mechanism.body_count, "body", "bodies"), (mechanism.joint_count, "joint", "joints"))
-    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
-
-
 def _stride(time: Array) -> int:
     """Every how many nodes there are enough."""
     seconds = float(time[-1] - time[0])
-    return max(1, int((len(time) - 1) / (_PER_SECOND * seconds))) if seconds > 0 else 1
+    return max(1, ceil((len(time) - 1) / (_PER_SECOND * seconds) - 1e-6)) if seconds > 0 else 1
 
 
 def _moments(time: Array) -> Array:

@@ -6,8 +6,6 @@ Whatever is clicked is only noted down; one thread per view, or the user's own l
 from __future__ import annotations
 
 import atexit
-import os
-import sys
 import threading
 import time
 import webbrowser
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._rotation import Array
+from .._viewing import has_screen
 from ..analysis import energy_error
 from ..status import CatenaError
 from .page import embedded
@@ -74,7 +73,7 @@ def show_live(
         Plot("energy error / energy in motion", (("error", none),)),
         Plot("largest joint gap [m]", (("gap", none),), logarithmic=True),
     ]
-    scene = replace(scene_of(live.node(live.multipliers()), traces), plots=plots)
+    scene = replace(scene_of(live._node(live.multipliers()), traces), plots=plots)
     view = LiveView(live, scene, port, control, inputs)
     view.open(browser)
     return view
@@ -109,7 +108,7 @@ class View:
         self._thread.start()
         # a thread that still steps must not meet an interpreter that goes away
         atexit.register(self.close)
-        if browser and _has_screen():
+        if browser and has_screen():
             webbrowser.open(self.url)
 
     @property
@@ -380,13 +379,13 @@ class LiveView(View):
         self._drawn = time.monotonic()
         forces = []
         if canvas.shows("forces") and live.status.ok:
-            forces = [arrow.force[0] for arrow in arrows_of(live.node(live.multipliers()))]
+            forces = [arrow.force[0] for arrow in arrows_of(live._node(live.multipliers()))]
         canvas.put(live.position, live.orientation, forces)
         self._clock.value = f"{live.time:.3f}"
         self._joints.put(live.coordinates)
         if self._moments and live.time <= self._moments[-1][0]:
             return
-        node = live.node()
+        node = live._node()
         energies = [node.kinetic_energy()[0], node.potential_energy()[0], node.energy()[0]]
         gap = max(float(node.drift().max(initial=0.0)), 1e-18)
         self._moments = [*self._moments[-_MOST_MOMENTS:], [live.time, *energies, gap]]
@@ -408,13 +407,6 @@ def _viser() -> Any:
         raise ImportError(
             'a view in the browser needs viser, which is not installed: pip install "catena[view]"'
         ) from None
-
-
-def _has_screen() -> bool:
-    """Whether a window of a browser could open: notebooks show by themselves."""
-    return "ipykernel" not in sys.modules and (
-        sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-    )
 
 
 def _factor(speed: str) -> float:
