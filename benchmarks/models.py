@@ -28,7 +28,7 @@ HEAD = """# Models of others
 
 Made by `python benchmarks/models.py`. Every model is read, assembled and run for 10 s; robots are in the air or hung
 up, because there is no contact. Files come from the wheels of example-robot-data, pybullet and gymnasium, and from
-[tests/models](../tests/models).
+`tests/models`.
 
 - **misfit**: by how much redundant numbers of the loops disagree in the assembled pose (`report().misfits`).
 - **us/step**: CPU time of a step of the given length, on one core, records of every node included.

@@ -1,6 +1,7 @@
 """A governor with stiff springs: its slider rises and falls once a second, and nothing is lost about the shaft."""
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import catena as ct
 
@@ -25,14 +26,9 @@ spin = run.angular_momentum()[:, 2]
 print(f"angular momentum about the shaft changes by {np.ptp(spin) / spin[0]:.1e} of itself")
 assert np.ptp(spin) < 1e-10 * spin[0]
 
-try:
-    from matplotlib.figure import Figure
-except ImportError:
-    print("pictures need matplotlib")
-else:
-    figure = Figure(figsize=(7, 3.5), layout="constrained")
-    axis = figure.add_subplot(xlabel="time [s]", ylabel="height of the slider [m]")
-    axis.plot(run.time, height)
-    axis.set_xlim(run.time[0], run.time[-1])
-    axis.grid(alpha=0.3)
-    figure.savefig("governor.png")
+figure = Figure(figsize=(7, 3.5), layout="constrained")
+axis = figure.add_subplot(xlabel="time [s]", ylabel="height of the slider [m]", xlim=(0, 10))
+axis.plot(run.time, height)
+axis.grid(alpha=0.3)
+figure.savefig("governor.png")
+run.save_html("governor")  # a page that plays in any browser

@@ -29,7 +29,7 @@ expected = 1.0 * 9.81 * arm / (0.5 * 1.0 * 0.15**2 * spin_rate)
 print(f"precession {rate:.3f} rad/s, a fast top's formula says {expected:.3f}")
 assert abs(rate - expected) < 0.02 * expected
 
-try:
-    plot.motion(run).savefig("spinning_top.png")
-except ImportError as missing:
-    print(missing)
+figure = plot.mechanism(run[0], names=False)
+figure.axes[0].plot(*run.position[:, 0].T)  # the way of its centre
+figure.savefig("spinning_top.png")
+run.save_html("spinning_top", traces=["top"])  # a page that plays in any browser

@@ -1,8 +1,10 @@
 """Four legs of a Strandbeest walk in the air: a crank turned at a steady pace, twelve loops that follow, and a film."""
 
 import numpy as np
+from matplotlib.image import imsave
 
 import catena as ct
+from catena import plot
 
 beast = ct.scenes.strandbeest(4)
 pace = 2 * np.pi / 3  # rad/s: a turn in 3 s
@@ -15,7 +17,8 @@ assert run.drift().max() < 1e-12
 # after a turn all feet are where they were
 assert np.abs(run.position[-1] - run.position[0]).max() < 1e-9
 
-try:
-    run.save_video("strandbeest.gif", fps=15, pixels=360)
-except ImportError as missing:
-    print(missing)
+stage = plot.Stage(beast, window=(-1.2, 1.2, -1.05, 0.45), pixels=400)  # m: y from left to right, z upwards
+poses = [stage.draw(state.position, state.orientation, title=f"{state.time:.1f} s") for state in run[:120:20]]
+imsave("strandbeest.png", np.block([[[pose] for pose in poses[row : row + 3]] for row in (0, 3)]))
+run.save_video("strandbeest.gif", fps=15, pixels=360)
+run.save_html("strandbeest")  # a page that plays in any browser

@@ -2,6 +2,7 @@
 
 import gymnasium
 import numpy as np
+from matplotlib.image import imsave
 
 import catena.gym  # noqa: F401
 
@@ -49,16 +50,23 @@ up = episodes(mean, seed=2 * 10**6)[1].mean()
 print(f"and from {up:.0%} of {env.num_envs} that had no say in it")
 assert up > 0.8
 
-try:
-    from matplotlib.image import imsave
-except ImportError:
-    print("pictures need matplotlib")
-else:
-    one = gymnasium.make(NAME, render_mode="rgb_array")
-    seen, _ = one.reset(seed=0)
-    pictures = []
-    for step in range(300):
-        if step % 20 == 0:
-            pictures.append(one.render())
-        seen, *_ = one.step(act(mean, seen[None])[0])
-    imsave("swing_up.png", np.block([[[picture] for picture in pictures[row : row + 5]] for row in (0, 5, 10)]))
+one = gymnasium.make(NAME, render_mode="rgb_array")
+seen, _ = one.reset(seed=0)
+live = one.unwrapped.live
+start, held, pictures = live.state(), [], []
+for step in range(300):
+    if step % 20 == 0:
+        pictures.append(one.render())
+    seen, *_ = one.step(act(mean, seen[None])[0])
+    held.append(live.input.copy())
+imsave("swing_up.png", np.block([[[picture] for picture in pictures[row : row + 5]] for row in (0, 5, 10)]))
+
+
+def again(t, now):
+    """The torques of that episode, each for 20 ms."""
+    now.input[:] = held[min(round(100 * t) // 2, 299)]
+
+
+run = live.simulator.run(duration=6, state=start, control=again)
+assert np.array_equal(run.coordinates[-1], live.coordinates)  # the same steps, bit for bit
+run.save_html("swing_up")  # a page that plays in any browser

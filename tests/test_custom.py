@@ -382,6 +382,16 @@ def lone() -> Mechanism:
     return m
 
 
+def test_one_row_is_a_row() -> None:
+    def slope(a: BodyPose, b: BodyPose) -> np.ndarray:
+        return np.eye(12)[6]
+
+    m = Mechanism()
+    m.add_body("b", Inertia(1.0, np.eye(3)))
+    m.add_joint(Custom("world", "b", lambda a, b: b.position[0], jacobian=slope))
+    assert m.report().freedom == 5
+
+
 def test_wrong_jacobian_names_row_and_column() -> None:
     m = lone()
 

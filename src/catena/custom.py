@@ -142,7 +142,8 @@ class Custom(GivenRows):
 
     def _given(self, a: BodyPose, b: BodyPose) -> Array:
         assert self._jacobian is not None
-        return finite(self._jacobian(a, b), (self._count, 12), f"{self.label}: jacobian")
+        what = f"{self.label}: jacobian"
+        return finite(np.atleast_2d(_numbers(self._jacobian(a, b), what)), (self._count, 12), what)
 
     def _differences(self, a: BodyPose, b: BodyPose, *, world: bool = True) -> Array:
         """Gradients (rows, 12); those of the world, which does not move, may be left out."""
