@@ -181,6 +181,12 @@ def test_a_page_plays_from_a_disk_and_without_a_motion(tab, tmp_path):
     assert shot(tab, tmp_path / "canvas.png")
 
 
+def test_a_page_plays_by_itself_if_the_address_says_so(tab, tmp_path):
+    page = ct.Simulator(linkage(), dt=0.02).run(duration=4).save_html(tmp_path / "page")
+    tab.goto(f"{page.as_uri()}#play")
+    tab.wait_for_function("parseFloat(document.getElementById('time').textContent) > 0.5")
+
+
 def test_a_note_says_what_is_not_drawn(tab, tmp_path):
     m = linkage()
     m.bodies["crank"].add_shape("mesh", mesh="nowhere.stl")

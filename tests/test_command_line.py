@@ -31,7 +31,7 @@ def test_demo_prints_and_plays(tmp_path, capsys, monkeypatch):
     assert re.search(r"3 bodies, \d+ steps of \S+ s and order 8: 2 s of motion", out)
     assert f"html: {Path('catena_demo', 'index.html')}" in out
     page = tmp_path / "catena_demo" / "index.html"
-    assert opened == [page.as_uri()]
+    assert opened == [f"{page.as_uri()}#play"]
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     gap = float(re.search(r"joint gap +(\S+)", out)[1])
     energy = float(re.search(r"energy error .*, (\S+) at most", out)[1])

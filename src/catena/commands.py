@@ -35,7 +35,7 @@ def demo(args: argparse.Namespace) -> int:
     known["html"] = str(page)
     code = _told(known, args)
     if args.browser and has_screen():
-        webbrowser.open(page.absolute().as_uri())
+        webbrowser.open(f"{page.absolute().as_uri()}#play")
     return code
 
 
