@@ -279,7 +279,9 @@ class LiveView(View):
         self._again = False
         gui.add_button("restart").on_click(lambda _: setattr(self, "_again", True))
         self._inputs = Sliders(gui, "inputs", ranges, live.input)
-        self._joints = JointSliders(gui, live.state(), scene.size)
+        # to which the page returns
+        self._start = live.state()
+        self._joints = JointSliders(gui, self._start, scene.size)
         self._drawn, self._mark = 0.0, (0.0, 0.0, 0.0)
         self._begin()
 
@@ -339,7 +341,7 @@ class LiveView(View):
         live = self._live
         if self._again:
             self._again = False
-            live.restart()
+            live.restart(self._start)
             self._inputs.put(live.input)
             self._say("")
             self._begin()
@@ -354,8 +356,11 @@ class LiveView(View):
             return False
         if state is not None:
             held = live.input.copy()
+            fresh = live.time == self._start.time
             live.restart(state)
             live.input[:] = held
+            if fresh:
+                self._start = live.state()
             self._say("")
             self._mark = (0.0, 0.0, 0.0)
         return state is not None
