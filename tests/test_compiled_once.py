@@ -175,6 +175,8 @@ CHANGES: dict[str, Callable[[Mechanism], object]] = {
     "place of a force": lambda m: m.forces["string"].parts[0].measure.anchors.__setitem__((0, 0), 0.1),
     "offset": lambda m: setattr(m.couplings["rack"], "offset", 0.1),
     "coefficient": lambda m: setattr(m.couplings["rack"].terms[0], "coefficient", 2.0),
+    "shape of a body": lambda m: m.bodies["link1"].add_shape("sphere", (0.1,)),
+    "shape of the world": lambda m: m.world.add_shape("sphere", (0.1,)),
     "body": lambda m: m.add_body("other", box((1, 1, 1), mass=1.0)),
     "joint": lambda m: m.add_joint(Ball("slider", "link1", at=(0, 0, 0))),
     "no force": _no_coil,

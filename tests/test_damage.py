@@ -59,6 +59,7 @@ def plant() -> Mechanism:
     m.add_force(Motor("h1", lambda t: 0.1 * t, name="motor"))
     m.add_frame("tool", "b3", position=(0, 0, 0.2))
     m.bodies["b3"].add_shape("mesh", mesh="hook.stl", colour=(1, 0, 0, 0.5), name="hook")
+    m.world.add_shape("box", (3, 3, 0.1), position=(0, 0, -1), colour=(0, 1, 0), name="floor", collides=True)
     m.joints["h0"].limits = Limits(-1.0, 1.0, effort=5.0)
     return m
 

@@ -1,7 +1,9 @@
-"""Shapes, frames and limits: kept with their bodies and joints wherever a mechanism goes, and moving nothing."""
+"""Shapes, frames and limits: kept with bodies, joints and the world wherever a mechanism goes, and moving nothing."""
 
 from __future__ import annotations
 
+import copy
+import json
 import pickle
 from math import inf, sqrt
 from pathlib import Path
@@ -10,16 +12,19 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.shapes import Shaped
 
 HALF = sqrt(0.5)
 
 
 def marked() -> ct.Mechanism:
-    """A pendulum of two links with a tool, a look and limits."""
+    """A pendulum of two links with a tool, a look and limits, above a table."""
     m = ct.scenes.pendulum(2, "revolute", angle=0.3)
     link = m.bodies["link2"]
     link.add_shape("box", (0.1, 0.2, 0.3), position=(0, 0, 0.1), colour=(1, 0, 0), name="cover")
     link.add_shape("mesh", mesh="arm.stl", orientation=(HALF, HALF, 0, 0), visible=False, collides=True)
+    m.world.add_shape("box", (2, 1, 0.1), position=(0, 3, -2), colour=(0.5, 0.5, 0.5, 0.9), name="table", collides=True)
+    m.world.add_shape("mesh", mesh="room.stl", position=(1, 0, 0), orientation=(HALF, 0, HALF, 0), visible=False)
     m.add_frame("link2", link, position=(0, 0, 0.5))
     m.add_frame("tool", "link2", position=(0, 0, -0.5), orientation=(HALF, 0, 0, HALF))
     m.add_frame("door", m.world, position=(1, 2, 3))
@@ -27,13 +32,17 @@ def marked() -> ct.Mechanism:
     return m
 
 
+def same_shapes(a: Shaped, b: Shaped) -> None:
+    assert len(a.shapes) == len(b.shapes)
+    for mine, theirs in zip(a.shapes, b.shapes, strict=True):
+        for key, value in vars(mine).items():
+            np.testing.assert_array_equal(value, getattr(theirs, key))
+        assert not theirs.position.flags.writeable
+
+
 def same_marks(a: ct.Mechanism, b: ct.Mechanism, prefix: str = "") -> None:
     for name, body in a.bodies.items():
-        other = b.bodies[prefix + name]
-        assert len(body.shapes) == len(other.shapes)
-        for mine, theirs in zip(body.shapes, other.shapes, strict=True):
-            for key, value in vars(mine).items():
-                np.testing.assert_array_equal(value, getattr(theirs, key))
+        same_shapes(body, b.bodies[prefix + name])
     for name, frame in a.frames.items():
         other_frame = b.frames[prefix + name]
         assert other_frame.body == (prefix + frame.body if frame.body != "world" else "world")
@@ -47,9 +56,55 @@ def same_marks(a: ct.Mechanism, b: ct.Mechanism, prefix: str = "") -> None:
 def test_marks_survive_copies_files_and_pickles(tmp_path: Path) -> None:
     m = marked()
     m.save(tmp_path / "m.json")
-    for other in (m.copy(), m.snapshot(), ct.Mechanism.load(tmp_path / "m.json"), pickle.loads(pickle.dumps(m))):
+    ct.Simulator(m, dt=0.01).run(steps=2).save(tmp_path / "run.npz")
+    for other in (
+        m.copy(),
+        copy.deepcopy(m),
+        m.snapshot(),
+        pickle.loads(pickle.dumps(m)),
+        pickle.loads(pickle.dumps(m.snapshot())),
+        ct.Mechanism.load(tmp_path / "m.json"),
+        ct.Trajectory.load(tmp_path / "run.npz").mechanism,
+    ):
         same_marks(m, other)
+        same_shapes(m.world, other.world)
         assert not other.frames["tool"].position.flags.writeable
+
+
+def test_every_mechanism_has_a_world_of_its_own(tmp_path: Path) -> None:
+    """Which its joints hold on to, and what is added to one of them is seen nowhere else."""
+    m = marked()
+    m.save(tmp_path / "m.json")
+    for other in (m.copy(), copy.deepcopy(m), pickle.loads(pickle.dumps(m)), ct.Mechanism.load(tmp_path / "m.json")):
+        assert other.world is not m.world
+        assert other.joints["joint1"].a is other.world
+        other.world.add_shape("sphere", (1,))
+        assert (len(other.world.shapes), len(m.world.shapes)) == (3, 2)
+        other.add_body("more", ct.sphere(0.1, mass=1.0))
+        other.add_joint(ct.Ball(other.world, "more", at=(0, 0, 0)))
+        with pytest.raises(ValueError, match="'world' belongs to another mechanism"):
+            other.add_joint(ct.Ball(m.world, "link2", at=(0, 0, 0)))
+    frozen = m.snapshot()
+    m.world.clear_shapes()
+    assert m.world.shapes == ()
+    assert len(frozen.world.shapes) == 2
+    assert frozen.joints["joint1"].a is frozen.world is frozen.spanning_tree().branches[0].parent
+
+
+def test_documents_from_before_the_world_had_shapes_are_read(tmp_path: Path) -> None:
+    ct.scenes.pendulum(2).save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text())
+    del document["world"]
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    assert ct.Mechanism.load(tmp_path / "m.json").world.shapes == ()
+    for world, message in (
+        (3, "world must be names and values, got 3"),
+        ({"shapes": 3}, "the world: shapes must be numbers, got 3"),
+        ({"shapes": [{"kind": "box"}]}, "incomplete, a shape of the world has no position"),
+    ):
+        (tmp_path / "m.json").write_text(json.dumps(document | {"world": world}))
+        with pytest.raises(ValueError, match=message):
+            ct.Mechanism.load(tmp_path / "m.json")
 
 
 def test_marks_go_with_a_mechanism_that_is_put_into_another() -> None:
@@ -60,8 +115,19 @@ def test_marks_go_with_a_mechanism_that_is_put_into_another() -> None:
     assert names.frames["tool"] == "left tool"
     # a place in the other's world is moved with it: a quarter turn about z, then one metre along x
     np.testing.assert_allclose(whole.frames["left door"].position, (-1, 1, 3), atol=1e-15)
+    table, room = whole.world.shapes
+    np.testing.assert_allclose(table.position, (-2, 0, -2), atol=1e-15)
+    np.testing.assert_allclose(table.orientation, turn, atol=1e-15)
+    np.testing.assert_allclose(room.position, (1, 1, 0), atol=1e-15)
+    assert (table.name, table.colour, table.collides, room.mesh, room.visible) == (
+        *("table", (0.5, 0.5, 0.5, 0.9), True, "room.stl", False),
+    )
+    assert not room.orientation.flags.writeable
     with pytest.raises(ValueError, match="already a body called 'left link1'"):
         whole.add(m, prefix="left ")
+    assert len(whole.world.shapes) == 2
+    whole.add(whole, prefix="again ")
+    assert len(whole.world.shapes) == 4
 
 
 def test_marks_move_nothing() -> None:
@@ -120,6 +186,7 @@ def test_refusals() -> None:
         (lambda: link.add_shape("bxo", (1, 1, 1)), "there is no kind of shape 'bxo'; did you mean 'box'"),
         (lambda: link.add_shape("box", (1, 1)), r"size of a box must have shape \(3,\)"),
         (lambda: link.add_shape("sphere", (0,)), "size of a sphere must be positive"),
+        (lambda: m.world.add_shape("sphere", (0,)), "the world: shape: size of a sphere must be positive"),
         (lambda: link.add_shape("mesh"), "a mesh needs the path of its file"),
         (lambda: link.add_shape("mesh", (0, 1, 1), mesh="a"), "factors of a mesh must not be zero"),
         (lambda: link.add_shape("box", (1, 1, 1), mesh="a"), "only a shape of kind 'mesh' has a file"),
@@ -139,6 +206,8 @@ def test_refusals() -> None:
         (lambda: setattr(joint, "limits", {"x": ct.Limits()}), "has no coordinate 'x' to be limited, but 'angle'"),
         (lambda: m.snapshot().bodies["link1"].add_shape("sphere", (1,)), "belongs to a simulator"),
         (lambda: m.snapshot().bodies["link1"].clear_shapes(), "belongs to a simulator"),
+        (lambda: m.snapshot().world.add_shape("sphere", (1,)), "belongs to a simulator"),
+        (lambda: m.snapshot().world.clear_shapes(), "belongs to a simulator"),
         (lambda: m.snapshot().add_frame("x", "link1"), "belongs to a simulator"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -149,9 +218,10 @@ def test_refusals() -> None:
 
 def test_a_changed_mark_is_seen_by_the_next_snapshot() -> None:
     m = marked()
-    first = m.snapshot()
-    assert m.snapshot() is first
-    m.bodies["link1"].add_shape("sphere", (0.1,))
-    second = m.snapshot()
-    assert second is not first
-    assert len(second.bodies["link1"].shapes) == len(first.bodies["link1"].shapes) + 1
+    for thing in (lambda m: m.bodies["link1"], lambda m: m.world):
+        first = m.snapshot()
+        assert m.snapshot() is first
+        thing(m).add_shape("sphere", (0.1,))
+        second = m.snapshot()
+        assert second is not first
+        assert len(thing(second).shapes) == len(thing(first).shapes) + 1

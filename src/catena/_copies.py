@@ -50,14 +50,15 @@ class Known:
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
     """An independent mechanism; with an owner, one in which nothing can be assigned.
 
-    Functions, inertias, shapes, frames and limits, and the world, which nothing can change, are shared.
+    Functions, inertias, shapes, frames and limits, which nothing can change, are shared.
     """
     result = _twin(mechanism, owner)
     gravity = result.__dict__["gravity"] = mechanism.gravity.copy()
     gravity.flags.writeable = not owner
+    result._world = _twin(mechanism._world, owner)
     result._bodies = _twins(mechanism._bodies, owner, _BODY_ARRAYS)
     result._joints = _twins(mechanism._joints, owner, _JOINT_ARRAYS)
-    bodies: dict[str, BodyLike] = {mechanism.world.name: mechanism.world, **result._bodies}
+    bodies: dict[str, BodyLike] = {result.world.name: result.world, **result._bodies}
     for joint in result._joints.values():
         ends = joint.__dict__
         ends["_a"], ends["_b"] = bodies[joint.a.name], bodies[joint.b.name]
@@ -74,6 +75,8 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
 def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
     """Whether a mechanism is still what a copy was made of; values that both share, such as functions, are the same."""
     if mechanism.fit != copy.fit or not _same(mechanism.gravity, copy.gravity):
+        return False
+    if not _same_item(mechanism.world, copy.world):
         return False
     for kind in ("_bodies", "_joints", "_forces", "_couplings", "_frames"):
         mine, theirs = getattr(mechanism, kind), getattr(copy, kind)

@@ -56,6 +56,9 @@ def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | No
     if mechanism.world.name in names.bodies.values():
         raise ValueError("the body name 'world' is reserved for the world itself; give another prefix")
 
+    for shape in guest.world.shapes:
+        position, orientation = _moved(place, (shape.position, shape.orientation))
+        mechanism.world.add_shape(**(vars(shape) | {"position": position, "orientation": orientation}))
     for name, body in guest._bodies.items():
         body._name = names.bodies[name]
         body.position, body.orientation = _moved(place, (body.position, body.orientation))

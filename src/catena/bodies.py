@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._rotation import IDENTITY, Array, Checked, finite, finite_number, plain, unit_quaternion
-from ._strict import Strict, belongs
 from .inertia import Inertia, Shape
-from .shapes import PlacedShape, placed
+from .shapes import PlacedShape, Shaped, placed
 
 # velocities of a body that is described without any
 AT_REST = (0.0, 0.0, 0.0)
@@ -23,19 +22,27 @@ def _constant(*numbers: float) -> Array:
     return array
 
 
-class World(Strict):
-    """The fixed frame of a mechanism; joints take it in place of a body."""
+class World(Shaped):
+    """The fixed frame of a mechanism, `Mechanism.world`; joints take it in place of a body.
+
+    `shapes` are what stands still in it: a base, a table, a floor.
+    """
 
     name = "world"
     is_world = True
     position: ClassVar[Array] = _constant(0.0, 0.0, 0.0)
     orientation: ClassVar[Array] = _constant(*IDENTITY)
 
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return "the world"
+
     def __repr__(self) -> str:
         return "World()"
 
 
-class Body(Strict):
+class Body(Shaped):
     """A rigid body: inertia, and its described pose and velocity; made by Mechanism.add_body.
 
     position (3,) m and velocity (3,) m/s of the centre of mass, orientation (4,) body to world,
@@ -48,7 +55,6 @@ class Body(Strict):
     _inertia: Inertia
     _name: str
     _has_gravity: bool
-    _added_shapes: tuple[PlacedShape, ...] = ()
     position = Checked("Position (3,) of the centre of mass, world frame (m).")
     orientation = Checked("Unit quaternion (4,) (w, x, y, z), body to world.")
     velocity = Checked("Velocity (3,) of the centre of mass, world frame (m/s).")
@@ -126,47 +132,6 @@ class Body(Strict):
         if self._shape is None:
             return self._added_shapes
         return placed(self._shape.kind, self._shape.size, label=self.label), *self._added_shapes
-
-    def add_shape(
-        self,
-        kind: str,
-        size: ArrayLike = (1.0, 1.0, 1.0),
-        *,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        orientation: ArrayLike = IDENTITY,
-        colour: ArrayLike | None = None,
-        mesh: str = "",
-        name: str = "",
-        visible: bool = True,
-        collides: bool = False,
-    ) -> PlacedShape:
-        """Add what it looks like and return it; its mass and inertia stay as they are.
-
-        Arguments are what `PlacedShape` has: kind and size (m), of a mesh the factors of its file; position (m) and
-        orientation in the body's frame; colour from 0 to 1, its alpha may be left out; the path of a mesh.
-        """
-        if self._owner:
-            raise ValueError(belongs(self._owner))
-        shape = placed(
-            kind,
-            size,
-            position=position,
-            orientation=orientation,
-            colour=colour,
-            mesh=mesh,
-            name=name,
-            visible=visible,
-            collides=collides,
-            label=f"{self.label}: shape",
-        )
-        self._added_shapes = (*self._added_shapes, shape)
-        return shape
-
-    def clear_shapes(self) -> None:
-        """Forget the shapes that were added."""
-        if self._owner:
-            raise ValueError(belongs(self._owner))
-        self._added_shapes = ()
 
     @property
     def mass(self) -> float:

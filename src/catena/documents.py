@@ -26,7 +26,7 @@ from .joint import Joint
 from .laws import LAW
 from .limits import Limits
 from .measures import Measure
-from .shapes import PlacedShape
+from .shapes import PlacedShape, Shaped
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -57,6 +57,8 @@ _FORCES = {
 }
 _COUPLINGS = _kinds(couplings.Coupling, couplings)
 _SHAPE_SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2}
+# what messages call the kinds of entries
+_WORDS: dict[type[Any], str] = {list: "numbers", str: "a string", dict: "names and values"}
 _MEASURES = ("measured_angle", "measured_slide", "measured_distance", "measured_bend")
 
 
@@ -129,6 +131,7 @@ def describe(mechanism: Mechanism) -> Document:
         "version": version(),
         "gravity": mechanism.gravity.tolist(),
         "fit": mechanism.fit,
+        "world": _describe_shapes(mechanism.world),
         "bodies": [_describe_body(body) for body in mechanism.bodies.values()],
         "joints": [_describe_joint(joint) for joint in mechanism.joints.values()],
         "forces": [_describe_force(force) for force in mechanism.forces.values()],
@@ -144,9 +147,13 @@ def _describe_body(body: Body) -> Document:
     found["gravity"] = body.has_gravity
     if body.shape is not None:
         found["shape"] = {"kind": body.shape.kind, "size": [float(length) for length in body.shape.size]}
-    if body._added_shapes:
-        found["shapes"] = [_describe_shape(shape) for shape in body._added_shapes]
-    return found
+    return found | _describe_shapes(body)
+
+
+def _describe_shapes(thing: Shaped) -> Document:
+    """The shapes that were added, if there are any."""
+    added = thing._added_shapes
+    return {"shapes": [_describe_shape(shape) for shape in added]} if added else {}
 
 
 def _describe_shape(shape: PlacedShape) -> Document:
@@ -236,6 +243,9 @@ def rebuild(document: Any) -> Mechanism:
     check_format(document.get("format"), FORMAT)
     gravity = finite(entry(document, "gravity", list, "the mechanism"), (3,), "gravity")
     mechanism = Mechanism(gravity=gravity, fit=_number(document, "fit", "the mechanism"))
+    # files from before the world had shapes do not mention it
+    if "world" in document:
+        _add_shapes(mechanism.world, entry(document, "world", dict, "the mechanism"))
     for item in _items(document, "bodies"):
         _add_body(mechanism, item)
     for item in _items(document, "joints"):
@@ -276,9 +286,7 @@ def entry(item: Any, key: str, kinds: type[Any] | tuple[type[Any], ...], where: 
     allowed = kinds if isinstance(kinds, tuple) else (kinds,)
     # a truth value is an int to Python, but no number here
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-        names = " or ".join(
-            {"list": "numbers", "str": "a string"}.get(kind.__name__, kind.__name__) for kind in allowed
-        )
+        names = " or ".join(_WORDS.get(kind, kind.__name__) for kind in allowed)
         raise ValueError(f"{where}: {key} must be {names}, got {value!r:.60}")
     return value
 
@@ -320,18 +328,20 @@ def _add_body(mechanism: Mechanism, item: Any) -> None:
         angular_velocity=entry(item, "angular_velocity", list, where),
         gravity=entry(item, "gravity", bool, where),
     )
-    for shape_item in _items(item, "shapes", where) if "shapes" in item else ():
-        _add_shape(body, shape_item)
+    _add_shapes(body, item)
 
 
-def _add_shape(body: Body, item: Any) -> None:
-    where = f"a shape of {body.label}"
+def _add_shapes(thing: Shaped, described: Document) -> None:
+    where = f"a shape of {thing.label}"
     kinds = {"position": list, "orientation": list, "visible": bool, "collides": bool}
     optional = {"colour": list, "mesh": str, "name": str}
-    given = {
-        key: entry(item, key, kind, where) for key, kind in (kinds | optional).items() if key in kinds or key in item
-    }
-    body.add_shape(entry(item, "kind", str, where), entry(item, "size", list, where), **given)
+    for item in _items(described, "shapes", thing.label) if "shapes" in described else ():
+        given = {
+            key: entry(item, key, kind, where)
+            for key, kind in (kinds | optional).items()
+            if key in kinds or key in item
+        }
+        thing.add_shape(entry(item, "kind", str, where), entry(item, "size", list, where), **given)
 
 
 def _made(item: Any, kinds: dict[str, type[Item]], what: str, *taken: Container[str]) -> Item:

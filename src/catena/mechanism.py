@@ -98,7 +98,7 @@ class Mechanism(Posable, Strict):
 
     @property
     def world(self) -> World:
-        """The frame that stands still; joints take it in place of a body."""
+        """The frame that stands still, with its shapes; joints take it in place of a body."""
         return self._world
 
     @property
@@ -295,7 +295,8 @@ class Mechanism(Posable, Strict):
             Goes in front of every name.
         at
             Where the origin of the other's world comes to lie here: a position (3,) m, or that and a quaternion
-            (w, x, y, z) by which the whole is turned. Joints to the other's world hold on to this one's.
+            (w, x, y, z) by which the whole is turned. Joints to the other's world hold on to this one's, and shapes of
+            the other's world come along.
         """
         from ._joining import join
 

@@ -1,8 +1,8 @@
-"""Shapes: what bodies look like and where they would touch, apart from what they weigh.
+"""Shapes: what bodies and the world look like and where they would touch, apart from what they weigh.
 
 A body has any number of them, each at its own place in the body's frame: the solid that it was made of, if it was, and
-those added with `Body.add_shape`. None of them changes its inertia, and nothing collides yet: shapes are kept for
-files, pictures and those who look at them.
+those added with `add_shape`; the world has those that were added to it. None of them changes an inertia, and nothing
+collides yet: shapes are kept for files, pictures and those who look at them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._rotation import IDENTITY, Array, finite, unit_quaternion
+from ._strict import Strict, belongs
 from .names import did_you_mean
 
 # how many lengths (m) describe each kind; those of a mesh are factors on the numbers of its file
@@ -24,13 +25,13 @@ Colour: TypeAlias = tuple[float, float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class PlacedShape:
-    """A shape on a body, made by `Body.add_shape`.
+    """A shape on a body or in the world, made by `add_shape`.
 
     `kind` and `size` (m): (x, y, z) of a "box", (radius,) of a "sphere", (radius, length) of a "cylinder" or "capsule"
     along its z, length without the round ends, the three half axes of an "ellipsoid", and for a "mesh" the factors by
     which the numbers in its file are metres. position (3,) m and orientation (4,) in the frame of the body, which sits
-    at its centre of mass. colour (red, green, blue, alpha) from 0 to 1, or None where none was given; `mesh` is
-    the path of the file. `visible` and `collides` say what it is there for.
+    at its centre of mass, or of the world. colour (red, green, blue, alpha) from 0 to 1, or None where none was given;
+    `mesh` is the path of the file. `visible` and `collides` say what it is there for.
     """
 
     kind: str
@@ -97,3 +98,61 @@ def _colour(value: ArrayLike, label: str) -> Colour:
         raise ValueError(f"{label}: colour must be three or four numbers from 0 to 1, got {given.tolist()}")
     red, green, blue, *alpha = given.tolist()
     return red, green, blue, alpha[0] if alpha else 1.0
+
+
+class Shaped(Strict):
+    """What has shapes: a body, or the world."""
+
+    _added_shapes: tuple[PlacedShape, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        raise NotImplementedError
+
+    @property
+    def shapes(self) -> tuple[PlacedShape, ...]:
+        """All that it looks like."""
+        return self._added_shapes
+
+    def add_shape(
+        self,
+        kind: str,
+        size: ArrayLike = (1.0, 1.0, 1.0),
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = IDENTITY,
+        colour: ArrayLike | None = None,
+        mesh: str = "",
+        name: str = "",
+        visible: bool = True,
+        collides: bool = False,
+    ) -> PlacedShape:
+        """Add what it looks like and return it; mass and inertia stay as they are.
+
+        Arguments are what `PlacedShape` has: kind and size (m), of a mesh the factors of its file; position (m) and
+        orientation in the frame of the body, or of the world; colour from 0 to 1, its alpha may be left out; the path
+        of a mesh.
+        """
+        if self._owner:
+            raise ValueError(belongs(self._owner))
+        shape = placed(
+            kind,
+            size,
+            position=position,
+            orientation=orientation,
+            colour=colour,
+            mesh=mesh,
+            name=name,
+            visible=visible,
+            collides=collides,
+            label=f"{self.label}: shape",
+        )
+        self._added_shapes = (*self._added_shapes, shape)
+        return shape
+
+    def clear_shapes(self) -> None:
+        """Forget the shapes that were added."""
+        if self._owner:
+            raise ValueError(belongs(self._owner))
+        self._added_shapes = ()
