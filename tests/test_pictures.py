@@ -111,6 +111,48 @@ def test_a_stage_shows_the_shapes_that_were_added():
     assert (bare[..., 0] > 200).mean() > 0.5
 
 
+def red(pixels):
+    return (pixels[..., 0].astype(int) > 200) & (pixels[..., 1] < 50)
+
+
+def test_a_stage_shows_the_world_behind_the_mechanism():
+    pytest.importorskip("matplotlib")
+    m = catena.scenes.pendulum(1)
+    state = m.state()
+    bare = plot.Stage(m).draw(state.position, state.orientation)
+    m.world.add_shape("box", (0.1, 0.5, 0.5), colour=(1, 0, 0))
+    near = plot.Stage(m).draw(state.position, state.orientation)
+    assert near.shape == bare.shape
+    # half a metre in a window of 2.2 m around all that the link of one metre reaches, but for the link in front of it
+    assert 0.02 < red(near).mean() < (0.5 / 2.2) ** 2
+    m.world.clear_shapes()
+    m.world.add_shape("box", (0.1, 0.5, 0.5), position=(0, 2, 0), colour=(1, 0, 0))
+    beside = plot.Stage(m).draw(state.position, state.orientation)
+    assert beside.shape[1] > beside.shape[0]
+    assert red(beside).mean() > 0.02
+    m.world.clear_shapes()
+    m.world.add_shape("box", (100, 100, 1), position=(0, 0, -1.4), colour=(1, 0, 0))
+    floor = plot.Stage(m).draw(state.position, state.orientation)
+    assert floor.shape == bare.shape
+    assert red(floor)[-5:].mean() > 0.9
+
+
+def test_a_picture_of_a_mechanism_shows_the_world_unless_it_is_vast():
+    pytest.importorskip("matplotlib")
+    m = catena.scenes.pendulum(1)
+    axis = plot.mechanism(m).axes[0]
+    bare, many = axis.get_zlim(), len(axis.collections)
+    m.world.add_shape("box", (0.5, 0.5, 0.1), position=(0, 0, -2))
+    axis = plot.mechanism(m).axes[0]
+    assert axis.get_zlim()[0] < -2 < bare[0]
+    assert len(axis.collections) == many + 1
+    m.world.clear_shapes()
+    m.world.add_shape("box", (100, 100, 0.1), position=(0, 0, -2))
+    axis = plot.mechanism(m).axes[0]
+    assert axis.get_zlim() == bare
+    assert len(axis.collections) == many
+
+
 @pytest.mark.parametrize("plane", ["yz", "xz", "xy"])
 @pytest.mark.parametrize("name", ["free_body", "heavy_top", "pendulum", "strandbeest", "humanoid", "flyball_governor"])
 def test_a_stage_shows_where_the_bodies_are(name, plane):

@@ -16,7 +16,7 @@ import catena as ct
 from catena.viewer import solids
 from catena.viewer.page import page
 from catena.viewer.posing import Poser, input_sliders, joint_sliders
-from catena.viewer.scene import WORLD, Looks, inertia_box, scene_of
+from catena.viewer.scene import GROUND, WORLD, Looks, inertia_box, rgb, scene_of
 
 
 def linkage() -> ct.Mechanism:
@@ -150,6 +150,65 @@ def test_bodies_are_where_the_run_has_them():
     places = np.concatenate([scene.places(label) for label in scene.labels])
     assert (places > scene.low - 1e-9).all()
     assert (places < scene.high + 1e-9).all()
+
+
+def test_shapes_of_the_world_stand_still(tmp_path):
+    m = linkage()
+    m.world.add_shape("box", (0.9, 0.03, 0.03), position=(0.45, 0, 0))
+    m.world.add_shape("sphere", (0.1,), position=(0, 0, -0.5), colour=(1, 0, 0, 0.5))
+    m.world.add_shape("sphere", (5.0,), visible=False)
+    m.world.add_shape("mesh", mesh="nowhere.stl")
+    scene = scene_of(run_of(m))
+    bar, ball = (part for part in scene.parts if part.body == WORLD and part.kind == "bodies")
+    assert (bar.name, bar.colour, ball.colour) == ("world", rgb(GROUND), (1, 0, 0, 0.5))
+    np.testing.assert_allclose(np.ptp(bar.mesh.vertices, axis=0), (0.9, 0.03, 0.03))
+    np.testing.assert_allclose(ball.mesh.vertices.mean(axis=0), (0, 0, -0.5), atol=1e-12)
+    assert scene.notes == ["the world: its mesh is not drawn: there is no file 'nowhere.stl'."]
+
+    # in pages and in files for other tools they belong to what does not move
+    found = json.loads(re.search(r'id="scene">(.*?)</script>', page(scene), re.DOTALL)[1])
+    assert [part["body"] for part in found["parts"] if part["name"] == "world"] == [WORLD, WORLD]
+    run_of(m).save_gltf(tmp_path / "run.glb")
+    document, _ = glb(tmp_path / "run.glb")
+    node = next(node for node in document["nodes"] if node["name"] == "world")
+    assert [document["nodes"][k]["name"] for k in node["children"]][:2] == ["bodies of world"] * 2
+    moved = {channel["target"]["node"] for channel in document["animations"][0]["channels"]}
+    assert document["nodes"].index(node) not in moved
+
+
+@pytest.mark.parametrize("floor", [(100, 100, 0.1), (0.1, 0.1, 40)])
+def test_what_is_vast_does_not_make_the_mechanism_a_dot(floor):
+    m = linkage()
+    bare = scene_of(run_of(m))
+    m.world.add_shape("box", floor, position=(0, 0, -1))
+    m.world.add_shape("sphere", (0.1,), position=(70, 0, 0))
+    scene = scene_of(run_of(m))
+    assert len(scene.parts) == len(bare.parts) + 2
+    np.testing.assert_array_equal((scene.low, scene.high), (bare.low, bare.high))
+
+
+@settings(deadline=None)
+@given(st.tuples(*[st.floats(0.01, 100)] * 3), st.tuples(*[st.floats(-100, 100)] * 3))
+def test_the_view_holds_what_is_no_more_than_three_times_as_large(size, position):
+    """A shape is in it altogether or does not count; either way the mechanism fills a third of it or more."""
+    m = linkage()
+    bare = scene_of(m.state()._seen())
+    m.world.add_shape("box", size, position=position)
+    scene = scene_of(m.state()._seen())
+    corners = np.array(position) + 0.5 * np.outer((-1, 1), size)
+    low, high = np.minimum(bare.low, corners[0]), np.maximum(bare.high, corners[1])
+    assert scene.size <= 3 * bare.size
+    if np.linalg.norm(high - low) <= (3 - 1e-9) * bare.size:
+        np.testing.assert_allclose((scene.low, scene.high), (low, high))
+    else:
+        np.testing.assert_array_equal((scene.low, scene.high), (bare.low, bare.high))
+
+
+def test_a_world_without_bodies_is_seen_as_large_as_it_is():
+    m = ct.Mechanism()
+    m.world.add_shape("box", (100, 50, 1))
+    scene = scene_of(m.state()._seen())
+    np.testing.assert_allclose((scene.low, scene.high), ((-50, -25, -0.5), (50, 25, 0.5)))
 
 
 def test_a_frame_for_every_link_is_shown_only_if_asked_for():

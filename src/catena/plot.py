@@ -13,7 +13,7 @@ import numpy as np
 from ._rotation import Array, multiply, rotate, to_matrix
 from ._showing import how_many, size_of
 from .accuracy import COARSE
-from .viewer.scene import COLOURS, INK, Looks, inertia_box, joint_side, shape_meshes
+from .viewer.scene import COLOURS, GROUND, INK, Looks, fits, inertia_box, joint_side, shape_meshes, with_ground
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,8 +190,9 @@ class Stage:
     """A mechanism drawn pose by pose into the same window, as pixels for a film.
 
     Seen along the axis that `plane` does not name. `window` (left, right, bottom, top) in m stays the same; by default
-    all that joints let the bodies reach fits into it. `paths` are lines (k, 3) in the world behind the mechanism: a
-    rail, a way to follow. The longer side of the picture has `pixels`.
+    all that joints let the bodies reach fits into it, and shapes of the world that are not far larger. These are drawn
+    behind the mechanism, and so are `paths`, lines (k, 3) in the world: a rail, a way to follow. The longer side of the
+    picture has `pixels`.
     """
 
     def __init__(
@@ -212,6 +213,8 @@ class Stage:
             raise ValueError(f"window must be (left, right, bottom, top), got {window!r}")
         self._window = left, right, bottom, top
         self._paths = [np.asarray(path, dtype=float)[:, self._plane] for path in paths]
+        ground, _ = shape_meshes(mechanism.world)
+        self._ground = [(mesh.vertices[:, self._plane], tint or GROUND) for mesh, tint in ground]
         self._scale = pixels / max(right - left, top - bottom)
 
         # in body frames: what is seen of every body, and the pins of the joints; those to the world stand still
@@ -270,6 +273,7 @@ class Stage:
             width, height = (max(1, round(self._scale * length)) / 100 for length in (right - left, top - bottom))
             figure = _figure(width, height, layout=None)
             from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.collections import PolyCollection
 
             FigureCanvasAgg(figure)
             figure.set_dpi(100)
@@ -281,7 +285,9 @@ class Stage:
             for edge in axis.spines.values():
                 edge.set_visible(False)
             for path in self._paths:
-                axis.plot(*path.T, color="#a9b0b8", linewidth=2.5, solid_capstyle="round", zorder=0.5)
+                axis.plot(*path.T, color=GROUND, linewidth=2.5, solid_capstyle="round", zorder=0.5)
+            outlines, tints = [_hull(points) for points, _ in self._ground], [tint for _, tint in self._ground]
+            axis.add_collection(PolyCollection(outlines, facecolors=tints, edgecolors=INK, zorder=1), autolim=False)
             self._figure = figure
         return self._figure
 
@@ -420,6 +426,9 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
 
     from .state import State
 
+    def solid(triangles: Array, tint: Any) -> None:
+        axis.add_collection3d(Poly3DCollection(triangles, facecolors=tint, shade=True, linewidths=0, alpha=0.75))
+
     state = seen if isinstance(seen, State) else seen.state()
     everything = [np.zeros((0, 3))]
     names = names and len(state.position) <= _MOST_NAMES
@@ -430,9 +439,7 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
             points = place.point(mesh.vertices)
             everything.append(points)
             tint = colour or COLOURS[row % len(COLOURS)]
-            axis.add_collection3d(
-                Poly3DCollection(points[mesh.triangles], facecolors=tint, shade=True, linewidths=0, alpha=0.75)
-            )
+            solid(points[mesh.triangles], tint)
         if names:
             axis.text(*place.position, body.name, fontsize=8, color=INK, ha="center", zorder=_ABOVE)
     pins, lines = [], []
@@ -457,7 +464,14 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
     if pins:
         axis.scatter(*np.transpose(pins), s=14, color=INK, depthshade=False)
     points = np.concatenate(everything)
-    low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(3), np.ones(3))
+    low, high = points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)
+    ground, _ = shape_meshes(state.mechanism.world)
+    for mesh, colour in ground:
+        # what is vast would cover the whole figure: nothing is cut off at the end of three axes
+        if fits(low, high, mesh.vertices):
+            solid(mesh.vertices[mesh.triangles], colour or GROUND)
+    low, high = with_ground(low, high, [mesh.vertices for mesh, _ in ground])
+    low, high = (low, high) if np.isfinite(low).all() else (np.zeros(3), np.ones(3))
     middle, half = 0.5 * (low + high), 0.55 * np.maximum(high - low, max(0.25 * float((high - low).max()), 1e-9))
     axis.set(**{f"{name}lim": (a, b) for name, a, b in zip("xyz", middle - half, middle + half, strict=True)})
     axis.set_box_aspect(half)
@@ -644,7 +658,10 @@ def _hull(points: Array) -> Array:
 
 
 def _reached(mechanism: Mechanism, plane: list[int]) -> tuple[float, float, float, float]:
-    """A square window around the joints to the world, or all bodies if there are none, that holds what they reach."""
+    """A square window around the joints to the world, or all bodies if there are none, that holds what they reach.
+
+    Shapes of the world that fit beside it make it larger.
+    """
     joints = mechanism.joints.values()
     bodies = mechanism.bodies.values()
     points = {body.name: np.concatenate([points for points, _ in _skins(mechanism, body)]) for body in bodies}
@@ -665,7 +682,9 @@ def _reached(mechanism: Mechanism, plane: list[int]) -> tuple[float, float, floa
     middle = 0.5 * (places.min(axis=0) + places.max(axis=0))
     spread = np.linalg.norm(places - middle, axis=1).max()
     most = spread + max((0.0 if np.isinf(far[name]) else far[name]) + size[name] for name in size)
-    # a margin, and something around a lonely point
-    reach = 1.1 * most or 1.0
-    x, y = middle[plane]
-    return x - reach, x + reach, y - reach, y + reach
+    # something around a lonely point, and a margin
+    most = most or 1.0
+    seen, _ = shape_meshes(mechanism.world)
+    low, high = with_ground(middle[plane] - most, middle[plane] + most, [mesh.vertices[:, plane] for mesh, _ in seen])
+    (left, bottom), (right, top) = low - 0.05 * (high - low), high + 0.05 * (high - low)
+    return left, right, bottom, top

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._rotation import Array, multiply, rotate, z_to
 from .._showing import size_of
-from ..shapes import Colour
+from ..shapes import Colour, Shaped
 from . import solids
 from .solids import Mesh
 
@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 COLOURS = ("#4c78a8", "#f2a65a", "#6aa97b", "#b07aa1", "#d9695f", "#76b7b2", "#9c755f")
 INK = "#2f3640"
 FORCE = "#c0392b"
-_GROUND = "#a9b0b8"
+GROUND = "#a9b0b8"
 _AXES = ("#d9483b", "#4ca64c", "#3b6fd9")
 
 # the row of what stands still
 WORLD = -1
+
+# shapes of the world count for the view if they make it no larger than this many times what moves and holds it
+_MOST_GROUND = 3.0
 
 # nodes of a run that are shown in a second of it: no screen is faster
 _PER_SECOND, _MOST_MOMENTS = 60, 6000
@@ -189,6 +192,9 @@ def _parts(bare: Scene, mechanism: Mechanism, rows: Mapping[str, int]) -> tuple[
         seen, said = looks.of(body)
         parts += [Part(body.name, "bodies", row, mesh, colour or rgb(bare.colour_of(row))) for mesh, colour in seen]
         notes += said
+    seen, said = shape_meshes(mechanism.world)
+    parts += [Part(mechanism.world.name, "bodies", WORLD, mesh, colour or rgb(GROUND)) for mesh, colour in seen]
+    notes += said
     for joint in mechanism.joints.values():
         if joint.carries and joint.row_count:
             side, anchor, frame = joint_side(joint)
@@ -279,16 +285,16 @@ def _is_drawn(body: Body) -> bool:
     return any(shape.visible for shape in body.shapes)
 
 
-def shape_meshes(body: Body) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
-    """The visible shapes of a body, with colours if they have some, and sentences about meshes that cannot be read."""
+def shape_meshes(thing: Shaped) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
+    """The visible shapes of a body or the world, with colours if they have some, and sentences about unread meshes."""
     seen: list[tuple[Mesh, Colour | None]] = []
     notes = []
-    for shape in body.shapes:
+    for shape in thing.shapes:
         if shape.visible:
             try:
                 seen += solids.solid(shape)
             except ValueError as error:
-                notes.append(f"{body.label}: its mesh is not drawn: {error}.")
+                notes.append(f"{thing.label}: its mesh is not drawn: {error}.")
     return seen, notes
 
 
@@ -353,7 +359,7 @@ def _bearing(joint: Joint, size: float) -> Iterator[Part]:
     if (joint.a.is_world or joint.b.is_world) and joint.ground is None:
         anchor, frame = (joint.anchor_a, joint.frame_a) if joint.a.is_world else (joint.anchor_b, joint.frame_b)
         yield Part(
-            joint.name, "joints", WORLD, solids.cylinder(0.9 * size, 0.9 * size).placed(anchor, frame), rgb(_GROUND)
+            joint.name, "joints", WORLD, solids.cylinder(0.9 * size, 0.9 * size).placed(anchor, frame), rgb(GROUND)
         )
 
 
@@ -417,10 +423,14 @@ def _plots(run: Trajectory, times: Array) -> list[Plot]:
 
 
 def _bounds(scene: Scene, parts: list[Part], lines: list[Line]) -> tuple[Array, Array]:
-    """Corners of a box around all that is seen, at some of the moments."""
+    """Corners of a box around all that is seen, at some of the moments, but for frames and vast shapes of the world."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    ground = []
     for part in parts:
         if part.kind == "frames":
+            continue
+        if part.kind == "bodies" and part.body == WORLD:
+            ground.append(part.mesh.vertices)
             continue
         if part.body == WORLD:
             points = part.mesh.vertices
@@ -436,7 +446,21 @@ def _bounds(scene: Scene, parts: list[Part], lines: list[Line]) -> tuple[Array, 
         for end in (line.a, line.b):
             points = scene.places(end)
             low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+    low, high = with_ground(low, high, ground)
     return (low, high) if np.isfinite(low).all() else (np.full(3, -0.5), np.full(3, 0.5))
+
+
+def fits(low: Array, high: Array, points: Array) -> bool:
+    """Whether points (k, d) of a shape of the world leave what a box holds large enough to be seen beside it."""
+    size = np.linalg.norm(np.maximum(high, points.max(axis=0)) - np.minimum(low, points.min(axis=0)))
+    return bool(size <= _MOST_GROUND * np.linalg.norm(high - low))
+
+
+def with_ground(low: Array, high: Array, ground: Iterable[Array]) -> tuple[Array, Array]:
+    """Corners of a box that is grown around those shapes of the world, points (k, d) each, that fit beside it."""
+    for points in [shape for shape in ground if fits(low, high, shape)]:
+        low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+    return low, high
 
 
 def _sight(scene: Scene, labels: list[Point]) -> Array:
