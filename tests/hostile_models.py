@@ -60,6 +60,11 @@ def by_hand() -> Iterator[tuple[str, str | bytes]]:
         ("large", links + joint("1", "a", "b", '<origin xyz="9e8 0 0"/>') + joint("2", "b", "c")),
         ("axis", links + joint("1", "a", "b", '<axis xyz="1e-300 0 0"/>') + joint("2", "b", "c")),
         ("world", '<link name="a"/><link name="world"/>' + joint("1", "a", "world")),
+        ("ground", f'<link name="world">{mass}<visual><geometry><box size="1e300 1 1"/></geometry></visual></link>'),
+        (
+            "floor",
+            '<link name="world"><visual><geometry><mesh filename="/etc/passwd"/></geometry></visual></link>',
+        ),
         ("nameless", '<link/><link name=""/>'),
         ("blank", f'<link name=" ">{mass}</link>'),
         ("long", f'<link name="{"n" * 100_000}">{mass}</link>'),
@@ -118,6 +123,11 @@ def by_hand() -> Iterator[tuple[str, str | bytes]]:
             "mesh",
             '<link name="a"><visual name="v"><geometry><mesh><uri>model://../../etc/passwd</uri></mesh></geometry></visual></link>',
         ),
+        (
+            "ground",
+            '<link name="world"><pose>9 9 9 0 0 0</pose><visual name="v"><geometry><box><size>-1 1 1</size></box>'
+            '</geometry></visual></link><link name="a"/>',
+        ),
         ("gearbox", '<link name="a"/><joint name="j" type="gearbox"><parent>world</parent><child>a</child></joint>'),
         (
             "frames",
@@ -156,6 +166,8 @@ def by_hand() -> Iterator[tuple[str, str | bytes]]:
         ("composite", '<worldbody><composite type="cable" count="1000000 1 1"/></worldbody>'),
         ("flex", '<worldbody><flexcomp name="f" type="grid" count="10000 10000 10"/></worldbody>'),
         ("giant", '<worldbody><body pos="1e300 0 0"><joint/><geom size="0.1"/></body></worldbody>'),
+        ("ground", '<worldbody><geom type="box" size="1 1 1" pos="1e300 0 0"/></worldbody>'),
+        ("floor", '<worldbody><geom type="plane" size="0 0 1"/><geom type="box" size="1e-300 1 1"/></worldbody>'),
         ("stack", "<worldbody>" + '<body><joint/><geom size="0.1"/>' * 150 + "</body>" * 150 + "</worldbody>"),
         ("names", body.replace('name="b"', 'name="world"')),
         ("weld", body + '<equality><weld body1="b" body2="b"/></equality>'),

@@ -157,6 +157,29 @@ def test_meshes_and_includes_come_from_the_folders_of_the_model(tmp_path: Path) 
     np.testing.assert_allclose(np.abs(shape.orientation), (1, 0, 0, 0), atol=1e-6)
 
 
+def test_geoms_of_the_world_are_its_shapes_but_for_planes(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        <worldbody><geom name="floor" type="plane" size="0 0 1"/>
+        <geom name="table" type="box" size="1 0.5 0.05" pos="1 2 -0.05" euler="0 0 90" rgba="1 0 0 0.5"/>
+        <geom name="shield" type="sphere" size="3" group="3" contype="0" conaffinity="0"/>
+        <body name="a"><joint/><geom size="0.1"/></body></worldbody>
+        """,
+    )
+    with pytest.warns(ct.ModelWarning, match=r"not read: geom plane \(floor\)$"):
+        m = ct.Mechanism.from_mjcf(path)
+    table, shield = m.world.shapes
+    assert (table.name, table.kind, table.colour, table.visible, table.collides) == (
+        *("table", "box", (1, 0, 0, 0.5), True, True),
+    )
+    np.testing.assert_allclose(table.size, (2, 1, 0.1))
+    np.testing.assert_allclose(table.position, (1, 2, -0.05))
+    np.testing.assert_allclose(table.orientation, (np.sqrt(0.5), 0, 0, np.sqrt(0.5)))
+    assert (shield.kind, shield.size, shield.visible, shield.collides) == ("sphere", (3,), False, False)
+    assert len(m.bodies["a"].shapes) == 1
+
+
 def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
     path = written(
         tmp_path,
@@ -177,7 +200,7 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
     assert len(said) == 1
     text = str(said[0].message)
     for part in (
-        *("light", "shapes of the world", "damping of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
+        *("light", "geom plane (world)", "damping of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
         *(
             "equality that is no straight line (curve)",
             "no motor or servo of one coordinate (muscle)",

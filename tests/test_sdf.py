@@ -158,6 +158,18 @@ def test_ball_constraints_of_drake_close_loops(tmp_path: Path) -> None:
     assert (len(m.report().loops), m.report().freedom) == (1, 1)
 
 
+def test_a_link_called_world_is_the_world(tmp_path: Path) -> None:
+    shape = (
+        "<visual name='floor'><pose>0 0 -1 0 0 0</pose><geometry><box><size>3 3 0.1</size></box></geometry></visual>"
+    )
+    with pytest.warns(ct.ModelWarning, match="not read: mass of the world$"):
+        m = read(tmp_path, link("world", "", INERTIAL + shape), link("b"), joint("j", "revolute", "world", "b"))
+    assert list(m.bodies) == ["b"]
+    (floor,) = m.world.shapes
+    assert (floor.name, floor.size) == ("floor", (3, 3, 0.1))
+    np.testing.assert_array_equal(floor.position, (0, 0, -1))
+
+
 def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
     with pytest.warns(ct.ModelWarning) as said:
         read(

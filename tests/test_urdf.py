@@ -94,6 +94,23 @@ def test_the_base_is_welded_or_floats_or_is_the_world(tmp_path: Path) -> None:
     assert list(m.bodies) == ["b"]
 
 
+def test_the_world_keeps_its_shapes_and_no_mass(tmp_path: Path) -> None:
+    """Wherever the centre of that mass was said to be."""
+    inertial = '<inertial><origin xyz="0 0 5"/><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    geometry = '<geometry><box size="3 2 0.1"/></geometry>'
+    table = f'<visual name="table"><origin xyz="1 0 -0.2" rpy="0 0 {pi / 2}"/>{geometry}</visual>'
+    parts = (link("b"), joint("j", "revolute", "world", "b", '<origin xyz="0 0 1"/>'))
+    m = read(tmp_path, link("world", table + f"<collision>{geometry}</collision>"), *parts)
+    seen, hull = m.world.shapes
+    assert (seen.name, seen.visible, seen.collides, hull.visible, hull.collides) == ("table", True, False, False, True)
+    np.testing.assert_allclose(seen.position, (1, 0, -0.2))
+    np.testing.assert_allclose(rot.rotate(seen.orientation, np.eye(3)[0]), (0, 1, 0), atol=1e-15)
+    with pytest.warns(ct.ModelWarning, match=r"not read: mass of the world$"):
+        m = read(tmp_path, link("world", inertial + table), *parts)
+    np.testing.assert_array_equal(m.world.shapes[0].position, seen.position)
+    np.testing.assert_allclose(m.state().frame("b")[0], (0, 0, 1), atol=1e-15)
+
+
 def test_limits_dynamics_and_mimics(tmp_path: Path) -> None:
     m = read(
         tmp_path,

@@ -92,6 +92,29 @@ def test_all_joints_survive(tmp_path: Path, reverse: bool, file: str) -> None:
     np.testing.assert_allclose(again.state().frame("tool")[0], m.state().frame("tool")[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("file", ["urdf", "mjcf"])
+def test_shapes_of_the_world_survive(tmp_path: Path, file: str) -> None:
+    m = zoo(reverse=False)
+    m.world.add_shape("box", (2, 1, 0.1), position=(1, 2, -0.05), orientation=(0.8, 0, 0, 0.6), colour=(1, 0, 0, 0.5))
+    m.world.add_shape("cylinder", (0.2, 3), position=(0, 1, 0), colour=(0.5, 0.5, 0.5), visible=False, collides=True)
+    for mine, theirs in zip(m.world.shapes, written(m, tmp_path, file).world.shapes, strict=True):
+        for key in ("size", "position", "orientation", "colour"):
+            np.testing.assert_allclose(getattr(theirs, key), getattr(mine, key), atol=1e-7, err_msg=key)
+        assert (theirs.kind, theirs.visible, theirs.collides) == (mine.kind, mine.visible, mine.collides)
+
+
+def test_shapes_of_the_world_of_what_floats_are_said_to_be_left_out(tmp_path: Path) -> None:
+    """A URDF file of a floating robot has no world; an MJCF file always has one."""
+    m = ct.Mechanism()
+    m.add_body("bird", ct.box((0.2, 0.3, 0.4), mass=1.0))
+    m.world.add_shape("box", (2, 2, 0.1))
+    with pytest.warns(ct.ModelWarning, match="not written: shapes of the world$"):
+        m.to_urdf(tmp_path / "m.urdf")
+    pytest.importorskip("mujoco")
+    m.to_mjcf(tmp_path / "m.xml")
+    assert len(ct.Mechanism.from_mjcf(tmp_path / "m.xml").world.shapes) == 1
+
+
 def random_tree(seed: int) -> ct.Mechanism:
     """Bodies on joints of random kinds, directions and places, some of them on the world, one perhaps floating."""
     rng = np.random.default_rng(seed)

@@ -61,7 +61,7 @@ def inverse(a: Pose) -> Pose:
 
 @dataclass
 class Link:
-    """A rigid body as files have it; `shapes` are arguments of `Body.add_shape`, with poses in the link's frame."""
+    """A rigid body as files have it; `shapes` are arguments of `add_shape`, with poses in the link's frame."""
 
     name: str
     mass: float = 0.0
@@ -204,11 +204,12 @@ class Graph:
         self.place()
         mechanism = Mechanism(fit=fit) if gravity is None else Mechanism(gravity, fit=fit)
         for link in self.links.values():
-            if link.mass == 0:
-                # what weighs nothing has no centre: its body sits at the origin of the link
+            if link.mass == 0 or link.name == WORLD:
+                # what weighs nothing has no centre: its body sits at the origin of the link, and so does the world
                 link.centre = np.zeros(3)
             if link.name != WORLD:
                 self._add_body(mechanism, link)
+        self._furnish(mechanism)
         for link in self.links.values():
             self._add_frames(mechanism, link)
         for edge in self.edges:
@@ -223,6 +224,13 @@ class Graph:
         )
         for shape in link.shapes:
             body.add_shape(**(shape | {"position": shape["position"] - link.centre}))
+
+    def _furnish(self, mechanism: Mechanism) -> None:
+        """Put into the world what its link has."""
+        if self.links[WORLD].mass:
+            self.notes.skip("mass of the world")
+        for shape in self.links[WORLD].shapes:
+            mechanism.world.add_shape(**shape)
 
     def _add_frames(self, mechanism: Mechanism, link: Link) -> None:
         frames: Mapping[str, Pose] = {link.name: still(), **link.frames} if link.name != WORLD else link.frames

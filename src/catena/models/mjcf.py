@@ -103,8 +103,7 @@ class _Reader:
         model = self.model
         self.graph.links[WORLD] = Link(WORLD, pose=still())
         self.last[0] = WORLD
-        if np.any(model.body_geomnum[:1]):
-            self.notes.skip("shapes of the world")
+        self._shapes(0, self.graph.links[WORLD])
         self._frames(0, self.graph.links[WORLD])
         for k in range(1, model.nbody):
             self._body(k)
@@ -251,7 +250,7 @@ class _Reader:
                     "mesh": str(self.files.meshes[title]),
                 }
             else:
-                self.notes.skip("geom of a kind that no body has", name or link.name)
+                self.notes.skip(f"geom {kinds(code).name.removeprefix('mjGEOM_').lower()}", name or link.name)
                 continue
             shape["position"], shape["orientation"] = place
             link.shapes.append(shape)

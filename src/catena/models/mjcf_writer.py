@@ -55,6 +55,8 @@ class _Writer:
         self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
         self.motions: dict[tuple[str, str], str] = {}
         self.starts: dict[str, float] = {}
+        for shape in mechanism.world.shapes:
+            self._shape(self.bodies[WORLD], shape, still())
         passed = self._passed()
         for limb in self.tree.limbs:
             if limb.body.name not in passed:

@@ -29,7 +29,7 @@ class Shapes:
         self._words, self._folders, self._notes = words, folders, notes
 
     def read(self, kind: str, entry: Entry, link: str, where: str) -> dict[str, Any] | None:
-        """Kind and size, as `Body.add_shape` takes them; None, and a note, if there is nothing to show."""
+        """Kind and size, as `add_shape` takes them; None, and a note, if there is nothing to show."""
         if kind not in self._words:
             self._notes.skip(f"geometry {kind}", link)
             return None

@@ -111,8 +111,6 @@ class _Reader:
             )
             raise ValueError(f"one link must be the root, but {found}")
         graph.links.setdefault(WORLD, Link(WORLD)).pose = still()
-        if graph.links[WORLD].shapes or graph.links[WORLD].mass:
-            self.notes.skip("mass and shapes of the world")
         if roots[0] != WORLD and not floating:
             graph.edges.append(Edge(f"{roots[0]} to world", "fixed", WORLD, roots[0]))
         graph.edges += edges

@@ -13,7 +13,7 @@ from .._rotation import Array, conjugate, rotate, to_matrix
 from ..documents import file_name
 from ..joint import Pose
 from ..mechanism import Mechanism
-from ..shapes import PlacedShape
+from ..shapes import PlacedShape, Shaped
 from .graph import WORLD, inverse, together
 from .markup import still
 from .notes import Notes
@@ -46,7 +46,9 @@ class _Writer:
         limbs = self.tree.limbs
         self.rootless = len(limbs) > 0 and limbs[0].is_free and all(limb.parent != WORLD for limb in limbs[1:])
         if not self.rootless:
-            SubElement(self.robot, "link", name=WORLD)
+            self._shapes(SubElement(self.robot, "link", name=WORLD), mechanism.world, still())
+        elif mechanism.world.shapes:
+            notes.skip("shapes of the world")
         for limb in limbs:
             self._limb(limb)
         for joint in self.tree.loops:
@@ -93,7 +95,10 @@ class _Writer:
             SubElement(inertial, "inertia", {key: repr(float(tensor[i, j])) for key, i, j in keys})
         if not body.has_gravity:
             self.notes.skip("a body that gravity leaves alone", body.name)
-        for shape in body.shapes:
+        self._shapes(link, body, back)
+
+    def _shapes(self, link: Element, thing: Shaped, back: Pose) -> None:
+        for shape in thing.shapes:
             for tag, wanted in (("visual", shape.visible), ("collision", shape.collides)):
                 if wanted:
                     self._shape(SubElement(link, tag), shape, back)
