@@ -15,6 +15,8 @@ x, y, z = np.eye(3)
 m = ct.Mechanism()
 bars = [m.add_body(f"bar{k + 1}", ct.rod(corners[k], corners[k + 1], mass=1.0, radius=0.04)) for k in range(5)]
 ends = [m.world, *bars, m.world]  # the sixth bar is the ground, from the last corner to the first
+along_x = np.array((1, 0, 1, 0)) / np.sqrt(2)  # cylinders lie along z: a quarter turn about y
+m.world.add_shape("cylinder", (0.02, 1), position=(0.5, 0, 0), orientation=along_x)  # grey by default
 for k, axis in enumerate((z, x, y, z, x, y)):
     m.add_joint(ct.Revolute(ends[k], ends[k + 1], axis=axis, at=corners[k]))
 report = m.report()

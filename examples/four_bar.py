@@ -16,6 +16,8 @@ m.add_joint(ct.Revolute(m.world, crank, axis=y, at=a, name="motor"))
 m.add_joint(ct.Revolute(crank, coupler, axis=y, at=b))
 m.add_joint(ct.Revolute(coupler, rocker, axis=y, at=c))
 m.add_joint(ct.Revolute(rocker, m.world, axis=y, at=d))  # closes the loop: nothing special to say
+along_x = np.array((1, 0, 1, 0)) / np.sqrt(2)  # cylinders lie along z: a quarter turn about y
+m.world.add_shape("cylinder", (0.015, 0.9), position=(0.45, 0, 0), orientation=along_x)  # the ground
 m.add_frame("pen", "coupler", position=(-0.3, 0, 0))  # 0.3 m above the middle of the coupler, in its frame
 coupler.add_shape("box", (0.3, 0.03, 0.03), position=(-0.15, 0, 0))  # to be seen; the mass stays as it is
 
