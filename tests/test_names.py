@@ -68,7 +68,7 @@ def test_a_name_like_no_other_gets_no_suggestion():
     [
         (lambda m: m, "gravty", "Mechanism has no 'gravty' to set; did you mean 'gravity'?"),
         (lambda m: m, "bodies", "Mechanism: bodies cannot be set"),
-        (lambda m: m.world, "position", "World: position cannot be set"),
+        (lambda m: m.world, "position", "the world: position cannot be set"),
         (lambda m: m.bodies["crank"], "positon", "body 'crank' has no 'positon' to set; did you mean 'position'?"),
         (lambda m: m.bodies["crank"], "name", "body 'crank': name cannot be set"),
         (
