@@ -250,6 +250,16 @@ def test_run_tells_what_a_run_tells(capsys):
     assert "3 bodies, " in capsys.readouterr().out
 
 
+def test_run_tells_no_energy_error_where_energy_is_taken(tmp_path, capsys):
+    m = scenes.pendulum(1)
+    m.add_force(catena.Damper(next(iter(m.joints)), 1.0))
+    m.save(tmp_path / "damped.json")
+    found, _ = answer(capsys, "run", str(tmp_path / "damped.json"), "--duration", "0.1")
+    assert found["energy_error"] is found["mean_energy_error"] is None
+    assert main(["run", str(tmp_path / "damped.json"), "--duration", "0.1"]) == 0
+    assert "energy" not in capsys.readouterr().out
+
+
 def test_run_writes_what_can_be_seen_again(tmp_path, capsys):
     saved, table, page = tmp_path / "run.npz", tmp_path / "run.csv", tmp_path / "page"
     found, _ = answer(capsys, *CHAIN, "--out", str(saved), "--html", str(page))

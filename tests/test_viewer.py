@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import catena as ct
+from catena import plot
+from catena.analysis import keeps_energy
 from catena.viewer import solids
 from catena.viewer.page import page
 from catena.viewer.posing import Poser, input_sliders, joint_sliders
@@ -246,6 +248,66 @@ def test_arrows_are_reactions_and_plots_are_those_of_the_run():
     assert gap.logarithmic
     assert (gap.curves[0][1] > 0).all()
     np.testing.assert_array_equal(steps.curves[0][1][1:], np.maximum(run.error, 1e-18))
+
+
+def lifted(t: float) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:
+    return (0.0, 0.0, 0.1 * t), (1.0, 0.0, 0.0, 0.0)
+
+
+# what feeds or takes energy, and what only moves it around
+WORK = {
+    "damper": lambda m: m.add_force(ct.Damper("motor", 0.1)),
+    "damped spring": lambda m: m.add_force(ct.Spring("motor", 1.0, damping=0.1)),
+    "friction": lambda m: m.add_force(ct.Friction("motor", 0.1)),
+    "servo": lambda m: m.add_force(ct.Servo("motor", gain=1.0)),
+    "motor": lambda m: m.add_force(ct.Motor("motor", 0.1)),
+    "motor over time": lambda m: m.add_force(ct.Motor("motor", lambda t: t)),
+    "drive": lambda m: m.add_coupling(ct.Drive("motor", lambda t: 0.1 * t)),
+    "moving ground": lambda m: [setattr(m.joints[name], "ground", lifted) for name in ("motor", "foot")],
+    "asked velocity": lambda m: m.add_joint(
+        ct.VelocityRows("world", "crank", lambda a, b: np.eye(12)[10], value=(0.1,), name="led")
+    ),
+}
+NO_WORK = {
+    "spring": lambda m: m.add_force(ct.PointSpring("crank", "rocker", 1.0, anchors=np.zeros((2, 3)))),
+    "rotor": lambda m: m.add_force(ct.Armature("motor", 0.1)),
+    "idle motor": lambda m: m.add_force(ct.Motor("motor", 0.0)),
+    "gear": lambda m: m.add_coupling(ct.Gear("motor", "foot", 1.0)),
+    "held velocity": lambda m: m.add_joint(
+        ct.VelocityRows("world", "crank", lambda a, b: np.eye(12)[10], value=(0.0,), name="held")
+    ),
+}
+
+
+@pytest.mark.parametrize("what", [*WORK, *NO_WORK])
+def test_energy_has_an_error_only_where_it_should_be_kept(what):
+    m = linkage()
+    (WORK | NO_WORK)[what](m)
+    assert keeps_energy(m.state()._seen()) == (what in NO_WORK)
+
+
+def test_energy_has_no_error_where_a_control_acts():
+    pytest.importorskip("matplotlib")
+    m = linkage()
+    m.add_force(ct.Motor("motor", 0.0, name="torque"))
+    simulator = ct.Simulator(m, dt=0.02)
+    error = "energy error / energy in motion"
+    for control, is_shown in (
+        (lambda t, live: {"crank": (0, 0, 1)}, False),
+        (lambda t, live: live.inputs.update(torque=1.0), False),
+        (lambda t, live: None, True),
+    ):
+        run = simulator.run(0.1, control=control)
+        assert (error in [plot.title for plot in scene_of(run).plots]) == is_shown
+        assert len(plot.overview(run).axes) == 3 + is_shown
+
+
+def test_a_live_mechanism_that_is_driven_has_no_energy_error():
+    pytest.importorskip("viser", reason="no viser")
+    for control, titles in ((None, 3), (lambda live: None, 2)):
+        live = ct.Simulator(linkage(), dt=0.01).start()
+        with live.show(browser=False, control=control) as view:
+            assert len(view._scene.plots) == titles
 
 
 def test_nodes_that_are_far_apart_are_seen_to_move():

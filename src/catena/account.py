@@ -6,6 +6,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from .analysis import keeps_energy
 from .simulator import Simulator
 from .trajectory import Trajectory
 
@@ -14,7 +15,8 @@ Facts = dict[str, Any]
 
 def facts(simulator: Simulator, run: Trajectory, seconds: float) -> Facts:
     """What there is to say of a run that took so long, by name; lengths in m, times in s."""
-    energy, done = run.energy_error(), simulator.info()
+    # what feeds or takes energy leaves no error to be told
+    energy, done = run.energy_error() if keeps_energy(run) else None, simulator.info()
     taken = len(run.iterations)
     return {
         "bodies": simulator.mechanism.body_count,
@@ -23,8 +25,8 @@ def facts(simulator: Simulator, run: Trajectory, seconds: float) -> Facts:
         "order": simulator.order,
         "accuracy": simulator.accuracy,
         "duration": float(run.time[-1] - run.time[0]),
-        "energy_error": float(energy.max(initial=0.0)),
-        "mean_energy_error": float(energy.mean()),
+        "energy_error": None if energy is None else float(energy.max(initial=0.0)),
+        "mean_energy_error": None if energy is None else float(energy.mean()),
         "gap": float(run.drift().max(initial=0.0)),
         "error_of_steps": None if run.error is None else float(run.error.sum()),
         "largest_error_of_steps": None if run.error is None else float(run.error.max(initial=0.0)),
@@ -43,10 +45,13 @@ def words(known: Facts) -> str:
     lines = [
         f"{bodies} bod{'y' if bodies == 1 else 'ies'}, {steps} steps of {known['dt']:g} s and order {known['order']}: "
         f"{known['duration']:g} s of motion",
-        f"  energy error      {known['mean_energy_error']:.1e}  of the energy in motion, "
-        f"{known['energy_error']:.1e} at most",
-        f"  joint gap         {known['gap']:.1e}  m at most",
     ]
+    if known["energy_error"] is not None:
+        lines.append(
+            f"  energy error      {known['mean_energy_error']:.1e}  of the energy in motion, "
+            f"{known['energy_error']:.1e} at most"
+        )
+    lines.append(f"  joint gap         {known['gap']:.1e}  m at most")
     if steps:
         lines += [
             f"  Newton iterations {known['iterations_per_step']:.2f}  per step",

@@ -14,8 +14,9 @@ import numpy as np
 from . import _core
 from ._rotation import IDENTITY, Array, conjugate, cross, rotate
 from .couplings import Coupling
-from .custom import BodyPose, GivenRows
+from .custom import BodyPose, GivenRows, VelocityRows
 from .joint import FORMS
+from .laws import WORKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -168,6 +169,20 @@ def energy_error(kinetic: Array, potential: Array) -> Array:
     scale = moving[fair].max(initial=0.0)
     rounding = np.finfo(float).eps * np.abs(total[fair]).max(initial=0.0)
     return error / scale if scale > 1e3 * rounding else np.zeros(len(total))
+
+
+def keeps_energy(run: Trajectory) -> bool:
+    """Whether nothing fed or took energy, as far as the run has recorded it: then all change of energy is an error.
+
+    Gravity, springs and rotors only move it around. What run(force=) did is not recorded.
+    """
+    m = run.mechanism
+    is_led = any(coupling.function is not None for coupling in m.couplings.values()) or any(
+        joint.ground is not None or (isinstance(joint, VelocityRows) and joint.is_led) for joint in m.joints.values()
+    )
+    was_told = any(given is not None and given.any() for given in (run.control, run.inputs))
+    parts = [part for force in m.forces.values() for part in force.parts]
+    return not (is_led or was_told or any(part.functions or any(part.law[key] for key in WORKING) for part in parts))
 
 
 def momentum(run: Trajectory) -> Array:

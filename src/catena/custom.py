@@ -202,6 +202,11 @@ class VelocityRows(GivenRows):
         what = f"{self.label}: value"
         finite(_numbers(self.value(0.0), what).reshape(-1), (self._count,), what)
 
+    @property
+    def is_led(self) -> bool:
+        """Whether it asks for velocities other than zero."""
+        return callable(self._value) or bool(np.any(0.0 if self._value is None else self._value))
+
     def value(self, time: float) -> ArrayLike:
         """What A v is to be at an instant."""
         if self._value is None:

@@ -50,6 +50,8 @@ LAW: dict[str, float] = {
 # in the order in which the core takes them
 NUMBERS = _core.law_names()
 _SIGNED = ("rest", "target", "target_rate", "force")
+# those that feed or take energy, where they are not zero
+WORKING = ("damping", "friction", "gain", "rate_gain", "force")
 
 
 @dataclass

@@ -13,6 +13,7 @@ import numpy as np
 from ._rotation import Array, multiply, rotate, to_matrix
 from ._showing import how_many, size_of
 from .accuracy import COARSE
+from .analysis import keeps_energy
 from .viewer.scene import COLOURS, GROUND, INK, Looks, fits, inertia_box, joint_side, shape_meshes, with_ground
 
 if TYPE_CHECKING:
@@ -173,12 +174,13 @@ def convergence(run: Trajectory, step: int, *, ax: Axes | None = None) -> Figure
 
 
 def overview(run: Trajectory) -> Figure:
-    """Motion, energy, energy error and drift on one page."""
+    """Motion, energy, its error where nothing fed or took any, and drift on one page."""
     figure = _figure(12, 6)
-    grid = figure.add_gridspec(3, 2, width_ratios=(1, 1.15))
+    curves = (_energy, *([_energy_error] if keeps_energy(run) else []), _drift)
+    grid = figure.add_gridspec(len(curves), 2, width_ratios=(1, 1.15))
     _motion(figure.add_subplot(grid[:, 0]), run)
-    axes = [figure.add_subplot(grid[row, 1]) for row in range(3)]
-    for axis, draw in zip(axes, (_energy, _energy_error, _drift), strict=True):
+    axes = [figure.add_subplot(grid[row, 1]) for row in range(len(curves))]
+    for axis, draw in zip(axes, curves, strict=True):
         draw(axis, run)
     for axis in axes[:-1]:
         axis.set_xlabel("")

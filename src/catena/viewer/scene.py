@@ -14,6 +14,7 @@ import numpy as np
 
 from .._rotation import Array, multiply, rotate, z_to
 from .._showing import size_of
+from ..analysis import keeps_energy
 from ..shapes import Colour, Shaped
 from . import solids
 from .solids import Mesh
@@ -407,11 +408,10 @@ def _plots(run: Trajectory, times: Array) -> list[Plot]:
         ("total", run.energy()),
     )
     gaps = run.drift().max(axis=1, initial=0.0)
-    plots = [
-        Plot("energy [J]", energies),
-        Plot("energy error / energy in motion", (("error", run.energy_error()),)),
-        Plot("largest joint gap [m]", (("gap", np.maximum(gaps, 1e-18)),), logarithmic=True),
-    ]
+    plots = [Plot("energy [J]", energies)]
+    if keeps_energy(run):
+        plots.append(Plot("energy error / energy in motion", (("error", run.energy_error()),)))
+    plots.append(Plot("largest joint gap [m]", (("gap", np.maximum(gaps, 1e-18)),), logarithmic=True))
     # of the step that ends at a node, where every node is there
     if run.error is not None and len(run.error) == len(run) - 1:
         errors = np.maximum(np.concatenate((run.error[:1], run.error)), 1e-18)

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._rotation import Array
 from .._viewing import has_screen
-from ..analysis import energy_error
+from ..analysis import energy_error, keeps_energy
 from ..status import CatenaError
 from .page import embedded
 from .posing import input_sliders
@@ -68,13 +68,13 @@ def show_live(
 ) -> LiveView:
     """A view of a live mechanism."""
     none = np.zeros(0)
-    plots = [
-        Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none))),
-        Plot("energy error / energy in motion", (("error", none),)),
-        Plot("largest joint gap [m]", (("gap", none),), logarithmic=True),
-    ]
-    scene = replace(scene_of(live._node(live.multipliers()), traces), plots=plots)
-    view = LiveView(live, scene, port, control, inputs)
+    node = live._node(live.multipliers())
+    plots = [Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none)))]
+    # what has inputs or a control is there to be driven
+    if control is None and not live.mechanism.inputs and keeps_energy(node):
+        plots.append(Plot("energy error / energy in motion", (("error", none),)))
+    plots.append(Plot("largest joint gap [m]", (("gap", none),), logarithmic=True))
+    view = LiveView(live, replace(scene_of(node, traces), plots=plots), port, control, inputs)
     view.open(browser)
     return view
 
@@ -363,6 +363,8 @@ class LiveView(View):
                 self._start = live.state()
             self._say("")
             self._mark = (0.0, 0.0, 0.0)
+            # energies and ways from here on are those of another motion
+            self._begin()
         return state is not None
 
     def _due(self) -> float:
@@ -396,9 +398,10 @@ class LiveView(View):
         self._moments = [*self._moments[-_MOST_MOMENTS:], [live.time, *energies, gap]]
         moments = np.array(self._moments)
         instants, kinetic, potential, total, gaps = moments.T
-        curves = ([kinetic, potential, total], [energy_error(kinetic, potential)], [gaps])
-        for chart, values in zip(self._charts, curves, strict=True):
-            chart.put(instants, values)
+        curves = {"kinetic": kinetic, "potential": potential, "total": total, "gap": gaps}
+        curves["error"] = energy_error(kinetic, potential)
+        for plot, chart in zip(self._scene.plots, self._charts, strict=True):
+            chart.put(instants, [curves[label] for label, _ in plot.curves])
         for way, trace in zip(self._ways, self._scene.traces, strict=True):
             way.append(canvas.place(trace))
             del way[:-_MOST_MOMENTS]
