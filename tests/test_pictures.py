@@ -6,6 +6,8 @@ import pytest
 import catena
 from catena import plot
 from catena._handover import build_core
+from catena.scenes.walkers import HolyNumbers
+from catena.viewer.scene import Looks
 
 PNG = b"\x89PNG"
 
@@ -167,6 +169,22 @@ def test_a_stage_shows_where_the_bodies_are(name, plane):
     moved = stage.draw(state.position + 0.1, state.orientation, title="moved", marks=state.position[:1])
     assert (moved != pixels).any()
     assert (stage.draw(state.position, state.orientation) == pixels).all()
+
+
+def test_a_foot_is_seen_where_no_joint_is():
+    """Sides of a triangle are drawn, and no lines to joints that lie on them."""
+    beast = catena.scenes.strandbeest(1)
+    lower = beast.bodies["leg1 lower"]
+    corners = {tuple(corner) for side in plot._skeleton(beast, lower).round(9).tolist() for corner in side}
+    assert len(corners) == 3
+    knee, heel = (beast.joints[f"leg1 {name}-lower"].anchor_b for name in ("k", "f"))
+    (foot,) = [corner for corner in corners if min(np.linalg.norm(corner - end) for end in (knee, heel)) > 1e-6]
+    numbers = HolyNumbers()
+    assert np.linalg.norm(foot - heel) == pytest.approx(0.01 * numbers.h)
+    assert np.linalg.norm(foot - knee) == pytest.approx(0.01 * numbers.i)
+    # on pages as well, to within the thickness of a side
+    seen = np.concatenate([mesh.vertices for mesh, _ in Looks(beast).of(lower)[0]])
+    assert np.linalg.norm(seen - foot, axis=1).min() < 0.02
 
 
 def test_a_stage_shows_massless_bodies_as_their_joints():

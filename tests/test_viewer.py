@@ -526,6 +526,12 @@ def test_a_gif_plays_for_ever(tmp_path):
         assert film.n_frames == pytest.approx(10 * seconds + 1, abs=1)
         assert max(film.size) == pytest.approx(120, abs=2)
         assert film.info["loop"] == 0
+        # the same colours from beginning to end
+        colours = set()
+        for frame in range(film.n_frames):
+            film.seek(frame)
+            colours |= {colour for _, colour in film.convert("RGB").getcolors()}
+        assert len(colours) <= 32
 
 
 def test_a_film_is_as_long_as_the_run(tmp_path):

@@ -248,7 +248,7 @@ class Stage:
             tints = [tint or colour for _, tint in self._skins[row]]
             drawn += [
                 LineCollection(list(bones[..., self._plane]), colors=colour, linewidths=4, capstyle="round", zorder=2),
-                PolyCollection(outlines, facecolors=tints, edgecolors=INK, joinstyle="round", zorder=2),
+                PolyCollection(outlines, facecolors=tints, edgecolors=INK, linewidths=0.7, joinstyle="round", zorder=2),
             ]
         rows, anchors = self._pins
         y, z = (position[rows] + rotate(orientation[rows], anchors))[:, self._plane].T
@@ -612,19 +612,28 @@ def _view(run: Trajectory) -> tuple[int, int]:
 
 
 def _skeleton(mechanism: Mechanism, body: Body) -> Array:
-    """Lines (line, 2, 3) in the body frame: the long axis of its shape, and from its centre to its joints."""
-    ends: list[tuple[Any, Any]] = []
-    if body.shape is not None and body.shape.kind != "sphere":
-        size = body.shape.size
-        axis = int(np.argmax(size)) if body.shape.kind == "box" else 2
-        half = 0.5 * (size[axis] if body.shape.kind == "box" else size[1]) * np.eye(3)[axis]
-        ends.append((-half, half))
+    """Lines (line, 2, 3) in the body frame: long axes of its shapes, and from its centre to joints beside them."""
+    lines: list[tuple[Array, Array]] = []
+    for shape in body.shapes:
+        if shape.visible and shape.kind in ("box", "cylinder", "capsule"):
+            axis = int(np.argmax(shape.size)) if shape.kind == "box" else 2
+            along = rotate(
+                shape.orientation, (shape.size[axis] if shape.kind == "box" else shape.size[1]) * np.eye(3)[axis]
+            )
+            lines.append((shape.position - 0.5 * along, shape.position + 0.5 * along))
+    axes = list(lines)
     for joint in mechanism.joints.values():
-        if joint.a is body:
-            ends.append((np.zeros(3), joint.anchor_a))
-        if joint.b is body:
-            ends.append((np.zeros(3), joint.anchor_b))
-    return np.reshape(ends, (-1, 2, 3)).astype(float)
+        for side, anchor in ((joint.a, joint.anchor_a), (joint.b, joint.anchor_b)):
+            if side is body and not any(_passes(line, anchor) for line in axes):
+                lines.append((np.zeros(3), anchor))
+    return np.reshape(lines, (-1, 2, 3)).astype(float)
+
+
+def _passes(line: tuple[Array, Array], point: Array) -> bool:
+    """Whether a point lies on a line between two others, but for rounding."""
+    start, end = line
+    length, detour = np.linalg.norm(end - start), np.linalg.norm(point - start) + np.linalg.norm(point - end)
+    return bool(detour < (1 + 1e-6) * length)
 
 
 def _skins(mechanism: Mechanism, body: Body) -> list[tuple[Array, Any]]:

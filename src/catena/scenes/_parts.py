@@ -114,8 +114,13 @@ def plane_bar(m: Mechanism, name: str, a: Pin, b: Pin, *, width: float, mass: fl
     return body
 
 
-def plane_truss(m: Mechanism, name: str, pins: Sequence[Pin], *, width: float, density: float, x: float = 0.0) -> Body:
-    """Add a rigid polygon of bars, `density` kg per m, with its velocity; body axes along the world's."""
+def plane_truss(
+    m: Mechanism, name: str, pins: Sequence[Pin], *, width: float, seen: float, density: float, x: float = 0.0
+) -> Body:
+    """Add a rigid polygon of bars, `density` kg per m, with its velocity; body axes along the world's.
+
+    Its sides are `seen` (m) thick, also where no joint is.
+    """
     corners = np.array([p.world(x) for p in pins])
     spans = np.array([q - p for p, q in pairwise((*corners, corners[0]))])
     middles = corners + 0.5 * spans
@@ -130,4 +135,8 @@ def plane_truss(m: Mechanism, name: str, pins: Sequence[Pin], *, width: float, d
     w = spin(pins[0], pins[1])
     (y, z), (vy, vz) = centre[1:] - pins[0].place, pins[0].speed
     velocity = (0.0, vy - w[0] * z, vz + w[0] * y)
-    return m.add_body(name, Inertia(mass, tensor), position=centre, velocity=velocity, angular_velocity=w)
+    body = m.add_body(name, Inertia(mass, tensor), position=centre, velocity=velocity, angular_velocity=w)
+    for span, off in zip(spans, middles - centre, strict=True):
+        size = (seen, seen, float(np.linalg.norm(span)))
+        body.add_shape("box", size, position=off, orientation=z_to(normalised(span)))
+    return body

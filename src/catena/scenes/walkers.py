@@ -84,13 +84,16 @@ def _jansen_leg(
     foot = meet(knee, size.i, heel, size.h, -1.0)
     hub, pivot, top, knee, hip, heel, foot = (p.mirrored(side) for p in (hub, pivot, top, knee, hip, heel, foot))
 
-    width = size.m / 30
+    # tubes weigh as much as thin bars do, and are seen as thick as they are
+    width, seen = size.m / 30, 0.12 * size.m
 
     def rod(letter: str, a: Pin, b: Pin, length: float) -> Body:
-        return plane_bar(m, f"{name} {letter}", a, b, width=width, mass=density * length, x=x)
+        body = plane_bar(m, f"{name} {letter}", a, b, width=width, mass=density * length, x=x)
+        body.add_shape("box", (seen, seen, length))
+        return body
 
-    upper = plane_truss(m, f"{name} upper", (pivot, top, hip), width=width, density=density, x=x)
-    lower = plane_truss(m, f"{name} lower", (knee, heel, foot), width=width, density=density, x=x)
+    upper = plane_truss(m, f"{name} upper", (pivot, top, hip), width=width, seen=seen, density=density, x=x)
+    lower = plane_truss(m, f"{name} lower", (knee, heel, foot), width=width, seen=seen, density=density, x=x)
     j, k = rod("j", hub, top, size.j), rod("k", hub, knee, size.k)
     c, f = rod("c", pivot, knee, size.c), rod("f", hip, heel, size.f)
 
