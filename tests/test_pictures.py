@@ -28,7 +28,7 @@ OF_MECHANISMS = (plot.mechanism, plot.graph, plot.sparsity)
 
 
 @pytest.mark.parametrize("draw", [*OF_RUNS, plot.overview, *OF_MECHANISMS])
-@pytest.mark.parametrize("scene", ["heavy_top", "free_body", "tree", "four_bar", "flyball_governor"])
+@pytest.mark.parametrize("scene", ["heavy_top", "free_body", "tree", "four_bar", "flyball_governor", "humanoid"])
 def test_pictures_of_any_mechanism(draw, scene, tmp_path):
     pytest.importorskip("matplotlib")
     run = catena.Simulator(getattr(catena.scenes, scene)(), dt=0.001).run(steps=20, increments=True)

@@ -547,6 +547,26 @@ def test_a_film_is_as_long_as_the_run(tmp_path):
 # ---- sliders
 
 
+@pytest.mark.parametrize(
+    ("joint", "names", "extent"),
+    [
+        (lambda: ct.Universal("world", "a", axes=((1, 0, 0), (0, 1, 0)), at=(0, 0, 0)), ("first", "second"), (1, 1, 1)),
+        (lambda: ct.Screw("world", "a", axis=(0, 0, 1), pitch=0.1, at=(0, 0, 0)), ("angle",), (0.2, 0.2, 1)),
+    ],
+)
+def test_joints_whose_motion_turns_with_them_have_sliders_and_signs(joint, names, extent):
+    m = ct.Mechanism()
+    m.add_body("a", ct.box((0.1, 0.1, 0.1), mass=1.0))
+    kind = m.add_joint(joint())
+    sliders = joint_sliders(m, m.state(), 3.0)
+    assert [slider.name for slider in sliders] == [f"{kind.name}.{name}" for name in names]
+    assert all(slider.upper == pytest.approx(np.pi, abs=1e-3) for slider in sliders)
+    # a cross is a ball, a thread a long pin
+    sign, *_ = (part.mesh for part in scene_of(m.state()._seen()).parts if part.kind == "joints")
+    size = np.ptp(sign.vertices, axis=0)
+    np.testing.assert_allclose(size / size.max(), extent, atol=0.05)
+
+
 def test_sliders_keep_to_limits_and_reach_all_coordinates():
     m = linkage()
     m.joints["motor"].limits = ct.Limits(-0.5, 1.5)

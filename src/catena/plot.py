@@ -14,7 +14,18 @@ from ._rotation import Array, multiply, rotate, to_matrix
 from ._showing import how_many, size_of
 from .accuracy import COARSE
 from .analysis import keeps_energy
-from .viewer.scene import COLOURS, GROUND, INK, Looks, fits, inertia_box, joint_side, shape_meshes, with_ground
+from .viewer.scene import (
+    COLOURS,
+    GROUND,
+    INK,
+    Looks,
+    fits,
+    inertia_box,
+    joint_side,
+    shape_meshes,
+    twists,
+    with_ground,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -456,7 +467,8 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
             turn = multiply(state.body(side.name).orientation, frame)
         pins.append(point)
         everything.append(point[None])
-        if joint.dof and joint.motion[:, 0].any() and np.linalg.matrix_rank(joint.motion[3:]) < 2:
+        way = twists(joint)
+        if way.any() and np.linalg.matrix_rank(way[3:]) < 2:
             lines.append(point + 0.06 * size * np.outer((-1, 1), to_matrix(turn)[:, 2]))
         if names:
             x, y, z = point
