@@ -109,11 +109,12 @@ class _Writer:
         return len(self._nodes) - 1
 
     def _primitive(self, part: Part) -> dict[str, Any]:
-        attributes = {"POSITION": self._add(part.mesh.vertices, _VERTICES)}
-        if not part.mesh.flat:
+        mesh = part.mesh.rounded()
+        attributes = {"POSITION": self._add(mesh.vertices, _VERTICES)}
+        if not mesh.flat:
             # without normals every triangle is flat
-            attributes["NORMAL"] = self._add(part.mesh.normals(), _VERTICES)
-        indices = self._add(part.mesh.triangles.reshape(-1), _INDICES)
+            attributes["NORMAL"] = self._add(mesh.normals(), _VERTICES)
+        indices = self._add(mesh.triangles.reshape(-1), _INDICES)
         return {"attributes": attributes, "indices": indices, "material": self._material(part.colour)}
 
     def _material(self, colour: Colour) -> int:

@@ -49,7 +49,7 @@ def _described(scene: Scene) -> dict[str, Any]:
     places: dict[tuple[str | None, ...], int] = {}
 
     def add(mesh: Mesh) -> int:
-        found = _mesh(mesh)
+        found = _mesh(mesh.rounded())
         place = places.setdefault(tuple(found.values()), len(meshes))
         if place == len(meshes):
             meshes.append(found)

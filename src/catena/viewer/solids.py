@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ class Mesh:
         """The same, each axis by its factor; what is mirrored stays counterclockwise."""
         by = np.asarray(factors, dtype=float)
         return Mesh(self.vertices * by, self.triangles[:, ::-1] if by.prod() < 0 else self.triangles, self.flat)
+
+    def rounded(self) -> Mesh:
+        """The same to about 1e-9 of its size: meshes that rounding alone tells apart become one and the same."""
+        size = float(np.abs(self.vertices).max(initial=0.0))
+        if size == 0:
+            return self
+        # sizes that are a power of ten but for rounding have as many digits as it has; zero has no sign
+        digits = 9 - floor(log10(1.000001 * size))
+        return Mesh(np.round(self.vertices, digits) + 0.0, self.triangles, self.flat)
 
     def normals(self) -> Array:
         """Directions (v, 3) that point outwards, of triangles that share a vertex by their areas."""
