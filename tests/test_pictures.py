@@ -6,6 +6,7 @@ import pytest
 import catena
 from catena import plot
 from catena._handover import build_core
+from catena._rotation import from_rotation_vector, rotate
 from catena.scenes.walkers import HolyNumbers
 from catena.viewer.scene import Looks
 
@@ -51,6 +52,27 @@ def test_pictures_are_drawn_into_axes_that_are_given():
     assert plot.mechanism(run[-1], ax=space) is figure
     assert {text.get_text() for text in space.texts} >= {*run.mechanism.bodies, *run.mechanism.joints}
     assert len(figure.axes) == len(axes) + 2
+
+
+@pytest.mark.parametrize(("turn", "thin"), [(0, 0), (90, 1), (None, 2)])
+def test_flat_mechanisms_are_seen_from_their_flat_side(turn, thin):
+    pytest.importorskip("matplotlib")
+    # in the plane of y and z, then turned into another
+    about = (0.0, 1.0, 0.0) if turn is None else (0.0, 0.0, 1.0)
+    angle = np.pi / 2 if turn is None else np.radians(turn)
+    m = catena.Mechanism()
+    for name, where in (("a", (0, 0.5, 0)), ("b", (0, 1, 0.5))):
+        place = rotate(from_rotation_vector(angle * np.array(about)), np.array(where, dtype=float))
+        m.add_body(name, catena.sphere(0.05, mass=1.0), position=place)
+    m.add_body("c", catena.sphere(0.05, mass=1.0))
+    (axis,) = plot.mechanism(m).axes
+    elevation, azimuth = np.radians((axis.elev, axis.azim))
+    towards = (np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation))
+    assert np.argmax(np.abs(towards)) == thin
+    limits, ticks = ([getattr(axis, f"get_{name}{what}")() for name in "xyz"] for what in ("lim", "ticks"))
+    shown = [sum(low <= tick <= high for tick in those) for (low, high), those in zip(limits, ticks, strict=True)]
+    assert shown[thin] <= 2
+    assert min(count for k, count in enumerate(shown) if k != thin) >= 2
 
 
 def test_blocks_of_a_tree_have_no_fill_and_a_graph_shows_what_closes_loops():

@@ -23,6 +23,7 @@ from .viewer.scene import (
     inertia_box,
     joint_side,
     shape_meshes,
+    sight,
     twists,
     with_ground,
 )
@@ -435,15 +436,14 @@ def _convergence(axis: Axes, run: Trajectory, step: int) -> None:
 
 
 def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
+    from matplotlib.colors import LightSource
     from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection  # type: ignore[import-untyped]
 
     from .state import State
 
-    def solid(triangles: Array, tint: Any) -> None:
-        axis.add_collection3d(Poly3DCollection(triangles, facecolors=tint, shade=True, linewidths=0, alpha=0.75))
-
     state = seen if isinstance(seen, State) else seen.state()
     everything = [np.zeros((0, 3))]
+    skins: list[tuple[Array, Any]] = []
     names = names and len(state.position) <= _MOST_NAMES
     looks = Looks(state.mechanism)
     for row, body in enumerate(state.mechanism.bodies.values()):
@@ -451,8 +451,7 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
         for mesh, colour in looks.of(body)[0]:
             points = place.point(mesh.vertices)
             everything.append(points)
-            tint = colour or COLOURS[row % len(COLOURS)]
-            solid(points[mesh.triangles], tint)
+            skins.append((points[mesh.triangles], colour or COLOURS[row % len(COLOURS)]))
         if names:
             axis.text(*place.position, body.name, fontsize=8, color=INK, ha="center", zorder=_ABOVE)
     pins, lines = [], []
@@ -483,16 +482,26 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
     for mesh, colour in ground:
         # what is vast would cover the whole figure: nothing is cut off at the end of three axes
         if fits(low, high, mesh.vertices):
-            solid(mesh.vertices[mesh.triangles], colour or GROUND)
+            skins.append((mesh.vertices[mesh.triangles], colour or GROUND))
     low, high = with_ground(low, high, [mesh.vertices for mesh, _ in ground])
     low, high = (low, high) if np.isfinite(low).all() else (np.zeros(3), np.ones(3))
     middle, half = 0.5 * (low + high), 0.55 * np.maximum(high - low, max(0.25 * float((high - low).max()), 1e-9))
     axis.set(**{f"{name}lim": (a, b) for name, a, b in zip("xyz", middle - half, middle + half, strict=True)})
-    axis.set_box_aspect(half)
-    axis.locator_params(nbins=5)
-    axis.set_xlabel("x [m]")
-    axis.set_ylabel("y [m]")
-    axis.set_zlabel("z [m]")
+    axis.set_box_aspect(half, zoom=0.82)
+    # what is thin is seen from its thin side, in light from the left, and has no room there for many numbers
+    x, y, _ = sight(points) if len(points) else (0.0, -1.0, 0.0)
+    azimuth = float(np.degrees(np.arctan2(y, x))) + 20
+    axis.view_init(elev=55 if 4 * (high - low)[2] < (high - low)[:2].min() else 20, azim=azimuth)
+    light = LightSource(azdeg=90 - (azimuth - 40), altdeg=40)
+    for triangles, tint in skins:
+        axis.add_collection3d(
+            Poly3DCollection(triangles, facecolors=tint, shade=True, lightsource=light, linewidths=0, alpha=0.75)
+        )
+    for name, share in zip("xyz", half / half.max(), strict=True):
+        axis.locator_params(axis=name, nbins=max(1, round(5 * share)), min_n_ticks=1)
+    axis.set_xlabel("x [m]", labelpad=6)
+    axis.set_ylabel("y [m]", labelpad=6)
+    axis.set_zlabel("z [m]", labelpad=6)
 
 
 def _graph(axis: Axes, mechanism: Mechanism) -> None:

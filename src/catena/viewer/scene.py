@@ -470,8 +470,14 @@ def with_ground(low: Array, high: Array, ground: Iterable[Array]) -> tuple[Array
 
 
 def _sight(scene: Scene, labels: list[Point]) -> Array:
-    """The horizontal direction in which the least is to be seen: where to look from, a little aside and from above."""
-    points = np.concatenate([scene.places(point) for point in labels if point.kind != "frames"] or [np.zeros((1, 3))])
+    """Where to look from: see sight."""
+    return sight(
+        np.concatenate([scene.places(point) for point in labels if point.kind != "frames"] or [np.zeros((1, 3))])
+    )
+
+
+def sight(points: Array) -> Array:
+    """The horizontal direction in which points (k, 3) are the nearest to each other: to look from, a little aside."""
     spread = np.cov(points[:, :2].T) if len(points) > 1 else np.zeros((2, 2))
     moments, axes = np.linalg.eigh(spread)
     if moments[1] <= 1e-9:
