@@ -222,10 +222,14 @@ def viser():
 
 def test_a_run_is_shown_and_played(viser, tab, tmp_path):
     run = ct.Simulator(linkage(), dt=0.01).run(duration=4)
+    sizes: list[int] = []
+    tab.on("websocket", lambda socket: socket.on("framereceived", lambda data: sizes.append(len(data))))
     with run.show(traces=["tool"], browser=False) as view:
         tab.goto(view.url)
         tab.get_by_role("button", name="play", exact=True).click()
-        until(tab, lambda: view.time > 0.3)
+        until(tab, lambda: view.time > 0.1)
+        sizes.clear()
+        until(tab, lambda: view.time > 0.4)
         tab.get_by_role("button", name="pause", exact=True).click()
         until(tab, lambda: tab.get_by_role("button", name="play", exact=True).is_visible())
         stopped = view.time
@@ -233,6 +237,10 @@ def test_a_run_is_shown_and_played(viser, tab, tmp_path):
         assert view.time == stopped
         typed(tab, "time [s]", 2.0)
         until(tab, lambda: abs(view.time - 2.0) < 1e-6)
+        # a line in the plots is there, of which no curve was sent again
+        energy = view._charts[0]._handle
+        until(tab, lambda: energy.axes[2]["splits"] == (view.time,))
+        assert max(sizes) < energy.data[0].nbytes
         tab.locator("canvas").first.screenshot(path=tmp_path / "seen.png", timeout=PATIENCE)
         structure(tmp_path / "seen.png")
 

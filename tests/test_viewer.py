@@ -311,6 +311,20 @@ def test_a_live_mechanism_that_is_driven_has_no_energy_error():
             assert len(view._scene.plots) == titles
 
 
+def test_small_numbers_of_a_plot_are_told_in_powers_of_ten():
+    """The axes of its plots have three digits behind the point."""
+    pytest.importorskip("viser", reason="no viser")
+    run = run_of(linkage())
+    with run.show(browser=False) as view:
+        error = view._charts[1]._handle
+        power = int(error.title.removeprefix("energy error / energy in motion, in 1e"))
+        assert 1 <= error.data[1].max() < 10
+        np.testing.assert_allclose(error.data[1] * 10.0**power, run.energy_error())
+        energy = view._charts[0]._handle
+        assert energy.title == "energy [J]"
+        np.testing.assert_array_equal(energy.data[3], run.energy())
+
+
 def test_nodes_that_are_far_apart_are_seen_to_move():
     """A run with an accuracy has nodes every tenth of a second, and is no jumble of pictures."""
     run = ct.Simulator(linkage(), accuracy=1e-4).run(5.0)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # seen from this machine alone
 _HOST = "127.0.0.1"
 
-# pictures per second
-_RATE = 30.0
+# pictures per second, and how often the plots beside them are marked
+_RATE, _MARKS = 30.0, 6.0
 
 # most moments of a live mechanism that its plots and traces keep
 _MOST_MOMENTS = 1500
@@ -96,6 +96,7 @@ class View:
         self._message = self._server.gui.add_markdown("")
         more = len(scene.notes) - 4
         self._say(" ".join(scene.notes[:4]) + (f" ... and {more} more." if more > 0 else ""))
+        self._charts: list[Chart] = []
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
@@ -174,7 +175,8 @@ class View:
     def _add_plots(self) -> None:
         """Those of the scene, beside it."""
         for plot in self._scene.plots:
-            Chart(self._server.gui, plot).put(self._scene.time, [values for _, values in plot.curves])
+            self._charts.append(Chart(self._server.gui, plot))
+            self._charts[-1].put(self._scene.time, [values for _, values in plot.curves])
 
     def _say(self, sentence: str) -> None:
         self._said = sentence
@@ -193,6 +195,7 @@ class RunView(View):
         self._slider = gui.add_slider("time [s]", **ends, initial_value=first, disabled=first == last)
         self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1 x")
         self._now, self._wall = first, time.monotonic()
+        self._marked, self._marked_at = -np.inf, -np.inf
         self._wanted: list[float] = []
         self._slider.on_update(lambda event: self._wanted.append(event.target.value) if event.client else None)
         self._canvas.trace([scene.places(trace) for trace in scene.traces])
@@ -206,6 +209,7 @@ class RunView(View):
     def _turn(self) -> None:
         wall, before = time.monotonic(), self._wall
         self._wall = wall
+        self._mark(wall)
         first, last = self._scene.time[[0, -1]].tolist()
         if self._wanted:
             self._now = self._wanted[-1]
@@ -219,6 +223,13 @@ class RunView(View):
         else:
             return
         self._draw()
+
+    def _mark(self, wall: float) -> None:
+        """The moment that is shown, in the plots, which browsers build anew for it: not with every picture."""
+        if self._now != self._marked and wall - self._marked_at > 1 / _MARKS:
+            self._marked, self._marked_at = self._now, wall
+            for chart in self._charts:
+                chart.mark(self._now)
 
     def _draw(self) -> None:
         node = int(np.argmin(np.abs(self._scene.time - self._now)))
@@ -286,7 +297,7 @@ class LiveView(View):
         self._begin()
 
     def _add_plots(self) -> None:
-        self._charts = [Chart(self._server.gui, plot) for plot in self._scene.plots]
+        self._charts += [Chart(self._server.gui, plot) for plot in self._scene.plots]
         self._draw()
 
     def update(self) -> None:

@@ -6,6 +6,7 @@ They are made from what the server hands over, `server` and its `gui`; what is c
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -223,19 +224,34 @@ class Chart:
     def __init__(self, gui: Any, plot: Plot) -> None:
         tints = self._TINTS if len(plot.curves) > 1 else self._TINTS[2:]
         curves = [{"label": label, "stroke": tints[k % len(tints)]} for k, (label, _) in enumerate(plot.curves)]
+        self._title = f"{plot.title}, power of ten" if plot.logarithmic else plot.title
         self._handle = gui.add_uplot(
             data=(np.zeros(0),) * (1 + len(plot.curves)),
             series=({"label": "t [s]"}, *curves),
-            title=f"{plot.title}, power of ten" if plot.logarithmic else plot.title,
+            title=self._title,
             scales={"x": {"time": False}},
             aspect=2.0,
         )
         # its logarithmic axes have no room for numbers as small as gaps
         self._scaled: Callable[[Array], Array] = np.log10 if plot.logarithmic else np.asarray
 
+    def mark(self, moment: float) -> None:
+        """A line at a moment (s): the grid of an axis that has no other place, so that no curve is sent again."""
+        plain = {"ticks": {"width": 1, "size": 5}}
+        line = {"scale": "x", "side": 0, "size": 0, "splits": (moment,), "values": ("",)}
+        line |= {"ticks": {"show": False}, "grid": {"stroke": FORCE, "width": 1.5}}
+        self._handle.axes = (plain, plain, line)
+
     def put(self, moments: Array, curves: list[Array]) -> None:
         """Draw these curves over time."""
-        self._handle.data = (np.array(moments), *(np.array(self._scaled(values)) for values in curves))
+        scaled = [np.array(self._scaled(values)) for values in curves]
+        # its numbers have three digits behind the point
+        most = max(float(np.abs(values).max(initial=0.0)) for values in scaled)
+        power = floor(log10(most)) if 0 < most < 0.1 else 0
+        title = f"{self._title}, in 1e{power}" if power else self._title
+        if self._handle.title != title:
+            self._handle.title = title
+        self._handle.data = (np.array(moments), *(values / 10.0**power for values in scaled))
 
 
 def _plain(name: str) -> str:
