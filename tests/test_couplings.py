@@ -588,3 +588,10 @@ def test_copies_keep_their_couplings() -> None:
     assert_same(simulate(other.state()), simulate(m.state()), 0)
     assert "Gear(1 s1 + -2 s0 = 0)" in repr(m)
     assert "Drive(1 s0 = 0 + f(t))" in repr(m)
+
+
+def test_a_drive_that_asks_for_too_much_is_named() -> None:
+    m = scenes.four_bar()
+    m.add_coupling(Drive("joint1", lambda t: 3 * t, name="crank drive"))
+    with pytest.raises(SimulationError, match="'crank drive' may jump, or ask for what cannot be reached"):
+        Simulator(m, 0.01, on_coarse="ignore").run(3, state=m.assemble())

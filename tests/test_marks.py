@@ -162,6 +162,20 @@ def test_a_frame_is_carried_by_its_body() -> None:
     np.testing.assert_allclose(m.frames["tool"].turn((HALF, 0, 0, HALF)), (0, 0, 0, 1), atol=1e-15)
 
 
+def test_frames_over_time_and_of_a_live_mechanism() -> None:
+    m = ct.scenes.pendulum(2, "revolute", angle=0.7)
+    m.add_frame("tip", "link2", position=(0.1, 0, -0.5), orientation=(0.6, 0.8, 0, 0))
+    m.add_frame("wall", m.world, position=(1, 2, 3))
+    simulator = ct.Simulator(m, 0.01)
+    run, live = simulator.run(steps=10), simulator.start()
+    live.step(10)
+    for name in ("tip", "wall"):
+        for over_time, at_the_end, now in zip(run.frame(name), run[-1].frame(name), live.frame(name), strict=True):
+            assert len(over_time) == 11
+            np.testing.assert_allclose(over_time[-1], at_the_end, rtol=0, atol=1e-15)
+            np.testing.assert_allclose(now, at_the_end, rtol=0, atol=1e-15)
+
+
 def test_frames_go_with_their_body() -> None:
     m = marked()
     m.remove_body("link2", cascade=True)

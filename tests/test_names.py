@@ -53,10 +53,10 @@ def test_a_misspelt_name_is_told_what_it_resembles_or_is(ask, sentence):
         ask(rig())
 
 
-def test_a_name_like_no_other_gets_no_suggestion():
+def test_a_name_like_no_other_gets_the_list():
     assert did_you_mean("zebra", ["crank", "slider"]) == ""
     assert did_you_mean(3, ["crank"]) == ""
-    with pytest.raises(ValueError, match=r"there is no body called 'zebra' in this state$"):
+    with pytest.raises(ValueError, match=r"there is no body called 'zebra' in this state; there are 'crank', 'slider'$"):
         rig().state().body("zebra")
 
 
@@ -330,3 +330,9 @@ def test_errors_have_one_base() -> None:
         assert issubclass(error, kind)
     assert issubclass(ct.AssemblyError, ct.CatenaError)
     assert issubclass(ct.AssemblyError, ValueError)
+
+
+def test_few_names_are_told() -> None:
+    state = ct.scenes.pendulum(2).state()
+    with pytest.raises(ValueError, match="no joint called 'shoulder' in this state; there are 'joint1', 'joint2'"):
+        state.joint("shoulder")

@@ -17,6 +17,7 @@ from catena import (
     ConstantVelocity,
     Custom,
     Distance,
+    Drive,
     Fixed,
     Free,
     Inertia,
@@ -238,6 +239,14 @@ def test_energy_error_is_in_parts_of_the_energy_in_motion() -> None:
     np.testing.assert_allclose(run.energy_error(), expected, rtol=1e-3, atol=0)
     assert 0 < run.energy_error().max() < 1e-2
     assert not Simulator(scenes.pendulum(1, "revolute", angle=0.0), 0.01).run(0.1).energy_error().any()
+
+
+def test_energy_that_a_drive_feeds_is_not_called_zero() -> None:
+    m = scenes.pendulum(1, "revolute", angle=0.0)
+    m.add_coupling(Drive("joint1", lambda t: 0.5 - 0.5 * np.cos(t)))
+    run = Simulator(m, 0.01).run(3, state=m.assemble())
+    moving = max(run.kinetic_energy().max(), np.ptp(run.potential_energy()))
+    assert run.energy_error().max() == pytest.approx(np.ptp(run.energy()) / moving)
 
 
 def test_energy_that_explodes_is_a_large_error() -> None:

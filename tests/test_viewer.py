@@ -395,6 +395,8 @@ def test_meshes_are_read_and_what_cannot_be_read_is_said(tmp_path):
 
 
 def test_refusals(tmp_path):
+    with pytest.raises(ValueError, match=r"'page\.html' is called like a file"):
+        linkage().save_html("page.html")
     m = linkage()
     run = run_of(m)
     (tmp_path / "file").write_text("")

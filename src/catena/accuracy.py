@@ -73,7 +73,7 @@ def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
     dt = round_down(simulator.dt * min(0.7, (_ADVISED / tally.worst) ** (1 / (max(simulator.order, 2) + 1))))
     return (
         f"the steps are too coarse: {tally.coarse} of {steps} err by more than {COARSE:g} (parts of the mechanism's "
-        f"size, or rad), {where}; dt = {dt:g}, or accuracy={COARSE:g}, would do"
+        f"size, or rad), {where}; try dt = {dt:g}, or accuracy={COARSE:g}"
     )
 
 

@@ -166,9 +166,14 @@ def energy_error(kinetic: Array, potential: Array) -> Array:
     fair = error < 0.5 * moving
     if not fair.any():
         fair[:] = True
-    scale = moving[fair].max(initial=0.0)
-    rounding = np.finfo(float).eps * np.abs(total[fair]).max(initial=0.0)
-    return error / scale if scale > 1e3 * rounding else np.zeros(len(total))
+    # where all that moves is fed in, only nodes that stand still are fair
+    for nodes in (fair, slice(None)):
+        scale = moving[nodes].max(initial=0.0)
+        rounding = np.finfo(float).eps * np.abs(total[nodes]).max(initial=0.0)
+        if scale > 1e3 * rounding:
+            error /= scale
+            return error
+    return np.zeros(len(total))
 
 
 def keeps_energy(run: Trajectory) -> bool:

@@ -32,6 +32,11 @@ class ForceHistory:
         self._force = force
 
     @property
+    def force(self) -> Force:
+        """Of which this is the history."""
+        return self._force
+
+    @property
     def coordinate(self) -> Array:
         """What it acts along (step,): an angle (rad, turns counted), a displacement or a distance (m)."""
         return self._columns([analysis.measured(self._run, part.measure) for part in self._force.parts])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping
+from math import isfinite
 from typing import TypeVar
 
 from numpy.typing import ArrayLike
@@ -43,7 +44,14 @@ class Inputs(_ByName[float]):
         return float(self._input[self._place(name)])
 
     def __setitem__(self, name: str, value: float) -> None:
-        self._input[self._place(name)] = value
+        place = self._place(name)
+        try:
+            is_fine = isfinite(value)
+        except TypeError:
+            is_fine = False
+        if not is_fine:
+            raise ValueError(f"input {name!r} must be a finite number, got {value!r}")
+        self._input[place] = value
 
 
 class BatchInputs(_ByName[Array]):

@@ -93,7 +93,8 @@ class Force(Named):
         for part in getattr(self, "parts", []):
             given |= {key: f"{value:g}" for key, value in part.law.items() if value != LAW[key]}
             given |= dict.fromkeys(part.functions, "f(t)")
-        return f"{type(self).__name__}({self.name!r}, {', '.join(f'{key}={value}' for key, value in given.items())})"
+        words = [repr(self.name), *(f"{key}={value}" for key, value in given.items())]
+        return f"{type(self).__name__}({', '.join(words)})"
 
     @property
     def input(self) -> str | None:

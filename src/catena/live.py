@@ -18,13 +18,13 @@ from .efforts import ForceHistory, InputEfforts
 from .forces import Forces, HeldLoads, load_table
 from .inputs import Inputs
 from .names import name_of, no_such
-from .state import BodyView, JointView, State
+from .state import BodyView, JointView, State, frame_of
 from .status import SimulationError, Status, status_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .bodies import Body
-    from .joint import Joint
+    from .joint import Joint, Pose
     from .laws import Force
     from .mechanism import Mechanism
     from .simulator import Simulator
@@ -222,9 +222,14 @@ class Live(Running, _core.Live):
         """Kinetic plus potential energy in J."""
         return float(self._node().energy()[0])
 
-    def force(self, name: str | Force) -> ForceHistory:
+    def force(self, name: str | Force) -> LiveForce:
         """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
-        return self._node().force(name)
+        node = self._node()
+        return LiveForce(node, node.force(name).force)
+
+    def frame(self, name: str) -> Pose:
+        """Where a frame, or a body's reference frame, is in the world: position (3,) m and orientation (4,)."""
+        return frame_of(self, name)
 
     def body(self, name: str | Body) -> LiveBody:
         """A body, given by name or itself, where it is now."""
@@ -317,6 +322,17 @@ class Live(Running, _core.Live):
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
         force, torque = reaction(self._node(self.multipliers()), joint)
         return force[0], torque[0]
+
+
+class LiveForce(ForceHistory):
+    """One force of a live mechanism, at the node where it stands."""
+
+    @property
+    def work(self) -> Array:
+        """A live mechanism remembers no way, and so no work."""
+        raise ValueError(
+            f"{self.force.label} of a live mechanism has no work: add up its power, or simulate with run(control=...)"
+        )
 
 
 class LiveBody(BodyView):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
+    from .joint import Joint
     from .mechanism import Mechanism
 
 Kind: TypeAlias = Literal["body", "joint", "force", "coupling", "frame"]
@@ -41,7 +42,7 @@ def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", af
         "coupling": mechanism.couplings,
         "frame": mechanism.frames,
     }
-    hint = did_you_mean(name, known[kind])
+    hint = did_you_mean(name, known[kind]) or _there_are(known[kind])
     if isinstance(name, str):
         others = [other for other, named in known.items() if other != kind and name in named]
         others += ["world"] if name == mechanism.world.name else []
@@ -49,6 +50,17 @@ def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", af
             article = "the" if others[0] == "world" else "a"
             hint = f": {name!r} is {article} {others[0]}, not a {kind}"
     return ValueError(f"{before}there is no {kind} called {name!r}{after}{hint}")
+
+
+def in_a_loop(joint: Joint) -> ValueError:
+    """What to raise if the coordinates of a joint in a loop are set."""
+    way = f"assemble(drive={{{joint.name!r}: ...}}) moves the others along"
+    return ValueError(f"{joint.label} lies in a loop, so it cannot be set on its own; {way}")
+
+
+def _there_are(known: Iterable[str]) -> str:
+    names = list(known)
+    return f"; there are {', '.join(map(repr, names))}" if 1 < len(names) <= 8 else ""
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

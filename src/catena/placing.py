@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ._handover import build_core
 from ._rotation import Array
+from .names import in_a_loop
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -71,7 +72,7 @@ def _find_walk(mechanism: Mechanism) -> Walk:
                 joint = told[k]
                 moved = joint.b.name if group[joint.a.name] is bodies else joint.a.name
                 if id(group[moved]) in reached:
-                    raise ValueError(f"{joint.label} lies in a loop, so it cannot be set on its own")
+                    raise in_a_loop(joint)
                 reached.add(id(group[moved]))
                 queue.append(group[moved])
                 moves.append((k, rows[moved]))

@@ -25,11 +25,12 @@ from ._rotation import (
 from ._strict import Strict
 from ._viewing import Posable
 from .joint import Joint, Motion, Pose
-from .names import name_of, no_such
+from .names import in_a_loop, name_of, no_such
 
 if TYPE_CHECKING:
     from .bodies import Body
     from .joint import BodyLike
+    from .live import Live
     from .mechanism import Mechanism
     from .trajectory import Trajectory
 
@@ -277,11 +278,7 @@ class State(Posable, Strict):
 
     def frame(self, name: str) -> Pose:
         """Where a frame, or a body's reference frame, is in the world: position (3,) m and orientation (4,)."""
-        frame = self.mechanism.frame(name)
-        if frame.body == self.mechanism.world.name:
-            return frame.position.copy(), frame.orientation.copy()
-        body = self.body(frame.body)
-        return body.point(frame.position), normalised(multiply(body.orientation, frame.orientation))
+        return frame_of(self, name)
 
     def joint(self, name: str | Joint) -> JointView:
         """Return a joint, given by name or itself, in this state; writing to it moves one side of the joint."""
@@ -577,8 +574,18 @@ class JointView(Strict):
 
         side = reach(joint.b.name)
         if joint.a.name in side:
-            raise ValueError(f"{joint.label} lies in a loop, so it cannot be set on its own")
+            raise in_a_loop(joint)
         b_moves = mechanism.world.name not in side
         if not b_moves:
             side = reach(joint.a.name)
         return [self._state._rows[name] for name in side], b_moves
+
+
+def frame_of(seen: State | Live | Trajectory, name: str) -> Pose:
+    """Position (..., 3) and orientation (..., 4) of a frame in the world."""
+    frame = seen.mechanism.frame(name)
+    if frame.body == seen.mechanism.world.name:
+        nodes = np.shape(seen.time)
+        return np.tile(frame.position, (*nodes, 1)), np.tile(frame.orientation, (*nodes, 1))
+    body = seen.body(frame.body)
+    return body.point(frame.position), normalised(multiply(body.orientation, frame.orientation))

@@ -84,4 +84,9 @@ def status_of(simulator: Simulator, ended: _core.Ended) -> Status:
         message = f"{stiff} is too stiff for the backward substeps of order {simulator.order} at t = {time:.6g} s"
     if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not simulator.rescue):
         message += _ADVICE[simulator.rescue]
+    leads = [coupling.label for coupling in m.couplings.values() if coupling.function is not None]
+    leads += [f"the ground of {joint.label}" for joint in m.joints.values() if joint.ground is not None]
+    if leads and code in (_core.StatusCode.diverged, _core.StatusCode.too_far, _core.StatusCode.exhausted):
+        more = f" and {len(leads) - 1} more" * (len(leads) > 1)
+        message += f"; {leads[0]}{more} may jump, or ask for what cannot be reached"
     return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)

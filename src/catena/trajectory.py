@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core, analysis
 from ._angles import ByJoint, angles_at
 from ._rotation import Array, conjugate, cross, rotate
+from ._showing import how_many
 from ._strict import Recorded
 from ._viewing import Playable
 from .accuracy import often_halved
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .names import name_of, no_such
-from .state import OfBody, State, counted
+from .state import OfBody, State, counted, frame_of
 from .status import Status
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .bodies import Body
     from .couplings import Coupling
     from .events import Occurrence
-    from .joint import BodyLike, Joint, Motion
+    from .joint import BodyLike, Joint, Motion, Pose
     from .laws import Force
     from .mechanism import Mechanism
 
@@ -276,14 +277,13 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
-        halved = f", {self.halved_count} steps halved" if self.halved_count else ""
+        halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
         floor = f", Newton's method at rounding ({self.remainder.max(initial=0.0):.0e} m/s) in {self.floor_count} steps"
         halved += floor * (self.floor_count > 0)
         error = f", errors of steps add up to {self.error.sum():.1g}" if self.error is not None and len(self) else ""
         error += f" (worst {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
         failed = "" if self.status.ok else f", stopped: {self.status.message}"
-        count = self.mechanism.body_count
-        bodies = f"{count} {'body' if count == 1 else 'bodies'}"
+        bodies = how_many(self.mechanism.body_count, "body", "bodies")
         return f"Trajectory({bodies}, {len(self)} nodes, {span}{halved}{error}{failed})"
 
     def _repr_html_(self) -> str:
@@ -408,6 +408,10 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
     def body(self, name: str | Body) -> BodyHistory:
         """One body, given by name or itself, over time."""
         return BodyHistory(self, name_of(name), self.row(name))
+
+    def frame(self, name: str) -> Pose:
+        """Where a frame, or a body's reference frame, is: positions (step, 3) m, and orientations (step, 4)."""
+        return frame_of(self, name)
 
     def coupling(self, name: str | Coupling) -> CouplingHistory:
         """One coupling, given by name or itself, over time."""

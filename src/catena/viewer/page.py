@@ -24,6 +24,8 @@ def save_html(scene: Scene, folder: str | os.PathLike[str]) -> Path:
     place = Path(folder)
     if place.exists() and not place.is_dir():
         raise ValueError(f"save_html writes index.html into a folder, and {str(place)!r} is a file")
+    if place.suffix.lower() in (".html", ".htm"):
+        raise ValueError(f"save_html writes index.html into a folder, and {str(place)!r} is called like a file")
     place.mkdir(parents=True, exist_ok=True)
     target = place / "index.html"
     target.write_text(page(scene), encoding="utf-8")
