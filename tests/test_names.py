@@ -56,7 +56,7 @@ def test_a_misspelt_name_is_told_what_it_resembles_or_is(ask, sentence):
 def test_a_name_like_no_other_gets_the_list():
     assert did_you_mean("zebra", ["crank", "slider"]) == ""
     assert did_you_mean(3, ["crank"]) == ""
-    with pytest.raises(ValueError, match=r"there is no body called 'zebra' in this state; there are 'crank', 'slider'$"):
+    with pytest.raises(ValueError, match=r"called 'zebra' in this state; there are 'crank', 'slider'$"):
         rig().state().body("zebra")
 
 
