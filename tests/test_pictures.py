@@ -243,3 +243,18 @@ def test_picture_of_a_single_node(tmp_path):
     pytest.importorskip("matplotlib")
     run = catena.Simulator(catena.scenes.pendulum(2), dt=0.01).run(steps=0)
     plot.overview(run).savefig(tmp_path / "picture.png")
+
+
+def test_few_nodes_are_drawn_without_corners():
+    m = catena.scenes.pendulum(1, "revolute", angle=1.0)
+    run = catena.Simulator(m).run(4)
+    assert len(run) < 100
+    (line,) = plot.coordinates(run).axes[0].lines
+    assert len(line.get_xdata()) >= 400
+    assert np.isin(run.time, line.get_xdata()).all()
+    fine = catena.Simulator(m, accuracy=1e-8).run(t_eval=line.get_xdata())
+    # the accuracy
+    np.testing.assert_allclose(line.get_ydata(), fine.joint("joint1").angle, atol=1e-4)
+    # what happened between nodes that were left out is not known
+    (line,) = plot.coordinates(run[::4]).axes[0].lines
+    assert len(line.get_xdata()) == len(run[::4])

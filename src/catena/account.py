@@ -6,6 +6,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from ._showing import how_many
 from .analysis import keeps_energy
 from .simulator import Simulator
 from .trajectory import Trajectory
@@ -43,8 +44,8 @@ def words(known: Facts) -> str:
     """The same as text."""
     bodies, steps = known["bodies"], known["steps"]
     lines = [
-        f"{bodies} bod{'y' if bodies == 1 else 'ies'}, {steps} steps of {known['dt']:g} s and order {known['order']}: "
-        f"{known['duration']:g} s of motion",
+        f"{how_many(bodies, 'body', 'bodies')}, {how_many(steps, 'step', 'steps')} of {known['dt']:g} s and order "
+        f"{known['order']}: {known['duration']:g} s of motion",
     ]
     if known["energy_error"] is not None:
         lines.append(

@@ -51,6 +51,9 @@ _SMALLEST_GAP = 1e-18
 _MOST_NAMES = 60
 _MOST_CURVES = 12
 
+# nodes through which straight lines have corners
+_FEW_NODES = 400
+
 _LOOP = "#c0392b"
 
 # in front of whatever is sorted by its distance
@@ -152,6 +155,7 @@ def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
 def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
     """Joint coordinates over time, of all joints or those named; angles in rad, turns counted, lengths in m."""
     axis = _axes(ax)
+    run = _smooth(run)
     found: dict[str, Array] = {}
     for joint in _chosen(run, joints):
         if joint.told:
@@ -165,7 +169,7 @@ def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *,
 def phase_portrait(run: Trajectory, joint: str | Joint, coordinate: str = "", *, ax: Axes | None = None) -> Figure:
     """Rate over coordinate of a joint, from early (pale) to late (dark); which one, if it has several."""
     axis = _axes(ax, 5, 5)
-    _phase_portrait(axis, run, joint, coordinate)
+    _phase_portrait(axis, _smooth(run), joint, coordinate)
     return _whole(axis)
 
 
@@ -615,7 +619,7 @@ def _motion(axis: Axes, run: Trajectory) -> None:
     for moment, shade in zip(ends, shades, strict=True):
         axis.add_collection(LineCollection(list(moment), colors=[shade], linewidths=1.2, capstyle="round"))
 
-    tip = run.body(names[-1]).position
+    tip = _smooth(run).body(names[-1]).position
     axis.plot(tip[:, across], tip[:, up], color="grey", linewidth=0.4, alpha=0.7, zorder=0)
     axis.set_aspect("equal", adjustable="datalim")
     axis.autoscale_view()
@@ -623,6 +627,16 @@ def _motion(axis: Axes, run: Trajectory) -> None:
     axis.set_ylabel(f"{'xyz'[up]} [m]")
     axis.set_title(f"{len(nodes)} moments, yellow to violet, and the path of {names[-1]!r}", fontsize="medium")
     axis.grid(alpha=0.3)
+
+
+def _smooth(run: Trajectory) -> Trajectory:
+    """The run with moments between its nodes if there are few, through which lines would have corners.
+
+    Not where steps in between were left out: what happened there is not known. Energies and gaps are those of nodes.
+    """
+    if not 2 <= len(run) < _FEW_NODES or np.diff(run.time).max() > 1.01 * run.dt:
+        return run
+    return run.at(np.union1d(run.time, np.linspace(run.time[0], run.time[-1], _FEW_NODES)))
 
 
 def _view(run: Trajectory) -> tuple[int, int]:
