@@ -12,13 +12,16 @@ from catena import (
     Fixed,
     FixedOrientation,
     Mechanism,
+    Motor,
     ParallelAxes,
     PointOnLine,
     PointOnPlane,
     Prismatic,
     Revolute,
+    RollingDisk,
     Simulator,
     box,
+    rod,
     scenes,
 )
 from catena import _rotation as rot
@@ -359,3 +362,20 @@ def test_prismatic_loop() -> None:
     m.joints["right rail"].frame_a = rot.multiply(m.joints["right rail"].frame_a, rot.from_axis_angle((1, 0, 0), 0.1))
     m.joints["right rail"].frame_b = rot.multiply(m.joints["right rail"].frame_b, rot.from_axis_angle((1, 0, 0), 0.1))
     assert m.report().freedom == 0
+
+
+@pytest.mark.parametrize(("toe", "freedom"), [(0.0, 2), (1e-12, 2), (1e-5, 1), (1e-2, 1)])
+def test_what_rolls_is_taken_at_its_word(toe: float, freedom: int) -> None:
+    """Wheels whose axles are not in line turn about the point where these meet, whatever `fit` says."""
+    m = Mechanism()
+    m.add_body("frame", box((0.4, 0.3, 0.05), mass=4.0), position=(0.05, 0, 0.1))
+    for side, y in (("left", 0.2), ("right", -0.2)):
+        axle, hub = np.array((np.copysign(toe, y), 1, 0)), np.array((0, y, 0.1))
+        m.add_body(side, rod(hub - 0.01 * axle, hub + 0.01 * axle, mass=0.5, radius=0.1))
+        m.add_joint(Revolute("frame", side, axis=axle, at=hub, name=f"{side} axle"))
+        m.add_joint(RollingDisk("world", side, radius=0.1, name=f"{side} tyre"))
+        m.add_force(Motor(f"{side} axle", 0.1))
+    m.add_joint(PointOnPlane("world", "frame", axis=(0, 0, 1), at=(0.2, 0, 0.1)))
+    assert m.report().freedom == freedom
+    speed = Simulator(m, 0.01).run(1).velocity[-1, 0, 0]
+    assert (speed > 0.1) == (freedom == 2)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import massless
 from ._handover import build_core
@@ -14,6 +15,8 @@ from ._rotation import Array, cross, multiply, rotate
 from ._showing import how_many
 from .analysis import body_rows, extent, still
 from .assembly import joint_gaps
+from .custom import GivenRows
+from .rolling import KnifeEdge, RollingBall, RollingDisk
 
 if TYPE_CHECKING:
     from .couplings import Coupling
@@ -172,6 +175,8 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
         loops.append(Loop(joint.name, (joint.name, *names), (*side_a, *meeting, *reversed(side_b))))
     # rows: what each loop's constraint, and each coupling, asks of the bodies it acts on
     blocks, pulls = [], []
+    strict: list[bool] = []
+    unjudged = set(asked.unjudged_joints(mechanism))
     closures: list[Joint | Coupling] = [*tree.loops, *mechanism.couplings.values()]
     for closure in closures:
         on_bodies = _pulls(state, closure, size)
@@ -182,14 +187,16 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
                     block[:, column[name] + k] += wrenches @ twists[column[name] + k]
         blocks.append(block)
         pulls.append(on_bodies)
+        is_strict = isinstance(closure, RollingBall | RollingDisk | KnifeEdge | GivenRows) or closure.name in unjudged
+        strict += [is_strict] * len(block)
 
     jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(twists)))
     # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
     jacobian = jacobian * np.array([1.0 if np.any(twist[3:]) else size for twist in twists])
     compiled = build_core(mechanism, asked=asked)
     if jacobian.size:
-        left, values, _ = np.linalg.svd(jacobian)
-        rank = int(np.count_nonzero(values > (mechanism.fit or _RANK_TOLERANCE * max(values[0], 1.0))))
+        left = np.linalg.svd(jacobian)[0]
+        rank = _rank(jacobian, np.array(strict), mechanism.fit)
         # what a run does not ask for does not count, though it may be just above `fit` in the units used here
         rank = min(rank, len(jacobian) - int(asked.unasked.sum() + asked.idle.sum()))
     else:
@@ -219,6 +226,18 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
         massless=massless.names(mechanism),
         limited=tuple(name for name, joint in mechanism.joints.items() if joint.limits),
     )
+
+
+def _rank(jacobian: Array, strict: NDArray[np.bool_], fit: float) -> int:
+    """Of rows that `fit` judges, and of what strict ones, which are asked for to rounding, leave of their freedoms."""
+    rank, free = 0, np.eye(jacobian.shape[1])
+    for rows, least in ((~strict, fit), (strict, 0.0)):
+        asked = jacobian[rows] @ free
+        if asked.size:
+            _, values, ways = np.linalg.svd(asked)
+            new = int(np.count_nonzero(values > (least or _RANK_TOLERANCE * max(values[0], 1.0))))
+            rank, free = rank + new, free @ ways[new:].T
+    return rank
 
 
 def _motions(state: State, joint: Joint, sign: float) -> list[Array]:
