@@ -225,6 +225,11 @@ def test_a_structure_stands_still() -> None:
         assert np.abs(run.velocity).max() < 1e-10
         held = run.joint("left").force + run.joint("right").force
         np.testing.assert_allclose(held, np.tile((0, 0, 2 * 9.81), (201, 1)), rtol=0, atol=1e-8)
+        assert run.warnings == ("nothing moves: the joints leave no freedom, see the mechanism's report()",)
+    # what is in balance could move
+    balanced = scenes.closed_chain(3)
+    balanced.gravity = (0, 0, 0)
+    assert Simulator(balanced, 0.01).run(steps=5).warnings == ()
 
 
 def test_all_fixed_is_locked() -> None:

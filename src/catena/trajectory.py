@@ -451,8 +451,18 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what makes the run doubtful: coarse or halved steps, loops that do not fit; empty if nothing."""
-        return tuple(filter(None, (self.coarse, often_halved(self), analysis.misfit_sentence(self))))
+        """Sentences on what makes the run doubtful: coarse or halved steps, loops that do not fit or cannot move."""
+        doubts = (self.coarse, often_halved(self), analysis.misfit_sentence(self), self._locked())
+        return tuple(filter(None, doubts))
+
+    def _locked(self) -> str:
+        """What is to be said of loops that leave no freedom; looked for only where nothing moved."""
+        moved = np.ptp(self.position, axis=0).max(initial=0.0) if len(self) > 1 else np.inf
+        if moved > 1e-9 * analysis.extent(self.mechanism.state()) or not self.mechanism.spanning_tree().loops:
+            return ""
+        report = self.mechanism.report(self[0])
+        is_locked = report.freedom == 0 and not report.driven
+        return "nothing moves: the joints leave no freedom, see the mechanism's report()" if is_locked else ""
 
     def convergence(self, step: int) -> Convergence:
         """How Newton's method got to the end of a step; for runs that kept it: run(..., increments=True)."""
