@@ -33,6 +33,9 @@ from .events import Event as Event
 from .events import Occurrence as Occurrence
 from .forces import Load as Load
 from .frames import Frame as Frame
+from .histories import BodyHistory as BodyHistory
+from .histories import CouplingHistory as CouplingHistory
+from .histories import JointHistory as JointHistory
 from .inertia import Inertia as Inertia
 from .inertia import Shape as Shape
 from .inertia import box as box
@@ -71,17 +74,14 @@ from .rolling import RollingDisk as RollingDisk
 from .shapes import PlacedShape as PlacedShape
 from .simulator import Simulator as Simulator
 from .simulator import info as info
-from .state import BodyView as BodyView
-from .state import JointView as JointView
 from .state import State as State
 from .status import CatenaError as CatenaError
 from .status import CatenaWarning as CatenaWarning
 from .status import SimulationError as SimulationError
 from .status import Status as Status
-from .trajectory import BodyHistory as BodyHistory
-from .trajectory import CouplingHistory as CouplingHistory
-from .trajectory import JointHistory as JointHistory
 from .trajectory import Trajectory as Trajectory
+from .views import BodyView as BodyView
+from .views import JointView as JointView
 
 
 def __getattr__(name: str) -> str:

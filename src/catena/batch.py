@@ -24,9 +24,9 @@ from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW, NUMBERS
 from .names import no_such
-from .state import counted
 from .status import CatenaError, status_of
 from .trajectory import Trajectory
+from .views import counted
 
 if TYPE_CHECKING:
     from ._provenance import RunInfo

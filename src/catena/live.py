@@ -18,9 +18,10 @@ from .efforts import ForceHistory, InputEfforts
 from .forces import Forces, HeldLoads, load_table
 from .inputs import Inputs
 from .names import name_of, no_such
-from .state import BodyView, JointView, State, frame_of
+from .state import State
 from .status import SimulationError, Status, status_of
 from .trajectory import Trajectory
+from .views import BodyView, JointView, frame_of
 
 if TYPE_CHECKING:
     from .bodies import Body
