@@ -8,6 +8,7 @@ from catena import plot
 from catena._handover import build_core
 from catena._rotation import from_rotation_vector, rotate
 from catena.scenes.walkers import HolyNumbers
+from catena.stage import skeleton
 from catena.viewer.scene import Looks
 
 PNG = b"\x89PNG"
@@ -197,7 +198,7 @@ def test_a_foot_is_seen_where_no_joint_is():
     """Sides of a triangle are drawn, and no lines to joints that lie on them."""
     beast = catena.scenes.strandbeest(1)
     lower = beast.bodies["leg1 lower"]
-    corners = {tuple(corner) for side in plot._skeleton(beast, lower).round(9).tolist() for corner in side}
+    corners = {tuple(corner) for side in skeleton(beast, lower).round(9).tolist() for corner in side}
     assert len(corners) == 3
     knee, heel = (beast.joints[f"leg1 {name}-lower"].anchor_b for name in ("k", "f"))
     (foot,) = [corner for corner in corners if min(np.linalg.norm(corner - end) for end in (knee, heel)) > 1e-6]

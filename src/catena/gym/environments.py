@@ -20,7 +20,7 @@ except ImportError:
 
 from .._numbers import whole
 from .._rotation import Array
-from ..plot import Stage
+from ..stage import Stage
 from ..state import State
 from ..status import SimulationError
 from .ready import READY

@@ -16,8 +16,8 @@ from .._rotation import Array
 from ..couplings import Drive
 from ..laws import Damper, Motor, Servo
 from ..mechanism import Mechanism
-from ..plot import Stage
 from ..simulator import Simulator
+from ..stage import Stage
 from ..state import State
 from .tasks import Task, View
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._numbers import whole
 from .._rotation import Array, finite
-from ..plot import Stage
 from ..simulator import Simulator
+from ..stage import Stage
 from ..state import State
 
 if TYPE_CHECKING:

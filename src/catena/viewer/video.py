@@ -1,4 +1,4 @@
-"""Films: a run drawn with matplotlib (plot.Stage) and encoded with ffmpeg, which imageio-ffmpeg brings, or as a GIF."""
+"""Films: a run drawn with matplotlib (stage.py) and encoded with ffmpeg, which imageio-ffmpeg brings, or as a GIF."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plot import Stage, plane_axes
+from ..stage import Stage, plane_axes
 from .scene import scene_of
 
 if TYPE_CHECKING:
