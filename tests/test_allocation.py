@@ -50,12 +50,12 @@ for make, dt in ((hinges, 0.02), (scenes.four_bar, 0.03), (lambda: scenes.closed
             taken = []
             for steps in (3, 3, 300):
                 before = count()
-                run = sim.run(steps=steps, record_every=10**6)
+                # the same as run, which may warn in the end
+                run = sim._attempt(steps, record_every=10**6)
                 taken.append(count() - before)
             # the first run may warm caches of the interpreter
             print(make.__name__, solver, order, taken[1], taken[2], int(run.halved_count))
-            # a warning does
-            assert taken[2] <= taken[1] + 5 + 20 * bool(run.coarse), (solver, order, taken)
+            assert taken[2] <= taken[1] + 5, (solver, order, taken)
 """
 
 

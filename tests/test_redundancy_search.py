@@ -105,7 +105,7 @@ def test_a_loop_closed_by_a_function_is_taken_at_its_word():
 
 @pytest.mark.parametrize("tilt", [1e-8, 1e-5, 1e-3])
 def test_rounded_numbers_in_such_a_loop_are_a_sentence(tilt):
-    with pytest.raises(AssemblyError, match=r"cannot be assembled: .*custom joint 'pin' stays open"):
+    with pytest.raises(AssemblyError, match="cannot be assembled: custom joint 'pin' stays open"):
         four_bar_closed_by_a_function(tilt).assemble()
 
 

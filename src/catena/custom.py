@@ -152,10 +152,10 @@ class Custom(GivenRows):
             if body.is_world and not world:
                 continue
             pose = (a, b)[side]
-            for column, size, shift, turn in _probes(self._size):
+            for column, weight, shift, turn in _probes(self._size):
                 turned = pose.orientation if turn is None else multiply(turn, pose.orientation)
                 moved = BodyPose(pose.position + shift, turned)
-                result[:, 6 * side + column] += self._rows(*((a, moved) if side else (moved, b))) / size
+                result[:, 6 * side + column] += weight * self._rows(*((a, moved) if side else (moved, b)))
         return result
 
     def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
@@ -237,12 +237,12 @@ def _numbers(value: ArrayLike, what: str) -> Array:
 
 @cache
 def _probes(size: float) -> list[tuple[int, float, Array, Array | None]]:
-    """What differences move a pose by: column, step over weight, shift, and turn if there is one."""
+    """What differences move a pose by: column, weight over step, shift, and turn if there is one."""
     found = []
     for column in range(6):
         step = _STEP * (size if column < 3 else 1.0)
         for offset, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
             way = np.zeros(6)
             way[column] = offset * step
-            found.append((column, step / weight, way[:3], from_rotation_vector(way[3:]) if column >= 3 else None))
+            found.append((column, weight / step, way[:3], from_rotation_vector(way[3:]) if column >= 3 else None))
     return found
