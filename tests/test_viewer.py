@@ -403,7 +403,7 @@ def test_refusals(tmp_path):
     for make, message in (
         (lambda: run[:0].save_html(tmp_path), "nothing to see: the trajectory has no nodes"),
         (lambda: run.save_html(tmp_path, traces=["tol"]), "there is no frame called 'tol'; did you mean 'tool'"),
-        (lambda: run.save_html(tmp_path / "file"), "writes index.html into a folder, and '.*file' is a file"),
+        (lambda: run.save_html(tmp_path / "file"), "a page is index.html in a folder, and '.*file' is a file"),
         (lambda: run.save_gltf(tmp_path / "run.obj"), "end in .glb or .gltf, got 'run.obj'"),
         (lambda: run.save_video(tmp_path / "run.txt"), "end in .mp4, .*, got 'run.txt'"),
         (lambda: run.save_video(tmp_path / "run.mp4", fps=0), "fps and speed must be positive, got 0"),

@@ -16,6 +16,7 @@ from typing import Any
 
 from . import account, info, scenes
 from ._progress import bar
+from ._showing import how_many
 from ._viewing import has_screen
 from .mechanism import Mechanism
 from .opening import load, load_seen, numbers
@@ -23,11 +24,13 @@ from .simulator import Simulator
 from .state import State
 from .status import CatenaWarning, SimulationError
 from .trajectory import Trajectory
+from .viewer.page import refuse_file
 from .viewer.posing import Poser
 
 
 def demo(args: argparse.Namespace) -> int:
     """Simulate a four-bar, and play it in a browser."""
+    _refuse_places(None, args.output)
     mechanism = scenes.four_bar()
     simulator = Simulator(mechanism, args.dt, accuracy=args.accuracy, solver=args.solver)
     result, known = _simulated(simulator, mechanism.state(), args.duration)
@@ -175,7 +178,7 @@ def start(mechanism: Mechanism, wishes: Iterable[str]) -> State:
         if name in goals:
             raise ValueError(f"--set: {label} is set twice")
         if len(given) != dof:
-            raise ValueError(f"--set: {label} has {dof} coordinate{'s' * (dof != 1)}, got {text}")
+            raise ValueError(f"--set: {label} has {how_many(dof, 'coordinate', 'coordinates')}, got {text}")
         goals[name] = given
     if mechanism.spanning_tree().loops or mechanism.couplings:
         state = mechanism.assemble()
@@ -229,5 +232,5 @@ def _refuse_places(out: Path | None, html: Path | None) -> None:
         raise ValueError(f"--out {out}: there is no folder {out.parent}")
     if out is not None and out.is_dir():
         raise ValueError(f"--out {out}: that is a folder")
-    if html is not None and html.exists() and not html.is_dir():
-        raise ValueError(f"--html {html}: that is a file, not a folder")
+    if html is not None:
+        refuse_file(html)

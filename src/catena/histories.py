@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from . import analysis
 from ._rotation import Array, conjugate, cross, rotate
 from ._strict import Recorded
-from .views import OfBody, counted
+from .views import OfBody, OfJoint, counted
 
 if TYPE_CHECKING:
     from .couplings import Coupling
@@ -93,22 +93,12 @@ class CouplingHistory(Recorded):
         return analysis.smallest_multipliers(self._run)[:, row]
 
 
-class JointHistory(Recorded):
+class JointHistory(Recorded, OfJoint):
     """One joint over time: its coordinates, rates, gap and what it transmits."""
 
     def __init__(self, run: Trajectory, joint: Joint) -> None:
         self._run = run
         self._joint = joint
-
-    @property
-    def name(self) -> str:
-        """The joint's name."""
-        return self._joint.name
-
-    @property
-    def label(self) -> str:
-        """Kind and name, for messages."""
-        return self._joint.label
 
     @property
     def wrapped(self) -> Array:

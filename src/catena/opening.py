@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import scenes
+from ._showing import how_many
 from .mechanism import Mechanism
 from .names import did_you_mean
 from .trajectory import Trajectory
@@ -93,7 +94,7 @@ def _like(usual: Any, text: str, what: str) -> Any:
     found = numbers(text, what)
     count = len(usual) if isinstance(usual, tuple) else 1
     if len(found) != count:
-        raise ValueError(f"{what} must be {count} number{'s' * (count > 1)}, got {text!r}")
+        raise ValueError(f"{what} must be {how_many(count, 'number', 'numbers')}, got {text!r}")
     if isinstance(usual, tuple):
         return found
     if isinstance(usual, int) and found[0] != int(found[0]):

@@ -194,11 +194,11 @@ class Simulator:
 
     def _tried(self, dt: float) -> Simulator:
         """The same with another step, which is not halved to be accurate."""
-        other = self.with_dt(dt)
+        other = self._with_dt(dt)
         other._error_limit = _NEVER
         return other
 
-    def with_dt(self, dt: float) -> Simulator:
+    def _with_dt(self, dt: float) -> Simulator:
         """The same with another step."""
         other = object.__new__(Simulator)
         other.__dict__.update(self.__dict__)

@@ -100,17 +100,10 @@ class BodyView(OfBody):
         return f"BodyView({self.name!r}, {pose})"
 
 
-class JointView(Strict):
-    """One joint of a state, in joint coordinates.
+class OfJoint(Strict):
+    """What belongs to one joint."""
 
-    Setting coordinates or rates moves all bodies on b's side of the joint as one rigid body (a's side where
-    b's holds the world); every other joint keeps its coordinates and rates, and setting coordinates keeps
-    this joint's rates as well. A joint that lies in a loop has no sides and can only be read.
-    """
-
-    def __init__(self, state: State, joint: Joint) -> None:
-        self._state = state
-        self._joint = joint
+    _joint: Joint
 
     @property
     def name(self) -> str:
@@ -121,6 +114,19 @@ class JointView(Strict):
     def label(self) -> str:
         """Kind and name, for messages."""
         return self._joint.label
+
+
+class JointView(OfJoint):
+    """One joint of a state, in joint coordinates.
+
+    Setting coordinates or rates moves all bodies on b's side of the joint as one rigid body (a's side where
+    b's holds the world); every other joint keeps its coordinates and rates, and setting coordinates keeps
+    this joint's rates as well. A joint that lies in a loop has no sides and can only be read.
+    """
+
+    def __init__(self, state: State, joint: Joint) -> None:
+        self._state = state
+        self._joint = joint
 
     def __repr__(self) -> str:
         motion = f"coordinates={self.coordinates.tolist()}, rates={self.rates.tolist()}"

@@ -22,14 +22,19 @@ _TEMPLATE = Path(__file__).with_name("page.html")
 def save_html(scene: Scene, folder: str | os.PathLike[str]) -> Path:
     """Write index.html, which needs nothing else, into a folder, made if it is not there; returns its path."""
     place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise ValueError(f"save_html writes index.html into a folder, and {str(place)!r} is a file")
-    if place.suffix.lower() in (".html", ".htm"):
-        raise ValueError(f"save_html writes index.html into a folder, and {str(place)!r} is called like a file")
+    refuse_file(place)
     place.mkdir(parents=True, exist_ok=True)
     target = place / "index.html"
     target.write_text(page(scene), encoding="utf-8")
     return target
+
+
+def refuse_file(place: Path) -> None:
+    """Raise where no folder can be."""
+    is_file = place.exists() and not place.is_dir()
+    if is_file or place.suffix.lower() in (".html", ".htm"):
+        what = "is a file" if is_file else "is called like a file"
+        raise ValueError(f"a page is index.html in a folder, and {str(place)!r} {what}")
 
 
 def page(scene: Scene) -> str:
