@@ -348,9 +348,9 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         """The state at a time (s) between nodes, or a trajectory of as many nodes as there are times.
 
         A polynomial of degree 7 through poses and velocities of the four nodes around, which is as good as the nodes at
-        orders 2 and 4 with a dt, and coarser where nodes are far apart, as in runs that found theirs; joints are open by its
-        error (`mechanism.assemble` closes them). `Simulator.run(t_eval=)` takes
-        steps of their own to times that are known before.
+        orders 2 and 4 with a dt, and coarser where nodes are far apart, as in runs that found theirs; joints are open
+        by its error (`mechanism.assemble` closes them). `Simulator.run(t_eval=)` takes steps of their own to times that
+        are known before.
         """
         from .between import interpolated
 
