@@ -296,6 +296,11 @@ class Joint(Named):
         both = self.motion @ rates
         return both[:3], both[3:]
 
+    def twists(self, coordinates: Array | None = None) -> Array:
+        """Twists (6, dof) per unit of every rate, at the given coordinates or where they are zero."""
+        place = np.zeros(self.dof) if coordinates is None else coordinates
+        return np.reshape([np.concatenate(self.twist(rates, place)) for rates in np.eye(self.dof)], (-1, 6)).T
+
     def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
         """Rates (dof,) of the allowed twist nearest to the given one."""
         result: Array = np.concatenate((velocity, angular_velocity), axis=-1) @ self.motion

@@ -24,7 +24,6 @@ from .viewer.scene import (
     joint_side,
     shape_meshes,
     sight,
-    twists,
     with_ground,
 )
 
@@ -339,7 +338,7 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
             turn = multiply(state.body(side.name).orientation, frame)
         pins.append(point)
         everything.append(point[None])
-        way = twists(joint)
+        way = joint.twists()
         if way.any() and np.linalg.matrix_rank(way[3:]) < 2:
             lines.append(point + 0.06 * size * np.outer((-1, 1), to_matrix(turn)[:, 2]))
         if names:

@@ -249,9 +249,8 @@ def _motions(state: State, joint: Joint, sign: float) -> list[Array]:
     point = pose_b[0] + rotate(pose_b[1], joint.anchor_b)
     coordinates = joint.coordinates_of(*joint.measure(pose_a, pose_b))
     result = []
-    for k in range(joint.dof):
-        velocity, spin = joint.twist(np.eye(joint.dof)[k], coordinates)
-        v, w = sign * rotate(frame, velocity), sign * rotate(frame, spin)
+    for twist in joint.twists(coordinates).T:
+        v, w = sign * rotate(frame, twist[:3]), sign * rotate(frame, twist[3:])
         result.append(np.concatenate((v + cross(w, -point), w)))
     return result
 

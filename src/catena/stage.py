@@ -56,7 +56,7 @@ class Stage:
         self._skins = [_skins(mechanism, body) for body in bodies]
         self._bones = [skeleton(mechanism, body) for body in bodies]
         rows = {body.name: row for row, body in enumerate(bodies)}
-        pins = [joint for joint in mechanism.joints.values() if joint.dof and not joint.motion[:3].any()]
+        pins = [joint for joint in mechanism.joints.values() if joint.dof and not joint.twists()[:3].any()]
         sides = [(j.a, j.anchor_a) if j.b.is_world else (j.b, j.anchor_b) for j in pins]
         self._pins = [rows[body.name] for body, _ in sides], np.reshape([anchor for _, anchor in sides], (-1, 3))
         self._grounded = np.array([joint.a.is_world or joint.b.is_world for joint in pins], dtype=bool)

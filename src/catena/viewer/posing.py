@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from .._rotation import Array
 from ..limits import Limits
 from ..names import did_you_mean
-from .scene import twists
 
 if TYPE_CHECKING:
     from ..joint import Joint
@@ -55,7 +54,7 @@ def joint_sliders(mechanism: Mechanism, state: State, size: float) -> list[Slide
 
 
 def _range(joint: Joint, name: str, index: int, now: float, size: float) -> tuple[float, float]:
-    most = pi if twists(joint)[3:, index].any() else size
+    most = pi if joint.twists()[3:, index].any() else size
     limits = joint.limits.get(name, Limits())
     # turns are counted: where it stands beyond the first, the middle is there
     middle = 0.0 if abs(now) <= most else now

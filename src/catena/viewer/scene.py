@@ -338,15 +338,9 @@ def joint_side(joint: Joint) -> tuple[BodyLike, Array, Array]:
     return (joint.a, joint.anchor_a, joint.frame_a) if joint.b.is_world else (joint.b, joint.anchor_b, joint.frame_b)
 
 
-def twists(joint: Joint) -> Array:
-    """Velocity and angular velocity (6, dof) of a joint per unit of its rates, where its coordinates are zero."""
-    columns = [np.concatenate(joint.twist(rates, np.zeros(joint.dof))) for rates in np.eye(joint.dof)]
-    return np.reshape(columns, (joint.dof, 6)).T
-
-
 def _sign(joint: Joint, size: float) -> Mesh:
     """What stands for a joint, by what it lets move: a pin, a ball, a block, a plate; its axis is z."""
-    way = twists(joint)
+    way = joint.twists()
     slides, turns = (int(np.linalg.matrix_rank(part)) for part in (way[:3], way[3:]))
     if not joint.dof:
         return solids.box((size, size, size))
