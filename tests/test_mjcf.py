@@ -118,6 +118,95 @@ def test_loops_move_as_in_mujoco() -> None:
     assert max(reference.differences(live.state()).values()) < 1e-4
 
 
+def bars(held: str) -> str:
+    """A crank that carries a rod that carries a rocker, whose end is held in the world."""
+    return f"""
+        <worldbody><site name="pivot" pos="0.95 0.35 0"/><body name="crank" euler="0 0 30">
+        <joint name="a" axis="0 0 1"/><geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0"/>
+        <body name="rod" pos="0.3 0 0" euler="0 0 -40"><joint name="b" axis="0 0 1" pos="0.01 0 0"/>
+        <geom type="capsule" size="0.02" fromto="0 0 0 0.5 0 0"/>
+        <body name="rocker" pos="0.5 0 0" euler="0 0 60"><joint name="c" axis="0 0 1"/>
+        <geom type="capsule" size="0.02" fromto="0 0 0 0.45 0 0"/><site name="end" pos="0.45 0 0"/>
+        </body></body></body></worldbody>
+        <equality><connect name="loop" {held}/></equality>
+        """
+
+
+def as_in_mujoco(path: Path, state: ct.State) -> None:
+    """Every body's origin and axes are where MuJoCo has them in the file's pose."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    for k in range(1, model.nbody):
+        position, orientation = state.frame(model.body(k).name)
+        np.testing.assert_allclose(position, data.xpos[k], atol=1e-12)
+        assert abs(orientation @ data.xquat[k]) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "held", ['body1="rocker" anchor="0.45 0 0"', 'body1="world" body2="rocker" anchor="1.1 0.1 0"']
+)
+def test_loops_leave_bodies_in_the_pose_of_the_file(tmp_path: Path, held: str) -> None:
+    path = written(tmp_path, bars(held))
+    m = ct.Mechanism.from_mjcf(path)
+    as_in_mujoco(path, m.state())
+    np.testing.assert_allclose(m.state().coordinates, 0, atol=1e-12)
+    as_in_mujoco(path, m.assemble())
+    assert m.joints["loop"].closes_loop
+
+
+def test_an_open_loop_is_measured_where_the_file_has_it(tmp_path: Path) -> None:
+    path = written(tmp_path, bars('site1="end" site2="pivot"'))
+    m = ct.Mechanism.from_mjcf(path)
+    state = m.state()
+    as_in_mujoco(path, state)
+    gap = np.linalg.norm(state.frame("end")[0] - (0.95, 0.35, 0))
+    assert state.joint("loop").gap == pytest.approx(gap)
+    assert gap > 0.05
+    np.testing.assert_allclose(state.coordinates, 0, atol=1e-12)
+    # closed from there by a small motion
+    closed = m.assemble()
+    assert closed.joint("loop").gap < 1e-10
+    assert np.abs(closed.position - state.position).max() < 2 * gap
+    m.save(tmp_path / "again.json")
+    again = ct.Mechanism.load(tmp_path / "again.json")
+    np.testing.assert_array_equal(again.state().position, state.position)
+
+
+def test_free_bodies_stand_where_the_file_has_them_with_coordinates_zero(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        <worldbody><body name="b" pos="0 1 2" euler="0 30 0"><freejoint name="root"/><geom size="0.1" pos="0.1 0 0"/>
+        <body name="c" pos="0.3 0 0" euler="0 0 20"><joint name="k" type="ball" pos="0 0.1 0"/><geom size="0.1"/></body>
+        </body></worldbody>
+        """,
+    )
+    m = ct.Mechanism.from_mjcf(path)
+    as_in_mujoco(path, m.state())
+    np.testing.assert_allclose(m.state().coordinates, 0, atol=1e-15)
+
+
+def test_a_site_may_have_the_name_of_a_body(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        <worldbody><site name="arm" pos="0 0 5"/><body name="arm" pos="1 0 0"><joint name="j"/>
+        <geom size="0.1" pos="0.2 0 0"/><site name="hand" pos="0.4 0 0"/>
+        <body name="hand" pos="0 0.3 0"><geom size="0.1" pos="0 0.1 0"/><site name="finger" pos="0 0 0.1"/>
+        <body name="finger" pos="0 0.5 0"><geom size="0.1"/></body></body></body></worldbody>
+        """,
+    )
+    for merge in (False, True):
+        m = ct.Mechanism.from_mjcf(path, merge_fixed=merge)
+        as_in_mujoco(path, m.state())
+        for site, place in (("arm of world", (0, 0, 5)), ("hand of arm", (1.4, 0, 0))):
+            np.testing.assert_allclose(m.state().frame(site)[0], place, atol=1e-15)
+        assert ("finger of arm" if merge else "finger of hand") in m.frames
+
+
 def test_what_a_body_has_is_kept() -> None:
     m = ct.Mechanism.from_mjcf(MODELS / "servos.xml")
     assert list(m.bodies) == [

@@ -270,6 +270,93 @@ def test_rounded_loops_close_and_the_report_says_how_well(tmp_path: Path) -> Non
     assert run.misfit().max() < 3e-3
 
 
+def chain(closed: bool) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+    """Crank, rod and rocker, each on the one before, and where they are; the pivot is where the rocker ends, or not."""
+    poses: dict[str, np.ndarray] = {"ground": np.eye(4)}
+    parts = [link("ground")]
+    for name, parent, x, yaw in (("crank", "ground", 0.0, 0.5), ("rod", "crank", 0.3, -0.7), ("rocker", "rod", 0.5, 1)):
+        c, s = np.cos(yaw), np.sin(yaw)
+        poses[name] = poses[parent] @ np.array(((c, -s, 0, x), (s, c, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1.0)))
+        place = f'<origin xyz="{x} 0 0" rpy="0 0 {yaw}"/><axis xyz="0 0 1"/>'
+        parts += [link(name), joint(f"{name} hinge", "continuous", parent, name, place)]
+    end = poses["rocker"] @ (0.45, 0, 0, 1)
+    end[0] += 0.0 if closed else 0.1
+    parts += [link("tip", ""), joint("tip", "fixed", "rocker", "tip", '<origin xyz="0.45 0 0" rpy="0.3 0 0"/>')]
+    place = '<origin xyz="{} {} {}" rpy="0 0.2 0"/>'.format(*end[:3])
+    parts += [link("pivot", ""), joint("pivot", "fixed", "ground", "pivot", place)]
+    return tuple(parts), poses
+
+
+def as_in_the_file(state: ct.State, poses: dict[str, np.ndarray]) -> None:
+    for name, pose in poses.items():
+        position, orientation = state.frame(name)
+        np.testing.assert_allclose(position, pose[:3, 3], atol=1e-12)
+        np.testing.assert_allclose(rot.to_matrix(orientation), pose[:3, :3], atol=1e-12)
+
+
+@pytest.mark.parametrize("merge_fixed", [False, True])
+@pytest.mark.parametrize("kind", ["3d", "loop_joint", "ball"])
+def test_loops_leave_links_in_the_pose_of_the_file(tmp_path: Path, kind: str, merge_fixed: bool) -> None:
+    for closed in (True, False):
+        parts, poses = chain(closed)
+        options: dict[str, object] = {"merge_fixed": merge_fixed}
+        if kind == "3d":
+            options["loops"] = [("pivot", "tip", "3d")]
+        elif kind == "ball":
+            ends = '<drake:ball_constraint_body_A name="pivot"/><drake:ball_constraint_body_B name="tip"/>'
+            parts += (f"<drake:ball_constraint>{ends}</drake:ball_constraint>",)
+        else:
+            ends = '<link1 link="pivot" rpy="0 -0.2 0"/><link2 link="tip" rpy="-0.3 0 0"/><axis xyz="0 0 1"/>'
+            parts += (f'<loop_joint name="l" type="revolute">{ends}</loop_joint>',)
+        m = read(tmp_path, *parts, **options)
+        as_in_the_file(m.state(), poses)
+        (loop,) = (joint for joint in m.joints.values() if joint.closes_loop)
+        told = {name: m.state().joint(name).coordinates for name, joint in m.joints.items() if joint.told}
+        if kind == "loop_joint":
+            # its frames are the file's: it is turned by what the others are turned by
+            assert told.pop("l") == pytest.approx(0.5 - 0.7 + 1)
+        np.testing.assert_allclose(np.concatenate(list(told.values())), 0, atol=1e-12)
+        assert m.state().joint(loop.name).gap == pytest.approx(0.0 if closed else 0.1, abs=1e-12)
+        if closed:
+            as_in_the_file(m.assemble(), poses)
+        else:
+            assert m.assemble().joint(loop.name).gap < 1e-10
+
+
+def test_links_that_carry_each_other_are_refused(tmp_path: Path) -> None:
+    parts = (*map(link, "abc"), joint("j", "revolute", "b", "c"), joint("k", "revolute", "c", "b"))
+    with pytest.raises(ValueError, match=r"robot\.urdf: links carry each other in a circle: 'b', 'c'"):
+        read(tmp_path, *parts)
+
+
+# ---- the base
+
+
+@pytest.mark.parametrize("merge_fixed", [False, True])
+@pytest.mark.parametrize("base", [MASS, ""])
+@pytest.mark.parametrize("first", ["base", "tool", "arm"])
+def test_a_floating_robot_stands_where_the_welded_one_does(
+    tmp_path: Path, first: str, base: str, merge_fixed: bool
+) -> None:
+    """Whichever link the file has first, and whatever is part of what."""
+    links = {name: link(name, base if name == "base" else MASS) for name in ("base", "plate", "arm", "tool")}
+    parts = (
+        links.pop(first),
+        *links.values(),
+        joint("grip", "fixed", "arm", "tool", '<origin xyz="0 0.2 0" rpy="0 1 0"/>'),
+        joint("j", "revolute", "plate", "arm", '<origin xyz="0.5 0 0" rpy="1.5708 0 0"/>'),
+        joint("on", "fixed", "base", "plate", '<origin xyz="0 0 0.1" rpy="0 0 0.3"/>'),
+    )
+    welded = read(tmp_path, *parts).state()
+    floating = read(tmp_path, *parts, floating=True, merge_fixed=merge_fixed).state()
+    position, orientation = floating.frame("base")
+    np.testing.assert_array_equal(position, 0)
+    np.testing.assert_array_equal(orientation, (1, 0, 0, 0))
+    for name in ("base", "plate", "arm", "tool"):
+        for one, other in zip(floating.frame(name), welded.frame(name), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-15)
+
+
 # ---- what is said
 
 

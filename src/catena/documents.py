@@ -196,6 +196,8 @@ def _describe_joint(joint: Joint) -> Document:
         found |= {"row_count": joint.row_count, "rows": NOT_SAVED}
     if joint.ground is not None:
         found["ground"] = NOT_SAVED
+    if joint.closes_loop:
+        found["closes_loop"] = True
     if joint.limits:
         found["limits"] = {
             name: {key: value for key, value in vars(limits).items() if isfinite(value)}
@@ -392,6 +394,8 @@ def _fill_joint(joint: Joint, item: Document, mechanism: Mechanism) -> None:
                     f"{where}: limits of {name!r} must be among {', '.join(vars(Limits()))}, got {found!r:.60}"
                 )
         joint.limits = {name: Limits(**found) for name, found in limits.items()}
+    if "closes_loop" in item:
+        joint.closes_loop = entry(item, "closes_loop", bool, where)
     if "ground" in item:
         joint.ground = _lost(f"the ground of {where}")
     if isinstance(joint, custom.GivenRows):

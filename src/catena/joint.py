@@ -110,6 +110,7 @@ class Joint(Named):
     _parameter: float = 0.0
     _ground: Ground | None = None
     _limits: Mapping[str, Limits] = MappingProxyType({})  # replaced, never changed: copies share it
+    _closes_loop: bool = False
 
     anchor_a: Array
     anchor_b: Array
@@ -239,6 +240,20 @@ class Joint(Named):
                 known = " and ".join(map(repr, filter(None, self.names))) or "none that has a name"
                 raise ValueError(f"{self.label} has no coordinate {name!r} to be limited, but {known}")
         self._limits = dict(value)
+
+    @property
+    def closes_loop(self) -> bool:
+        """Whether it only measures where bodies are described: `Mechanism.state` places them along the other joints.
+
+        Readers of files set it for what closes loops beside the parents that the file gives its links.
+        """
+        return self._closes_loop
+
+    @closes_loop.setter
+    def closes_loop(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{self.label}: closes_loop must be True or False, got {value!r}")
+        self._closes_loop = bool(value)
 
     def ground_pose(self, time: float) -> Pose:
         """Pose of the world's side: the identity, or where its function of time has brought it."""

@@ -407,11 +407,15 @@ class Mechanism(Posable, Strict):
             self._known.tree = self._find_tree()
         return self._known.tree
 
-    def _find_tree(self) -> SpanningTree:
+    def described_tree(self) -> SpanningTree:
+        """The forest along which `state` places bodies, and files are written: none of `closes_loop` is part of it."""
+        return self._find_tree(described=True)
+
+    def _find_tree(self, described: bool = False) -> SpanningTree:
         bodies = list(self._bodies.values())
         row = {self.world.name: -1, **{name: k for k, name in enumerate(self._bodies)}}
         holding = [joint for joint in self._joints.values() if joint.row_count > 0]
-        joints = [joint for joint in holding if joint.is_branch]
+        joints = [joint for joint in holding if joint.is_branch and not (described and joint.closes_loop)]
         # the kernels' own rule; what they compile would come too late, since loose bodies are refused by this tree
         found, parents, carriers = _core.spanning_forest(
             ends=np.array([(row[joint.a.name], row[joint.b.name]) for joint in joints], np.int32).reshape(-1, 2),
@@ -430,13 +434,17 @@ class Mechanism(Posable, Strict):
         """Return the described poses and velocities, with every tree joint closed, but not those of loops.
 
         Where the described poses break a tree joint, the body it carries moves, and all that hangs on it: the
-        joint keeps its measured coordinates. Velocities stay as described.
+        joint keeps its measured coordinates. Joints of which `closes_loop` says so move nothing. Velocities stay as
+        described.
         """
+        return self._placed(self.described_tree())
+
+    def _placed(self, tree: SpanningTree) -> State:
         described = {name: (body.position, body.orientation) for name, body in self._bodies.items()}
         described[self.world.name] = (self.world.position, self.world.orientation)
         poses: dict[str, Pose] = dict(described)
         moved: set[str] = set()
-        branches = self.spanning_tree().branches
+        branches = tree.branches
         for branch, measured in zip(branches, _measured(branches, described), strict=True):
             joint, parent, child = branch.joint, branch.parent.name, branch.child.name
             allowed = joint.nearest(*measured)
@@ -482,14 +490,20 @@ class Mechanism(Posable, Strict):
             Joint name to rates (rad/s, m/s) to have there; the other joints follow, loops included.
         """
         from ._rates import with_rates
-        from .assembly import assemble
+        from .assembly import AssemblyError, assemble
 
         for what, given in (("drive", drive), ("rates", rates)):
             if given is not None and not isinstance(given, Mapping):
                 raise ValueError(f"{what} takes numbers by joint name, such as {{'motor': 0.3}}, got {given!r}")
         if isinstance(fixed, str):
             raise ValueError(f"fixed takes a list of names, such as [{fixed!r}], got {fixed!r}")
-        state = assemble(self, guess, fixed, drive)
+        try:
+            state = assemble(self, guess, fixed, drive)
+        except AssemblyError:
+            if guess is not None or not any(joint.closes_loop for joint in self._joints.values()):
+                raise
+            # what is too far open to be drawn together may still be put together joint by joint
+            state = assemble(self, self._placed(self.spanning_tree()), fixed, drive)
         return with_rates(state, rates) if rates else state
 
     def report(self, state: State | None = None) -> Report:
@@ -548,8 +562,8 @@ class Mechanism(Posable, Strict):
         """Read a URDF file; what is not read of it is listed in one ModelWarning.
 
         Every link is a body, with its shapes, and a frame of the same name at the link's origin. Joints have their
-        limits, dampers and friction, mimics are couplings. The pose is that of all coordinates zero; where loops are
-        open there, `assemble` closes them.
+        limits, dampers and friction, mimics are couplings. The pose is that of the file: links stand on their parents,
+        coordinates are zero, and loops are measured there; where they are open, `assemble` closes them.
 
         Parameters
         ----------

@@ -2,13 +2,13 @@
 
 A link counts from its own origin: centre of mass, shapes, frames and joints are given there, while a body of catena
 sits at its centre of mass; every link leaves a frame of its name where its origin was. An edge is a joint with a frame
-on each of its links, which coincide where its coordinates are zero. In that pose the mechanism is described: links are
-put on from the world outwards, edge by edge, and the edges that are left close loops.
+on each of its links, which coincide where its coordinates are zero. In that pose the mechanism is described: every link
+is put on its parent, and what has neither a parent nor a pose of its own stands at the origin. Edges that close loops
+place nothing: they only measure.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log10
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._rotation import Array, conjugate, multiply, normalised, rotate, to_matrix
+from .._rotation import Array, between, conjugate, multiply, normalised, rotate, to_matrix
 from ..inertia import Inertia
 from ..joint import Joint, Pose
 from ..joints import Ball, Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Universal
@@ -69,6 +69,7 @@ class Link:
     tensor: Array = field(default_factory=lambda: np.zeros((3, 3)))  # about the centre, along the axes of the link
     shapes: list[dict[str, Any]] = field(default_factory=list)
     frames: dict[str, Pose] = field(default_factory=dict)
+    merged: dict[str, Pose] = field(default_factory=dict)  # where the links are that are part of it now
     pose: Pose | None = None  # in the world, where the file says so
     gravity: bool = True
 
@@ -87,7 +88,10 @@ class Law:
 
 @dataclass
 class Edge:
-    """A joint: kind, the two links it joins and its frames there, z along the axis; x and y of a universal joint."""
+    """A joint: kind, the two links it joins and its frames there, z along the axis; x and y of a universal joint.
+
+    It carries b on a, or closes a loop. Where only `points` are given, the frames are parallel in the pose of the file.
+    """
 
     name: str
     kind: str
@@ -98,6 +102,8 @@ class Edge:
     pitch: float = 0.0
     limits: dict[str, Limits] = field(default_factory=dict)
     laws: list[Law] = field(default_factory=list)
+    closes: bool = False
+    points: bool = False
 
 
 @dataclass
@@ -117,31 +123,36 @@ class Graph:
     # ---- where everything is
 
     def place(self) -> None:
-        """Give every link its pose in the world, from those that have one along the edges."""
-        edges_at: dict[str, list[Edge]] = {name: [] for name in self.links}
+        """Give every link its pose in the world: those that have one keep it, all others follow their parents."""
+        carries: dict[str, list[Edge]] = {name: [] for name in self.links}
+        carried = set()
         for edge in self.edges:
             for name in (edge.a, edge.b):
                 self.link(name, f"joint {edge.name!r}")
-                edges_at[name].append(edge)
-        queue = deque(name for name, link in self.links.items() if link.pose is not None)
-        for name in self.links:
-            if self.links[name].pose is None and not queue:
-                self.links[name].pose = still()
-                queue.append(name)
-            while queue:
-                here = self.links[queue.popleft()]
-                assert here.pose is not None
-                for edge in edges_at[here.name]:
-                    other = self.links[edge.b if edge.a == here.name else edge.a]
-                    if other.pose is None:
-                        mine, theirs = (
-                            (edge.frame_a, edge.frame_b) if edge.a == here.name else (edge.frame_b, edge.frame_a)
-                        )
-                        other.pose = together(together(here.pose, mine), inverse(theirs))
-                        queue.append(other.name)
+            if not edge.closes:
+                carries[edge.a].append(edge)
+                carried.add(edge.b)
+        for name, link in self.links.items():
+            if link.pose is None and name not in carried:
+                link.pose = still()
+        placed = [link for link in self.links.values() if link.pose is not None]
+        for link in placed:
+            assert link.pose is not None
+            for edge in carries[link.name]:
+                child = self.links[edge.b]
+                if child.pose is None:
+                    child.pose = together(together(link.pose, edge.frame_a), inverse(edge.frame_b))
+                    placed.append(child)
+        lost = [repr(name) for name, link in self.links.items() if link.pose is None]
+        if lost:
+            raise ValueError(f"links carry each other in a circle: {', '.join(lost[:6])}")
+        for edge in self.edges:
+            a, b = self.links[edge.a].pose, self.links[edge.b].pose
+            if edge.points and a is not None and b is not None:
+                edge.frame_b = edge.frame_b[0], between(a[1], b[1], edge.frame_a[1])
 
     def merge_fixed(self) -> None:
-        """Make one link of those that fixed joints hold together; the first keeps its name, all keep a frame."""
+        """Make one link of those that fixed joints carry on others; the first keeps its name, all keep a frame."""
         whole: dict[str, str] = {}
 
         def host(name: str) -> str:
@@ -152,7 +163,7 @@ class Graph:
         kept = []
         for edge in self.edges:
             a, b = host(edge.a), host(edge.b)
-            if edge.kind != "fixed" or WORLD in (a, b) or a == b:
+            if edge.kind != "fixed" or edge.closes or WORLD in (a, b) or a == b:
                 kept.append(edge)
                 continue
             place = together(self._in(edge.a, a, edge.frame_a), inverse(self._in(edge.b, b, edge.frame_b)))
@@ -174,7 +185,7 @@ class Graph:
 
     def _in(self, name: str, host: str, pose: Pose) -> Pose:
         """A pose of a link in the frame of the one it was merged into."""
-        return pose if name == host else together(self.links[host].frames[name], pose)
+        return pose if name == host else together(self.links[host].merged[name], pose)
 
     @staticmethod
     def _join(host: Link, guest: Link, place: Pose) -> None:
@@ -194,8 +205,9 @@ class Graph:
         for shape in guest.shapes:
             at, turned = together(place, (shape["position"], shape["orientation"]))
             host.shapes.append(shape | {"position": at, "orientation": turned})
-        host.frames[guest.name] = place
-        host.frames |= {name: together(place, pose) for name, pose in guest.frames.items()}
+        host.merged[guest.name] = place
+        for mine, theirs in ((host.merged, guest.merged), (host.frames, guest.frames)):
+            mine |= {name: together(place, pose) for name, pose in theirs.items()}
 
     # ---- the mechanism
 
@@ -210,8 +222,12 @@ class Graph:
             if link.name != WORLD:
                 self._add_body(mechanism, link)
         self._furnish(mechanism)
+        # a link's own frame has its name, whatever else is called so
         for link in self.links.values():
-            self._add_frames(mechanism, link)
+            own = {} if link.name == WORLD else {link.name: still()}
+            self._add_frames(mechanism, link, own | link.merged)
+        for link in self.links.values():
+            self._add_frames(mechanism, link, link.frames)
         for edge in self.edges:
             self._add_joint(mechanism, edge)
         return mechanism
@@ -232,13 +248,12 @@ class Graph:
         for shape in self.links[WORLD].shapes:
             mechanism.world.add_shape(**shape)
 
-    def _add_frames(self, mechanism: Mechanism, link: Link) -> None:
-        frames: Mapping[str, Pose] = {link.name: still(), **link.frames} if link.name != WORLD else link.frames
+    def _add_frames(self, mechanism: Mechanism, link: Link, frames: Mapping[str, Pose]) -> None:
         for name, (position, orientation) in frames.items():
             # frames share their names with bodies, which files often do not
-            clash = name in mechanism.frames or (name in mechanism.bodies and name != link.name) or name == WORLD
-            place = {"position": position - link.centre, "orientation": orientation}
-            mechanism.add_frame(f"{name} of {link.name}" if clash else name, link.name, **place)
+            while name in mechanism.frames or (name in mechanism.bodies and name != link.name) or name == WORLD:
+                name = f"{name} of {link.name}"
+            mechanism.add_frame(name, link.name, position=position - link.centre, orientation=orientation)
 
     def _add_joint(self, mechanism: Mechanism, edge: Edge) -> None:
         joint = mechanism.add_joint(_KINDS[edge.kind](edge.a, edge.b, edge.name, edge.pitch))
@@ -247,6 +262,7 @@ class Graph:
             setattr(joint, f"anchor_{side}", position - centre)
             setattr(joint, f"frame_{side}", orientation)
         joint.limits = edge.limits
+        joint.closes_loop = edge.closes
         for law in edge.laws:
             add_laws(mechanism, joint, law)
 

@@ -36,7 +36,8 @@ def close(graph: Graph, loops: Loops, carriers: dict[str, str]) -> None:
             graph.link(end, "loops")
         if ends[0] == ends[1]:
             raise ValueError(f"loops: a loop joins {ends[0]!r} to itself")
-        graph.edges.append(Edge(f"loop{k} {pair[0]}-{pair[1]}", _KINDS[kind], ends[0], ends[1]))
+        name = f"loop{k} {pair[0]}-{pair[1]}"
+        graph.edges.append(Edge(name, _KINDS[kind], ends[0], ends[1], closes=True, points=_KINDS[kind] == "ball"))
 
 
 def _pairs(loops: Loops) -> list[Sequence[str]]:

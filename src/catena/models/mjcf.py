@@ -184,9 +184,7 @@ class _Reader:
             stiffness=float(model.jnt_stiffness[k]),
         )
         if kind == "free":
-            # its coordinates are the pose of the body in the world
-            self.graph.links[child].pose = place
-            place = frame = still()
+            frame = still()
         elif kind == "ball":
             frame = (np.array(model.jnt_pos[k]), _IDENTITY)
         else:
@@ -301,7 +299,8 @@ class _Reader:
         a, b = (self.last[body] for body in bodies)
         if a == b:
             raise ValueError(f"equality {name!r} joins {a!r} to itself")
-        self.graph.edges.append(Edge(name, "fixed" if weld else "ball", a, b, sites[0], sites[1]))
+        kind = "fixed" if weld else "ball"
+        self.graph.edges.append(Edge(name, kind, a, b, sites[0], sites[1], closes=True, points=not weld))
 
     def _sum(self, tendon: int) -> dict[int, float] | None:
         """The joints of a fixed tendon and their coefficients."""

@@ -357,7 +357,8 @@ class _Reader:
         if a == b:
             raise ValueError(f"{name!r} joins {a!r} to itself")
         spots = [numbers(_text(element, part, name, "0 0 0"), 3, f"{name!r}: {part}") for part in parts[2:]]
-        return Edge(name, "ball", a, b, (spots[0], still()[1]), (spots[1], still()[1]))
+        frames = [(spot, still()[1]) for spot in spots]
+        return Edge(name, "ball", a, b, frames[0], frames[1], closes=True, points=True)
 
     def _mimic(self, mechanism: Mechanism, name: str, tag: str, element: Element) -> None:
         """The coordinate follows another: multiplier x (leader - reference) + offset."""

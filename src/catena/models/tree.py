@@ -76,7 +76,7 @@ class Tree:
 
     def __init__(self, mechanism: Mechanism, notes: Notes) -> None:
         self.mechanism = mechanism
-        tree = mechanism.spanning_tree()
+        tree = mechanism.described_tree()
         self.laws, self.forces = _laws(mechanism)
         self.limbs: list[Limb] = []
         free = {joint.b.name: joint.name for joint in mechanism.joints.values() if joint.code == "free"}

@@ -101,7 +101,11 @@ class _Reader:
         if not graph.links:
             raise ValueError("has no links")
         edges = [self._joint(name, element) for name, element in self.joints.items()]
-        carried = {edge.b for edge in edges}
+        carried: set[str] = set()
+        for edge in edges:
+            # a link with two parents hangs on the first
+            edge.closes = edge.b in carried
+            carried.add(edge.b)
         roots = [name for name in graph.links if name not in carried]
         if len(roots) != 1:
             found = (
@@ -273,7 +277,7 @@ class _Reader:
         if name in self.joints:
             raise ValueError(f"there are two joints called {name!r}")
         pitch = _pitch(element, where) if kind == "screw" else 0.0
-        return Edge(name, _KINDS[kind], links[0], links[1], frames[0], frames[1], pitch)
+        return Edge(name, _KINDS[kind], links[0], links[1], frames[0], frames[1], pitch, closes=True)
 
     def _constraint(self, element: Element, k: int) -> Edge:
         """A point of one body held on a point of another, or a frame on a frame."""
@@ -295,8 +299,9 @@ class _Reader:
                 frames.append(_pose(spot, f"{name!r}: {parts[place]}"))
         if links[0] == links[1]:
             raise ValueError(f"{name!r} joins {links[0]!r} to itself")
-        kind = "ball" if places[0] == "p_AP" else "fixed"
-        return Edge(name, kind, links[0], links[1], frames[0], frames[1])
+        points = places[0] == "p_AP"
+        kind = "ball" if points else "fixed"
+        return Edge(name, kind, links[0], links[1], frames[0], frames[1], closes=True, points=points)
 
 
 def _attributes(element: Element, where: str) -> Entry:
