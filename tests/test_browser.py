@@ -42,7 +42,8 @@ def browser():
 @pytest.fixture
 def tab(browser):
     """An empty page; whatever it says of errors, or asks another machine for, fails the test."""
-    page = browser.new_page(viewport={"width": 900, "height": 500})
+    # what our pages forbid themselves, playwright needs; and names must be harmless without it
+    page = browser.new_page(viewport={"width": 900, "height": 500}, bypass_csp=True)
     page.set_default_timeout(PATIENCE)
     wrong: list[str] = []
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
@@ -288,3 +289,96 @@ def test_a_live_mechanism_is_watched(viser, tab):
         assert max(live.joint(name).gap for name in m.joints) < 1e-9
         tab.get_by_role("button", name="restart", exact=True).click()
         until(tab, lambda: live.time == 0)
+
+
+# ---- what a model must not do
+
+
+def hostile(word: str) -> str:
+    """A name that marks the page if any part of it is taken for markup or script."""
+    mark = f"(top.taken=top.taken||[]).push('{word}')"
+    return (
+        f'{word}"\'`><iframe srcdoc="<script>{mark}</script>"></iframe><img src=x: onerror={mark}><svg onload={mark}>'
+        f"</title></style></script><script>{mark}</script>{{{mark}}}${{{mark}}}[{word}](javascript:{mark})"
+        f"![{word}](https://elsewhere.test/{word}.png)<b id={word}>**{word}** \u202e&lt;b&gt;\n\n# {word}\n- \x01\ud800"
+    )
+
+
+def hostile_linkage() -> ct.Mechanism:
+    """A mechanism every name of which is hostile, with a mesh that cannot be read."""
+    m = ct.Mechanism()
+    a, b, c, d = (0, 0, 0), (0.3, 0, 0), (1.2, 0, 0.4), (0.9, 0, 0)
+    for name, start, end in (("crank", a, b), ("coupler", b, c), ("rocker", c, d)):
+        m.add_body(hostile(name), ct.rod(start, end, mass=0.5, radius=0.03))
+    bodies = ["world", *m.bodies, "world"]
+    for k, place in enumerate((a, b, c, d)):
+        m.add_joint(ct.Revolute(bodies[k], bodies[k + 1], axis=(0, 1, 0), at=place, name=hostile(f"hinge{k}")))
+    m.add_frame(hostile("tool"), bodies[2], position=(0.1, 0, 0.2))
+    m.add_force(ct.Motor(hostile("hinge0"), 0.0, name=hostile("torque")))
+    m.add_force(ct.PointSpring("world", bodies[2], 1.0, points=((0, 0, 1), b), name=hostile("spring")))
+    for k in range(2):
+        m.bodies[bodies[1 + k]].add_shape("mesh", mesh=hostile(f"file{k}").replace("/", "|") + ".stl")
+    return m
+
+
+def taken(tab) -> list[str]:
+    """Names that ran script, or made elements of their own, on a page that had the time to do so."""
+    tab.wait_for_timeout(1500)
+    found = []
+    for frame in tab.frames:
+        found += frame.evaluate(
+            "[...(window.taken || []), ...[...document.querySelectorAll('b[id]')].map((b) => b.id)]"
+        )
+    return found
+
+
+def test_hostile_names_do_nothing_in_a_view_of_a_pose(viser, tab):
+    m = hostile_linkage()
+    with m.show(browser=False) as view:
+        tab.goto(view.url)
+        tab.get_by_text("its mesh is not drawn").first.wait_for()
+        tab.get_by_role("checkbox", name="names").check()
+        assert taken(tab) == []
+        # and where a slider cannot go
+        typed(tab, "hinge2", 3.0)
+        until(tab, lambda: "cannot" in view.message)
+        tab.get_by_text("cannot").first.wait_for()
+        assert taken(tab) == []
+
+
+def test_hostile_names_do_nothing_in_views_of_what_moves(viser, tab):
+    m = hostile_linkage()
+    simulator = ct.Simulator(m, dt=0.005, on_coarse="ignore")
+    with simulator.run(duration=1).show(traces=[hostile("tool")], browser=False) as view:
+        tab.goto(view.url)
+        tab.get_by_role("checkbox", name="names").check()
+        tab.get_by_text("its mesh is not drawn").first.wait_for()
+        assert taken(tab) == []
+
+    def control(live) -> None:
+        raise ValueError(hostile("control"))
+
+    with simulator.start().show(traces=[hostile("tool")], control=control, browser=False) as view:
+        tab.goto(view.url)
+        tab.get_by_text("torque").first.wait_for()
+        tab.get_by_role("button", name="play", exact=True).click()
+        tab.get_by_text("ValueError").first.wait_for()
+        assert taken(tab) == []
+        with pytest.raises(ValueError, match="control"):
+            view.wait()
+
+
+def test_hostile_names_do_nothing_on_pages_and_in_notebooks(tab, tmp_path):
+    m = hostile_linkage()
+    run = ct.Simulator(m, dt=0.01).run(duration=1)
+    page = run.save_html(tmp_path / "page", traces=[hostile("tool")])
+    tab.goto(page.as_uri())
+    tab.get_by_label("names").check()
+    tab.wait_for_function("document.querySelector('#labels span:not([hidden])')")
+    assert "its mesh is not drawn" in tab.inner_text("#notes")
+    assert taken(tab) == []
+    shown = (m, m.state(), run, m.report(), run.joint(hostile("hinge0")), run.body(hostile("crank")))
+    for thing in shown:
+        text = thing._repr_html_() if hasattr(thing, "_repr_html_") else ""
+        tab.set_content(f"<!doctype html><p>it is here</p>{text}".encode("utf-8", "replace").decode())
+        assert taken(tab) == []

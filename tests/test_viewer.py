@@ -1,7 +1,9 @@
 """What is seen of mechanisms: scenes, pages, glTF files, films, and joints that are moved with sliders."""
 
+import http.client
 import json
 import re
+import socket
 import struct
 import sys
 import time
@@ -751,3 +753,86 @@ def test_views_of_single_nodes_and_names_with_slashes(viser):
         np.testing.assert_array_equal(view.state.position, m.state().position)
         assert other.time == 0
         assert view._repr_html_().startswith("<iframe srcdoc=")
+
+
+# ---- who may see and move it
+
+
+def answer(port: int, lines: list[str]) -> tuple[int, str]:
+    """Status and body of what a server says to a request of these lines."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
+        line.sendall("\r\n".join([*lines, "", ""]).encode())
+        response = http.client.HTTPResponse(line)
+        response.begin()
+        # a socket that is open says no more by itself
+        return response.status, "" if response.status == 101 else response.read().decode("utf-8", "replace")
+
+
+def upgrade(host: str | None, origin: str | None) -> list[str]:
+    import viser
+
+    lines = ["GET / HTTP/1.1", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+    lines += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Sec-WebSocket-Protocol: viser-v{viser.__version__}"]
+    return lines + [f"{name}: {value}" for name, value in (("Host", host), ("Origin", origin)) if value is not None]
+
+
+def test_only_its_own_page_drives_a_view() -> None:
+    pytest.importorskip("viser", reason="no viser")
+    with ct.scenes.pendulum(2).show(port=8480, browser=False) as view:
+        port = int(view.url.rsplit(":", 1)[1])
+        here = f"127.0.0.1:{port}"
+        # the page itself, under names that only this machine has, through a tunnel too
+        for host in (here, f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}", "localhost:9000"):
+            status, text = answer(port, ["GET / HTTP/1.1", f"Host: {host}"])
+            assert (status, "<html" in text) == (200, True), host
+            assert answer(port, upgrade(host, f"http://{host}"))[0] == 101, host
+        # a page of somebody else, of another server on this machine, of a file, or no page at all
+        strangers = (
+            "http://evil.test",
+            f"https://{here}",
+            "http://127.0.0.1:3000",
+            "http://127.0.0.1",
+            "null",
+            "",
+            None,
+        )
+        for origin in (*strangers, f"http://{here}.evil.test", f"http://{here}@evil.test", f"http://localhost:{port}"):
+            status, text = answer(port, upgrade(here, origin))
+            assert (status, "driven by its own page" in text) == (403, True), origin
+        assert answer(port, [*upgrade(here, f"http://{here}"), "Origin: http://evil.test"])[0] == 403
+        assert answer(port, ["GET / HTTP/1.1", f"Host: {here}", "Origin: http://evil.test"])[0] == 403
+        # a name that somebody else has led here
+        for host in (
+            "evil.test",
+            f"evil.test:{port}",
+            f"127.0.0.1.evil.test:{port}",
+            f"localhost@evil.test:{port}",
+            "[::1",
+            "",
+        ):
+            status, text = answer(port, ["GET / HTTP/1.1", f"Host: {host}"])
+            assert (status, "for the machine it runs on" in text) == (403, True), host
+            assert answer(port, upgrade(host, f"http://{host}"))[0] == 403, host
+        # nor does another name for an upgrade let anybody in
+        sly = [line.replace("Upgrade: websocket", "Upgrade: WebSocket") for line in upgrade(here, "http://evil.test")]
+        assert answer(port, sly)[0] == 403
+        # others on the network have no way at all
+        sockets = view._server._websock_server
+        assert sockets._host == "127.0.0.1"
+
+
+def test_a_viser_that_cannot_be_guarded_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    viser = pytest.importorskip("viser", reason="no viser")
+    stopped = []
+
+    class Elsewhere:
+        def __init__(self, **options: object) -> None:
+            pass
+
+        def stop(self) -> None:
+            stopped.append(True)
+
+    monkeypatch.setattr(viser, "ViserServer", Elsewhere)
+    with pytest.raises(ImportError, match="cannot guard"):
+        ct.scenes.pendulum(2).show(browser=False)
+    assert stopped == [True]

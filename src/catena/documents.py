@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Container
 from math import isfinite
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
 from . import constraints, couplings, custom, joints, laws, rolling
+from ._disk import file_name, read_whole, write_whole
 from ._provenance import version
 from ._rotation import Array, finite
 from .frames import Frame
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
 # raised when a document changes its meaning
 FORMAT = 2
 MARK = "catena mechanism"
+
+# of a document: a quarter of a million bodies
+MOST_BYTES = 256 << 20
 
 # stands where a function was
 NOT_SAVED = "a function, not saved"
@@ -73,43 +75,21 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
     """See Mechanism.load."""
-    name = file_name(path)
-    try:
-        text = Path(name).read_bytes()
-    except IsADirectoryError:
-        raise ValueError(f"{name}: not a readable mechanism, but a folder") from None
+    text = read_whole(path, MOST_BYTES, "a readable mechanism")
     try:
         return rebuild(decoded(text))
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-
-
-def file_name(path: str | os.PathLike[str]) -> str:
-    """The path as a string, checked."""
-    if not isinstance(path, str | os.PathLike):
-        raise ValueError(f"path must be the name of a file, got {path!r}")
-    name = os.fsdecode(path)
-    if not name or "\0" in name:
-        raise ValueError(f"path must be the name of a file, got {name!r}")
-    return name
-
-
-def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file of which the old contents stay until the new ones are there."""
-    target = Path(file_name(path))
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name[:100], suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        raise ValueError(f"{file_name(path)}: {error}") from None
 
 
 def encoded(document: Document, indent: int | None = None) -> bytes:
     """The document as JSON; any name a body can have survives."""
-    return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    if len(text) > MOST_BYTES:
+        raise ValueError(
+            f"the mechanism makes a document of {len(text)} bytes, of which {MOST_BYTES} could be read again"
+        )
+    return text
 
 
 def decoded(text: bytes) -> Any:

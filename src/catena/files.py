@@ -6,12 +6,14 @@ import os
 import zipfile
 import zlib
 from dataclasses import asdict, fields
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import documents
+from ._disk import file_name, open_plain, write_whole
 from ._provenance import RunInfo
 from ._rotation import Array, finite
 from .trajectory import ARRAYS, COUNTS, Carried, Trajectory
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 # raised when the contents of a saved file change their meaning
 FORMAT = 5
 _MARK = "catena trajectory"
+
+# all that a file may hold; what else is in it is never looked at
+_MEMBERS = {*ARRAYS, *COUNTS, "counted", "error", "control", "inputs", "carried", "document", "mark", "format"}
 
 Contents = dict[str, NDArray[np.generic]]
 
@@ -52,12 +57,12 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     }
     contents["document"] = np.frombuffer(documents.encoded(document), dtype=np.uint8)
     contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
-    documents.write_whole(path, lambda file: np.savez(file, **contents))
+    write_whole(path, lambda file: np.savez(file, **contents))
 
 
 def load(path: str | os.PathLike[str]) -> Trajectory:
     """See Trajectory.load."""
-    name = documents.file_name(path)
+    name = file_name(path)
     contents = _read(name)
     if str(contents.get("mark")) != _MARK:
         raise ValueError(f"{name}: not a trajectory that catena wrote")
@@ -70,36 +75,61 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
 
 
 def _read(name: str) -> Contents:
-    try:
-        with open(name, "rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            return dict(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else {}
-    except IsADirectoryError:
-        raise ValueError(f"{name}: not a readable trajectory, but a folder") from None
-    # all that numpy and zipfile raise where bytes have been changed
-    except (
-        ValueError,
-        EOFError,
-        MemoryError,
-        KeyError,
-        TypeError,
-        OverflowError,
-        RuntimeError,
-        SyntaxError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        # numpy's advice to load it unsafely is not ours
-        why = "" if "pickle" in str(error) else f" ({error})"
-        raise ValueError(f"{name}: not a readable trajectory{why}") from None
+    with open_plain(name, "a readable trajectory") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                known = _members(archive, os.fstat(file.fileno()).st_size)
+                return {member.filename.removesuffix(".npy"): _unpacked(archive, member) for member in known}
+        # all that numpy and zipfile raise where bytes have been changed
+        except (
+            ValueError,
+            EOFError,
+            MemoryError,
+            KeyError,
+            TypeError,
+            OverflowError,
+            RuntimeError,
+            SyntaxError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:
+            # numpy's advice to load it unsafely is not ours
+            why = "" if "pickle" in str(error) else f" ({error})"
+            raise ValueError(f"{name}: not a readable trajectory{why}") from None
+
+
+def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
+    """The arrays of a file of so many bytes: unpacked they take no more memory than it takes disk."""
+    known = [member for member in archive.infolist() if member.filename.removesuffix(".npy") in _MEMBERS]
+    if len({member.filename for member in known}) < len(known):
+        raise ValueError("an array is there twice")
+    if any(member.compress_type != zipfile.ZIP_STORED for member in known):
+        raise ValueError("its arrays are compressed, which catena does not do")
+    if sum(member.file_size for member in known) > size:
+        raise ValueError("its arrays are said to be larger than the file")
+    return known
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[np.generic]:
+    """An array, once its header has been seen to agree with the bytes that are there."""
+    with archive.open(member) as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"{member.filename} is of another version of numpy's format")
+        shape, _, kind = np.lib.format.read_array_header_1_0(file)
+        there, said = member.file_size - file.tell(), prod(shape) * kind.itemsize
+        if not kind.hasobject and said != there:
+            raise ValueError(f"{member.filename} has {there} bytes, and is said to have {said}")
+    with archive.open(member) as file:
+        found: NDArray[np.generic] = np.lib.format.read_array(file, allow_pickle=False)
+    return found
 
 
 def _rebuild(contents: Contents) -> Trajectory:
     from .status import Status
 
     text = _array(contents, "document")
-    if text.dtype != np.uint8 or text.ndim != 1:
-        raise ValueError("its document is not a text")
+    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > documents.MOST_BYTES:
+        raise ValueError("its document is not a text, or too long")
     document = documents.decoded(text.tobytes())
     mechanism = documents.rebuild(documents.entry(document, "mechanism", dict, "the document"))
     n, steps = mechanism.body_count, len(np.atleast_1d(_array(contents, "time")))

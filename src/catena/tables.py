@@ -6,10 +6,12 @@ import csv
 import os
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from io import TextIOWrapper
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._disk import write_whole
 from ._rotation import Array
 
 if TYPE_CHECKING:
@@ -54,10 +56,16 @@ def write_csv(run: Trajectory, path: str | os.PathLike[str]) -> None:
     """See Trajectory.to_csv."""
     table = columns(run)
     rows: Iterator[list[float]] = (row.tolist() for row in np.stack(list(table.values()), axis=1))
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
+
+    def write(file: IO[bytes]) -> None:
+        text = TextIOWrapper(file, encoding="utf-8", errors="surrogatepass", newline="")
+        writer = csv.writer(text)
         writer.writerow(table)
         writer.writerows(rows)
+        # flushed, and not closed with it
+        text.detach()
+
+    write_whole(path, write)
 
 
 def dataframe(run: Trajectory) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
-from ..documents import file_name
+from .._disk import file_name
 from .notes import Notes
 
 # how far above the model a package is looked for

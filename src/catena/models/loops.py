@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from ..documents import file_name
+from .._disk import file_name
 from .graph import Edge, Graph
 from .markup import read_bytes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Iterable, Mapping
 from math import inf, isfinite
 from pathlib import Path
@@ -13,6 +12,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from .._disk import read_whole
 from .._rotation import IDENTITY, Array, from_rotation_vector, multiply, normalised
 from ..joint import Pose
 from .notes import Notes
@@ -34,15 +34,9 @@ _DECLARATION = re.compile(rb"^\s*<\?xml\s[^>]{0,200}\?>")
 def read_bytes(path: Path) -> bytes:
     """The contents of a plain file of bearable size."""
     try:
-        found = path.stat()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ValueError(f"{path}: cannot be read: {reason}") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise ValueError(f"{path}: cannot be read: it is no plain file")
-    if found.st_size > _MOST_BYTES:
-        raise ValueError(f"{path}: has {found.st_size} bytes, more than the {_MOST_BYTES} that a model may have")
-    return path.read_bytes()
+        return read_whole(path, _MOST_BYTES, "a model")
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def parse(text: bytes) -> Element:

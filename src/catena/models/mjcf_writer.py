@@ -13,9 +13,9 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
+from .._disk import file_name
 from .._rotation import rotate, to_matrix
 from ..couplings import Coupling
-from ..documents import file_name
 from ..joint import Joint, Pose
 from ..laws import Force, JointForce, Motor, PointSpring, Servo
 from ..mechanism import Mechanism

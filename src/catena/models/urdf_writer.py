@@ -9,8 +9,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
+from .._disk import file_name
 from .._rotation import Array, conjugate, rotate, to_matrix
-from ..documents import file_name
 from ..joint import Pose
 from ..mechanism import Mechanism
 from ..shapes import PlacedShape, Shaped

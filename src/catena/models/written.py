@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree.ElementTree import Element, indent, tostring
 
-from ..documents import write_whole
+from .._disk import write_whole
 
 
 def text(numbers: Iterable[float]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._disk import file_name, write_whole
 from .._rotation import Array
 from ..shapes import Colour
 from .scene import WORLD, Part, Scene, rgb
@@ -30,18 +31,20 @@ _Z_UP = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]
 
 def save_gltf(scene: Scene, path: str | os.PathLike[str]) -> None:
     """Write a file, binary if its name ends in .glb, or text with all numbers inside if it ends in .gltf."""
-    target = Path(path)
+    target = Path(file_name(path))
     if target.suffix.lower() not in (".glb", ".gltf"):
         raise ValueError(f"save_gltf writes files that end in .glb or .gltf, got {target.name!r}")
     document, numbers = _Writer(scene).written()
     if target.suffix.lower() == ".gltf":
         document["buffers"][0]["uri"] = "data:application/octet-stream;base64," + b64encode(numbers).decode()
-        target.write_text(json.dumps(document), encoding="utf-8")
+        content = json.dumps(document).encode()
+        write_whole(path, lambda file: file.write(content))
         return
     text = json.dumps(document, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 4)
     chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(numbers), 0x004E4942) + numbers
-    target.write_bytes(struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks)
+    header = struct.pack("<III", 0x46546C67, 2, 12 + len(chunks))
+    write_whole(path, lambda file: file.write(header + chunks))
 
 
 class _Writer:

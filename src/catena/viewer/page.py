@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._disk import write_whole
 from . import solids
 from .scene import FORCE, Point, Scene, rgb
 from .solids import Mesh
@@ -25,7 +26,8 @@ def save_html(scene: Scene, folder: str | os.PathLike[str]) -> Path:
     refuse_file(place)
     place.mkdir(parents=True, exist_ok=True)
     target = place / "index.html"
-    target.write_text(page(scene), encoding="utf-8")
+    text = page(scene).encode()
+    write_whole(target, lambda file: file.write(text))
     return target
 
 
@@ -46,8 +48,9 @@ def page(scene: Scene) -> str:
 
 def embedded(scene: Scene, height: int = 480) -> str:
     """The page inside another one, such as a notebook."""
-    style = "width:100%;border:1px solid #dfe2e6;border-radius:4px"
-    return f'<iframe srcdoc="{escape(page(scene))}" style="{style};height:{height}px"></iframe>'
+    style = f"width:100%;border:1px solid #dfe2e6;border-radius:4px;height:{height}px"
+    # it needs nothing of the page around it, and cannot reach it
+    return f'<iframe sandbox="allow-scripts" srcdoc="{escape(page(scene))}" style="{style}"></iframe>'
 
 
 def _described(scene: Scene) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import time
 import webbrowser
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,10 +21,11 @@ from .._rotation import Array
 from .._viewing import has_screen
 from ..analysis import energy_error, keeps_energy
 from ..status import CatenaError
+from .guard import guarded
 from .page import embedded
 from .posing import input_sliders
 from .scene import Plot, Scene, arrows_of, scene_of
-from .widgets import Canvas, Chart, JointSliders, PlayButton, Sliders
+from .widgets import Canvas, Chart, JointSliders, PlayButton, Sliders, printable
 
 if TYPE_CHECKING:
     from ..live import Live
@@ -89,11 +91,11 @@ class View:
     def __init__(self, scene: Scene, port: int) -> None:
         viser = _viser()
         self._scene = scene
-        self._server = viser.ViserServer(host=_HOST, port=port, label="catena", verbose=False)
+        self._server = guarded(lambda: viser.ViserServer(host=_HOST, port=port, label="catena", verbose=False))
         self._server.gui.configure_theme(control_width="large", show_share_button=False)
         self._server.gui.main_panel.dock_right()
         self._canvas = Canvas(self._server, scene)
-        self._message = self._server.gui.add_markdown("")
+        self._message = self._server.gui.add_html("")
         more = len(scene.notes) - 4
         self._say(" ".join(scene.notes[:4]) + (f" ... and {more} more." if more > 0 else ""))
         self._charts: list[Chart] = []
@@ -180,7 +182,8 @@ class View:
 
     def _say(self, sentence: str) -> None:
         self._said = sentence
-        self._message.content = f"**{sentence}**" if sentence else ""
+        # names are the model's: none of them may be taken for markup
+        self._message.content = f"<b>{escape(printable(sentence))}</b>" if sentence else ""
 
 
 class RunView(View):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
 from math import floor, log10
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._rotation import IDENTITY, Array, cross, rotate, z_to
 from ..shapes import Colour, PlacedShape
+from .mesh_files import read_triangles
 
 # sides of what is round
 _AROUND = 28
@@ -164,36 +161,7 @@ def _lathe(*outlines: list[tuple[float, float]]) -> Mesh:
 
 def read_mesh(path: str) -> list[tuple[Mesh, Colour | None]]:
     """The triangles of a file, by colour if it has some; what cannot be read is a ValueError."""
-    if not Path(path).is_file():
-        raise ValueError(f"there is no file {path!r}")
-    return _read(path, Path(path).stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=256)
-def _read(path: str, changed: int) -> list[tuple[Mesh, Colour | None]]:
-    try:
-        trimesh = import_module("trimesh")
-    except ImportError:
-        raise ValueError(
-            f'{path!r} needs trimesh to be read, which is not installed: pip install "catena[view]"'
-        ) from None
-    try:
-        found = [part for part in trimesh.load_scene(path).dump() if len(getattr(part, "faces", ()))]
-    except Exception as error:
-        raise ValueError(f"{path!r} cannot be read as a mesh: {error}") from None
-    if not found:
-        raise ValueError(f"{path!r} has no triangles")
     parts: dict[Colour | None, list[Mesh]] = {}
-    for part in found:
-        mesh = Mesh(np.array(part.vertices, dtype=np.float64), np.array(part.faces, dtype=np.uint32), flat=True)
-        parts.setdefault(_colour(part.visual), []).append(mesh)
+    for vertices, triangles, colour in read_triangles(path):
+        parts.setdefault(colour, []).append(Mesh(vertices, triangles, flat=True))
     return [(joined(meshes), colour) for colour, meshes in parts.items()]
-
-
-def _colour(visual: Any) -> Colour | None:
-    """The colour of what was read, if the file says one."""
-    if not visual.defined:
-        return None
-    tint = visual.material.main_color if visual.kind == "texture" else visual.main_color
-    red, green, blue, alpha = (float(channel) / 255 for channel in tint)
-    return red, green, blue, alpha

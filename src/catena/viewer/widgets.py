@@ -54,7 +54,7 @@ class Canvas:
             )
         for label in scene.labels:
             path = f"{under('names', label.body)} {_plain(label.name)}"
-            nodes.add_label(path, label.name, position=label.place, font_screen_scale=0.8)
+            nodes.add_label(path, printable(label.name), position=label.place, font_screen_scale=0.8)
         nothing = np.zeros((0, 2, 3))
         thick = 0.006 * scene.size
         self._lines = self._arrows = None
@@ -179,7 +179,7 @@ class Sliders:
         with gui.add_folder(title, expand_by_default=len(sliders) <= _MOST_SLIDERS):
             for k, (slider, value) in enumerate(zip(sliders, values.tolist(), strict=True)):
                 ends = {"min": slider.lower, "max": slider.upper, "step": slider.step}
-                handle = gui.add_slider(slider.name, **ends, initial_value=slider.within(value))
+                handle = gui.add_slider(printable(slider.name), **ends, initial_value=slider.within(value))
                 handle.on_update(lambda event, k=k: self._choose(k, event))
                 self._handles.append(handle)
 
@@ -254,9 +254,14 @@ class Chart:
         self._handle.data = (np.array(moments), *(values / 10.0**power for values in scaled))
 
 
+def printable(name: str) -> str:
+    """A name that every page can show: what is no text in it is a question mark."""
+    return name.encode("utf-8", "replace").decode()
+
+
 def _plain(name: str) -> str:
     """A name without the slash that would make two of it."""
-    return name.replace("/", "|")
+    return printable(name).replace("/", "|")
 
 
 def _bytes(colour: str) -> tuple[int, int, int]:
