@@ -55,6 +55,15 @@ class Core {
                const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals, const In<-1>& signal_rates,
                double loose_below) const;
 
+  // See CloseArgs; what is left open, less than 0 if it would take more than `most_work` multiplications a step.
+  // Branches are a joint (-1: none, it floats), its body and what carries that (-1 is the world), parents first; bounds
+  // are a branch and one of its freedoms, and a lower and an upper value and that at the start; `chosen` (joint,
+  // coupling) are to be closed.
+  double close(int iteration_limit, double size, double amplitude, int seed, double most_work,
+               const InInts<-1, 3>& branches, const InInts<-1, 2>& bounded, const In<-1, 3>& bounds,
+               const InInts<-1>& chosen, const Out<-1, 3>& position, const Out<-1, 4>& orientation,
+               const In<-1>& term_start, const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals) const;
+
   // see GapArgs; one pose, or poses with an axis in front
   void gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,
             const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,

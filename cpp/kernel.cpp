@@ -6,6 +6,7 @@
 
 #include "physics/coordinates.hpp"
 #include "simulate/assemble.hpp"
+#include "simulate/close.hpp"
 #include "simulate/lanes.hpp"
 #include "simulate/run.hpp"
 #include "simulate/walk.hpp"
@@ -377,6 +378,38 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Assembler{layout, args, solver}.run();
 }
 
+long close_in(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs* args) {
+  Arena arena{static_cast<char*>(workspace)};
+  CloseArgs none;
+  const long branches = plan.branch_count, freedoms = plan.freedom_count, rows = plan.row_count;
+  Closer closer{.layout = layout,
+                .plan = plan,
+                .args = args ? *args : none,
+                .body = arena.take<Body<double>>(layout.link_count),
+                .shift = arena.take<Vec3<double>>(branches),
+                .kept_shift = arena.take<Vec3<double>>(branches),
+                .turn = arena.take<Quat<double>>(branches),
+                .kept_turn = arena.take<Quat<double>>(branches),
+                .moved = arena.take<double>(freedoms),
+                .kept_moved = arena.take<double>(freedoms),
+                .twist = arena.take<Wrench<double>>(freedoms),
+                .rows = arena.take<JointRows>(plan.loop_count),
+                .share = arena.take<double>(plan.share_count),
+                .product = arena.take<double>(plan.entry_count),
+                .factor = arena.take<double>(plan.entry_count),
+                .gap = arena.take<double>(rows),
+                .ahead = arena.take<double>(rows),
+                .y = arena.take<double>(rows),
+                .slope = arena.take<double>(rows),
+                .step = arena.take<double>(freedoms)};
+  if (args) closer.run();
+  return arena.used;
+}
+long close_size(const Layout& layout, const ClosingPlan& plan) { return close_in(layout, plan, nullptr, nullptr); }
+void close(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs& args) {
+  close_in(layout, plan, workspace, &args);
+}
+
 long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
   Arena arena{static_cast<char*>(workspace)};
   Articulated<double> solver = make_walker(layout, arena);
@@ -480,6 +513,10 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
         for (int k = 0; k < c.row_count; ++k) solver.loop.gap[c.loop_row + k] = rows.g[k];
       else
         add_gaps(c, rows.g, out);
+      if (whole.kind == JointKind::coupling || whole.hook >= 0) return;
+      const double over =
+          turned_over(whole, pose_before(whole, 0, solver.body, clock), pose_before(whole, 1, solver.body, clock));
+      out[2 * whole.joint + 1] = std::fmax(out[2 * whole.joint + 1], over);
     };
     for (int k = 0; k < layout.loop_row_count; ++k) solver.loop.gap[k] = solver.loop.misfit[k] = 0;
     for (int j = 0; j < layout.constraint_count; ++j)
@@ -620,6 +657,8 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .go_on_lanes = go_on_lanes,
                        .linearise = linearise,
                        .assemble = assemble,
+                       .close_size = close_size,
+                       .close = close,
                        .explore_size = explore_size,
                        .explore = explore,
                        .rows = evaluate_rows,

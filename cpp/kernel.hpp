@@ -2,6 +2,7 @@
 // instruction set.
 #pragma once
 
+#include "model/closing.hpp"
 #include "model/groups.hpp"
 #include "model/layout.hpp"
 
@@ -172,6 +173,20 @@ struct AssembleArgs {
   int iterations = 0;
 };
 
+// A pose whose chosen tree is closed in, one in which loops are closed as well as they can be out, in place
+// (simulate/close.hpp)
+struct CloseArgs {
+  int iteration_limit = 0;
+  double size = 1;       // of the mechanism (m)
+  double amplitude = 0;  // rad, by which joints are moved first, at random
+  unsigned long long seed = 1;
+  double *position = nullptr, *orientation = nullptr;
+  const double *term_start = nullptr, *signals = nullptr;
+  double* counted = nullptr;  // (counter) joint angles, followed
+  int iterations = 0;
+  double open = 0;  // what is left: the root of the squares of all rows, rad or parts of the size
+};
+
 // Which rows of loop closures say nothing new, at up to `poses` poses around the given one (solve/probe.hpp); the
 // layout's masses are those of the search, and all its rows are asked for
 struct ExploreArgs {
@@ -263,6 +278,8 @@ struct Kernel {
                       unsigned entering, bool own_numbers);
   void (*linearise)(const Layout&, void* workspace, const LinearisationArgs&);
   void (*assemble)(const Layout&, void* workspace, AssembleArgs&);
+  long (*close_size)(const Layout&, const ClosingPlan&);
+  void (*close)(const Layout&, const ClosingPlan&, void* workspace, CloseArgs&);
   long (*explore_size)(const Layout&);  // bytes of its workspace
   void (*explore)(const Layout&, void* workspace, ExploreArgs&);
   void (*rows)(const RowsArgs&);

@@ -211,6 +211,9 @@ void bind_core(nb::module_& m) {
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "term_start"_a, "counted"_a, "rows"_a, "signals"_a, "signal_rates"_a,
            "loose_below"_a = 0.0)
+      .def("close", &Core::close, nb::kw_only(), "iteration_limit"_a, "size"_a, "amplitude"_a, "seed"_a, "most_work"_a,
+           "branches"_a, "bounded"_a, "bounds"_a, "chosen"_a, "position"_a, "orientation"_a, "term_start"_a,
+           "counted"_a, "rows"_a, "signals"_a)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "misfit"_a)
       .def("stands", &Core::stands, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,

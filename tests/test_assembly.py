@@ -11,9 +11,18 @@ import pytest
 
 from catena import (
     AssemblyError,
+    AssemblyWarning,
     Ball,
+    ConstantVelocity,
+    Cylindrical,
+    Fixed,
+    FixedOrientation,
+    Limits,
     Mechanism,
+    ParallelAxes,
+    Planar,
     PointOnLine,
+    Prismatic,
     Revolute,
     SimulationError,
     Simulator,
@@ -215,6 +224,172 @@ def test_drives_round_on_the_branch(side: float) -> None:
         assert side_of(state) == side
         wanted = four_bar_on(side, pi / 2 + angle).state()
         np.testing.assert_allclose(state.position, wanted.position, rtol=0, atol=1e-9)
+
+
+# ---- joints that are half a turn off, where products of axes vanish as well
+
+TURNABLE: dict[str, tuple[Callable[..., Any], tuple[float, float, float]]] = {
+    "weld": (lambda a, b: Fixed(a, b, at=(0, 0, 0)), (1, 0, 0)),
+    "hinge": (lambda a, b: Revolute(a, b, axis=(0, 0, 1), at=(0, 0, 0)), (1, 0, 0)),
+    "slider": (lambda a, b: Prismatic(a, b, axis=(0, 0, 1), at=(0, 0, 0)), (0, 0, 1)),
+    "cylinder": (lambda a, b: Cylindrical(a, b, axis=(0, 0, 1), at=(0, 0, 0)), (0, 1, 0)),
+    "plane": (lambda a, b: Planar(a, b, axis=(0, 0, 1), at=(0, 0, 0)), (0, 1, 0)),
+    "parallel axes": (lambda a, b: ParallelAxes(a, b, axis=(0, 0, 1), at=(0, 0, 0)), (1, 0, 0)),
+    "orientation": (lambda a, b: FixedOrientation(a, b), (0, 1, 0)),
+    "constant velocity": (lambda a, b: ConstantVelocity(a, b, axis=(0, 0, 1), at=(0, 0, 0)), (0, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("case", TURNABLE)
+def test_half_a_turn_off_is_not_closed(case: str) -> None:
+    make, axis = TURNABLE[case]
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("a", box((1, 2, 3), mass=1.0))
+    m.add_body("b", box((1, 2, 3), mass=1.0))
+    m.add_joint(Fixed(m.world, "a", at=(0, 0, 0)))
+    joint = m.add_joint(make("a", "b"))
+    over = m.state()
+    over.orientation[1] = rot.from_rotation_vector(pi * np.array(axis))
+    with pytest.raises(AssemblyError, match=rf"'{joint.name}' stays open by 0 m, 3.14 rad"):
+        Simulator(m, 0.01).run(steps=2, state=over)
+    closed = m.assemble(over)
+    assert closed.joint(joint.name).misalignment < CLOSED
+    assert closed.joint(joint.name).gap < CLOSED
+
+
+def test_no_step_turns_a_joint_over() -> None:
+    """Without rescue a step may be of any length: one that would end half a turn off is no solution."""
+    m = scenes.four_bar()
+    state = m.assemble(rates={next(iter(m.joints)): 60.0})
+    found = Simulator(m, 0.03, solver="ldu", rescue=False, on_failure="stop", on_coarse="ignore").run(
+        steps=40, state=state
+    )
+    assert found.misalignment().max() < 1e-8
+
+
+# ---- wide open
+
+
+def test_a_guess_may_have_other_joints() -> None:
+    """Poses by body name are all that a guess needs."""
+    whole = scenes.four_bar()
+    part = whole.copy()
+    part.remove_joint(list(part.joints)[-1])
+    guess = part.state()
+    closed = whole.assemble(guess)
+    assert list(closed.mechanism.joints) == list(whole.joints)
+    assert widest(closed) < CLOSED
+    fewer = Mechanism()
+    fewer.add_body("alone", box((1, 1, 1), mass=1.0))
+    with pytest.raises(ValueError, match=r"the guess is of another mechanism: it has no body '.+'"):
+        whole.assemble(fewer.state())
+
+
+FAR = {
+    "four_bar": (scenes.four_bar, 1e-11),
+    "delta_robot": (scenes.delta_robot, 1e-11),
+    "stewart_platform": (scenes.stewart_platform, 1e-11),
+    "scissor": (scenes.scissor, 1e-11),
+    "squeezer": (scenes.andrews_squeezer, 1e-11),
+    "bricard": (scenes.bricard, 1e-11),
+}
+
+
+def moved_apart(m: Mechanism, amplitude: float, seed: int) -> State:
+    """Every joint of the tree turned at random by up to so many rad: its loops are open by as much."""
+    state, rng = m.state(), np.random.default_rng(seed)
+    poses = {name: (state.body(name).position, state.body(name).orientation) for name in m.bodies}
+    poses[m.world.name] = (m.world.position, m.world.orientation)
+    before = dict(poses)
+    for branch in m.spanning_tree().branches:
+        joint = branch.joint
+        coordinates = joint.coordinates_of(*joint.measure(before[joint.a.name], before[joint.b.name]))
+        turns = np.abs(joint.twists(coordinates)[3:]).sum(axis=0) > 0
+        by = amplitude * rng.uniform(-1, 1, joint.dof) * np.where(turns, 1.0, 0.05)
+        place = joint.place_b if joint.b is branch.child else joint.place_a
+        poses[branch.child.name] = place(poses[branch.parent.name], *joint.relative(coordinates + by))
+    for row, name in enumerate(m.bodies):
+        state.position[row], state.orientation[row] = poses[name]
+    return state
+
+
+@pytest.mark.parametrize("amplitude", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("case", FAR)
+def test_closes_from_far_off(case: str, amplitude: float) -> None:
+    make, closed = FAR[case]
+    m = make()
+    for seed in range(5):
+        state = m.assemble(moved_apart(m, amplitude, seed))
+        assert widest(state) < closed
+
+
+def ring(count: int, kind: Callable[..., Any], off: float = 0.0) -> Mechanism:
+    """Rods on balls and hinges, described stretched out: the weld that closes them is a long way off."""
+    m = Mechanism(gravity=(0, 0, 0))
+    for k in range(count):
+        m.add_body(f"rod{k}", rod((k, 0, 0), (k + 1, 0, 0), mass=1.0))
+        a = m.world if k == 0 else f"rod{k - 1}"
+        m.add_joint(Ball(a, f"rod{k}", at=(k, 0, 0), name=f"joint{k}"))
+    tip = np.array((0, 0, 0.5))
+    m.add_joint(kind(m.world, f"rod{count - 1}", anchors=((0.5 + off, 0, 0), tip), name="last"))
+    return m
+
+
+@pytest.mark.parametrize("kind", [Fixed, Ball], ids=["weld", "ball"])
+def test_a_long_way(kind: Callable[..., Any]) -> None:
+    m = ring(5, kind)
+    assert m.bodies["rod4"].position[0] == 4.5
+    closed = m.assemble()
+    assert widest(closed) < CLOSED
+
+
+def test_joints_that_are_closed_in_the_guess_stay_closed() -> None:
+    """Only what closes a loop is open in a file's pose: all others are kept, and what hangs on no loop stays."""
+    m = ring(4, Ball)
+    m.add_body("far", box((1, 1, 1), mass=1.0), position=(0, 0, 5))
+    m.add_joint(Revolute(m.world, "far", axis=(1, 0, 0), at=(0, 0, 5)))
+    state = m.assemble()
+    np.testing.assert_array_equal(state.body("far").position, (0, 0, 5))
+
+
+def test_loops_that_no_pose_closes_are_named() -> None:
+    """One loop is 41 mm too long whatever its joints do, and the other closes."""
+    m = Mechanism()
+    for side, reach in (("left", 2.041), ("right", 1.5)):
+        y = 0.0 if side == "left" else 5.0
+        m.add_body(f"{side} first", rod((0, y, 0), (1, y, 0), mass=1.0))
+        m.add_body(f"{side} second", rod((1, y, 0), (2, y, 0), mass=1.0))
+        m.add_joint(Revolute(m.world, f"{side} first", axis=(0, 1, 0), at=(0, y, 0)))
+        m.add_joint(Revolute(f"{side} first", f"{side} second", axis=(0, 1, 0), at=(1, y, 0)))
+        end = Ball(m.world, f"{side} second", anchors=((reach, y, 0), (0, 0, 0.5)), name=f"{side} end")
+        m.add_joint(end)
+    with pytest.raises(AssemblyError, match="'left end' alone stays open by 41 mm whatever its 2 joints do") as error:
+        m.assemble()
+    assert "right" not in str(error.value)
+
+
+def test_limits_are_kept_where_the_loops_allow_it() -> None:
+    """Two bars reach a point with the elbow on either side; a limit says which, or is said to be passed."""
+
+    def arm(lower: float, upper: float) -> Mechanism:
+        m = Mechanism()
+        m.add_body("upper", rod((0, 0, 0), (1, 0, 0), mass=1.0))
+        m.add_body("fore", rod((1, 0, 0), (2, 0, 0), mass=1.0))
+        m.add_joint(Revolute(m.world, "upper", axis=(0, 1, 0), at=(0, 0, 0), name="shoulder"))
+        elbow = m.add_joint(Revolute("upper", "fore", axis=(0, 1, 0), at=(1, 0, 0), name="elbow"))
+        m.add_joint(Ball(m.world, "fore", anchors=((1.2, 0, 0.1), (0, 0, 0.5)), name="hand"))
+        elbow.limits = Limits(lower, upper)
+        return m
+
+    for lower, upper in ((0.0, 2.5), (-2.5, 0.0)):
+        state = arm(lower, upper).assemble()
+        assert lower <= state.joint("elbow").angle <= upper
+        assert widest(state) < CLOSED
+    with pytest.warns(
+        AssemblyWarning, match=r"close only beyond limits: revolute joint 'elbow': angle -?1\.\d+ is 1\.\d+"
+    ):
+        state = arm(-0.5, 0.5).assemble()
+    assert widest(state) < CLOSED
 
 
 # ---- joints that stay, joints that are driven

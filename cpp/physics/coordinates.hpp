@@ -104,6 +104,7 @@ struct Relative {
   Quat<double> turn = {1, {0, 0, 0}};
   Wrench<double> rate = {{0, 0, 0}, {0, 0, 0}};
 
+  Relative(Vec3<double> by, const Quat<double>& turned) : shift(by), turn(turned) {}
   Relative(const ConstraintInfo& c, const double* coordinate, const double* rates) {
     const JointForm& form = joint_form[static_cast<int>(c.kind)];
     for (int f = 0; f < form.freedom_count; ++f) {

@@ -218,6 +218,18 @@ inline double first_angle(const ConstraintInfo& info, const Pose<double>& a, con
   return dot(a.R * load3(info.frame_a + 6), r) / info.parameter;
 }
 
+// Angle rows are products of axes, which also vanish where b's frame is half a turn off: by how much it is (rad), if by
+// more than a quarter of a turn, or else 0.
+inline double turned_over(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b) {
+  const JointForm& form = joint_form[static_cast<int>(info.kind)];
+  const auto cosine = [&](int k) { return dot(a.R * load3(info.frame_a + 3 * k), b.R * load3(info.frame_b + 3 * k)); };
+  double cosine_off = 1;
+  if (form.angle_count == 3) cosine_off = 0.5 * (cosine(0) + cosine(1) + cosine(2) - 1);
+  if (form.angle_count == 2) cosine_off = cosine(2);
+  if (form.extra == ExtraRow::twist) cosine_off = 0.5 * (cosine(0) + cosine(1));
+  return cosine_off < 0 ? std::acos(cosine_off > -1 ? cosine_off : -1) : 0;
+}
+
 // keep the widest gap, angles in rad and lengths in parts of `reach`, and whose it is; NaN is the widest
 CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const double* gap, double reach, double& widest,
                             int& whose) {

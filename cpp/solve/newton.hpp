@@ -20,7 +20,7 @@
 // caller to judge (`Step::judged`), who may have Newton begin again at the node's own velocity.
 #pragma once
 
-#include "physics/body.hpp"
+#include "physics/constraint.hpp"
 #include "solve/loosely.hpp"
 #include "solve/policy.hpp"
 
@@ -268,10 +268,25 @@ struct Newton {
   }
 
   Outcome accept(int unchecked_now, double left) {
-    if (by_sign && !solver.positive) return Outcome::diverged;
+    if (by_sign && (!solver.positive || is_turned_over())) return Outcome::diverged;
     history->unchecked = unchecked_now;
     remainder = left < size ? left : size;
     return Outcome::converged;
+  }
+
+  // A step of any length may end where a joint is half a turn off, and its rows vanish as well.
+  bool is_turned_over() const {
+    const Layout& layout = solver.layout;
+    for (int j = 0; j < layout.constraint_count; ++j) {
+      const ConstraintInfo& c = layout.constraint[j].reduction < 0
+                                    ? layout.constraint[j]
+                                    : layout.reduction[layout.constraint[j].reduction].whole;
+      if (c.law >= 0 || c.hook >= 0 || c.kind == JointKind::coupling) continue;
+      const Pose<double> a = pose_after(c, 0, solver.body, solver.clock),
+                         b = pose_after(c, 1, solver.body, solver.clock);
+      if (turned_over(c, a, b) > 0) return true;
+    }
+    return false;
   }
 
   // Rounding of the poses (m), and what loops make of it that are nearly singular: a gap in the direction of a pivot

@@ -9,6 +9,7 @@ from . import scenes as scenes
 from ._provenance import RunInfo as RunInfo
 from .accuracy import AccuracyWarning as AccuracyWarning
 from .assembly import AssemblyError as AssemblyError
+from .assembly import AssemblyWarning as AssemblyWarning
 from .batch import Batch as Batch
 from .batch import BatchError as BatchError
 from .bodies import Body as Body

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import TYPE_CHECKING
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._handover import Compiled, build_core
+from ._handover import Compiled, all_rows, build_core
 from ._rotation import Array, finite
 from .analysis import extent
+from .closing import close_wide, limits_passed, open_alone
 from .names import no_such
 from .redundancy import described_asked, find_asked
-from .status import CatenaError
+from .state import State
+from .status import CatenaError, CatenaWarning
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
-    from .state import State
 
 # closed: gaps below this part of the mechanism's size (m), or below this angle (rad)
 CLOSED = 5e-11
@@ -29,6 +31,13 @@ _ROUNDINGS = 32
 # longest step of a driven joint (rad or m) between two assemblies
 _STRIDE = 0.05
 _ITERATIONS = 100
+
+# gaps (parts of the mechanism's size, rad) beyond which the nearest motion is not tried first
+_WIDE = 0.1
+
+
+class AssemblyWarning(CatenaWarning):
+    """A mechanism that was put together in another way than it was described."""
 
 
 class AssemblyError(CatenaError, ValueError):
@@ -49,7 +58,8 @@ def assemble(
     drive: Mapping[str, ArrayLike] | None = None,
 ) -> State:
     """See Mechanism.assemble."""
-    state = mechanism.state() if guess is None else guess.copy()
+    state = mechanism.state() if guess is None else _of(mechanism, guess)
+    rough = _described(mechanism) if guess is None else state.copy()
     mechanism = mechanism.snapshot()
     goals = {name: _coordinates(mechanism, name, value) for name, value in (drive or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
@@ -58,15 +68,25 @@ def assemble(
     # driven joints go to their goal in short strides, so that the others follow on the same branch
     longest = max((float(np.abs(goals[name] - start[name]).max(initial=0.0)) for name in goals), default=0.0)
     count = max(1, ceil(longest / _STRIDE))
-    asked = described_asked(mechanism) if guess is None else find_asked(mechanism, state)
+    wide = is_wide(mechanism, rough)
+    if wide:
+        close_wide(mechanism, rough, start)
+        state.position, state.orientation, state.turned = rough.position, rough.orientation, rough.turned
+    asked = described_asked(mechanism) if guess is None and not wide else find_asked(mechanism, state)
     for k in range(1, count + 1):
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
-        if asked.excess.any():
-            # loops whose directions turn are closed by a walk along the other joints, which must be closed before
-            _close(build_core(mechanism, frozen=frozen, asked=asked.still()), state)
-            state.velocity, state.angular_velocity = velocity
         compiled = build_core(mechanism, frozen=frozen, asked=asked)
-        _close(compiled, state)
+        _bring(mechanism, compiled, state, frozen, velocity)
+        left = open_joints(compiled, state) if k == 1 and not wide else {}
+        if left:
+            # what the nearest motion does not close, another may, or most of it
+            judged, other = asked, compiled
+            if close_wide(mechanism, rough, frozen):
+                judged = find_asked(mechanism, rough)
+                other = build_core(mechanism, frozen=frozen, asked=judged)
+                _bring(mechanism, other, rough, frozen, velocity)
+            if _total(open_joints(other, rough)) < _total(left):
+                state, asked, compiled = rough, judged, other
         for name in goals:
             # welded joints are not followed on the way
             if mechanism.joints[name].angles:
@@ -87,9 +107,81 @@ def assemble(
                 )
     gaps = open_joints(compiled, state)
     if gaps:
-        raise AssemblyError(f"the mechanism cannot be assembled: {describe(mechanism, gaps)}", gaps)
+        what = f"the mechanism cannot be assembled: {describe(mechanism, gaps)}"
+        raise AssemblyError(what + _alone(mechanism, state, gaps), gaps)
     refuse_misfit(compiled, state)
+    passed = limits_passed(mechanism, state) if wide else []
+    if passed:
+        warn(f"the loops close only beyond limits: {'; '.join(passed)}", AssemblyWarning, stacklevel=4)
     return state
+
+
+def _bring(
+    mechanism: Mechanism,
+    compiled: Compiled,
+    state: State,
+    frozen: Mapping[str, Array],
+    velocity: tuple[Array, Array],
+) -> None:
+    """Bring a pose onto what is asked, with the least motion, and given velocities with it, in place."""
+    if compiled.asked.excess.any():
+        # loops whose directions turn are closed by a walk along the other joints, which must be closed before
+        _close(build_core(mechanism, frozen=frozen, asked=compiled.asked.still()), state)
+    state.velocity, state.angular_velocity = velocity
+    _close(compiled, state)
+
+
+def _total(gaps: Mapping[str, tuple[float, float]]) -> float:
+    return sum(shift + turn for shift, turn in gaps.values())
+
+
+def _of(mechanism: Mechanism, guess: State) -> State:
+    """A guess for a mechanism: poses and velocities by body name, whatever joints the guess has been made with."""
+    rows = []
+    for name in mechanism.bodies:
+        if name not in guess.mechanism.bodies:
+            raise ValueError(f"the guess is of another mechanism: it has no body {name!r}")
+        rows.append(guess._rows[name])
+    arrays = (guess.position, guess.orientation, guess.velocity, guess.angular_velocity)
+    joints = mechanism.joints
+    turned = {n: a for n, a in guess._angles.items() if n in joints and np.size(a) == len(joints[n].angles)}
+    return State(mechanism, *(array[rows] for array in arrays), time=guess.time, turned=turned)
+
+
+def _described(mechanism: Mechanism) -> State:
+    """Bodies as they were described, whichever joints are open."""
+    bodies = mechanism.bodies.values()
+    position = np.reshape([body.position for body in bodies], (-1, 3))
+    orientation = np.reshape([body.orientation for body in bodies], (-1, 4))
+    return State(mechanism, position, orientation, np.zeros_like(position), np.zeros_like(position))
+
+
+def is_wide(mechanism: Mechanism, state: State) -> bool:
+    """Whether joints are so far open that the nearest motion need not close them."""
+    gaps, _ = joint_gaps(all_rows(mechanism), state)
+    return not ((gaps[:, 0] <= _WIDE * extent(state)) & (gaps[:, 1] <= _WIDE)).all()
+
+
+def _alone(mechanism: Mechanism, state: State, gaps: Mapping[str, tuple[float, float]]) -> str:
+    """Which of the open loops cannot be closed even alone, in words."""
+    found = open_alone(mechanism, state, list(gaps))
+    worst = sorted(found, key=lambda name: -found[name][0] - found[name][1])
+    parts = []
+    for name in worst[:3]:
+        gap, turn, joints = found[name]
+        rest = " and ".join(part for part in (_mm(gap), _degrees(turn)) if part)
+        movable = "one joint does" if joints == 1 else f"{joints} joints do"
+        parts.append(f"{name!r} alone stays open by {rest} whatever its {movable}")
+    more = f", and {len(worst) - 3} more" if len(worst) > 3 else ""
+    return f"; {'; '.join(parts)}{more}" if parts else ""
+
+
+def _mm(length: float) -> str:
+    return f"{1e3 * length:.3g} mm" if length > 1e-9 else ""
+
+
+def _degrees(angle: float) -> str:
+    return f"{np.degrees(angle):.3g} degrees" if angle > 1e-9 else ""
 
 
 def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> None:

@@ -225,7 +225,8 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
     poses = min(_POSES, int(_BUDGET / (_INCREMENTS * compiled.core.explore_work)))
     if poses == 0:
         return replace(whole, unjudged=unjudged, why=_TOO_LONG)
-    found = _explore(compiled, state, poses, owner, np.concatenate((length, np.ones(len(mechanism.couplings)))))
+    size = np.concatenate((length, np.ones(len(mechanism.couplings))))
+    found = _explore(mechanism, compiled, state, poses, owner, size)
     if found is None:
         return replace(whole, unjudged=unjudged, why=_OPEN)
     values, vectors = found
@@ -275,10 +276,11 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
 
 
 def _explore(
-    compiled: Compiled, state: State, poses: int, owner: NDArray[np.int_], size: Array
+    mechanism: Mechanism, compiled: Compiled, state: State, poses: int, owner: NDArray[np.int_], size: Array
 ) -> tuple[Array, Array] | None:
     """Singular values (pose, loop, 6) and directions (pose, loop, 6, 6); None where the loops cannot be closed."""
-    from .assembly import joint_gaps
+    from .assembly import is_wide, joint_gaps
+    from .closing import close_wide
 
     core, guess, fit = compiled.core, state.copy(), compiled.asked.fit
     signals = compiled.signals.read(state.time)
@@ -286,6 +288,8 @@ def _explore(
     # a pose that is closed needs no assembly; where that would take too long, the walk below has to do
     gaps, _ = joint_gaps(compiled, state)
     closed = (np.hypot(gaps[:, 0] / size, gaps[:, 1]) <= _CLOSED).all()
+    if not closed and is_wide(mechanism, guess):
+        close_wide(mechanism, guess, {})
     if not closed and _ITERATIONS * core.ldu_work <= _BUDGET:
         core.assemble(
             iteration_limit=_ITERATIONS,
