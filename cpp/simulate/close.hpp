@@ -95,7 +95,7 @@ struct Closer {
   double *moved, *kept_moved;              // (freedom) from the start
   Wrench<double>* twist;                   // (freedom) velocity at the origin, angular velocity
   JointRows* rows;                         // (loop)
-  double *share, *product, *factor;         // J; J J^T; the root of that with lambda, of which rows follow each other
+  double *share, *product, *factor;        // J; J J^T; the root of that with lambda, of which rows follow each other
   double *gap, *ahead, *y, *slope, *step;  // (row), but the last (freedom)
   Clock clock = {};
   unsigned long long seed = 1;

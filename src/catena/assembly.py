@@ -64,29 +64,19 @@ def assemble(
     goals = {name: _coordinates(mechanism, name, value) for name, value in (drive or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
     velocity = state.velocity.copy(), state.angular_velocity.copy()
+    far = is_wide(mechanism, rough)
 
     # driven joints go to their goal in short strides, so that the others follow on the same branch
     longest = max((float(np.abs(goals[name] - start[name]).max(initial=0.0)) for name in goals), default=0.0)
     count = max(1, ceil(longest / _STRIDE))
-    wide = is_wide(mechanism, rough)
-    if wide:
-        close_wide(mechanism, rough, start)
-        state.position, state.orientation, state.turned = rough.position, rough.orientation, rough.turned
-    asked = described_asked(mechanism) if guess is None and not wide else find_asked(mechanism, state)
     for k in range(1, count + 1):
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
-        compiled = build_core(mechanism, frozen=frozen, asked=asked)
-        _bring(mechanism, compiled, state, frozen, velocity)
-        left = open_joints(compiled, state) if k == 1 and not wide else {}
-        if left:
-            # what the nearest motion does not close, another may, or most of it
-            judged, other = asked, compiled
-            if close_wide(mechanism, rough, frozen):
-                judged = find_asked(mechanism, rough)
-                other = build_core(mechanism, frozen=frozen, asked=judged)
-                _bring(mechanism, other, rough, frozen, velocity)
-            if _total(open_joints(other, rough)) < _total(left):
-                state, asked, compiled = rough, judged, other
+        if k == 1:
+            state, compiled = _begun(mechanism, state, rough, frozen, guess is None)
+            asked = compiled.asked
+        else:
+            compiled = build_core(mechanism, frozen=frozen, asked=asked)
+            _bring(mechanism, compiled, state, frozen)
         for name in goals:
             # welded joints are not followed on the way
             if mechanism.joints[name].angles:
@@ -110,24 +100,45 @@ def assemble(
         what = f"the mechanism cannot be assembled: {describe(mechanism, gaps)}"
         raise AssemblyError(what + _alone(mechanism, state, gaps), gaps)
     refuse_misfit(compiled, state)
-    passed = limits_passed(mechanism, state) if wide else []
+    passed = limits_passed(mechanism, state) if far else []
     if passed:
         warn(f"the loops close only beyond limits: {'; '.join(passed)}", AssemblyWarning, stacklevel=4)
     return state
 
 
-def _bring(
-    mechanism: Mechanism,
-    compiled: Compiled,
-    state: State,
-    frozen: Mapping[str, Array],
-    velocity: tuple[Array, Array],
-) -> None:
-    """Bring a pose onto what is asked, with the least motion, and given velocities with it, in place."""
+def _begun(
+    mechanism: Mechanism, state: State, rough: State, frozen: Mapping[str, Array], described: bool
+) -> tuple[State, Compiled]:
+    """A first closed pose: the nearest one, or else, and where joints are wide open, one along a tree of joints.
+
+    What cannot be closed is left as it comes nearest to it. `rough` is the same with all bodies as they were given.
+    """
+    found: list[tuple[State, Compiled]] = []
+    velocity = state.velocity, state.angular_velocity
+    if not is_wide(mechanism, rough):
+        asked = described_asked(mechanism) if described else find_asked(mechanism, state)
+        nearest = build_core(mechanism, frozen=frozen, asked=asked)
+        _bring(mechanism, nearest, state, frozen)
+        found.append((state, nearest))
+        if not open_joints(nearest, state):
+            return found[0]
+    along = rough.copy()
+    along.velocity, along.angular_velocity = velocity
+    close_wide(mechanism, along, frozen)
+    compiled = build_core(mechanism, frozen=frozen, asked=find_asked(mechanism, along))
+    found.append((along.copy(), compiled))
+    _bring(mechanism, compiled, along, frozen)
+    found.append((along, compiled))
+    return min(reversed(found), key=lambda one: _total(open_joints(one[1], one[0])))
+
+
+def _bring(mechanism: Mechanism, compiled: Compiled, state: State, frozen: Mapping[str, Array]) -> None:
+    """Bring a pose onto what is asked, with the least motion, and its velocities with it, in place."""
+    velocity = state.velocity.copy(), state.angular_velocity.copy()
     if compiled.asked.excess.any():
         # loops whose directions turn are closed by a walk along the other joints, which must be closed before
         _close(build_core(mechanism, frozen=frozen, asked=compiled.asked.still()), state)
-    state.velocity, state.angular_velocity = velocity
+        state.velocity, state.angular_velocity = velocity
     _close(compiled, state)
 
 

@@ -193,9 +193,10 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
         seen = joint.measure(poses[rows[joint.a.name]], poses[rows[joint.b.name]])
         allowed = joint.relative(frozen[joint.name]) if joint.name in frozen else joint.nearest(*seen)
         measured[joint.name] = seen, allowed
-        # those that are closed, first of all those that must not move
-        carrying.append((joint.name not in frozen, max(mismatch(seen, allowed)) > _FITS, place, joint))
-    carrying.sort(key=lambda one: one[:3])
+        # those that are closed, first of all those that must not move, last those that are there to close loops
+        is_open = max(mismatch(seen, allowed)) > _FITS
+        carrying.append(((joint.name not in frozen, joint.closes_loop, is_open, place), joint))
+    carrying.sort(key=lambda one: one[0])
 
     part = {row: row for row in poses}
 
@@ -206,7 +207,7 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
         return row
 
     beside: dict[int, list[tuple[int, Joint, int]]] = {row: [] for row in poses}
-    for _, _, place, joint in carrying:
+    for (*_, place), joint in carrying:
         a, b = rows[joint.a.name], rows[joint.b.name]
         if find(a) != find(b):
             part[find(a)] = find(b)

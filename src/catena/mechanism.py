@@ -490,20 +490,14 @@ class Mechanism(Posable, Strict):
             Joint name to rates (rad/s, m/s) to have there; the other joints follow, loops included.
         """
         from ._rates import with_rates
-        from .assembly import AssemblyError, assemble
+        from .assembly import assemble
 
         for what, given in (("drive", drive), ("rates", rates)):
             if given is not None and not isinstance(given, Mapping):
                 raise ValueError(f"{what} takes numbers by joint name, such as {{'motor': 0.3}}, got {given!r}")
         if isinstance(fixed, str):
             raise ValueError(f"fixed takes a list of names, such as [{fixed!r}], got {fixed!r}")
-        try:
-            state = assemble(self, guess, fixed, drive)
-        except AssemblyError:
-            if guess is not None or not any(joint.closes_loop for joint in self._joints.values()):
-                raise
-            # what is too far open to be drawn together may still be put together joint by joint
-            state = assemble(self, self._placed(self.spanning_tree()), fixed, drive)
+        state = assemble(self, guess, fixed, drive)
         return with_rates(state, rates) if rates else state
 
     def report(self, state: State | None = None) -> Report:
