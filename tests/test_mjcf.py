@@ -208,7 +208,8 @@ def test_a_site_may_have_the_name_of_a_body(tmp_path: Path) -> None:
 
 
 def test_what_a_body_has_is_kept() -> None:
-    m = ct.Mechanism.from_mjcf(MODELS / "servos.xml")
+    with pytest.warns(ct.ModelWarning, match=r"not read: range of a motor, .* stops no input \(push\)$"):
+        m = ct.Mechanism.from_mjcf(MODELS / "servos.xml")
     assert list(m.bodies) == [
         *("carriage before tilt", "carriage", "arm before pitch", "arm before roll", "arm", "tail", "plate"),
     ]
@@ -317,6 +318,70 @@ def test_tendons_tie_joints(tmp_path: Path) -> None:
     state = m.assemble()
     one, two, three = (state.joint(name).angle for name in ("one", "two", "three"))
     assert one + 2 * two - 0.1 - 0.5 * 3 * three == pytest.approx(0, abs=1e-10)
+
+
+def test_forces_on_a_joint_are_limited_as_in_mujoco(tmp_path: Path) -> None:
+    """A servo's by the range of all that acts on its joint, if that is less than its own."""
+    path = written(
+        tmp_path,
+        """
+        <compiler angle="radian"/>
+        <worldbody><body name="a"><joint name="h" axis="0 1 0" actuatorfrcrange="-2 2"/><geom size="0.1" pos="0.3 0 0"/>
+        <body name="b"><joint name="k" axis="0 1 0" actuatorfrcrange="-9 9"/><geom size="0.1" pos="0.5 0 0"/></body>
+        </body></worldbody><actuator><position name="hold" joint="h" kp="1000" kv="1" forcerange="-5 5"/>
+        <position name="bend" joint="k" kp="10" kv="1" gear="2" forcerange="-3 3"/></actuator>
+        """,
+    )
+    m = ct.Mechanism.from_mjcf(path)
+    assert [m.forces[name].parts[0].law["limit"] for name in ("hold", "bend")] == [2, 6]
+    reference = Reference(path, m)
+    state = m.state()
+    inputs = reference.control(np.random.default_rng(3), 1.0)
+    reference.run(0.3)
+    live = ct.Simulator(m, dt=5e-4).start(state)
+    live.inputs.update(inputs)
+    for _ in range(600):
+        live.step()
+    assert max(reference.differences(live.state()).values()) < 1e-4
+
+
+def test_gravity_may_be_switched_off(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        <option><flag gravity="disable" equality="disable" damper="disable"/></option>
+        <worldbody><body name="a"><joint name="h" damping="1"/><geom size="0.1"/></body></worldbody>
+        <equality><joint joint1="h" name="tie"/></equality>
+        """,
+    )
+    with pytest.warns(ct.ModelWarning, match=r"not read: equality that is not active \(tie\), flag@damper$"):
+        m = ct.Mechanism.from_mjcf(path)
+    np.testing.assert_array_equal(m.gravity, 0)
+
+
+def test_includes_and_colours_and_commas_as_others_take_them(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "leg.xml").write_text('<mujocoinclude><include file="foot.xml"/></mujocoinclude>')
+    (tmp_path / "parts" / "foot.xml").write_text(
+        '<mujocoinclude><body name="foot" pos="0.07, 0 0,"><joint/><geom size="0.1" rgba=""/></body></mujocoinclude>'
+    )
+    path = written(tmp_path, '<worldbody><include file="parts/leg.xml"/></worldbody>')
+    with pytest.warns(ct.ModelWarning, match=r"colour that says nothing.*commas among numbers.*\(body@pos\)"):
+        m = ct.Mechanism.from_mjcf(path)
+    np.testing.assert_allclose(m.bodies["foot"].position, (0.07, 0, 0))
+
+
+def test_meshes_that_are_not_there_are_left_out_unless_something_weighs_by_them(tmp_path: Path) -> None:
+    def model(inside: str) -> Path:
+        mesh = '<asset><mesh name="hull" file="elsewhere/hull.stl"/></asset>'
+        return written(tmp_path, f'{mesh}<worldbody><body name="a"><joint/>{inside}</body></worldbody>')
+
+    given = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="mesh" mesh="hull"/>'
+    with pytest.warns(ct.ModelWarning, match="not read: file that is not there"):
+        m = ct.Mechanism.from_mjcf(model(given))
+    assert not m.bodies["a"].shapes
+    with pytest.raises(ValueError, match="mesh 'hull': its file is not in the folders of the model, and a body weighs"):
+        ct.Mechanism.from_mjcf(model('<geom type="mesh" mesh="hull"/><geom size="0.1"/>'))
 
 
 def test_welds_hold_frames(tmp_path: Path) -> None:

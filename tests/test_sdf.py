@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import pi
 from pathlib import Path
 
@@ -117,6 +118,35 @@ def test_springs_damping_and_limits(tmp_path: Path) -> None:
     assert m.joints["j"].limits["angle"] == ct.Limits(upper=1.0, speed=3.0)
     law = m.forces["spring of j"].parts[0].law
     assert (law["stiffness"], law["rest"], law["damping"]) == (5, 0.2, 0.1)
+
+
+def test_springs_that_are_too_stiff_for_a_step_are_implicit(tmp_path: Path) -> None:
+    """A soft one acts at the nodes, which keeps energy best; a stiff one would not let 10 ms run at all."""
+    for stiffness in (5, 20_000):
+        spring = f"<dynamics><spring_stiffness>{stiffness}</spring_stiffness></dynamics>"
+        m = read(tmp_path, link("a"), joint("j", "revolute", "world", "a", f"<axis><xyz>0 1 0</xyz>{spring}</axis>"))
+        assert m.forces["spring of j"].parts[0].law["implicit"] == (stiffness > 5)
+        state = m.state()
+        state.joint("j").angle = 0.01
+        run = ct.Simulator(m, dt=0.01, on_coarse="ignore").run(duration=1, state=state)
+        assert np.abs(run.joint("j").angle).max() < 0.011
+
+
+def test_a_base_without_mass_stands(tmp_path: Path) -> None:
+    """As others take it; but not where something of the base has a mass, or holds the robot elsewhere."""
+    none = "<inertial><mass>0</mass></inertial>"
+    arm = (link("arm", "<pose>0 0 1 0 0 0</pose>"), joint("j", "revolute", "base", "arm"))
+    base = link("base", "<pose>1 0 0 0 0 0.5</pose>", none)
+    with pytest.warns(ct.ModelWarning, match=r"a base without mass, welded to the world \(base\)"):
+        m = read(tmp_path, base, *arm)
+    assert m.report().freedom == 1
+    np.testing.assert_allclose(m.state().frame("base")[0], (1, 0, 0), atol=1e-15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.ModelWarning)
+        heavy = read(tmp_path, base, link("plate"), joint("on", "fixed", "base", "plate"), *arm)
+        held = read(tmp_path, base, *arm, joint("k", "revolute", "world", "arm"))
+    assert heavy.report().freedom == 7
+    assert "base to world" not in held.joints
 
 
 def test_a_gearbox_turns_the_other_way(tmp_path: Path) -> None:

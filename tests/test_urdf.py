@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from math import inf, pi
 from pathlib import Path
 
@@ -232,6 +233,42 @@ def test_a_side_file_may_be_json_or_blocks(tmp_path: Path) -> None:
             read(tmp_path, *parts, loops=tmp_path / "loops.yaml")
 
 
+def test_side_files_say_which_hinges_are_balls_and_crosses(tmp_path: Path) -> None:
+    place = (
+        '<origin xyz="1 0 0" rpy="0 0 0.5"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
+    )
+    chain = "abcde"
+    parts = [joint(a + b, "revolute", a, b, place) for a, b in pairwise(chain)]
+    before = read(tmp_path, *map(link, chain), *parts).state()
+    (tmp_path / "loops.yaml").write_text(
+        "closed_loop: [[a, e]]\ntype: ['3D']\njoint_name: [ab, bc, cd, lost]\n"
+        "joint_type: [SPHERICAL, UJOINT_ZY, FIXED, SPHERICAL]\n"
+    )
+    said = r"limits and dynamics .* \(ab, bc, cd\), joint_type .* not there \(lost\)"
+    with pytest.warns(ct.ModelWarning, match=said):
+        m = read(tmp_path, *map(link, chain), *parts, loops=tmp_path / "loops.yaml")
+    kinds = [type(m.joints[name]) for name in ("ab", "bc", "cd", "de", "loop1 a-e")]
+    assert kinds == [ct.Ball, ct.Universal, ct.Fixed, ct.Revolute, ct.Ball]
+    state = m.state()
+    for name in chain:
+        for one, other in zip(state.frame(name), before.frame(name), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-15)
+    np.testing.assert_allclose(state.coordinates, 0, atol=1e-15)
+    m.remove_joint("loop1 a-e")
+    state = m.state()
+    state.joint("bc").coordinates = (0.3, 0.2)
+    turn = rot.multiply(rot.from_rotation_vector((0, 0, 0.5 + 0.3)), rot.from_rotation_vector((0, 0.2, 0)))
+    expected = rot.multiply(state.frame("b")[1], turn)
+    assert abs(state.frame("c")[1] @ expected) == pytest.approx(1, abs=1e-15)
+    for text, message in (
+        ("joint_name: [ab]\njoint_type: [UJOINT_XX]", "a joint is SPHERICAL, FIXED or UJOINT_ with two axes"),
+        ("joint_name: [ab]", "has 1 names of joints, but 0 types of joints"),
+    ):
+        (tmp_path / "loops.yaml").write_text(f"closed_loop: [[a, e]]\n{text}\n")
+        with pytest.raises(ValueError, match=message):
+            read(tmp_path, *map(link, chain), *parts, loops=tmp_path / "loops.yaml")
+
+
 def test_a_link_with_two_parents_closes_a_loop(tmp_path: Path) -> None:
     y = '<axis xyz="0 1 0"/>'
     m = read(
@@ -390,6 +427,31 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
         assert part in text
     assert said[0].filename == __file__
     assert m.bodies["c"].inertia.tensor[0, 0] == pytest.approx(1e-6)
+
+
+def test_what_others_take_is_taken_with_a_note(tmp_path: Path) -> None:
+    """Pictures that cannot be read, commas, and a world that nobody declared."""
+    visual = '<visual><origin xyz="0 0"/><geometry><box size="1 1 1"/></geometry></visual>'
+    painted = (
+        '<visual><geometry><sphere radius="0.1"/></geometry><material name="m"><color rgba=""/></material></visual>'
+    )
+    with pytest.warns(ct.ModelWarning) as said:
+        m = read(
+            tmp_path,
+            link("a", MASS + visual + painted),
+            joint("j", "revolute", "world", "a", '<origin xyz="0.07, 0 1,"/><axis xyz="0 1 0"/>'),
+        )
+    text = str(said[0].message)
+    for part in (
+        "visual that cannot be read (link 'a': visual: xyz: 3 numbers are needed, got '0 0')",
+        "colour that cannot be read (material 'm': rgba: 4 numbers are needed, got '')",
+        "commas among numbers, taken for blanks (origin@xyz)",
+        "joints to a link 'world' that is not there, taken for the world",
+    ):
+        assert part in text
+    assert m.joints["j"].a is m.world
+    assert [shape.kind for shape in m.bodies["a"].shapes] == ["sphere"]
+    np.testing.assert_allclose(m.state().frame("a")[0], (0.07, 0, 1), atol=1e-15)
 
 
 def test_a_link_without_mass_sits_at_its_origin(tmp_path: Path) -> None:

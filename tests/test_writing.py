@@ -220,7 +220,9 @@ def test_floating_robots_float_again(tmp_path: Path, file: str) -> None:
 @pytest.mark.parametrize("name", ["servos.xml", "gripper.xml"])
 def test_what_mujoco_wrote_is_written_for_it_again(tmp_path: Path, name: str) -> None:
     pytest.importorskip("mujoco", reason="MJCF is compiled by MuJoCo")
-    m = ct.Mechanism.from_mjcf(MODELS / name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.ModelWarning)
+        m = ct.Mechanism.from_mjcf(MODELS / name)
     again = written(m, tmp_path, "mjcf")
     assert list(again.bodies) == list(m.bodies)
     assert list(again.couplings) == list(m.couplings)
@@ -281,6 +283,39 @@ def test_mujoco_moves_what_is_written_as_catena_does(tmp_path: Path) -> None:
     )
     assert fine < 1e-4
     assert coarse / fine == pytest.approx(4, rel=0.1)
+
+
+def test_robots_whose_meshes_lie_elsewhere_are_read_back(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco", reason="MJCF is compiled by MuJoCo")
+    corners = ("v 0 0 0", "v 1 0 0", "v 0 1 0", "v 0 0 1", "f 1 3 2", "f 1 2 4", "f 1 4 3", "f 2 3 4")
+    for folder in ("meshes", "out"):
+        (tmp_path / folder).mkdir()
+    mesh = tmp_path / "meshes" / "corner.obj"
+    mesh.write_text("\n".join(corners))
+    m = ct.scenes.pendulum(2, "revolute")
+    m.bodies["link1"].add_shape("mesh", mesh=str(mesh))
+    m.to_mjcf(tmp_path / "out" / "m.xml")
+    mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "m.xml"))
+    with pytest.warns(ct.ModelWarning, match="file outside the folders of the model"):
+        again = ct.Mechanism.from_mjcf(tmp_path / "out" / "m.xml")
+    same_places(m, m.state(), again.state(), 1e-12)
+    whole = ct.Mechanism.from_mjcf(tmp_path / "out" / "m.xml", packages={"meshes": tmp_path / "meshes"})
+    assert [shape.mesh for shape in whole.bodies["link1"].shapes if shape.mesh] == [str(mesh)]
+
+
+def test_placeholders_of_exporters_are_written_for_mujoco(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco", reason="MJCF is compiled by MuJoCo")
+    m = ct.Mechanism()
+    m.add_body("arm", ct.box((0.1, 0.1, 1.0), mass=1.0), position=(0, 0, 0.5))
+    m.add_body("dummy", ct.Inertia(1e-9, (1e-15, 1e-15, 1e-15)), position=(0, 0, 1))
+    m.add_body("thin", ct.Inertia(0.1, (1e-3, 1e-3, 5e-3), physical=False), position=(0, 0, 1))
+    m.add_joint(ct.Revolute("world", "arm", axis=Y, at=(0, 0, 0), name="j"))
+    m.add_joint(ct.Revolute("arm", "dummy", axis=Y, at=(0, 0, 1), name="k"))
+    m.add_joint(ct.Revolute("dummy", "thin", axis=Y, at=(0, 0, 1), name="l"))
+    with pytest.warns(ct.ModelWarning, match=r"written as 2e-14 \(dummy\); .* takes the mean \(thin\)"):
+        m.to_mjcf(tmp_path / "m.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    assert model.body("dummy").mass[0] == 1e-9
 
 
 def test_springs_between_points_become_tendons(tmp_path: Path) -> None:

@@ -567,7 +567,8 @@ class Mechanism(Posable, Strict):
             Make one body of links that fixed joints hold together.
         loops
             Pairs of frames that coincide, perhaps with "3d" where only their points do, or a file with
-            `closed_loop: [[frameA, frameB], ...]`; beside loops in the file itself.
+            `closed_loop: [[frameA, frameB], ...]`, and perhaps with `joint_name` and `joint_type` of hinges that stand
+            for balls and crosses; beside loops in the file itself.
         packages
             Folders of packages by name, where they are not found above the file.
         fit

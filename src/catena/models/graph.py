@@ -35,6 +35,9 @@ WORLD = "world"
 _NO_MOMENT = 1e-9
 _LEAST_MOMENT = 1e-6
 
+# springs that swing faster than this (rad/s) are implicit in the step: steps of 10 ms would be too long for them
+_FAST = 200.0
+
 _KINDS: dict[str, Callable[[str, str, str, float], Joint]] = {
     "fixed": lambda a, b, name, _: Fixed(a, b, anchors=_ORIGINS, name=name),
     "revolute": lambda a, b, name, _: Revolute(a, b, axis=_Z, anchors=_ORIGINS, name=name),
@@ -264,18 +267,47 @@ class Graph:
         joint.limits = edge.limits
         joint.closes_loop = edge.closes
         for law in edge.laws:
-            add_laws(mechanism, joint, law)
+            stiff = law.stiffness > 0 and self._compliance(edge, law) * law.stiffness > _FAST**2
+            add_laws(mechanism, joint, law, implicit=stiff)
+
+    def _compliance(self, edge: Edge, law: Law) -> float:
+        """What a force along an edge meets at most: two bodies that nothing else holds, and the rotor."""
+        free = 0.0
+        for name, frame in ((edge.a, edge.frame_a), (edge.b, edge.frame_b)):
+            axis = rotate(frame[1], _X if law.coordinate == "first" else _Y if law.coordinate == "second" else _Z)
+            free += max((_yields(link, edge.kind, axis) for link in self._massive(name, edge)), default=0.0)
+        return 1 / (1 / free + law.armature) if free else 0.0
+
+    def _massive(self, name: str, through: Edge) -> list[Link]:
+        """A link, or those that a massless one hangs on beside the given edge."""
+        found, massive = [name], []
+        for at in found:
+            if at == WORLD or self.links[at].mass > 0:
+                massive += [self.links[at]] if at != WORLD else []
+                continue
+            for edge in self.edges:
+                if edge is not through and at in (edge.a, edge.b):
+                    other = edge.b if edge.a == at else edge.a
+                    found += [other] if other not in found else []
+        return massive
 
 
-def add_laws(mechanism: Mechanism, joint: Joint, law: Law) -> None:
+def _yields(link: Link, kind: str, axis: Array) -> float:
+    """What a free link gives way to a unit force or torque."""
+    if kind == "prismatic":
+        return 1 / link.mass
+    moments, axes = np.linalg.eigh(0.5 * (link.tensor + link.tensor.T))
+    return float((axes.T @ axis) ** 2 @ (1 / np.maximum(moments, _LEAST_MOMENT * link.mass)))
+
+
+def add_laws(mechanism: Mechanism, joint: Joint, law: Law, *, implicit: bool) -> None:
     """The forces along a coordinate of a joint, named after it."""
     where = joint.name if law.coordinate is None or joint.dof == 1 else f"{joint.name} {law.coordinate}"
     along = law.coordinate
     if law.stiffness:
-        spring = Spring(
-            joint, law.stiffness, rest=law.rest, damping=law.damping, name=f"spring of {where}", coordinate=along
-        )
-        mechanism.add_force(spring)
+        numbers = {"rest": law.rest, "damping": law.damping}
+        name = f"spring of {where}"
+        mechanism.add_force(Spring(joint, law.stiffness, **numbers, implicit=implicit, name=name, coordinate=along))
     elif law.damping:
         mechanism.add_force(Damper(joint, law.damping, name=f"damping of {where}", coordinate=along))
     if law.friction:

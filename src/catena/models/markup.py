@@ -87,6 +87,27 @@ def _with_version(found: re.Match[bytes]) -> bytes:
 # ---- numbers in attributes and texts
 
 
+def without_commas(root: Element, notes: Notes) -> Element:
+    """The same element, with blanks for the commas that some files have between or after numbers."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if "," in value and _all_numbers(value):
+                notes.flag("commas among numbers, taken for blanks", f"{element.tag}@{key}")
+                element.set(key, value.replace(",", " "))
+        if element.text and "," in element.text and _all_numbers(element.text):
+            notes.flag("commas among numbers, taken for blanks", element.tag)
+            element.text = element.text.replace(",", " ")
+    return root
+
+
+def _all_numbers(text: str) -> bool:
+    words = text.replace(",", " ").split()
+    try:
+        return [float(word) for word in words] != []
+    except ValueError:
+        return False
+
+
 def numbers(text: str | None, count: int, what: str) -> Array:
     """So many numbers apart by blanks."""
     words = (text or "").split()

@@ -107,13 +107,15 @@ class _Reader:
         self._frames(0, self.graph.links[WORLD])
         for k in range(1, model.nbody):
             self._body(k)
+        flags = self.engine.mjtDisableBit
         for k in range(model.neq):
             self._equality(k)
         self._tendons()
         self._options()
         if merge_fixed:
             self.graph.merge_fixed()
-        mechanism = self.graph.build(np.array(model.opt.gravity), fit)
+        weightless = model.opt.disableflags & int(flags.mjDSBL_GRAVITY)
+        mechanism = self.graph.build(np.zeros(3) if weightless else np.array(model.opt.gravity), fit)
         for coupling in self.couplings:
             mechanism.add_coupling(coupling)
         for k in range(model.nu):
@@ -128,6 +130,9 @@ class _Reader:
                 self.notes.skip(f"option@{key}")
         if np.any(model.opt.wind):
             self.notes.skip("option@wind")
+        for key in ("spring", "damper", "frictionloss", "actuation"):
+            if model.opt.disableflags & int(getattr(self.engine.mjtDisableBit, f"mjDSBL_{key.upper()}")):
+                self.notes.skip(f"flag@{key}")
         for k, name in enumerate(self.joints):
             if np.any(model.jnt_stiffnesspoly[k]) or np.any(model.dof_dampingpoly[model.jnt_dofadr[k]]):
                 self.notes.skip("stiffness or damping that is no straight line", name)
@@ -271,7 +276,7 @@ class _Reader:
         if not np.isfinite(data).all() or np.abs(data).max(initial=0.0) > LARGEST:
             raise ValueError(f"equality {name!r} holds a number that is more than any robot has")
         one, two = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
-        if not model.eq_active0[k]:
+        if not model.eq_active0[k] or model.opt.disableflags & int(self.engine.mjtDisableBit.mjDSBL_EQUALITY):
             self.notes.skip("equality that is not active", name)
         elif kind in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
             self._hold(name, kind == int(kinds.mjEQ_WELD), one, two, data, int(model.eq_objtype[k]))
@@ -360,7 +365,7 @@ class _Reader:
             self.notes.skip("actuator without gear", name)
         elif stiffness == 0 and damping == 0:
             mechanism.add_force(Motor(target, gear * constant, name=name))
-            self._effort(k, mechanism, target, gear, gain)
+            self._effort(k, mechanism, target, gear, gain, name)
         elif stiffness > 0 or damping > 0:
             self.notes.skip("actuator that pushes away from its target", name)
         else:
@@ -373,7 +378,7 @@ class _Reader:
                 rate_gain=-damping * gear**2,
                 target=held,
                 target_rate=rate,
-                limit=self._limit(k, gear, name),
+                limit=self._limit(k, joint, gear, name),
                 name=name,
             )
             mechanism.add_force(servo)
@@ -383,15 +388,24 @@ class _Reader:
             if np.any(getattr(model, f"actuator_{key}")[k]):
                 self.notes.skip(f"{key} of an actuator", name)
 
-    def _limit(self, k: int, gear: float, name: str) -> float:
-        if not self.model.actuator_forcelimited[k]:
-            return inf
-        low, high = (float(value) for value in self.model.actuator_forcerange[k])
-        if low != -high:
-            self.notes.flag("a range of forces that is not the same both ways, taken for its larger side", name)
-        return max(abs(low), abs(high)) * abs(gear)
+    def _limit(self, k: int, joint: int, gear: float, name: str) -> float:
+        """The most that a servo exerts: its own range, and that of all that acts on its joint."""
+        model, most = self.model, inf
+        ranges = [(model.actuator_forcerange[k], abs(gear))] if model.actuator_forcelimited[k] else []
+        if model.jnt_actfrclimited[joint]:
+            ranges.append((model.jnt_actfrcrange[joint], 1.0))
+            others = (model.actuator_trnid[:, 0] == joint) & (
+                model.actuator_trntype == int(self.engine.mjtTrn.mjTRN_JOINT)
+            )
+            if np.count_nonzero(others) > 1:
+                self.notes.flag("actuatorfrcrange of several actuators, each taken to have it for itself", name)
+        for (low, high), factor in ranges:
+            if low != -high:
+                self.notes.flag("a range of forces that is not the same both ways, taken for its larger side", name)
+            most = min(most, float(max(abs(low), abs(high)) * factor))
+        return most
 
-    def _effort(self, k: int, mechanism: Mechanism, name: str, gear: float, gain: float) -> None:
+    def _effort(self, k: int, mechanism: Mechanism, name: str, gear: float, gain: float, motor: str) -> None:
         """The most that a motor is made for becomes a limit of its joint."""
         model, joint = self.model, mechanism.joints[name]
         most = inf
@@ -401,6 +415,8 @@ class _Reader:
             most = min(most, float(np.abs(model.actuator_forcerange[k]).max() * abs(gear)))
         coordinate = joint.names[0]
         known = joint.limits.get(coordinate, Limits())
+        if min(most, known.effort) < inf:
+            self.notes.skip("range of a motor, which is kept as its joint's limit of effort but stops no input", motor)
         if most < known.effort:
             joint.limits = {coordinate: Limits(known.lower, known.upper, most, known.speed)}
 

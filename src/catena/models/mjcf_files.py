@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
 from .folders import Folders
-from .markup import MOST_DEPTH, parse, read_bytes, required
+from .markup import MOST_DEPTH, parse, read_bytes, required, without_commas
 from .notes import Notes
 
 # sections and elements that move nothing
@@ -47,6 +47,7 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
     if root.tag != "mujoco":
         raise ValueError(f"is no MJCF: it begins with <{root.tag:.40}>, not with <mujoco>")
     _include(root, folders, notes)
+    without_commas(root, notes)
     folder = ""
     for compiler in root.findall("compiler"):
         general = compiler.attrib.pop("assetdir", folder)
@@ -55,16 +56,21 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
         if compiler.attrib.pop("strippath", "false") == "true":
             _strip_paths(root)
     _clean(root, notes)
-    _check_values(root)
+    _check_values(root, notes)
     _bound_copies(root)
     result = Harmless("")
     total = 0
-    for asset in root.iterfind("asset/mesh[@file]"):
+    lost = []
+    for asset in root.findall("asset/mesh[@file]"):
         address = required(asset, "file", "a mesh")
         name = asset.get("name") or Path(address).stem
         path = folders.find(address, notes, name, within=folder)
         if path is None:
-            raise ValueError(f"mesh {name!r:.80}: its file is not in the folders of the model")
+            lost.append(name)
+            for section in root.findall("asset"):
+                if asset in section:
+                    section.remove(asset)
+            continue
         own = f"asset{len(result.assets)}{path.suffix.lower()}"
         result.assets[own] = read_bytes(path)
         result.meshes[name] = path
@@ -72,6 +78,7 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
         if total > _MOST_ASSET_BYTES:
             raise ValueError(f"its meshes have more than {_MOST_ASSET_BYTES} bytes")
         asset.attrib |= {"name": name, "file": own}
+    _leave_out(root, lost)
     for element in root.iter():
         if any(key.startswith("file") and value not in result.assets for key, value in element.attrib.items()):
             raise ValueError(f"<{element.tag:.40}> names a file, which only meshes may")
@@ -83,27 +90,51 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
     """Put the contents of included files where they are included."""
     seen: set[Path] = set()
 
-    def expand(parent: Element, depth: int) -> None:
+    def expand(parent: Element, depth: int, folder: str) -> None:
         if depth > MOST_DEPTH:
             raise ValueError(f"elements are nested more than {MOST_DEPTH} deep by includes")
         k = 0
         while k < len(parent):
             child = parent[k]
             if child.tag != "include":
-                expand(child, depth + 1)
+                expand(child, depth + 1, folder)
                 k += 1
                 continue
             address = required(child, "file", "an include")
-            path = folders.find(address, notes, "include")
+            # from the model's folder, or else from that of the file that includes it
+            path = folders.find(address, Notes(""), "include") or folders.find(address, notes, "include", within=folder)
             if path is None:
                 raise ValueError(f"included file {address!r:.80} is not in the folders of the model")
             if path in seen or len(seen) >= _MOST_INCLUDES:
                 raise ValueError(f"file {address!r:.80} is included twice, or by itself")
             seen.add(path)
             with Notes(str(path)).reading():
-                parent[k : k + 1] = list(parse(read_bytes(path)))
+                included = parse(read_bytes(path))
+            expand(included, depth, str(path.parent))
+            parent[k : k + 1] = list(included)
+            k += len(included)
 
-    expand(root, 1)
+    expand(root, 1, "")
+
+
+def _leave_out(root: Element, meshes: list[str]) -> None:
+    """Take out the geoms of meshes that are not there, as far as nothing weighs what they do."""
+    weighs = any(compiler.get("inertiafromgeom") == "true" for compiler in root.findall("compiler"))
+    stack = [(root, False)]
+    while stack:
+        parent, given = stack.pop()
+        if parent.tag == "body":
+            given = parent.find("inertial") is not None and not weighs
+        for child in list(parent):
+            if child.tag != "geom" or child.get("mesh") not in meshes:
+                stack.append((child, given or child.tag == "worldbody"))
+            elif given or "0" in (child.get("mass"), child.get("density")):
+                parent.remove(child)
+            else:
+                name = child.get("mesh")
+                raise ValueError(
+                    f"mesh {name!r:.80}: its file is not in the folders of the model, and a body weighs by it"
+                )
 
 
 def _clean(root: Element, notes: Notes) -> None:
@@ -122,9 +153,12 @@ def _clean(root: Element, notes: Notes) -> None:
                 parent.remove(layer)
 
 
-def _check_values(root: Element) -> None:
+def _check_values(root: Element, notes: Notes) -> None:
     """Refuse values that say nothing, after which MuJoCo may never answer again, or that are no numbers."""
     for element in root.iter():
+        if not element.get("rgba", "none").strip():
+            notes.skip("colour that says nothing", element.get("name", element.tag))
+            del element.attrib["rgba"]
         for key, value in element.attrib.items():
             if not value.strip() and key not in _NAMES:
                 raise ValueError(f"<{element.tag:.40}> has {key:.40}=, which says nothing")

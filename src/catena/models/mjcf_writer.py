@@ -28,6 +28,9 @@ from .written import relative, save, text
 
 _MESHES = (".stl", ".obj", ".msh")
 
+# MuJoCo takes no moments of inertia below 1e-14
+_LEAST = 2e-14
+
 # half of the distance (m) of the two points that hold a hinge
 _SPAN = 0.05
 
@@ -45,7 +48,9 @@ class _Writer:
         self.mechanism, self.notes, self.target = mechanism, notes, target
         self.tree = Tree(mechanism, notes)
         self.root = Element("mujoco", model=target.stem)
-        SubElement(self.root, "compiler", angle="radian", autolimits="true")
+        compiler = SubElement(self.root, "compiler", angle="radian", autolimits="true")
+        if not all(body.inertia.physical for body in mechanism.bodies.values()):
+            compiler.set("balanceinertia", "true")
         SubElement(self.root, "option", gravity=text(mechanism.gravity))
         parts = ("asset", "worldbody", "tendon", "equality", "actuator", "keyframe")
         self.parts = {tag: SubElement(self.root, tag) for tag in parts}
@@ -132,9 +137,14 @@ class _Writer:
         axes = to_matrix(turn)
         tensor = axes @ limb.body.inertia.tensor @ axes.T
         if not limb.body.inertia.physical:
-            self.notes.flag("moments of inertia that MuJoCo refuses", limb.body.name)
+            self.notes.flag("moments of inertia that no body has, of which MuJoCo takes the mean", limb.body.name)
+        moments, principal = np.linalg.eigh(tensor)
+        mass = max(limb.body.mass, _LEAST)
+        if moments[0] < _LEAST or limb.body.mass < _LEAST:
+            self.notes.flag("a mass or inertia too small for MuJoCo, written as 2e-14", limb.body.name)
+            tensor = principal @ np.diag(np.maximum(moments, _LEAST)) @ principal.T
         six = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
-        given = {"pos": text(position), "mass": repr(limb.body.mass), "fullinertia": text(six)}
+        given = {"pos": text(position), "mass": repr(mass), "fullinertia": text(six)}
         SubElement(element, "inertial", given)
 
     def _joint(self, element: Element, motion: Motion, frame: Pose) -> None:

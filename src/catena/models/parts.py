@@ -44,10 +44,18 @@ class Shapes:
         return {"kind": kind, "size": size}
 
 
-def shapes_of(link: Element, read: Callable[[Element], dict[str, Any] | None]) -> list[dict[str, Any]]:
-    """All that is seen of a link or collides, as far as it can be read."""
-    found = [read(part) for kind in ("visual", "collision") for part in link.findall(kind)]
-    return [shape for shape in found if shape is not None]
+def shapes_of(link: Element, notes: Notes, read: Callable[[Element], dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """All that is seen of a link or collides, as far as it can be read: no motion depends on it."""
+    found = []
+    for part in (*link.findall("visual"), *link.findall("collision")):
+        try:
+            shape = read(part)
+        except ValueError as error:
+            notes.skip(f"{part.tag} that cannot be read", str(error))
+            continue
+        if shape is not None:
+            found.append(shape)
+    return found
 
 
 def geometry_of(element: Element, link: str, notes: Notes) -> Element | None:

@@ -23,7 +23,19 @@ from ..limits import Limits
 from ..mechanism import Mechanism
 from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
-from .markup import direction, from_rpy, limit, note_others, number, numbers, parse, read_bytes, still, unique
+from .markup import (
+    direction,
+    from_rpy,
+    limit,
+    note_others,
+    number,
+    numbers,
+    parse,
+    read_bytes,
+    still,
+    unique,
+    without_commas,
+)
 from .notes import Notes
 from .parts import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
 
@@ -81,6 +93,7 @@ class _Reader:
         if world is not None:
             note_others(world, notes, "", ("model", "gravity"))
         note_others(root, notes, "", ("model", "world"))
+        without_commas(root, notes)
         models = (root if world is None else world).findall("model")
         if len(models) != 1:
             raise ValueError(f"must have one model, but has {len(models)}")
@@ -119,6 +132,7 @@ class _Reader:
                 graph.edges += self._joint(name, element)
         graph.edges += [self._ball(k, element) for k, element in enumerate(self.model.findall(_BALL), 1)]
         boxes = [self._gearbox(*gearbox) for gearbox in gearboxes]
+        self._stand()
         if merge_fixed:
             graph.merge_fixed()
         mechanism = graph.build(self.gravity, fit)
@@ -129,6 +143,33 @@ class _Reader:
                 for mimic in element.findall(f"{tag}/mimic"):
                     self._mimic(mechanism, name, tag, mimic)
         return mechanism
+
+    def _stand(self) -> None:
+        """Weld bases without a mass to the world, as others do who take no mass for no motion."""
+        near: dict[str, list[Edge]] = {name: [] for name in self.graph.links}
+        for edge in self.graph.edges:
+            near[edge.a].append(edge)
+            near[edge.b].append(edge)
+        carried = {edge.b for edge in self.graph.edges if not edge.closes}
+        for base in [link for link in self.graph.links.values() if link.mass == 0 and link.name not in carried]:
+            robot, rigid = (self._reached(base.name, near, only) for only in ("", "fixed"))
+            if WORLD in robot or any(self.graph.links[name].mass > 0 for name in rigid):
+                continue
+            self.notes.flag("a base without mass, welded to the world", base.name)
+            self.graph.edges.insert(
+                0, self._edge(f"{base.name} to world", "fixed", WORLD, base.name, self._placed(base.name))
+            )
+
+    @staticmethod
+    def _reached(start: str, near: dict[str, list[Edge]], only: str) -> list[str]:
+        """Links that joints, or those of one kind, lead to."""
+        found = [start]
+        for name in found:
+            for edge in near[name]:
+                other = edge.b if edge.a == name else edge.a
+                if other not in found and edge.kind in (only or edge.kind,):
+                    found.append(other)
+        return found
 
     # ---- poses
 
@@ -204,7 +245,7 @@ class _Reader:
             inertia = inertial.find("inertia")
             if inertia is not None:
                 link.tensor = tensor(_texts(inertia, where), "1", turn, where)
-        link.shapes += shapes_of(element, lambda part: self._shape(part, name))
+        link.shapes += shapes_of(element, self.notes, lambda part: self._shape(part, name))
         return link
 
     def _shape(self, element: Element, link: str) -> dict[str, Any] | None:

@@ -23,7 +23,20 @@ from ..mechanism import Mechanism
 from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link
 from .loops import Loops, close
-from .markup import direction, from_rpy, limit, note_others, number, numbers, parse, read_bytes, required, still, unique
+from .markup import (
+    direction,
+    from_rpy,
+    limit,
+    note_others,
+    number,
+    numbers,
+    parse,
+    read_bytes,
+    required,
+    still,
+    unique,
+    without_commas,
+)
 from .notes import Notes
 from .parts import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
 
@@ -86,7 +99,7 @@ class _Reader:
             "drake:weld_constraint",
         )
         note_others(robot, notes, "", known)
-        self.robot, self.folders, self.notes = robot, folders, notes
+        self.robot, self.folders, self.notes = without_commas(robot, notes), folders, notes
         self.colours = {
             required(element, "name", "a material"): self._colour(element) for element in robot.findall("material")
         }
@@ -100,6 +113,9 @@ class _Reader:
             graph.links[name] = self._link(name, element)
         if not graph.links:
             raise ValueError("has no links")
+        if WORLD not in graph.links and any(parent.get("link") == WORLD for parent in self.robot.iter("parent")):
+            self.notes.flag("joints to a link 'world' that is not there, taken for the world")
+            graph.links[WORLD] = Link(WORLD)
         edges = [self._joint(name, element) for name, element in self.joints.items()]
         carried: set[str] = set()
         for edge in edges:
@@ -115,6 +131,8 @@ class _Reader:
             )
             raise ValueError(f"one link must be the root, but {found}")
         graph.links.setdefault(WORLD, Link(WORLD)).pose = still()
+        if roots[0] == WORLD and floating:
+            self.notes.flag("a root that is the world, which cannot float")
         if roots[0] != WORLD and not floating:
             graph.edges.append(Edge(f"{roots[0]} to world", "fixed", WORLD, roots[0]))
         graph.edges += edges
@@ -122,7 +140,7 @@ class _Reader:
             for k, element in enumerate(self.robot.findall(kind), 1):
                 graph.edges.append(self._loop_joint(element) if kind == "loop_joint" else self._constraint(element, k))
         if loops is not None:
-            close(graph, loops, {edge.name: edge.b for edge in edges})
+            close(graph, loops, {edge.name: edge for edge in edges})
         if merge_fixed:
             graph.merge_fixed()
         mechanism = graph.build(None, fit)
@@ -140,7 +158,7 @@ class _Reader:
         if inertial is not None:
             note_others(inertial, self.notes, name, ("origin", "mass", "inertia"))
             self._inertial(link, inertial)
-        link.shapes += shapes_of(element, lambda part: self._shape(part, name))
+        link.shapes += shapes_of(element, self.notes, lambda part: self._shape(part, name))
         return link
 
     def _inertial(self, link: Link, element: Element) -> None:
@@ -173,7 +191,11 @@ class _Reader:
         colour = element.find("color")
         if colour is None:
             return None
-        rgba = numbers(colour.get("rgba"), 4, f"material {element.get('name', '')!r}: rgba")
+        try:
+            rgba = numbers(colour.get("rgba"), 4, f"material {element.get('name', '')!r}: rgba")
+        except ValueError as error:
+            self.notes.skip("colour that cannot be read", str(error))
+            return None
         return np.clip(rgba, 0.0, 1.0)
 
     def _origin(self, element: Element, where: str) -> Pose:
