@@ -114,6 +114,7 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
                      .pushed = arena.take<double>(layout.axis_count),
                      .counted = arena.take<double>(layout.counter_count),
                      .zeros = arena.take<double>(count),
+                     .rates = arena.take<double>(count),
                      .scratch = arena.take<double>(count),
                      .momentum = arena.take<double>(laws),
                      .owed = arena.take<Wrench<double>>(links),

@@ -114,6 +114,21 @@ def test_sharp_friction_is_reached_gently(threshold: float, solver: Solver) -> N
 # ---- guesses
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("damping", [30.0, 1000.0])
+def test_a_first_step_is_guessed_from_the_first_velocities(damping: float, solver: Solver) -> None:
+    """Also where the step backwards, which comes first, is refused because dampers would feed it."""
+    first = []
+    for c in (0.0, damping):
+        m = scenes.pendulum(4, angle=0.75)
+        for joint in m.joints if c else ():
+            m.add_force(Damper(joint, c))
+        run = Simulator(m, 0.02, solver=solver).run(steps=2, increments=True)
+        first.append(run.convergence(0).increments[0])
+    # from rest it is what gravity gives in a step, and a damper leaves less of it
+    assert first[1] < first[0]
+
+
 def test_guesses_in_a_violent_loop_are_timid() -> None:
     """Where a step is as long as the motion, many differences lead one of the solvers to another root."""
     m = scenes.andrews_squeezer()

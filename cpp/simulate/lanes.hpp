@@ -143,7 +143,7 @@ struct LaneRunner {
       for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = newton.last_solution(e)[k];
       history.count = history.order = newton.memory.count[k] > 0 ? 1 : 0;
       history.dt = own.dt;
-      one.newton.rates = one.rest.scratch;
+      one.newton.rates = one.rest.rates;
       if (newton.memory.count[k] == 0) one.rest.project(one.node.arriving());
       if (!one.rescue.advance(steps, time)) {
         own.status.records = node.args[k].status.records;
@@ -207,7 +207,7 @@ struct LaneRunner {
         put(tree.body[i].dx, k, one.solver.body[i].dx);
         put(tree.body[i].phi, k, one.solver.body[i].phi);
       }
-      for (int e = 0; e < layout.variable_count; ++e) tree.dz[e].set(k, one.rest.scratch[e]);
+      for (int e = 0; e < layout.variable_count; ++e) tree.dz[e].set(k, one.rest.rates[e]);
     });
   }
 

@@ -17,7 +17,8 @@ struct Rest {
   Node<Solver>& node;
   Newton<Solver>& newton;
   double* zeros;         // unknowns of a body at rest
-  double* scratch;       // room for their increment: rates of the unknowns, once velocities are projected
+  double* rates;         // their increment where velocities are projected: rates of the unknowns, to guess from
+  double* scratch;       // the same where rotors and functions of time stand still
   double* momentum;      // (law) room for momenta of rotors
   Wrench<double>* owed;  // (link) room for what is still to be made up for
   const Layout& layout = node.layout;
@@ -25,10 +26,10 @@ struct Rest {
 
   // a function that solves for bodies that stand still
   template <class F>
-  auto resting(F&& solve) {
+  auto resting(double* increment, F&& solve) {
     double *z = solver.z, *dz = solver.dz;
     solver.z = zeros;
-    solver.dz = scratch;
+    solver.dz = increment;
     solver.clock.resting = true;
     solver.clock.last(1);
     const auto result = solve();
@@ -43,7 +44,7 @@ struct Rest {
     for (int l = 0; l < layout.law_count; ++l) std::swap(momentum[l] = 0, node.law_momentum[l]);
     solver.clock.frozen = true;
     if constexpr (Solver::acts_on_axes) solver.pushed = zeros;
-    const auto result = resting(solve);
+    const auto result = resting(scratch, solve);
     solver.clock.frozen = false;
     if constexpr (Solver::acts_on_axes) solver.pushed = node.pushed;
     restore_momenta();
@@ -56,7 +57,7 @@ struct Rest {
   // node velocities into body.dx and body.phi
   bool project(double arriving) {
     node.signals.read_rates(node.now);
-    return resting([&] {
+    return resting(rates, [&] {
       for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
       node.push(1, arriving);
       solver.rest();

@@ -13,7 +13,7 @@ struct Room {
   // Node
   double *law_angle, *law_force, *law_momentum, *pushed, *counted;
   // Rest
-  double *zeros, *scratch, *momentum;
+  double *zeros, *rates, *scratch, *momentum;
   Wrench<double>* owed;
   // Springs
   double* law_mode;
@@ -49,6 +49,7 @@ struct Runner {
   Rest<Solver> rest = {.node = node,
                        .newton = newton,
                        .zeros = room.zeros,
+                       .rates = room.rates,
                        .scratch = room.scratch,
                        .momentum = room.momentum,
                        .owed = room.owed};
@@ -82,7 +83,7 @@ struct Runner {
   void open() {
     enter();
     if (args.resumed) carried.resume(args.resumed);
-    newton.rates = rest.scratch;
+    newton.rates = rest.rates;
     args.status = Status{};
   }
   // one step from a node; if it fails, the state is the last one that was reached
@@ -227,7 +228,7 @@ struct Runner {
   // at a node where another seat has been
   void wake() {
     enter();
-    newton.rates = rest.scratch;
+    newton.rates = rest.rates;
     args.status = Status{};
     go_back(args.resumed);
     aim_first();

@@ -55,7 +55,7 @@ struct Step {
       int before = newton.iterations;
       if (rest.project(node.half)) {
         aim(dt);
-        if (guessed) outcome = judged(newton.solve_from(dt, rest.scratch));
+        if (guessed) outcome = judged(newton.solve_from(dt, rest.rates));
       }
       if (outcome != Outcome::converged && rubs) {
         before += newton.iterations;
@@ -88,7 +88,7 @@ struct Step {
   Outcome soften(double dt) {
     Outcome outcome = Outcome::converged;
     aim(dt);
-    for (int k = 0; k < newton.count; ++k) solver.z[k] = k < newton.motions ? dt * rest.scratch[k] : 0;
+    for (int k = 0; k < newton.count; ++k) solver.z[k] = k < newton.motions ? dt * rest.rates[k] : 0;
     int spent = 0;
     for (double soft = 4096; soft >= 1 && outcome == Outcome::converged; soft /= 8) {
       solver.clock.soft = soft;
