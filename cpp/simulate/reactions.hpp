@@ -114,6 +114,8 @@ struct Reactions {
     }
     for (int l = 0; l < layout.law_count; ++l) node.law_momentum[l] = momentum[l];
     if (changed) node.forces(at);
+    // a short step that failed has left other rates than those that a first step is guessed from
+    if (!weighed && history[0].count == 0) rest.project(node.arriving());
   }
   // the limit of short steps from a node at which the bodies' velocities are those of the node; false if one fails
   bool extrapolate() {
