@@ -416,3 +416,21 @@ def test_reset_in_joint_space_keeps_what_else_holds() -> None:
     batch.reset([0, 2], coordinates=turned, rates=(0.0, 0.0))
     with pytest.raises(AssemblyError, match="teeth"):
         batch.reset([0, 2], coordinates=turned + np.array((1.0, 0.0)))
+
+
+def test_the_state_of_a_member_at_order_1_that_has_not_moved() -> None:
+    """A first step of that order is another than those that follow, also from the state of a member."""
+    simulate = Simulator(scenes.pendulum(3, "revolute", angle=0.5), 0.01, order=1)
+    begun = simulate.mechanism.state()
+    batch = simulate.start_batch([begun, begun])
+    first = batch.state(1)
+    batch.step(4)
+    later = batch.state(1)
+    batch.step(6)
+    np.testing.assert_array_equal(simulate.run(steps=10, state=first).position[-1], batch.position[1])
+    # what its steps have taught the solver is not part of a member's state
+    np.testing.assert_allclose(simulate.run(steps=6, state=later).position[-1], batch.position[1], atol=1e-10)
+    with pytest.raises(ValueError, match="order 1"):
+        simulate.start_batch([begun, later])
+    with pytest.raises(ValueError, match="order 1"):
+        batch.reset([0], later)

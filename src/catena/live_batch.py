@@ -66,8 +66,10 @@ class LiveBatch(Running, _core.LiveBatch):
         # a node, and what its steps depend on, about ten numbers a body and solution that is remembered
         refuse_if_too_large(8 * count * mechanism.body_count * 64, f"{count} live members", "take fewer")
         signals = compiled.signals.extended()
-        # where every member began last
+        # where every member began last, and whether runs have been there
         self._begun = _numbers(compiled, states)
+        self._reached = states[0]._reached
+        self._refuse_mixed(states)
         numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
         self._laws = numbers.law
         super().__init__(
@@ -131,6 +133,7 @@ class LiveBatch(Running, _core.LiveBatch):
         if coordinates is not None or rates is not None:
             if states is not None:
                 raise ValueError("reset: give states, or coordinates and rates, not both")
+            self._refuse_mixed([simulator._standing])
             return self._placed(self._rows(coordinates, "coordinates", count), self._rows(rates, "rates", count))
         if states is None:
             return {}
@@ -140,6 +143,7 @@ class LiveBatch(Running, _core.LiveBatch):
             first = [checked(simulator, state) for state in states]
         if len(first) != count:
             raise ValueError(f"reset: {len(first)} states for {count} members")
+        self._refuse_mixed(first)
         return _numbers(simulator._compiled, first) if first else {}
 
     def _rows(self, value: ArrayLike | None, what: str, count: int) -> Array:
@@ -184,6 +188,11 @@ class LiveBatch(Running, _core.LiveBatch):
             for k in range(count)
         ]
         return _numbers(simulator._compiled, [checked(simulator, state) for state in states]) if states else {}
+
+    def _refuse_mixed(self, states: Sequence[State]) -> None:
+        """At order 1 a first step is another than those that follow."""
+        if self._simulator.order == 1 and any(state._reached != self._reached for state in states):
+            raise ValueError("at order 1 either all members begin at states that runs have reached, or none does")
 
     def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
         found = np.asarray(members)
@@ -233,7 +242,7 @@ class LiveBatch(Running, _core.LiveBatch):
             self.angular_velocity[k],
             time=float(self.time[k]),
             turned=self._simulator._compiled.by_joint(self.counted[k]),
-            reached=True,
+            reached=self._reached or bool(self.time[k] != self._begun["time"][k]),
             inputs=self.input[k],
         )
 
