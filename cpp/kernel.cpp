@@ -200,6 +200,10 @@ void start(const Layout& layout, void* workspace, RunArgs& args) {
 void go_on(void* workspace, const RunArgs& args) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_on(); });
 }
+bool velocities(void* workspace, const RunArgs& args) {
+  return with_solver(args.solver,
+                     [&]<class S>(std::type_identity<S>) { return seated<S>(workspace).show_velocities(); });
+}
 void go_on_from(const Layout& layout, void* workspace, RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
     Runner<S>& runner = runner_in<S>(layout, workspace, args);
@@ -644,6 +648,7 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .run = run,
                        .start = start,
                        .go_on = go_on,
+                       .velocities = velocities,
                        .go_on_from = go_on_from,
                        .save = save,
                        .restore = restore,

@@ -44,9 +44,12 @@ struct HeldLoads {
   int count = 0;
   double *values = nullptr, *point = nullptr;
   int* in_body_frame = nullptr;
+  bool plain = false;  // all at centres of mass, along the world's axes
 
-  void copy(const HeldLoads& from) const {
+  void copy(const HeldLoads& from) {
     for (int k = 0; k < 6 * count; ++k) values[k] = from.values[k];
+    plain = from.plain;
+    if (plain) return;
     for (int k = 0; k < 3 * count; ++k) point[k] = from.point[k];
     for (int k = 0; k < count; ++k) in_body_frame[k] = from.in_body_frame[k];
   }
@@ -125,6 +128,7 @@ struct RunArgs {
   // recorded nodes, (record), (record, body, ...) and (record, row): every record_every-th and the last one reached
   double *out_time = nullptr, *out_position = nullptr, *out_orientation = nullptr, *out_velocity = nullptr,
          *out_angular_velocity = nullptr;
+  bool velocities_later = false;                         // step by step, velocities are written when asked for
   double* out_multipliers = nullptr;                     // null if reactions are not wanted
   int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
   double* out_remainder = nullptr;                       // (step): what Newton's method may have left, m/s and rad/s
@@ -258,6 +262,7 @@ struct Kernel {
   // first record
   void (*start)(const Layout&, void* workspace, RunArgs&);
   void (*go_on)(void* workspace, const RunArgs&);
+  bool (*velocities)(void* workspace, const RunArgs&);  // of the node into the first record; false if there are none
   // the same in a workspace that others use in between: from the caller's arrays or what is resumed, and into `carried`
   void (*go_on_from)(const Layout&, void* workspace, RunArgs&, double* carried);
   void (*save)(void* workspace, const RunArgs&, double* carried);

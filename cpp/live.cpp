@@ -25,8 +25,8 @@ Live::Live(const Core& core, const Settings& settings, const Start& start, const
   const auto n = static_cast<std::size_t>(layout_.link_count), c = static_cast<std::size_t>(layout_.coordinate_count);
   position = view(m.position, false, {n, 3});
   orientation = view(m.orientation, false, {n, 4});
-  velocity = view(m.velocity, false, {n, 3});
-  angular_velocity = view(m.angular_velocity, false, {n, 3});
+  velocity_ = view(m.velocity, false, {n, 3});
+  angular_velocity_ = view(m.angular_velocity, false, {n, 3});
   counted = view(m.counted, false, {static_cast<std::size_t>(layout_.counter_count)});
   this->input = view(m.input, true, {inputs_.size()});
   coordinates_ = view(m.coordinate, false, {c});
@@ -75,7 +75,8 @@ void Live::put(const Settings& settings, const Start& start, const LoadArrays& l
   std::copy_n(args_.velocity, m.velocity.size(), m.velocity.begin());
   std::copy_n(args_.angular_velocity, m.angular_velocity.size(), m.angular_velocity.begin());
   std::copy_n(args_.counter_start, m.counted.size(), m.counted.begin());
-  coordinates_known_ = false;
+  velocities_known_ = true;
+  coordinates_known_ = rates_known_ = false;
 }
 
 nb::object Live::view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape) {
@@ -111,7 +112,10 @@ bool Live::start() {
   started_ = true;
   error_ = 0;
   coarse_ = false;
+  // functions of the user's are asked in steps, not by who reads
+  args_.velocities_later = !has_functions_;
   show_inputs();
+  velocities_known_ = true;
   node_has_moved();
   return args_.status.code == StatusCode::done;
 }
@@ -122,12 +126,13 @@ void Live::require_standing() const {
 
 Live::Node Live::keep() {
   core_.kernel().save(space_.get(), args_, scratch_.data());
-  return {*memory_, held_values_, held_point_, signals_, held_frame_, args_.wants};
+  return {*memory_, held_values_, held_point_, signals_, held_frame_, args_.held.plain, args_.wants};
 }
 void Live::go_back(const Node& node) {
   std::copy(node.held_values.begin(), node.held_values.end(), held_values_.begin());
   std::copy(node.held_point.begin(), node.held_point.end(), held_point_.begin());
   std::copy(node.held_frame.begin(), node.held_frame.end(), held_frame_.begin());
+  args_.held.plain = node.held_plain;
   core_.kernel().restore(space_.get(), args_, scratch_.data());
   std::copy(node.signals.begin(), node.signals.end(), signals_.begin());
   memory_->show(node.memory);
@@ -153,6 +158,7 @@ bool Live::step(Offset count) {
     args_.status.code = StatusCode::interrupted;
     if (calls_.spoilt && before) go_back(*before);
   }
+  velocities_known_ = !args_.velocities_later || args_.status.code != StatusCode::done;
   node_has_moved();
   calls_.rethrow();
   error_ += args_.tally.error;
@@ -164,6 +170,7 @@ bool Live::step(Offset count) {
 std::tuple<Matrix, Matrix, Status> Live::accelerations() {
   const InUse use(in_use_);
   require_standing();
+  show_velocities();
   take_inputs();
   const auto n = static_cast<std::size_t>(layout_.link_count);
   const auto zeros = [n] {
@@ -184,7 +191,9 @@ std::tuple<Matrix, Matrix, Status> Live::accelerations() {
   const Tally tally = args_.tally;
   const Node before = keep();
   const Status here = status;
+  const bool later = args_.velocities_later;
   args_.steps = 1;
+  args_.velocities_later = false;
   add(-1.5);
   for (const double weight : {2.0, -0.5}) {
     {
@@ -196,6 +205,7 @@ std::tuple<Matrix, Matrix, Status> Live::accelerations() {
     add(weight);
   }
   go_back(before);
+  args_.velocities_later = later;
   args_.status = here;
   args_.tally = tally;
   node_has_moved();
@@ -229,14 +239,41 @@ void Live::forget_functions() {
   calls_.rows.clear();
 }
 
+// what somebody has kept goes with the node, anything else is found when it is asked for
 void Live::node_has_moved() {
-  coordinates_known_ = false;
-  // whoever has looked once may have kept the view
-  if (reads_coordinates_) find_coordinates();
+  const auto is_kept = [](const nb::object& view) { return Py_REFCNT(view.ptr()) > 1; };
+  coordinates_known_ = rates_known_ = false;
+  if (is_kept(velocity_) || is_kept(angular_velocity_) || is_kept(rates_)) show_velocities();
+  if (is_kept(coordinates_) || is_kept(rates_)) find_coordinates(velocities_known_);
 }
 
-void Live::find_coordinates() {
-  if (coordinates_known_) return;
+void Live::find_velocities() {
+  if (velocities_known_) return;
+  bool fine;
+  {
+    const InUse use(in_use_);
+    fine = show_velocities();
+  }
+  if (!fine) nb::find(*this).attr("_fail")();
+}
+// false if there are none, see `ended`; they are not looked for again
+bool Live::show_velocities() {
+  if (velocities_known_) return true;
+  velocities_known_ = true;
+  return core_.kernel().velocities(space_.get(), args_);
+}
+nb::object Live::velocity() {
+  find_velocities();
+  return velocity_;
+}
+nb::object Live::angular_velocity() {
+  find_velocities();
+  return angular_velocity_;
+}
+
+void Live::find_coordinates(bool with_rates) {
+  if (with_rates) find_velocities();
+  if (coordinates_known_ && (rates_known_ || !with_rates)) return;
   Memory& m = *memory_;
   const double* signals = signals_.data();
   core_.kernel().coordinates(layout_, {.count = 1,
@@ -249,14 +286,15 @@ void Live::find_coordinates() {
                                        .signal_rates = signals + 3 * args_.signal_count,
                                        .coordinate = m.coordinate.data(),
                                        .rate = m.rate.data()});
-  coordinates_known_ = reads_coordinates_ = true;
+  coordinates_known_ = true;
+  rates_known_ = velocities_known_;
 }
 nb::object Live::coordinates() {
-  find_coordinates();
+  find_coordinates(false);
   return coordinates_;
 }
 nb::object Live::rates() {
-  find_coordinates();
+  find_coordinates(true);
   return rates_;
 }
 
@@ -285,7 +323,22 @@ Numbers Live::multipliers() {
   return {copy, {count}, owner};
 }
 
-void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame, bool already) {
+// room for what is wanted, and what is held
+HeldLoads& Live::want() {
+  const auto n = static_cast<std::size_t>(layout_.link_count);
+  if (wanted_values_.empty()) {
+    for (auto* values : {&wanted_values_, &held_values_}) values->assign(6 * n, 0);
+    for (auto* point : {&wanted_point_, &held_point_}) point->assign(3 * n, 0);
+    for (auto* frame : {&wanted_frame_, &held_frame_}) frame->assign(n, 0);
+    const int count = layout_.link_count;
+    args_.held = {count, held_values_.data(), held_point_.data(), held_frame_.data(), true};
+    args_.wanted = {count, wanted_values_.data(), wanted_point_.data(), wanted_frame_.data(), true};
+  }
+  args_.wants = true;
+  return args_.wanted;
+}
+
+void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame) {
   std::optional<InUse> use;
   if (!in_control_) use.emplace(in_use_);
   const Offset n = layout_.link_count;
@@ -294,24 +347,37 @@ void Live::hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1
   require_shape(in_body_frame, {n}, "frames of forces to be held");
   require_finite(values, "forces to be held");
   require_finite(point, "points of forces to be held");
-  if (wanted_values_.empty()) {
-    held_values_.assign(6 * n, 0);
-    held_point_.assign(3 * n, 0);
-    held_frame_.assign(n, 0);
-  }
-  wanted_values_.assign(values.data(), values.data() + 6 * n);
-  wanted_point_.assign(point.data(), point.data() + 3 * n);
-  wanted_frame_.assign(in_body_frame.data(), in_body_frame.data() + n);
-  const int count = static_cast<int>(n);
-  args_.held = {count, held_values_.data(), held_point_.data(), held_frame_.data()};
-  args_.wanted = {count, wanted_values_.data(), wanted_point_.data(), wanted_frame_.data()};
-  args_.wants = true;
-  if (already) args_.held.copy(args_.wanted);
+  HeldLoads& wanted = want();
+  std::copy_n(values.data(), 6 * n, wanted.values);
+  std::copy_n(point.data(), 3 * n, wanted.point);
+  std::copy_n(in_body_frame.data(), n, wanted.in_body_frame);
+  wanted.plain = false;
+}
+bool Live::hold_array(const In<-1, -1>& forces) {
+  const auto n = static_cast<std::size_t>(layout_.link_count), width = forces.shape(1);
+  if (forces.shape(0) != n || (width != 3 && width != 6)) return false;
+  for (std::size_t k = 0; k < n * width; ++k)
+    if (!std::isfinite(forces.data()[k])) return false;
+  std::optional<InUse> use;
+  if (!in_control_) use.emplace(in_use_);
+  HeldLoads& wanted = want();
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t e = 0; e < 6; ++e) wanted.values[6 * k + e] = e < width ? forces.data()[width * k + e] : 0;
+  wanted.plain = true;
+  return true;
+}
+void Live::hold_as(const Live& other) {
+  const InUse use(in_use_);
+  if (other.wanted_values_.empty()) return;
+  want().copy(other.args_.wanted);
+  args_.held.copy(other.args_.held);
+  args_.wants = other.args_.wants;
 }
 
 void Live::call_control(double time) {
   memory_->time = time;
   show_inputs();
+  velocities_known_ = true;
   node_has_moved();
   // what was held over the last step is not asked for again
   std::fill(wanted_values_.begin(), wanted_values_.end(), 0.0);

@@ -51,8 +51,11 @@ class Live {
   // that tell them went, after which all is as before
   std::tuple<Matrix, Matrix, Status> accelerations();
   // the forces and torques wanted on bodies from the next step on: (body, 6), (body, 3), (body)
-  // and of the last one too, if they are held already
-  void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame, bool already);
+  void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame);
+  // forces (body, 3), or with torques (body, 6), at centres of mass along the world's axes; false if they are not that
+  bool hold_array(const In<-1, -1>& forces);
+  // what another one holds, and wants held
+  void hold_as(const Live& other);
   // what Python's collector has to know of
   void visit(const std::function<void(const nb::object&)>& see) const;
   void forget_functions();
@@ -64,7 +67,9 @@ class Live {
   bool failed() const { return args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted; }
 
   // views that stay valid, and go with the node
-  nb::object position, orientation, velocity, angular_velocity, counted, input;
+  nb::object position, orientation, counted, input;
+  nb::object velocity();
+  nb::object angular_velocity();
   nb::object coordinates();
   nb::object rates();
 
@@ -88,15 +93,18 @@ class Live {
     Memory memory;
     std::vector<double> held_values, held_point, signals;
     std::vector<int> held_frame;
-    bool wants;
+    bool held_plain, wants;
   };
 
+  HeldLoads& want();
   Node keep();
   void go_back(const Node& node);
   void require_standing() const;
   nb::object view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape);
   Sheet::Sizes sheet_sizes(bool checkpoints, Offset times) const;
-  void find_coordinates();
+  void find_velocities();
+  bool show_velocities();
+  void find_coordinates(bool with_rates);
   void node_has_moved();
   void show_inputs();
   void take_inputs();
@@ -116,8 +124,9 @@ class Live {
   std::vector<InputInfo> inputs_;
   RunArgs args_;
   Workspace space_;
-  nb::object coordinates_, rates_;
-  bool reads_coordinates_ = false, coordinates_known_ = false, inputs_shown_ = false;
+  nb::object velocity_, angular_velocity_, coordinates_, rates_;
+  bool velocities_known_ = false, coordinates_known_ = false, rates_known_ = false;  // of the node
+  bool inputs_shown_ = false;
   nb::object control_ = nb::none();
   bool has_functions_;
   std::atomic<bool> in_use_ = false, in_control_ = false;

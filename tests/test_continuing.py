@@ -81,6 +81,8 @@ MORE: dict[str, tuple[Callable[[], Mechanism], float, dict[str, Any]]] = {
     "halved steps of order 4": (violent, 0.04, {"order": 4}),
     "halved steps by dense": (violent, 0.04, {"solver": "dense"}),
     "custom rows": (given_rows, 0.01, {}),
+    "servos, order 4": (lambda: scenes.humanoid(hung=True), 0.01, {"order": 4}),
+    "servos, order 8": (lambda: scenes.humanoid(hung=True), 0.002, {"order": 8}),
     "delta robot": (scenes.delta_robot, 0.005, {}),
     "strandbeest": (lambda: scenes.strandbeest(1), 0.005, {}),
 }
@@ -133,6 +135,46 @@ def test_step_by_step(scene: str) -> None:
     np.testing.assert_array_equal(other.velocity, live.velocity)
     # and back into runs; reactions of higher orders are guessed from those of earlier nodes, for which nobody asked
     same(simulate.run(steps=STEPS + 5), simulate.run(steps=5, state=live.state()), slice(STEPS, None), ARRAYS[:5])
+
+
+@pytest.mark.parametrize("order", [4, 6, 8])
+def test_step_by_step_where_steps_backwards_are_refused(order: int) -> None:
+    """A run takes short ones for its reactions, which friction refuses; nothing of that enters the motion."""
+    m = scenes.pendulum(3, "revolute", angle=0.5)
+    for joint in m.joints:
+        m.add_force(Friction(joint, 0.3))
+    simulate = Simulator(m, 0.01, order=order)
+    whole = simulate.run(steps=20)
+    live = simulate.start()
+    for step in range(1, 21):
+        live.step()
+        np.testing.assert_array_equal(live.position, whole.position[step])
+        np.testing.assert_array_equal(live.velocity, whole.velocity[step])
+
+
+@every_scene
+def test_velocities_are_the_same_whenever_they_are_read(scene: str) -> None:
+    """They are found when somebody reads them; what else is asked at the node, and what is kept, changes nothing."""
+    simulate = simulator(scene)
+    whole = simulate.run(steps=40)
+    live = simulate.start()
+    kept = None
+    for step in range(1, 41):
+        live.step()
+        if step % 5 == 0:
+            live.multipliers()
+        if step % 7 == 0 and step < 40:
+            live.accelerations()
+        if step == 22:
+            kept = live.angular_velocity[:1]
+        if step % 3 == 0:
+            np.testing.assert_array_equal(live.velocity, whole.velocity[step])
+        if kept is not None:
+            np.testing.assert_array_equal(kept, whole.angular_velocity[step, :1])
+        if step == 30:
+            kept = None
+    np.testing.assert_array_equal(live.position, whole.position[-1])
+    np.testing.assert_array_equal(live.velocity, whole.velocity[-1])
 
 
 @every_scene

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -438,6 +439,83 @@ def test_copies_go_on_in_the_same_way() -> None:
         one.step(7)
     np.testing.assert_array_equal(live.position, other.position)
     np.testing.assert_array_equal(live.velocity, other.velocity)
+
+
+def test_copies_hold_what_was_held_and_what_is_wanted() -> None:
+    """Other forces wanted since the last step, and a mistake after them."""
+    live = Simulator(arm(), 0.01).start()
+    live.hold({"link2": (3.0, 1.0, 0.3)})
+    live.step(2)
+    live.hold({"link2": Load(force=(0.1, 2.0, 0.7), at=(0, 0, 0.2)), "link1": (0.3, 0.1, 0.7)})
+    for mistake in ({"link2": (1.0, np.nan, 0.0)}, {"link7": (1, 0, 0)}, np.zeros((1, 3)), np.full((2, 6), np.inf)):
+        with pytest.raises(ValueError, match=r"force|link7"):
+            live.hold(mistake)
+    other = live.copy()
+    alone = Simulator(arm(), 0.01).start()
+    for one in (live, other):
+        one.step(7)
+    np.testing.assert_array_equal(live.position, other.position)
+    np.testing.assert_array_equal(live.velocity, other.velocity)
+    alone.step(9)
+    assert not np.allclose(alone.position, live.position, atol=1e-6)
+
+
+def python_calls(work: Callable[[], None]) -> int:
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize("width", [3, 6])
+def test_arrays_of_forces_are_taken_whole(width: int) -> None:
+    """As many calls of Python for forty bodies as for two, in a loop of the user's and under control."""
+
+    def calls(n: int) -> tuple[int, int]:
+        live = Simulator(scenes.pendulum(n, "revolute"), 0.001).start()
+        forces = np.ones((n, width))
+        live.hold(forces)
+
+        def under_control() -> None:
+            live.simulator.run(steps=20, control=lambda t, live: forces)
+
+        under_control()
+        return python_calls(lambda: live.hold(forces)), python_calls(under_control)
+
+    few, many = calls(2), calls(40)
+    assert many[0] == few[0] < 5
+    # a run says as much of forty bodies as of two, but for a call here and there
+    assert many[1] - few[1] < 20
+
+
+def test_forces_are_the_same_in_whatever_way_they_are_given() -> None:
+    m = arm()
+    names = list(m.bodies)
+    values = np.random.default_rng(1).normal(size=(len(names), 6))
+    ends = []
+    for forces in (
+        values,
+        values.tolist(),
+        np.asfortranarray(values),
+        dict(zip(names, values, strict=True)),
+        {name: tuple(row) for name, row in zip(names, values, strict=True)},
+        {name: Load(row[:3], row[3:]) for name, row in zip(names, values, strict=True)},
+    ):
+        live = Simulator(m, 0.01).start()
+        live.hold(forces)
+        live.step(20)
+        ends.append(live.position.copy())
+    for end in ends[1:]:
+        np.testing.assert_array_equal(end, ends[0])
 
 
 def test_held_forces_one_by_one_or_at_once() -> None:

@@ -40,8 +40,9 @@ struct Applied {
     return at_centre(body[i].R, row, loads.point + 3 * k, loads.in_body_frame[k]);
   }
   Wrench<double> held(int k) const {
-    return at_centre(body[layout.body_link[k]].R, args.held.values + 6 * k, args.held.point + 3 * k,
-                     args.held.in_body_frame[k]);
+    const double* row = args.held.values + 6 * k;
+    if (args.held.plain) return {load3(row), load3(row + 3)};
+    return at_centre(body[layout.body_link[k]].R, row, args.held.point + 3 * k, args.held.in_body_frame[k]);
   }
 
   // by link

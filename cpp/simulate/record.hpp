@@ -17,28 +17,44 @@ struct Recorder {
 
   // the next record: everything but the multipliers, which come with the step that leaves the node
   bool record(double time) {
+    if (!record_velocities()) return false;
+    record_pose(time);
+    return true;
+  }
+  bool record_velocities() {
     if (!rest.project(node.arriving())) return false;
+    const long n = args.status.records * layout.link_count;
+    write_velocities(args.out_velocity + 3 * n, args.out_angular_velocity + 3 * n);
+    return true;
+  }
+  void record_pose(double time) {
     reactions.weighed = false;
     const long k = args.status.records;
     const long n = k * layout.link_count;
     args.out_time[k] = time;
     record_inputs();
     for (int c = 0; c < args.counter_count; ++c) args.out_counted[k * args.counter_count + c] = node.turns.counted[c];
-    write(args.out_position + 3 * n, args.out_orientation + 4 * n, args.out_velocity + 3 * n,
-          args.out_angular_velocity + 3 * n);
-    return true;
+    write_poses(args.out_position + 3 * n, args.out_orientation + 4 * n);
   }
   // the node as it is recorded, for the user's control to see
   void show_control() const {
     for (int k = 0; k < args.counter_count; ++k) args.control_counted[k] = node.turns.counted[k];
-    write(args.control_position, args.control_orientation, args.control_velocity, args.control_angular_velocity);
+    write_poses(args.control_position, args.control_orientation);
+    write_velocities(args.control_velocity, args.control_angular_velocity);
   }
-  void write(double* position, double* orientation, double* velocity, double* angular_velocity) const {
+  void write_poses(double* position, double* orientation) const {
     for (int i = 0; i < layout.link_count; ++i) {
       const Body<double>& b = node.solver.body[i];
       const int k = layout.link[i].body;
       store3(position + 3 * k, b.x);
       store_quat(orientation + 4 * k, b.q);
+    }
+  }
+  // those of the last projection
+  void write_velocities(double* velocity, double* angular_velocity) const {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<double>& b = node.solver.body[i];
+      const int k = layout.link[i].body;
       store3(velocity + 3 * k, b.dx);
       store3(angular_velocity + 3 * k, b.phi);
     }

@@ -240,7 +240,13 @@ struct Runner {
   // the node's poses and velocities into the first record
   bool show() {
     args.status.records = 0;
-    return recorder.record(node.now) || fail(step, Outcome::singular, args.status.step, node.now);
+    recorder.record_pose(node.now);
+    return show_velocities();
+  }
+  // nothing that steps depend on is changed, so that these may be asked for at any time
+  bool show_velocities() {
+    args.status.records = 0;
+    return recorder.record_velocities() || fail(step, Outcome::singular, args.status.step, node.now);
   }
   // on with what is held
   void go_on() {
@@ -257,7 +263,9 @@ struct Runner {
       if (!springs.follow(at + 1, node.now)) return stop();
     }
     progress.base += args.steps;
-    show();
+    args.status.records = 0;
+    recorder.record_pose(node.now);
+    if (!args.velocities_later) show_velocities();
   }
   // where a step has failed
   void stop() {

@@ -74,28 +74,33 @@ _NO_LOADS = LoadTable(
 )
 
 
-class HeldLoads:
-    """One load on every body, held over a step."""
+def plain_forces(mechanism: Mechanism, forces: Forces | None) -> Array | None:
+    """Forces of one instant at centres of mass along the world's axes (n, 6); None if there are others, or mistakes."""
+    values = np.zeros((mechanism.body_count, 6))
+    if not isinstance(forces, Mapping):
+        return values if forces is None else None
+    rows = mechanism.rows()
+    try:
+        for name, given in forces.items():
+            width = len(given)  # type: ignore[arg-type]
+            if width not in (3, 6):
+                return None
+            values[rows[name], :width] = given  # type: ignore[assignment]
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return values
 
-    def __init__(self, body_count: int) -> None:
-        self.values = np.zeros((body_count, 6))
-        self.point = np.zeros((body_count, 3))
-        self.in_body_frame = np.zeros(body_count, dtype=np.int32)
 
-    def copy(self) -> HeldLoads:
-        """Another one with the same loads."""
-        other = HeldLoads(len(self.values))
-        other.values[:], other.point[:], other.in_body_frame[:] = self.values, self.point, self.in_body_frame
-        return other
-
-    def fill(self, mechanism: Mechanism, forces: Forces | None) -> None:
-        """Take forces of one instant."""
-        self.values[:], self.point[:], self.in_body_frame[:] = 0.0, 0.0, False
-        rows = {name: row for row, name in enumerate(mechanism.bodies)}
-        for name, load in _by_body(mechanism, forces):
-            row = rows[name]
-            self.values[row], self.point[row] = _rows(name, load, None)[0], _point(name, load)
-            self.in_body_frame[row] = load.frame == "body"
+def held_loads(mechanism: Mechanism, forces: Forces | None) -> tuple[Array, Array, NDArray[np.int32]]:
+    """Loads of one instant on every body: values (n, 6), points (n, 3), and whether their axes are the body's (n,)."""
+    n = mechanism.body_count
+    values, point, in_body_frame = np.zeros((n, 6)), np.zeros((n, 3)), np.zeros(n, dtype=np.int32)
+    rows = mechanism.rows()
+    for name, load in _by_body(mechanism, forces):
+        row = rows[name]
+        values[row], point[row] = _rows(name, load, None)[0], _point(name, load)
+        in_body_frame[row] = load.frame == "body"
+    return values, point, in_body_frame
 
 
 def load_table(mechanism: Mechanism, forces: Forces | None, steps: int, signals: Signals) -> LoadTable:

@@ -15,7 +15,7 @@ from ._rotation import Array, cross, rotate
 from .accuracy import too_coarse, warn
 from .analysis import reaction
 from .efforts import ForceHistory, InputEfforts
-from .forces import Forces, HeldLoads, load_table
+from .forces import Forces, held_loads, load_table, plain_forces
 from .inputs import Inputs
 from .names import name_of, no_such
 from .state import State
@@ -95,7 +95,6 @@ class Live(Running, _core.Live):
         self._begun = state
         compiled = simulator._compiled
         self._signals = compiled.signals.extended()
-        self._held, self._holds = HeldLoads(simulator.mechanism.body_count), False
         loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
         self.key, self.how = simulator._key(self._signals.count), (simulator.solver, simulator.order)
         super().__init__(
@@ -120,7 +119,6 @@ class Live(Running, _core.Live):
     def _prepare(self, state: State | None, steps: int, record_every: int) -> None:
         """Make ready for another run, under no forces."""
         self._begun = state
-        self._holds = False
         self.put(loads=self._no_loads, **self._start(state, steps, record_every))
 
     @cached_property
@@ -147,19 +145,17 @@ class Live(Running, _core.Live):
 
         Half of their impulse acts at either end of every step.
         """
-        self._held.fill(self.mechanism, forces)
-        self._take(self._held)
-
-    def _take(self, held: HeldLoads, *, already: bool = False) -> None:
-        self._holds = True
-        self.hold_arrays(values=held.values, point=held.point, in_body_frame=held.in_body_frame, already=already)
+        # an array as it is, which takes no time
+        plain = forces if isinstance(forces, np.ndarray) else plain_forces(self.mechanism, forces)
+        if plain is not None and plain.ndim == 2 and plain.dtype.char == "d" and self.hold_array(plain):
+            return
+        values, point, in_body_frame = held_loads(self.mechanism, forces)
+        self.hold_arrays(values=values, point=point, in_body_frame=in_body_frame)
 
     def copy(self) -> Live:
         """Another one that stands where this one does, and goes on by itself in the same way, inputs and forces too."""
         other = Live(self._simulator, self.state())
-        if self._holds:
-            other._held = self._held.copy()
-            other._take(other._held, already=True)
+        other.hold_as(self)
         other._stand()
         other.input[:] = self.input
         return other
