@@ -106,10 +106,10 @@ def answer(capsys, *line, code=0):
 
 
 def mistake(capsys, *line):
-    """The sentence on a mistake: one line, and nothing else."""
+    """The sentence on a mistake: one line, and nothing else but the same as JSON where that was asked for."""
     assert main(line) == 2
     out, err = capsys.readouterr()
-    assert out == ""
+    assert out == (json.dumps({"error": err[8:-1], "code": 2}) + "\n" if "--json" in line else "")
     assert err.startswith("catena: ")
     assert err.count("\n") == 1
     return err
@@ -153,6 +153,68 @@ def test_a_reader_that_has_read_enough():
     done = subprocess.run(line, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+def test_outputs_that_are_full_or_closed():
+    line = f"{sys.executable} -m catena info"
+    full = subprocess.run(f"{line} > /dev/full", shell=True, capture_output=True, text=True, check=False)
+    assert full.returncode == 1
+    assert full.stderr.endswith("No space left on device\n")
+    assert "Traceback" not in full.stderr
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        done = subprocess.run(f"{line} {closed}", shell=True, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("catena ") == (closed == "2>&-")
+        # what is written goes into its file, and what is said of a mistake nowhere else
+        wrong = subprocess.run(
+            f"{line[:-4]}report scene: {closed}", shell=True, capture_output=True, text=True, check=False
+        )
+        assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def test_too_little_memory_is_a_sentence():
+    pytest.importorskip("resource", reason="no limits on memory here")
+    code = """
+import resource, sys
+from catena.__main__ import main
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (40 << 20),) * 2)
+sys.exit(main(["run", "scene:pendulum:20000", "--dt", "0.01", "--duration", "10", "--json"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("catena: ")
+    assert json.loads(done.stdout)["code"] == done.returncode
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (("run", "scene:pendulum:1e300"), 2, "at most 1000000"),
+        (("run", "scene:pendulum:inf"), 2, "must be numbers"),
+        (("run", "scene:net:1e5:1e300"), 2, "at most 1000000"),
+        (("run", "nowhere.urdf"), 2, "nowhere.urdf"),
+        (("report", "scene:nothing"), 2, "there is no scene called"),
+        (("run", "scene:pendulum", "--dt", "1e-300", "--duration", "1"), 2, "nodes"),
+        (("run", "scene:pendulum", "--record-every", "0"), 2, "record_every"),
+        (("run", "scene:pendulum", "--order", "1", "--dt", "0.01", "--strict"), 2, "order 1 are not estimated"),
+    ],
+)
+def test_mistakes_are_json_too(line, code, words, capsys):
+    assert main([*line, "--json"]) == code
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert (found["code"], words in found["error"]) == (code, True), found
+    assert err == f"catena: {found['error']}\n"
+
+
+def test_words_that_are_none_are_json_too(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "scene:pendulum", "--order", "3", "--json"])
+    assert stopped.value.code == 2
+    assert json.loads(capsys.readouterr().out)["code"] == 2
 
 
 # ---- info, report

@@ -439,3 +439,13 @@ def test_hostile_calls(call: str) -> None:
                     raise
             except ValueError as error:
                 sentence(error)
+
+
+@pytest.mark.parametrize("kind", ["Servo", "Motor", "Spring", "Bushing"])
+def test_forces_without_parts_are_refused(kind: str) -> None:
+    m = scenes.pendulum(2)
+    m.add_force(Servo("joint1", gain=1.0, rate_gain=0.1, name="servo"))
+    document = documents.describe(m)
+    document["forces"][0] |= {"kind": kind, "parts": []}
+    with pytest.raises(ValueError, match="'servo': consists of no parts"):
+        documents.rebuild(document)

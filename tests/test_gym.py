@@ -437,3 +437,11 @@ def test_pictures_of_all_members() -> None:
     one, other = many.render()
     assert one.shape == other.shape
     assert (one != other).any()
+
+
+@pytest.mark.parametrize("seed", [1.5, -1, "one", float("nan"), [1.5, 2], 2**70])
+def test_seeds_are_whole_numbers(seed: object) -> None:
+    for env in (gymnasium.make("catena/CartPole-v0"), gymnasium.make_vec("catena/CartPole-v0", num_envs=2)):
+        with pytest.raises(ValueError, match=r"seed must be a whole number|as many seeds"):
+            env.reset(seed=seed)
+        env.reset(seed=np.int64(3))

@@ -113,3 +113,23 @@ def test_a_model_must_be_a_plain_file(tmp_path: Path) -> None:
             read(tmp_path / "nothing")
         with pytest.raises(ValueError, match="path must be the name of a file"):
             read(3)  # type: ignore[arg-type]
+
+
+def test_hidden_folders_are_no_packages(tmp_path: Path) -> None:
+    (tmp_path / "me" / ".secret").mkdir(parents=True)
+    (tmp_path / "me" / ".secret" / "key.stl").write_text("")
+    folder = tmp_path / "me" / "robots" / "one"
+    folder.mkdir(parents=True)
+    mesh = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
+    names = ("package://.secret/key.stl", "package://me/.secret/key.stl", "model://me/x/../.secret/key.stl")
+    shapes = "".join(mesh.format(name) for name in names)
+    (folder / "robot.urdf").write_text(f'<robot><link name="a">{shapes}</link></robot>')
+    with pytest.warns(ct.ModelWarning, match="file in a hidden folder 3 times"):
+        m = ct.Mechanism.from_urdf(folder / "robot.urdf")
+    assert m.bodies["a"].shapes == ()
+    # what the user names is the user's affair
+    packages = {".secret": tmp_path / "me" / ".secret", "me": tmp_path / "me"}
+    (folder / "robot.urdf").write_text(
+        f'<robot><link name="a">{mesh.format(names[0]) + mesh.format(names[1])}</link></robot>'
+    )
+    assert len(ct.Mechanism.from_urdf(folder / "robot.urdf", packages=packages).bodies["a"].shapes) == 2

@@ -681,3 +681,11 @@ def test_accelerations_that_cannot_be_had() -> None:
     with pytest.raises(SimulationError, match="has no solution"):
         live.body("link1").point_acceleration((0, 0, 0))
     assert live.failed
+
+
+@pytest.mark.parametrize("state", [0.5, "start", (1, 2), np.zeros(3), object()])
+def test_it_restarts_from_states_alone(state: object) -> None:
+    live = Simulator(scenes.pendulum(2), 0.01).start()
+    with pytest.raises(ValueError, match="restarts from a State"):
+        live.restart(state)  # type: ignore[arg-type]
+    live.step(3)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from catena import Mechanism, Simulator, State, Trajectory, scenes
+from catena import Mechanism, Simulator, State, Trajectory, scenes, sphere
 from catena import _rotation as rot
 
 DATA = Path(__file__).parent / "data"
@@ -151,3 +151,21 @@ def test_first_reaction_is_second_order() -> None:
     runs = [Simulator(scenes.heavy_top(), dt, tolerance=1e-13).run(steps=1) for dt in steps]
     errors = [largest(run.joint("pivot").force[:1] - exact) for run in runs]
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] >= 1.95, errors
+
+
+def test_order_one_says_that_it_is_not_judged(tmp_path: Path) -> None:
+    """A fall at 40 ms is off by g t dt / 2, which no estimate of steps sees: it is said, and no number is made up."""
+    m = Mechanism()
+    m.add_body("stone", sphere(0.1, mass=1.0))
+    run = Simulator(m, 0.04, order=1).run(1.2)
+    assert run.position[-1, 0, 2] + 0.5 * 9.81 * 1.2**2 == pytest.approx(0.5 * 9.81 * 1.2 * 0.04, rel=1e-9)
+    assert run.error is None
+    assert "errors of steps" not in repr(run)
+    run.save(tmp_path / "run.npz")
+    for told in (run, Trajectory.load(tmp_path / "run.npz")):
+        assert any("order 1 are not estimated" in doubt for doubt in told.warnings)
+    assert Simulator(m, 0.04).run(1.2).warnings == ()
+    with pytest.raises(ValueError, match="nothing that on_coarse='raise' could go by"):
+        Simulator(m, 0.04, order=1, on_coarse="raise")
+    batch = Simulator(m, 0.04, order=1).run_batch([m.state()] * 3, 1.2)
+    assert batch.error is None

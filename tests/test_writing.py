@@ -353,3 +353,13 @@ def test_what_a_file_cannot_hold_is_said(tmp_path: Path) -> None:
     driven.add_coupling(ct.Drive("joint1", lambda t: t))
     with pytest.raises(ValueError, match="function of time, which a file cannot hold"):
         driven.to_mjcf(tmp_path / "n.xml")
+
+
+@pytest.mark.parametrize("odd", ["\0", "\x1b", "\ud800", "\uffff"])
+def test_names_that_no_file_can_hold_are_refused(odd: str, tmp_path: Path) -> None:
+    m = ct.Mechanism()
+    m.add_body(f"a{odd}b", ct.box((1, 1, 1), mass=1.0))
+    for write in (m.to_urdf, m.to_mjcf):
+        with pytest.raises(ValueError, match="character that no XML file can hold"):
+            write(tmp_path / "robot")
+    assert list(tmp_path.iterdir()) == []

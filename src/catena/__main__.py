@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import warnings
@@ -21,40 +22,78 @@ _CODES = "exit codes: 0 fine, 1 the work failed, or with --strict cannot be trus
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; 0 if it went well, 1 if it failed, 2 if it was asked for what makes no sense, 130 on Ctrl-C."""
-    parser = _parser()
-    args = parser.parse_args(argv)
-    if args.run is None:
-        parser.print_help()
-        return 0
+    _open_what_is_closed()
+    words = list(sys.argv[1:] if argv is None else argv)
+    wants_json = "--json" in words
     try:
-        with _heard() as args.heard:
-            code = int(args.run(args))
+        code, why = _done(words)
+        if why:
+            print(f"catena: {why}", file=sys.stderr)
+            if wants_json:
+                print(json.dumps({"error": why, "code": code}))
         sys.stdout.flush()
         return code
-    except ValueError as error:
-        return _failed(error, 2)
+    except SystemExit as stop:
+        # argparse has said on stderr what it does not understand
+        if wants_json and stop.code == 2:
+            print(json.dumps({"error": "the command line is not understood, see stderr", "code": 2}), flush=True)
+        raise
     except BrokenPipeError:
-        # whoever reads has read enough, and what is left goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # whoever reads has read enough
+        _print_nowhere()
         return 0
     except OSError as error:
+        _print_nowhere()
+        print(f"catena: cannot print: {error.strerror}", file=sys.stderr)
+        return 1
+
+
+def _done(words: list[str]) -> tuple[int, str]:
+    """Run a subcommand: its exit code, and why it failed."""
+    parser = _parser()
+    args = parser.parse_args(words)
+    if args.run is None:
+        parser.print_help()
+        return 0, ""
+    try:
+        with _heard() as args.heard:
+            return int(args.run(args)), ""
+    except (ValueError, OverflowError) as error:
+        return 2, str(error)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
         # what has a name was named by the user
-        return _failed(f"{error.filename}: {error.strerror}", 2) if error.filename else _failed(error, 1)
+        return (2, f"{error.filename}: {error.strerror}") if error.filename else (1, error.strerror or str(error))
     except CatenaError as error:
-        return _failed(error, 1)
+        return 1, str(error)
+    except (MemoryError, RecursionError) as error:
+        return 1, f"there is not enough memory for that ({str(error) or type(error).__name__})"
     except ImportError as error:
         # catena's own sentences on what is not installed name no module; others are unexpected
         if error.name is not None:
             raise
-        return _failed(error, 1)
+        return 1, str(error)
     except KeyboardInterrupt:
         # a bar may be on the line
-        return _failed("interrupted", 130, "\n" * sys.stderr.isatty())
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        return 130, "interrupted"
 
 
-def _failed(why: object, code: int, before: str = "") -> int:
-    print(f"{before}catena: {why}", file=sys.stderr)
-    return code
+def _open_what_is_closed() -> None:
+    """Where a shell has closed an output, what is printed there goes nowhere, and into no file opened later."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_WRONLY)
+            if handle != number:
+                os.dup2(handle, number)
+            setattr(sys, name, os.fdopen(number, "w", closefd=False))
+
+
+def _print_nowhere() -> None:
+    """What is left goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

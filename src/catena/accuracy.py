@@ -33,6 +33,9 @@ _ADVISED = 3e-4
 # so many of a run's steps are halved, for want of a solution, that it should be told
 _MANY_HALVED = 0.1
 
+# of the publication's scheme, in which forces act half a step late from the beginning on
+NOT_JUDGED = "errors of order 1 are not estimated: its first step is force free, and all that follows is off by that"
+
 # a pilot: steps of a round, rounds, and by how much the last one may have been off
 _PILOT_STEPS, _PILOT_ROUNDS, _PILOT_FIT = 64, 12, (0.8, 1.6)
 _ROUND_NUMBERS = (1.0, 2.0, 2.5, 4.0, 5.0, 8.0)
@@ -75,6 +78,11 @@ def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
         f"the steps are too coarse: {tally.coarse} of {steps} err by more than {COARSE:g} (parts of the mechanism's "
         f"size, or rad), {where}; try dt = {dt:g}, or accuracy={COARSE:g}"
     )
+
+
+def not_judged(run: Trajectory) -> str:
+    """What is to be said of a run of which nobody estimates the error; empty if somebody does."""
+    return NOT_JUDGED if run.info is not None and run.info.order == 1 else ""
 
 
 def often_halved(run: Trajectory) -> str:

@@ -237,6 +237,8 @@ def rebuild(document: Any) -> Mechanism:
     for item in _items(document, "forces"):
         force = _made(item, _FORCES, "force", mechanism._forces)
         force.parts = [_part(force, part, mechanism) for part in _items(item, "parts", force.label)]
+        if not force.parts:
+            raise ValueError(f"{force.label}: consists of no parts")
         mechanism._forces[force.name] = force
     for item in _items(document, "couplings"):
         coupling = _made(item, _COUPLINGS, "coupling", mechanism._joints, mechanism._couplings)

@@ -132,6 +132,8 @@ class Live(Running, _core.Live):
 
         Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
         """
+        if state is not None and not isinstance(state, State):
+            raise ValueError(f"a live mechanism restarts from a State, got {state!r}")
         self._prepare(self._begun if state is None else state.copy(), 0, 1)
         self._stand()
 

@@ -16,7 +16,7 @@ from ._memory import refuse_if_too_large
 from ._numbers import flag, number, one_of, positive, seconds, whole
 from ._progress import finish, watcher
 from ._rotation import Array, finite
-from .accuracy import USUAL_ACCURACY, error_limit, find_dt, too_coarse, usual_order, warn
+from .accuracy import NOT_JUDGED, USUAL_ACCURACY, error_limit, find_dt, too_coarse, usual_order, warn
 from .events import Event, Watch, cut
 from .forces import Forces, load_table
 from .live import Live
@@ -68,7 +68,8 @@ class Simulator:
         or "auto". All give the same trajectory.
     order
         2, or 4, 6 and 8 by composition of 5, 9 and 17 steps, whose cost they have; 1 is the publication's scheme, whose
-        first step is force free. Default 2; 4 or 8 where an accuracy is asked for, which needs 4, 6 or 8.
+        first step is force free: what it errs by is not estimated, and `run.warnings` says so. Default 2; 4 or 8 where
+        an accuracy is asked for, which needs 4, 6 or 8.
     tolerance
         Largest last Newton increment of a step, the 2-norm over all bodies in m/s and rad/s; default 1e-10, for orders
         above 2 1e-12.
@@ -116,6 +117,8 @@ class Simulator:
         self.tolerance = _TOLERANCE[self.order] if tolerance is None else positive(tolerance, "tolerance")
         self.on_failure = one_of(on_failure, ("raise", "stop"), "on_failure")
         self.on_coarse = one_of(on_coarse, ("warn", "raise", "ignore"), "on_coarse")
+        if self.order == 1 and self.on_coarse == "raise":
+            raise ValueError(f"{NOT_JUDGED}, so there is nothing that on_coarse='raise' could go by; take order 2")
         self.rescue = flag(rescue, "rescue")
         if self.accuracy is not None and (self.order < 4 or not self.rescue):
             raise ValueError("an accuracy is reached by halving steps of order 4, 6 or 8; order 2 needs a dt alone")
@@ -183,7 +186,7 @@ class Simulator:
     @property
     def _estimates(self) -> bool:
         """Whether errors of steps are estimated."""
-        return self.on_coarse != "ignore" or self.accuracy is not None
+        return self.order > 1 and (self.on_coarse != "ignore" or self.accuracy is not None)
 
     @property
     def _extent(self) -> float:

@@ -17,7 +17,7 @@ from ._rotation import Array, conjugate, rotate
 from ._showing import how_many
 from ._strict import Recorded
 from ._viewing import Playable
-from .accuracy import often_halved
+from .accuracy import not_judged, often_halved
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .histories import BodyHistory, CouplingHistory, JointHistory
@@ -76,7 +76,8 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
     Newton's method may have left of each step, the 2-norm over all bodies in m/s and rad/s: below the tolerance, or
     where numbers are too coarse for that (far from the origin, loops that are nearly singular) what rounding allows;
     floor_count counts the latter steps. error is how much each is estimated to err, in parts of the mechanism's size or
-    in rad, and errors of calm motions add up to that of the last node; None where on_coarse="ignore" asked for none.
+    in rad, and errors of calm motions add up to that of the last node; None at order 1, and where on_coarse="ignore"
+    asked for none.
     warnings are sentences on what makes the run doubtful, empty if nothing does. info says how the run was computed
     (`RunInfo`), or is None for what no simulator made.
     """
@@ -455,7 +456,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what makes the run doubtful: coarse or halved steps, loops that do not fit or cannot move."""
-        doubts = (self.coarse, often_halved(self), analysis.misfit_sentence(self), self._locked())
+        doubts = (self.coarse, not_judged(self), often_halved(self), analysis.misfit_sentence(self), self._locked())
         return tuple(filter(None, doubts))
 
     def _locked(self) -> str:

@@ -51,7 +51,7 @@ class Env(gymnasium.Env[Array, Array]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin an episode, in a state that is drawn with the seed; no options are known."""
-        super().reset(seed=seed)
+        super().reset(seed=_seed(seed))
         self.live.restart(self.task.first(self.np_random))
         self._steps = 0
         return self.task.observation(self._view()), {}
@@ -128,10 +128,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin an episode in all members, or in those of options["reset_mask"] (member,)."""
-        if isinstance(seed, int | np.integer):
-            super().reset(seed=int(seed))
-            seed = [int(seed) + k for k in range(self.num_envs)]
-        seeds = [None] * self.num_envs if seed is None else list(seed)
+        if not isinstance(seed, list | tuple | np.ndarray):
+            seed = _seed(seed)
+            super().reset(seed=seed)
+            seed = [None if seed is None else seed + k for k in range(self.num_envs)]
+        seeds = [_seed(one) for one in seed]
         if len(seeds) != self.num_envs:
             raise ValueError(f"{self.num_envs} members need as many seeds, got {len(seeds)}")
         mask = np.array((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)), dtype=bool)
@@ -249,3 +250,8 @@ def _stage(task: Task) -> Stage:
 def _drawn(task: Task, stage: Stage, view: View) -> Pixels:
     marks = () if task.marks is None else task.marks(view)
     return stage.draw(view.position, view.orientation, title=f"t = {view.time:.2f} s", marks=marks)
+
+
+def _seed(seed: Any) -> int | None:
+    """A seed, checked."""
+    return None if seed is None else whole(seed, "seed", least=0)

@@ -46,6 +46,9 @@ class Folders:
             return self._inside(Path(unquote(rest)), self._roots(self._home, self._package), address, notes, where)
         if scheme in ("package", "model"):
             name, _, inner = rest.partition("/")
+            if name not in self._named and any(part.startswith(".") and part.strip(".") for part in Path(rest).parts):
+                notes.skip("file in a hidden folder", f"{address!r:.80} of {where}")
+                return None
             for root in self._packages(name):
                 if (root / inner).exists():
                     return self._inside(root / inner, [root], address, notes, where)

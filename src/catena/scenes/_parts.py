@@ -39,10 +39,14 @@ def joint(
     raise ValueError(f"joint must be 'revolute' or 'ball', got {kind!r}")
 
 
+# bodies are objects of Python, and more of them no machine could hold
+_MOST = 1_000_000
+
+
 def at_least(least: int, scene: str, name: str, value: int) -> None:
-    """Refuse a count that is too small or no whole number."""
-    if value < least or int(value) != value:
-        raise ValueError(f"{scene}: {name} must be at least {least}, got {value}")
+    """Refuse a count that is too small, too large or no whole number."""
+    if not isinstance(value, int | np.integer) or not least <= value <= _MOST:
+        raise ValueError(f"{scene}: {name} must be at least {least} and at most {_MOST}, a whole number, got {value!r}")
 
 
 def bar(m: Mechanism, name: str, start: ArrayLike, end: ArrayLike, *, width: float, mass: float) -> Body:
