@@ -41,7 +41,7 @@ struct Settings {
   double dt, tolerance;
   int iteration_limit, rescue_depth;
   bool estimates;
-  double size, error_limit;
+  double size, error_rate;
   bool paper_start;
   double start_time;
   Offset steps, record_every;

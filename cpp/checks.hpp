@@ -207,9 +207,9 @@ inline void require_settings(const Settings& given) {
   require(given.iteration_limit >= 1, "max_iterations must be at least 1");
   require_between(given.rescue_depth, 0, 30, "halvings of a step");
   require(std::isfinite(given.size) && given.size > 0, "the size of the mechanism must be positive");
-  require(std::isfinite(given.error_limit) && given.error_limit >= 0, "the error of a step must not be negative");
-  require(given.error_limit == 0 || (given.estimates && given.order > 2 && given.rescue_depth > 0),
-          "errors of steps can be kept small by halving steps of orders 4, 6 and 8 alone");
+  require(std::isfinite(given.error_rate) && given.error_rate >= 0, "the error of a step must not be negative");
+  require(given.error_rate == 0 || (given.estimates && given.rescue_depth > 0),
+          "errors of steps are kept small by shorter ones, which must be allowed");
   require_between(given.steps, 0, Offset{1} << 50, "steps");
   require(given.record_every >= 1, "record_every must be at least 1");
 }

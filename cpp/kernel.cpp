@@ -120,12 +120,13 @@ Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* ar
                      .owed = arena.take<Wrench<double>>(links),
                      .law_mode = arena.take<double>(laws),
                      .acting = arena.take<Wrench<double>>(links),
-                     .saved = parts.count > 1 ? arena.take<double>(Carried<Solver>::motion_size(layout)) : nullptr,
+                     .saved = arena.take<double>(Carried<Solver>::motion_size(layout)),
                      .before = arena.take<double>(layout.recorded_count),
                      .motor_before = arena.take<double>(laws),
                      .acted = arena.take<Wrench<double>>(links),
                      .past = past_in<double>(arena, parts.count > 1 ? 0 : links),
-                     .sum = arena.take<Wrench<double>>(parts.count > 1 ? links : 0)};
+                     .sum = arena.take<Wrench<double>>(parts.count > 1 ? links : 0),
+                     .end = arena.take<Place>(parts.count > 1 ? 0 : links)};
   const long differences = Carried<Solver>::differences_of(layout);
   const int histories = Carried<Solver>::histories_of(parts, order);
   double* known = arena.take<double>(histories * differences);

@@ -90,7 +90,7 @@ struct RunArgs {
   int rescue_depth = 0;    // how often a failing step may be halved
   bool estimates = false;  // errors of steps
   double size = 1;         // of the mechanism, m
-  double error_limit = 0;  // steps that err by more are halved; 0 if none are
+  double error_rate = 0;   // 1/s: steps that err by more for their length are taken in shorter ones; 0 if none are
   bool paper_start = false;
   Offset steps = 0, record_every = 1;
 

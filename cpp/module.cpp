@@ -136,7 +136,7 @@ void bind_structs(nb::module_& m) {
                         field("order", &Settings::order), field("dt", &Settings::dt),
                         field("tolerance", &Settings::tolerance), field("iteration_limit", &Settings::iteration_limit),
                         field("rescue_depth", &Settings::rescue_depth), field("estimates", &Settings::estimates),
-                        field("size", &Settings::size), field("error_limit", &Settings::error_limit),
+                        field("size", &Settings::size), field("error_rate", &Settings::error_rate),
                         field("paper_start", &Settings::paper_start), field("start_time", &Settings::start_time),
                         field("steps", &Settings::steps), field("record_every", &Settings::record_every));
   bind_struct<Start>(m, "Start",

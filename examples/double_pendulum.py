@@ -22,7 +22,8 @@ m.add(one, prefix="other ", at=(0, 0.5, 0))  # a copy, half a metre behind
 start = m.state()
 start.joint("other shoulder").angle = 1e-9  # moves all that hangs on it
 
-run = ct.Simulator(m, accuracy=1e-10).run(duration=15, state=start)
+# no accuracy can be promised for a motion in which errors grow like this; a step of order 8 errs by 1e-13
+run = ct.Simulator(m, dt=0.005, order=8).run(duration=15, state=start)
 
 end = (0, 0, 0.5)  # of the lower rods, in their frames: z runs along a rod, from its centre
 apart = np.linalg.norm(run.body("other lower").point(end) - run.body("lower").point(end) - (0, 0.5, 0), axis=1)
@@ -35,7 +36,7 @@ assert abs(parted - 11.47) < 0.1
 
 error = run.energy_error().max()
 print(f"energy error {error:.0e} of the energy in motion")
-assert error < 1e-9  # ten times the accuracy, and it does not grow
+assert error < 1e-9  # and it does not grow
 
 figure = Figure(figsize=(10, 4.2), layout="constrained")
 left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))

@@ -371,7 +371,7 @@ def test_what_is_not_installed_is_a_sentence(capsys, monkeypatch):
     [
         (("--dt", "0"), "dt must be a positive number"),
         (("--accuracy", "7"), "accuracy must be a number between"),
-        (("--order", "2"), "order 4, 6 or 8"),
+        (("--order", "1"), "order 2, 4, 6 or 8"),
         (("--duration", "nan"), "duration must be a finite number"),
         (("--record-every", "0"), "record_every must be a whole number"),
         (("--out", "run.odd"), "--out writes .npz"),

@@ -224,6 +224,7 @@ struct LawOf {
   T force;                                        // constant
   T implicit;                                     // 1: the spring too is implicit, or else 0
   T inertia;                                      // of a rotor that turns with the scalar: kg m^2 or kg
+  T side;                                         // where the spring acts: 1 beyond its rest, -1 below, 0 on both sides
 };
 using Law = LawOf<double>;
 constexpr int law_size = sizeof(Law) / sizeof(double);
@@ -244,7 +245,7 @@ inline Law law_of(const double* numbers) {
 // the names of its fields, in the order in which Python passes them
 constexpr const char* law_names[] = {"stiffness", "rest",      "damping", "friction",    "threshold",
                                      "gain",      "rate_gain", "target",  "target_rate", "limit",
-                                     "force",     "implicit",  "inertia"};
+                                     "force",     "implicit",  "inertia", "side"};
 static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 
 // two bodies and where something sits on them

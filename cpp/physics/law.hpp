@@ -16,6 +16,9 @@
 // A solution there is refused (free bodies give the first bound of k, and what the joints leave of it decides), and so
 // the step is halved until it fits.
 //
+// A spring of one side, with its damper, acts only beyond its rest, as a cable does, or only below, as a bumper does,
+// and never the other way: f is nothing where it is slack, or where the damper would make a cable push.
+//
 // A rotor that turns with phi (an armature) has the discrete momentum p = I (phi3 - phi2)/dt on the interval, and what
 // it takes over from the bodies at the node is lambda = -dt (p - p1), p1 of the interval before: variational too.
 #pragma once
@@ -50,6 +53,12 @@ CATENA_INLINE Stage<double> stage_of(const LawInfo& law, const Clock& clock) {
   return {clock.dt, clock.per_dt, false, clock.middle[k], (clock.end[k] - clock.now[k]) * clock.per_dt, clock.soft};
 }
 
+// whether a spring of one side is slack at phi
+template <class T>
+CATENA_INLINE auto is_slack(const LawOf<T>& law, T phi) {
+  return law.side * (law.rest - phi) > T(0);
+}
+
 // force on the interval, and its derivative against phi3
 template <class T>
 CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>& stage, T& slope) {
@@ -60,6 +69,11 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>&
     const T stiffness = choose(law.implicit > T(0), law.stiffness, T(0));
     f -= stiffness * (middle - law.rest);
     slope -= T(0.5) * stiffness;
+  }
+  if (any(law.side > T(0)) || any(law.side < T(0))) {
+    const auto idle = is_slack(law, middle) | (law.side * f > T(0));
+    f = choose(idle, T(0), f);
+    slope = choose(idle, T(0), slope);
   }
   if (any(law.friction > T(0))) {
     const T threshold = T(stage.soft) * law.threshold, t = tanh(v / threshold);
@@ -78,7 +92,7 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>&
 // force at the node, with a motor's
 template <class T>
 CATENA_INLINE T spring_and_motor(const LawOf<T>& law, T motor, T phi) {
-  return motor - choose(law.implicit > T(0), T(0), law.stiffness * (phi - law.rest));
+  return motor - choose((law.implicit > T(0)) | is_slack(law, phi), T(0), law.stiffness * (phi - law.rest));
 }
 CATENA_INLINE double node_force(const LawInfo& law, double phi, const Clock& clock) {
   return spring_and_motor<double>(law, law.force_signal >= 0 ? clock.now[law.force_signal] : law.force, phi);

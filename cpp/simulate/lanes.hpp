@@ -17,7 +17,7 @@ namespace catena::CATENA_ISA {
 // whether a batch can run in lanes
 inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
   return args.solver == SolverKind::articulated && args.order == 2 && !args.paper_start && args.signal_count == 0 &&
-         LaneLoops::fit(layout);
+         args.error_rate == 0 && LaneLoops::fit(layout);
 }
 
 // `WithSingle` builds the single-mechanism runner of a lane and hands it to a function

@@ -15,7 +15,7 @@ struct Reactions {
   Step<Solver>& step;
   const Composition& parts;
   History* history;       // (part), and two for each level of extrapolation
-  double* saved;          // room for momenta, where a step has several parts
+  double* saved;          // room for momenta
   double* before;         // (row) the first node's reaction from the other side
   double* motor_before;   // (law) what it was on the interval before, where a control has changed it
   Wrench<double>* acted;  // (link) what acted on the bodies then

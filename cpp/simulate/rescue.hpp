@@ -1,10 +1,17 @@
-// A step of the user's dt: its substeps, and its pieces if it cannot be taken whole.
+// A step of the user's dt: its substeps, its pieces if it cannot be taken whole, and as many equal steps as an accuracy
+// asks for.
 //
 // Rescue: a step that cannot be solved, or that errs by more than the caller allows, is replaced by two of half the
 // length, again and again, and the full length is taken up again where the halves fit together. Momenta are state and
 // `kick` knows both neighbouring lengths, so this is consistent; that it happened is counted. No piece is left out
 // because an earlier one makes it look hopeless: what is tried depends on the state alone, so that runs stay
 // reversible.
+//
+// Accuracy of plain steps: they have no estimate without memory, and where something dissipates the compositions that
+// have one step backwards, where a damper feeds energy. So the time is covered by n, 2 n, 4 n, ... equal steps, each
+// time from the same state, until the end moves by so little, d, that d / 3, which the finer one of two runs of second
+// order errs by, is small enough. The finest is kept as it is: nothing is combined, so stiff laws and kinks do no harm.
+// A run whose steps had to be halved is not coarser than the next and says nothing.
 #pragma once
 
 #include "simulate/carried.hpp"
@@ -19,6 +26,15 @@ constexpr double absurd_error = 0.01;
 // Pieces that a run may take: a step now and then may need many, one after the other may not.
 constexpr long first_budget = 1L << 14, step_budget = 128;
 
+// Equal steps that a step may be made of.
+constexpr long most_refined = 1024;
+
+// where a link is
+struct Place {
+  Vec3<double> x;
+  Quat<double> q;
+};
+
 template <class Solver>
 struct Rescue {
   Node<Solver>& node;
@@ -30,7 +46,8 @@ struct Rescue {
   Estimator<Solver>& estimator;
   const Composition& parts;
   History* history;  // (part)
-  double* saved;     // room for the motion, where a step has several parts
+  double* saved;     // room for the motion
+  Place* end;        // (link) of plain steps that were taken back
   RunArgs& args = node.args;
   Newton<Solver>& newton = step.newton;
   int iterations = 0, longest = 0;  // of the step, over all its solves
@@ -43,7 +60,7 @@ struct Rescue {
     int pieces = 1;
     if (!cover(args.dt, at, time, pieces)) return false;
     // pieces that are short to be exact are not spent in vain
-    progress.spent += args.error_limit > 0 ? 1 : pieces;
+    progress.spent += args.error_rate > 0 ? 1 : pieces;
     args.tally.iterations += iterations;
     args.tally.pieces += pieces;
     args.tally.remainder = std::fmax(args.tally.remainder, step.remainder);
@@ -60,24 +77,70 @@ struct Rescue {
 
   // so much time from the node on
   bool cover(double length, long at, double& time, int& pieces) {
-    const long records = args.status.records;
     iterations = longest = 0;
     step.remainder = error = roughest = 0;
     newton.trace = args.out_increments ? args.out_increments + args.iteration_limit * args.steps : nullptr;
+    if (parts.count == 1 && args.error_rate > 0) return refine(length, at, time, pieces);
+    return take(length, at, true, time, pieces);
+  }
+  // in one step, or in its halves; the first from a node completes the node's record
+  bool take(double length, long at, bool first, double& time, int& pieces) {
+    const long records = args.status.records;
     node.now = time;
-    Outcome outcome = compose(at, length, true, false);
+    Outcome outcome = compose(at, length, first, false);
     if (outcome != Outcome::converged) {
       // far from where it began a mechanism has coarser numbers
       const double before = newton.extent;
       newton.measure_extent();
       if (newton.extent > 1.5 * before) {
         args.status.records = records;
-        outcome = compose(at, length, true, false);
+        outcome = compose(at, length, first, false);
       }
     }
-    if (outcome != Outcome::converged) return halve(length, outcome, at, records, time, pieces);
+    if (outcome != Outcome::converged) return halve(length, outcome, at, first, records, time, pieces);
     time += length;
     return true;
+  }
+  // in equal plain steps, twice as many until their end moves by little enough
+  bool refine(double length, long at, double& time, int& pieces) {
+    const double start = time, allowed = args.error_rate * length;
+    const long records = args.status.records;
+    Exchange exchange{saved, true};
+    carried.exchange_motion(exchange);
+    for (long count = 1, before = 0;; count *= 2) {
+      time = start;
+      pieces = 0;
+      error = roughest = 0;
+      for (long k = 0; k < count; ++k) {
+        int taken = 1;
+        if (k > 0) node.place(at);
+        if (!take(length / static_cast<double>(count), at, k == 0, time, taken)) return false;
+        pieces += taken;
+      }
+      node.now = time = start + length;
+      const bool equal = pieces == count, compared = equal && before > 0;
+      if (compared) error = roughest = moved() / 3;
+      const bool reached = compared && error <= allowed;
+      if (reached || count == most_refined) {
+        args.tally.rough += !reached;
+        return true;
+      }
+      before = equal ? count : 0;
+      for (int i = 0; i < node.layout.link_count; ++i) end[i] = {node.solver.body[i].x, node.solver.body[i].q};
+      args.status.records = records;
+      undo(at);
+    }
+  }
+  // how far the links are from where the steps before had led, parts of the mechanism's size or rad
+  double moved() {
+    double most = 0;
+    for (int i = 0; i < node.layout.link_count; ++i) {
+      const Body<double>& b = node.solver.body[i];
+      const double by2 = motion2(b.x - end[i].x, vector_part(b.q * Quat<double>{end[i].q.w, -vector_part(end[i].q)}),
+                                 estimator.per_size2());
+      if (by2 > most) most = by2, errs = i;
+    }
+    return std::sqrt(most);
   }
 
   // one composed step, which may not err by more than is allowed unless it is as short as can be; a failure leaves the
@@ -107,7 +170,7 @@ struct Rescue {
     node.now = start + dt;
     if (!args.estimates) return Outcome::converged;
     estimator.end(dt);
-    if (args.error_limit > 0 && estimator.error > args.error_limit) {
+    if (parts.count > 1 && args.error_rate > 0 && estimator.error > args.error_rate * std::fabs(dt)) {
       if (!shortest) {
         undo(at);
         if (estimator.error > absurd_error) unlearn();
@@ -143,7 +206,7 @@ struct Rescue {
   }
 
   // a step that could not be taken whole
-  bool halve(double length, Outcome outcome, long at, long records, double& time, int& pieces) {
+  bool halve(double length, Outcome outcome, long at, bool first, long records, double& time, int& pieces) {
     const long whole = 1L << args.rescue_depth;
     const double start = time;
     long done = 0, piece = whole;
@@ -167,7 +230,8 @@ struct Rescue {
       if (args.poll && !args.poll(args.context, at)) return interrupt(args, at, time);
       node.now = time;
       if (done > 0) node.place(at);
-      outcome = compose(at, length * (static_cast<double>(piece) / static_cast<double>(whole)), done == 0, piece == 1);
+      outcome = compose(at, length * (static_cast<double>(piece) / static_cast<double>(whole)), first && done == 0,
+                        piece == 1);
     }
   }
 };

@@ -25,6 +25,8 @@ struct Room {
   // Estimator
   Past<double> past;
   Wrench<double>* sum;
+  // Rescue
+  Place* end;
 };
 
 template <class Solver>
@@ -67,7 +69,8 @@ struct Runner {
                                  .motor_before = room.motor_before,
                                  .acted = room.acted};
   Recorder<Solver> recorder = {node, rest, reactions};
-  Rescue<Solver> rescue = {node, step, carried, recorder, reactions, progress, estimator, parts, history, room.saved};
+  Rescue<Solver> rescue = {node,      step,  carried, recorder,   reactions, progress,
+                           estimator, parts, history, room.saved, room.end};
   long here = 0;   // steps from the first node of this run to the node
   long taken = 0;  // the same, step by step
   long seen = 0;   // of the times that are asked for

@@ -111,7 +111,7 @@ struct Step {
     least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
     if (args.rescue_depth == 0) return outcome;
-    const double farthest = args.error_limit > 0 ? farthest_watched_cosine : farthest_cosine;
+    const double farthest = args.error_rate > 0 ? farthest_watched_cosine : farthest_cosine;
     if (least >= farthest) return outcome;
     bool close = least >= farthest_spin_cosine;
     for (int i = 0; i < layout.link_count && close; ++i)

@@ -124,7 +124,7 @@ struct Springs {
   bool follow(long step, double time) {
     const Layout& layout = node.layout;
     // where errors are kept small, what grows is halved
-    if (layout.law_count == 0 || node.args.error_limit > 0) return true;
+    if (layout.law_count == 0 || node.args.error_rate > 0) return true;
     if (progress.base + step < progress.next_stiff_check) return true;
     StiffModes<Solver> modes{layout, node.solver, mode};
     const double dt = node.args.dt, square = dt * dt, bound = modes.bound(node.law_angle) * square;

@@ -56,7 +56,9 @@ from .joints import Revolute as Revolute
 from .joints import Screw as Screw
 from .joints import Universal as Universal
 from .laws import Armature as Armature
+from .laws import Bumper as Bumper
 from .laws import Bushing as Bushing
+from .laws import Cable as Cable
 from .laws import Damper as Damper
 from .laws import Friction as Friction
 from .laws import Motor as Motor

@@ -154,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("model", metavar="MODEL", help=_MODEL)
     _add_stepping(run, duration=10.0)
-    run.add_argument("--order", type=int, choices=(1, 2, 4, 6, 8), help="default 2, with an accuracy 4 or 8")
+    run.add_argument("--order", type=int, choices=(1, 2, 4, 6, 8), help="default 2; with an accuracy 2, 4 or 8")
     run.add_argument(
         "--set",
         action="append",

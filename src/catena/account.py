@@ -23,7 +23,7 @@ def facts(simulator: Simulator, run: Trajectory, seconds: float) -> Facts:
         "bodies": simulator.mechanism.body_count,
         "steps": taken,
         "dt": run.dt,
-        "order": simulator.order,
+        "order": simulator.order if run.info is None else run.info.order,
         "accuracy": simulator.accuracy,
         "duration": float(run.time[-1] - run.time[0]),
         "energy_error": None if energy is None else float(energy.max(initial=0.0)),
@@ -31,6 +31,7 @@ def facts(simulator: Simulator, run: Trajectory, seconds: float) -> Facts:
         "gap": float(run.drift().max(initial=0.0)),
         "error_of_steps": None if run.error is None else float(run.error.sum()),
         "largest_error_of_steps": None if run.error is None else float(run.error.max(initial=0.0)),
+        "checked_error": run.checked_error,
         "iterations_per_step": float(run.iterations.mean()) if taken else 0.0,
         "halved_steps": run.halved_count,
         "seconds": seconds,
@@ -61,6 +62,8 @@ def words(known: Facts) -> str:
     if known["error_of_steps"] is not None:
         largest = known["largest_error_of_steps"]
         lines.append(f"  error of steps    {known['error_of_steps']:.1e}  together, {largest:.1e} at most")
+    if known["checked_error"] is not None:
+        lines.append(f"  off by            {known['checked_error']:.1e}  at most, compared with a coarser run")
     speed = known["duration"] / known["seconds"]
     lines.append(f"  time              {known['seconds']:.3f}  s, {speed:.0f} times as fast as the motion itself")
     lines.append(f"  solver            {known['solver']}, kernel {known['kernel']}")

@@ -65,7 +65,9 @@ def potential_energy(run: Trajectory) -> Array:
     for force in run.mechanism.forces.values():
         for part in force.parts:
             if part.law["stiffness"] > 0:
-                energy = energy + 0.5 * part.law["stiffness"] * (measured(run, part.measure) - part.law["rest"]) ** 2
+                longer = measured(run, part.measure) - part.law["rest"]
+                slack = part.law["side"] * longer < 0
+                energy = energy + 0.5 * part.law["stiffness"] * np.where(slack, 0.0, longer) ** 2
     return energy
 
 

@@ -429,11 +429,13 @@ def run_batch(
 
 def _why_alone(simulator: Simulator, signal_count: int) -> str:
     kind, order = _core.SolverKind[simulator.solver], max(simulator.order, 2)
-    if simulator.order > 1 and simulator._compiled.core.fits_lanes(solver=kind, order=order, signal_count=signal_count):
+    can = simulator.order > 1 and simulator._error_rate == 0
+    if can and simulator._compiled.core.fits_lanes(solver=kind, order=order, signal_count=signal_count):
         return ""
     why = {
         f"solver {simulator.solver!r} has none": simulator.solver != "articulated",
         f"order {simulator.order} has none": simulator.order != 2,
+        "each keeps its own accuracy": simulator._error_rate > 0,
         "there are functions of time": signal_count > 0,
     }
     reason = next((reason for reason, holds in why.items() if holds), "its loops are too large or too special")

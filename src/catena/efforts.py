@@ -118,7 +118,10 @@ def _exerted(
     law: Mapping[str, float], position: Array, rate: Array, force: Array, target: Array, target_rate: Array
 ) -> Array:
     """Along the coordinate, at positions and rates (...) of it."""
-    effort = force - law["stiffness"] * (position - law["rest"]) - law["damping"] * rate
+    pull = -law["stiffness"] * (position - law["rest"]) - law["damping"] * rate
+    # a spring of one side is slack on the other, and its damper does not turn it round
+    slack = (law["side"] * (law["rest"] - position) > 0) | (law["side"] * pull > 0)
+    effort = force + np.where(slack, 0.0, pull)
     effort -= law["friction"] * np.tanh(rate / law["threshold"])
     return effort + _driven(law, position, rate, target, target_rate)
 

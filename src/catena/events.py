@@ -198,4 +198,4 @@ class Watch:
             reached=True,
             carried=(node.carried, self._key),
         )
-        return simulator._with_dt(length)._attempt(1, state=state, force=force, control=again)
+        return simulator._as(length, rate=simulator._error_rate)._attempt(1, state=state, force=force, control=again)

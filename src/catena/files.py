@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .status import Status
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 5
+FORMAT = 6
 _MARK = "catena trajectory"
 
 # all that a file may hold; what else is in it is never looked at
@@ -51,6 +51,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "dt": float(run.dt),
         "status": asdict(run.status),
         "coarse": run.coarse,
+        "checked_error": run.checked_error,
         "info": None if run.info is None else asdict(run.info),
         "carried": None if run.carried is None else run.carried.key,
         "mechanism": documents.describe(run.mechanism),
@@ -154,6 +155,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         remainder=_numbers(contents, "remainder", (steps_taken,)),
         error=_numbers(contents, "error", (steps_taken,)) if "error" in contents else None,
         coarse=documents.entry(document, "coarse", str, "the document"),
+        checked_error=_checked_error(document),
         status=status,
         near=_unpack_angles(mechanism, contents, steps),
         inputs=_numbers(contents, "inputs", (steps, len(mechanism.inputs))) if "inputs" in contents else None,
@@ -161,6 +163,11 @@ def _rebuild(contents: Contents) -> Trajectory:
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
         carried=_carried(contents, document, steps),
     )
+
+
+def _checked_error(document: dict[str, Any]) -> float | None:
+    found = documents.entry(document, "checked_error", (int, float, type(None)), "the document")
+    return None if found is None else float(finite(found, (), "checked_error"))
 
 
 def _carried(contents: Contents, document: dict[str, Any], steps: int) -> Carried | None:

@@ -1,4 +1,4 @@
-"""Forces that belong to the mechanism: springs, dampers, motors, servos, friction, rotors and bushings.
+"""Forces that belong to the mechanism: springs, cables, dampers, motors, servos, friction, rotors and bushings.
 
 Each acts along a number that two bodies have between them, the coordinate of a joint or the distance of two points,
 equally and oppositely on both. Springs, motors and rotors act at the nodes, like gravity: energy is kept. Dampers,
@@ -46,12 +46,15 @@ LAW: dict[str, float] = {
     "force": 0.0,
     "implicit": 0.0,
     "inertia": 0.0,
+    "side": 0.0,
 }
 # in the order in which the core takes them
 NUMBERS = _core.law_names()
-_SIGNED = ("rest", "target", "target_rate", "force")
+_SIGNED = ("rest", "target", "target_rate", "force", "side")
 # those that feed or take energy, where they are not zero
 WORKING = ("damping", "friction", "gain", "rate_gain", "force")
+# those that make heat of it
+DISSIPATING = ("damping", "friction", "rate_gain")
 
 
 @dataclass
@@ -282,6 +285,8 @@ class PointSpring(_BetweenBodies):
     length at rest, by default the described one. Stiffness in N/m, damping in N s/m.
     """
 
+    _side = 0.0
+
     def __init__(
         self,
         a: BodyOrName,
@@ -304,7 +309,9 @@ class PointSpring(_BetweenBodies):
                 "stiffness": stiffness,
                 "rest": 0.0 if length is None else length,
                 "damping": damping,
-                "implicit": float(implicit),
+                # a damper that must not push a cable has to know its pull
+                "implicit": float(implicit or (self._side != 0 and damping != 0)),
+                "side": self._side,
             }
         )
         if (points is None) == (anchors is None):
@@ -328,6 +335,25 @@ class PointSpring(_BetweenBodies):
             law["rest"] = distance
         measure = Measure("measured_distance", self._a, self._b, anchors, np.array((IDENTITY, IDENTITY)))
         self.parts = [Part(measure, law, functions)]
+
+
+class Cable(PointSpring):
+    """A rope between two points, given as those of a PointSpring: it pulls where it is longer than `length`.
+
+    Where it is shorter it hangs slack. Without damping it acts at the nodes and keeps energy; its damper acts while
+    it is taut, and never pushes.
+    """
+
+    _side = 1.0
+
+
+class Bumper(PointSpring):
+    """A spring between two points, given as those of a PointSpring, that pushes where it is shorter than `length`.
+
+    Where it is longer it does nothing. Without damping it acts at the nodes and keeps energy; its damper never pulls.
+    """
+
+    _side = -1.0
 
 
 class Bushing(_BetweenBodies):

@@ -16,11 +16,13 @@ from ._memory import refuse_if_too_large
 from ._numbers import flag, number, one_of, positive, seconds, whole
 from ._progress import finish, watcher
 from ._rotation import Array, finite
-from .accuracy import NOT_JUDGED, USUAL_ACCURACY, error_limit, find_dt, too_coarse, usual_order, warn
+from .accuracy import NOT_JUDGED, USUAL_ACCURACY, too_coarse, usual_order, warn
 from .events import Event, Watch, cut
 from .forces import Forces, load_table
+from .laws import DISSIPATING
 from .live import Live
 from .mechanism import Mechanism
+from .refining import per_second, plain_step, refined
 from .signals import Signals
 from .starting import checked, refuse_open
 from .state import State
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
 
 Control: TypeAlias = Callable[[float, Live], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
-
-# an error of steps that none has
-_NEVER = 1e300
 
 # default tolerance by order: the solver must not spoil what the scheme gains
 _TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-12}
@@ -58,10 +57,14 @@ class Simulator:
     mechanism
         Bodies and joints; read once, here.
     dt
-        Time step in s; found by the first run, from its state, if it is not given.
+        Time step in s. If it is not given every run finds its own, from the state and the duration it is given, and the
+        same ones always find the same. Live mechanisms, `steps=` and `step` need one.
     accuracy
-        Halve every step that errs too much for it (parts of the mechanism's size, or rad), so that the motion is good
-        to about that much unless it is chaotic; 1e-4 if no dt is given either. Vibrations that are smaller are not
+        How far off the nodes of a run may be at most, in parts of the mechanism's size or rad; 1e-4 if no dt is given
+        either. Steps are made as short as that asks for, a coarser run is made to compare with, and
+        `run.checked_error` is what the comparison tells (with the 1e-4 that nobody asked for this is done only where
+        something dissipates). What is not reached, as in chaos, is said. Where a run must go on without knowing for how
+        long, in `start` and with a control, the accuracy is that of every second. Vibrations that are smaller are not
         resolved.
     solver
         "articulated" (joint space, the fast one), "ldu" (the paper's sparse solver), "dense" (its O(n^3) reference)
@@ -69,7 +72,7 @@ class Simulator:
     order
         2, or 4, 6 and 8 by composition of 5, 9 and 17 steps, whose cost they have; 1 is the publication's scheme, whose
         first step is force free: what it errs by is not estimated, and `run.warnings` says so. Default 2; 4 or 8 where
-        an accuracy is asked for, which needs 4, 6 or 8.
+        an accuracy is asked for and nothing dissipates, unless the dt is so short that plain steps do.
     tolerance
         Largest last Newton increment of a step, the 2-norm over all bodies in m/s and rad/s; default 1e-10, for orders
         above 2 1e-12.
@@ -108,20 +111,24 @@ class Simulator:
         mechanism = self._mechanism = mechanism.snapshot()
         if dt is None and accuracy is None:
             accuracy = USUAL_ACCURACY
+            self._asked = False
+        else:
+            self._asked = accuracy is not None
         self._accuracy = None if accuracy is None else _accuracy_of(accuracy)
-        self._error_limit = error_limit(self.accuracy)
         self._dt = None if dt is None else positive(dt, "dt")
-        self.order = (
-            _order(2 if self.accuracy is None else usual_order(self.accuracy)) if order is None else _order(order)
-        )
-        self.tolerance = _TOLERANCE[self.order] if tolerance is None else positive(tolerance, "tolerance")
+        self._size: float | None = None
+        self._given_order = None if order is None else _order(order)
+        self.order = self._usual_order(self._dt)
+        self._error_rate = per_second(self.accuracy, self.order)
+        self._given_tolerance = None if tolerance is None else positive(tolerance, "tolerance")
+        self.tolerance = self._given_tolerance or _TOLERANCE[self.order]
         self.on_failure = one_of(on_failure, ("raise", "stop"), "on_failure")
         self.on_coarse = one_of(on_coarse, ("warn", "raise", "ignore"), "on_coarse")
         if self.order == 1 and self.on_coarse == "raise":
             raise ValueError(f"{NOT_JUDGED}, so there is nothing that on_coarse='raise' could go by; take order 2")
         self.rescue = flag(rescue, "rescue")
-        if self.accuracy is not None and (self.order < 4 or not self.rescue):
-            raise ValueError("an accuracy is reached by halving steps of order 4, 6 or 8; order 2 needs a dt alone")
+        if self.accuracy is not None and (self.order == 1 or not self.rescue):
+            raise ValueError("an accuracy is reached by shorter steps, of order 2, 4, 6 or 8, and with rescue")
         self.max_iterations = whole(max_iterations, "max_iterations", most=2**31 - 1)
         one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
         if kernel is not None and not isinstance(kernel, str):
@@ -148,14 +155,13 @@ class Simulator:
         self._described: State | None = None
         self._described_arrays: _core.Start | None = None
         self._idle: dict[tuple[str, int], Live] = {}
-        self._size: float | None = None
         joints, couplings = self.mechanism.joints, self.mechanism.couplings
         self._row_count = sum(joint.row_count for joint in joints.values()) + len(couplings)
 
     # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
 
     def __getstate__(self) -> dict[str, Any]:
-        built = ("_compiled", "_core", "_described", "_described_arrays", "_idle", "_size", "_row_count")
+        built = ("_compiled", "_core", "_described", "_described_arrays", "_idle", "_row_count")
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -169,9 +175,11 @@ class Simulator:
 
     @property
     def dt(self) -> float:
-        """Time step in s; where an accuracy was given in its place, the first run finds it."""
+        """Time step in s, if one was given."""
         if self._dt is None:
-            raise ValueError("dt is not known yet: the first run, or `start`, finds it from the state it begins in")
+            raise ValueError(
+                "this simulator has no dt: every run finds its own, from its state and duration, and tells it as run.dt"
+            )
         return self._dt
 
     @dt.setter
@@ -195,23 +203,37 @@ class Simulator:
             self._size = analysis.extent(self.mechanism.state())
         return self._size
 
-    def _tried(self, dt: float) -> Simulator:
-        """The same with another step, which is not halved to be accurate."""
-        other = self._with_dt(dt)
-        other._error_limit = _NEVER
-        return other
+    @property
+    def _sure_accuracy(self) -> float:
+        return USUAL_ACCURACY if self.accuracy is None else self.accuracy
 
-    def _with_dt(self, dt: float) -> Simulator:
-        """The same with another step."""
+    def _usual_order(self, dt: float | None) -> int:
+        """The order of steps of a length, or of any, unless one was given."""
+        if self._given_order is not None:
+            return self._given_order
+        if self.accuracy is None or self._dissipates:
+            return 2
+        is_short = dt is not None and dt <= plain_step(self.mechanism, self._extent, self.accuracy)
+        return 2 if is_short else usual_order(self.accuracy)
+
+    @property
+    def _dissipates(self) -> bool:
+        """Whether something makes heat of the motion, which steps backwards would have to feed."""
+        parts = (part for force in self.mechanism.forces.values() for part in force.parts)
+        return any(part.law[name] > 0 for part in parts for name in DISSIPATING)
+
+    def _as(
+        self, dt: float, *, rate: float = 0.0, order: int | None = None, tolerance: float | None = None
+    ) -> Simulator:
+        """The same with a step, and with what steps may err by per second."""
         other = object.__new__(Simulator)
-        other.__dict__.update(self.__dict__)
-        other._dt, other._idle = dt, {}
+        other.__dict__.update(self.__dict__, _dt=dt, _error_rate=rate, order=order or self.order)
+        other.tolerance = self._given_tolerance or tolerance or _TOLERANCE[other.order]
         return other
 
-    def _settle(self, state: State | None, duration: float | None = None) -> None:
-        """Find the step if nobody has given it."""
+    def _need_dt(self, what: str) -> None:
         if self._dt is None:
-            self._dt = float(find_dt(self, state, None if duration is None else seconds(duration)))
+            raise ValueError(f"{what}: give the simulator a dt (s), as in Simulator(mechanism, 0.001)")
 
     def __repr__(self) -> str:
         dt = "" if self._dt is None else f", dt={self._dt:g}"
@@ -240,7 +262,7 @@ class Simulator:
 
         Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
         """
-        self._settle(state)
+        self._need_dt("a step has a length")
         live = self._take(state, 1, 1, force)
         live._stand()
         live.step()
@@ -250,7 +272,7 @@ class Simulator:
 
     def start(self, state: State | None = None) -> Live:
         """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
-        self._settle(state)
+        self._need_dt("a live mechanism goes on by steps of a length that whoever reads or controls it must know")
         # to which it may be asked to return
         live = Live(self, state.copy() if isinstance(state, State) else state)
         live._stand()
@@ -273,9 +295,10 @@ class Simulator:
         """
         from .live_batch import LiveBatch
 
+        self._need_dt("live mechanisms go on by steps of a length that whoever reads or controls them must know")
         return LiveBatch(
             self,
-            self._starts(states, None),
+            self._starts(states),
             force=force,
             masses=masses,
             inertias=inertias,
@@ -292,6 +315,7 @@ class Simulator:
         state: State | None = None,
         force: Forces | None = None,
         control: Control | None = None,
+        every: float | None = None,
         record_every: int = 1,
         increments: bool = False,
         checkpoints: bool = False,
@@ -315,6 +339,9 @@ class Simulator:
             Called as control(t, live) at every node, where `live` (see Live) reads as the state that is recorded there;
             it may set `live.inputs`, and returns forces in the same forms (of that instant) or None. All are held until
             the next node: half of their impulse acts at either end of the step. The result has the forces as `control`.
+        every
+            Period (s) at which control is called, a whole number of steps; default dt. A simulator without a dt needs
+            it: how often a controller acts is for its owner to say.
         record_every
             Keep every k-th node; the first and the last are always kept.
         increments
@@ -328,29 +355,46 @@ class Simulator:
             What to look for at every node: see Event. `run.events` are those that happened.
         progress
             True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
+
+        Where an accuracy is asked for, functions of time and of events are called in every run that is made on the way;
+        control is called in one.
         """
+        if control is None and every is not None:
+            raise ValueError("every is the period at which control is called: give a control")
+        runner = self
+        if control is not None and (every is not None or self._dt is None):
+            runner, control = self._controlled(control, every)
         times = None
         if t_eval is not None:
             if record_every != 1 or checkpoints:
                 raise ValueError("t_eval says what is recorded: record_every and checkpoints are for nodes")
-            times, duration = self._times(t_eval, state, duration, steps)
-        self._settle(state, duration)
-        watch = Watch(self, events, control) if events else None
-        if watch and load_table(self.mechanism, force, self._steps(duration, steps), Signals()).is_sampled:
+            times, duration = runner._times(t_eval, state, duration, steps)
+        asked = (flag(increments, "increments"), flag(checkpoints, "checkpoints"), whole(record_every, "record_every"))
+        count = runner._steps(duration, steps)
+        looks = bool(events) or self.accuracy is not None
+        is_sampled = looks and force is not None and load_table(self.mechanism, force, count, Signals()).is_sampled
+        if events and is_sampled:
             raise ValueError("events need forces that are constant or functions of time, not one row per node")
-        result = self._attempt(
-            self._steps(duration, steps),
-            state=state,
-            force=force,
-            control=control if watch is None else watch,
-            times=times,
-            record_every=whole(record_every, "record_every"),
-            increments=flag(increments, "increments"),
-            checkpoints=flag(checkpoints, "checkpoints"),
-            progress=progress,
-        )
-        if watch is not None:
-            result = self._with_events(result, watch, force, control)
+
+        def attempt(simulator: Simulator, steps: int, per: int) -> Trajectory:
+            watch = Watch(simulator, events, control) if events else None
+            found = simulator._attempt(
+                steps,
+                state=state,
+                force=force,
+                control=control if watch is None else watch,
+                times=times,
+                record_every=per * asked[2],
+                increments=asked[0],
+                checkpoints=asked[1],
+                progress=progress,
+            )
+            return found if watch is None else simulator._with_events(found, watch, force, control)
+
+        if self.accuracy is None or control is not None or is_sampled:
+            result = attempt(runner, count, 1)
+        else:
+            result, _ = refined(self, attempt, self._start(state), self._span(duration, steps), force)
         status = result.status
         if not status.ok and (self.on_failure == "raise" or status.reason == "coarse"):
             raise SimulationError(status, result)
@@ -462,10 +506,12 @@ class Simulator:
         """
         from .batch import run_batch
 
+        starts = self._starts(states)
+        simulator = self._for_members(starts, duration, steps)
         return run_batch(
-            self,
-            self._starts(states, duration),
-            self._steps(duration, steps),
+            simulator,
+            starts,
+            simulator._steps(duration, steps),
             force=force,
             masses=masses,
             inertias=inertias,
@@ -497,7 +543,7 @@ class Simulator:
             rescue_depth=RESCUE_DEPTH if self.rescue else 0,
             estimates=self._estimates,
             size=self._extent,
-            error_limit=self._error_limit,
+            error_rate=self._error_rate,
             paper_start=self.order == 1 and not first._reached,
             start_time=first.time,
             steps=steps,
@@ -539,12 +585,13 @@ class Simulator:
         live = self._idle.pop((self.solver, self.order), None) if force is None else None
         if live is None:
             return Live(self, state, steps=steps, record_every=record_every, force=force)
+        live._simulator = self
         live._prepare(state, steps, record_every)
         return live
 
     def _give_back(self, live: Live, force: Forces | None) -> None:
         if force is None:
-            self._idle = {live.how: live}
+            self._idle[live.how] = live
 
     def _start(self, state: State | None) -> State:
         return self._standing if state is None else checked(self, state)
@@ -556,11 +603,9 @@ class Simulator:
             self._described = checked(self, self.mechanism.state())
         return self._described
 
-    def _starts(self, states: Sequence[State] | int, duration: float | None) -> list[State]:
+    def _starts(self, states: Sequence[State] | int) -> list[State]:
         if isinstance(states, Sequence) and not isinstance(states, str | bytes):
-            self._settle(states[0] if len(states) else None, duration)
             return [checked(self, state) for state in states]
-        self._settle(None, duration)
         return [self._standing] * whole(states, "states", most=2**31 - 1)
 
     def _times(
@@ -588,14 +633,65 @@ class Simulator:
         vars(result).update(events=found, control=result.control if control else None)
         return result
 
+    def _controlled(self, control: Control, every: float | None) -> tuple[Simulator, Control]:
+        """Whoever calls a control at its own period, which may be several steps."""
+        if every is None:
+            raise ValueError(
+                "a control is called at every node, and without a dt nodes are as far apart as the accuracy allows: "
+                "say how often it is to be called, as in run(control=f, every=0.001), or give the simulator a dt (s)"
+            )
+        period = positive(every, "every")
+        if self._dt is None:
+            order = self._usual_order(period)
+            return self._as(period, rate=per_second(self.accuracy, order), order=order), control
+        count = round(period / self._dt)
+        if count < 1 or abs(count * self._dt - period) > 1e-6 * period:
+            raise ValueError(f"every must be a whole number of steps of dt = {self._dt:g} s, got {every!r}")
+        return self, _Periodic(control, count)
+
+    def _for_members(self, starts: list[State], duration: float | None, steps: int | None) -> Simulator:
+        """Whoever runs a batch: where there is no dt, that which the first member needs."""
+        if self.accuracy is None or not starts:
+            return self
+        span = self._span(duration, steps)
+        if self._dt is not None:
+            return self._as(self._dt, rate=per_second(self.accuracy, self.order) / (span or 1.0))
+
+        def attempt(simulator: Simulator, steps: int, per: int) -> Trajectory:
+            return simulator._attempt(steps, state=starts[0], record_every=per)
+
+        return refined(self, attempt, starts[0], span, None)[1]
+
+    def _span(self, duration: float | None, steps: int | None) -> float:
+        """How long a run is (s)."""
+        return seconds(duration) if duration is not None else self._steps(duration, steps) * self.dt
+
     def _steps(self, duration: float | None, steps: int | None) -> int:
         if isinstance(duration, State):
             raise ValueError("the state to start from is given by name: run(duration, state=...)")
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
+            self._need_dt("a number of steps has a length")
             return whole(steps, "steps", least=0)
+        if self._dt is None:
+            return 0 if seconds(duration) == 0 else 1
         return whole(max(0, ceil(min(seconds(duration) / self.dt, 1e15) - 1e-6)), "duration / dt", least=0)
+
+
+class _Periodic:
+    """A control that is called at every so many nodes, and holds its forces in between."""
+
+    def __init__(self, control: Control, count: int) -> None:
+        self._control, self._count = control, count
+        self._node = 0
+        self._forces: Forces | None = None
+
+    def __call__(self, time: float, live: Live) -> Forces | None:
+        if self._node % self._count == 0:
+            self._forces = self._control(time, live)
+        self._node += 1
+        return self._forces
 
 
 def _order(order: int) -> int:

@@ -78,6 +78,8 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
     floor_count counts the latter steps. error is how much each is estimated to err, in parts of the mechanism's size or
     in rad, and errors of calm motions add up to that of the last node; None at order 1, and where on_coarse="ignore"
     asked for none.
+    checked_error is how far off the nodes are at most, as the comparison with a coarser run tells, in the same
+    parts; None where none was made.
     warnings are sentences on what makes the run doubtful, empty if nothing does. info says how the run was computed
     (`RunInfo`), or is None for what no simulator made.
     """
@@ -85,6 +87,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
     mechanism: Mechanism
     dt: float
     coarse: str
+    checked_error: float | None
     increments: Array | None
     control: Array | None
     info: RunInfo | None
@@ -114,6 +117,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         error: Array | None = None,
         increments: Array | None = None,
         coarse: str = "",
+        checked_error: float | None = None,
         status: Status,
         near: Mapping[str, Array] | None = None,
         inputs: Array | None = None,
@@ -135,6 +139,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
             pieces=pieces,
             remainder=remainder,
             error=error,
+            checked_error=checked_error,
             coarse=coarse,  # of warnings, the sentence on steps that are too coarse
             # (step, iteration) zero where there were fewer, if the run kept them
             increments=increments,
@@ -176,6 +181,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
             mechanism=mechanism,
             dt=dt,
             coarse=coarse,
+            checked_error=None,
             increments=increments,
             control=control,
             info=info,
@@ -285,6 +291,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         halved += floor * (self.floor_count > 0)
         error = f", errors of steps add up to {self.error.sum():.1g}" if self.error is not None and len(self) else ""
         error += f" (worst {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
+        error += f", off by {self.checked_error:.1g} at most" if self.checked_error is not None else ""
         failed = "" if self.status.ok else f", stopped: {self.status.message}"
         bodies = how_many(self.mechanism.body_count, "body", "bodies")
         return f"Trajectory({bodies}, {len(self)} nodes, {span}{halved}{error}{failed})"
@@ -315,6 +322,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
                 remainder=self.remainder,
                 error=self.error,
                 coarse=self.coarse,
+                checked_error=self.checked_error,
                 increments=self.increments,
                 status=self.status,
                 near=angles_at(self.near, key),
@@ -379,6 +387,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
             remainder=self.remainder,
             error=self.error,
             coarse=self.coarse,
+            checked_error=self.checked_error,
             status=self.status,
             near=near,
             inputs=None if self.inputs is None else self.inputs[np.searchsorted(self.time, times, side="right") - 1],

@@ -17,7 +17,7 @@ from .._disk import file_name
 from .._rotation import rotate, to_matrix
 from ..couplings import Coupling
 from ..joint import Joint, Pose
-from ..laws import Force, JointForce, Motor, PointSpring, Servo
+from ..laws import Bumper, Force, JointForce, Motor, PointSpring, Servo
 from ..mechanism import Mechanism
 from ..shapes import PlacedShape
 from .graph import WORLD, inverse, together
@@ -260,7 +260,7 @@ class _Writer:
     def _force(self, force: Force) -> None:
         if any(part.functions for part in force.parts):
             self.notes.skip("force that is a function of time", force.name)
-        elif isinstance(force, PointSpring):
+        elif isinstance(force, PointSpring) and not isinstance(force, Bumper):
             self._rope(force)
         elif isinstance(force, JointForce) and isinstance(force, (Motor, Servo)):
             self._actuator(force)
@@ -293,7 +293,8 @@ class _Writer:
     def _rope(self, force: PointSpring) -> None:
         """A spring between two points is a tendon between two sites."""
         law, measure = force.parts[0].law, force.parts[0].measure
-        given = {"name": force.name, "springlength": repr(law["rest"])}
+        # a cable is slack where it is shorter
+        given = {"name": force.name, "springlength": ("0 " if law["side"] > 0 else "") + repr(law["rest"])}
         given |= {key: repr(law[key]) for key in ("stiffness", "damping")}
         rope = SubElement(self.parts["tendon"], "spatial", given)
         for side, body, anchor in zip("ab", (measure.a, measure.b), measure.anchors, strict=True):
