@@ -118,6 +118,7 @@ inline void require_description(const Description& given) {
   require_size(given.joint_frames, 8 * joints, "joint_frames");
   require_size(given.joint_parameter, joints, "joint_parameter");
   require_size(given.joint_rows, joints, "joint_rows");
+  require_size(given.joint_cost, joints, "joint_cost");
   require_size(given.joint_signal, joints, "joint_signal");
   require_size(given.joint_ground, joints, "joint_ground");
   const auto measures = static_cast<Offset>(given.measure_kind.size());

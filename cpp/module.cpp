@@ -60,15 +60,17 @@ void joint_rows(int kind, const In<2, 3>& anchors, const In<2, 4>& frames, doubl
 }
 
 std::tuple<std::vector<int>, std::vector<int>, std::vector<int>> spanning_forest(const InInts<-1, 2>& ends,
+                                                                                 const InInts<-1>& cost,
                                                                                  const InInts<-1>& massless) {
   require_shape(ends, {-1, 2}, "spanning_forest: ends");
+  require_shape(cost, {static_cast<Offset>(ends.shape(0))}, "spanning_forest: cost");
   require_shape(massless, {-1}, "spanning_forest: massless");
   const auto bodies = static_cast<int>(massless.size());
   std::vector<Edge> edges;
   for (std::size_t k = 0; k < ends.size(); k += 2) {
     for (const int e : {0, 1})
       require_between(ends.data()[k + e], -1, bodies - 1, "spanning_forest: the body of a joint");
-    edges.push_back({ends.data()[k], ends.data()[k + 1]});
+    edges.push_back({ends.data()[k], ends.data()[k + 1], cost.data()[k / 2]});
   }
   const std::vector<char> light(massless.data(), massless.data() + bodies);
   Forest forest = spanning_forest(bodies, edges, light);
@@ -120,8 +122,9 @@ void bind_tables(nb::module_& m) {
         "orientation_a"_a, "position_b"_a, "orientation_b"_a, "gap"_a, "wrench"_a, "point"_a,
         "Gaps (n, rows), unit wrenches on b at its joint point (n, rows, 6) and that point (n, 3), for n pairs of "
         "poses.");
-  m.def("spanning_forest", nb::overload_cast<const InInts<-1, 2>&, const InInts<-1>&>(&spanning_forest), nb::kw_only(),
-        "ends"_a, "massless"_a,
+  m.def("spanning_forest",
+        nb::overload_cast<const InInts<-1, 2>&, const InInts<-1>&, const InInts<-1>&>(&spanning_forest), nb::kw_only(),
+        "ends"_a, "cost"_a, "massless"_a,
         "Of joints between bodies, -1 is the world, those that carry one: bodies in the order in which they are "
         "reached, the parent of each body (-1: the world, or nothing) and its joint (-1: it floats).");
 }
@@ -184,6 +187,7 @@ void bind_core(nb::module_& m) {
       copied<In<-1, 2, 4>>("joint_frames", &CoreArguments::joint_frames),
       copied<In<-1>>("joint_parameter", &CoreArguments::joint_parameter),
       copied<InInts<-1>>("joint_rows", &CoreArguments::joint_rows),
+      copied<InInts<-1>>("joint_cost", &CoreArguments::joint_cost),
       copied<InInts<-1>>("joint_signal", &CoreArguments::joint_signal),
       copied<InInts<-1>>("joint_ground", &CoreArguments::joint_ground),
       copied<InInts<-1>>("measure_kind", &CoreArguments::measure_kind),

@@ -16,6 +16,7 @@ JointSpec joint_of(const Description& given, std::size_t j) {
   JointSpec joint{pair_of(given.joint_kind[j], &given.joint_bodies[2 * j], &given.joint_anchors[6 * j],
                           &given.joint_frames[8 * j], given.joint_parameter[j])};
   joint.row_count = given.joint_rows[j];
+  joint.cost = given.joint_cost[j];
   joint.signal = given.joint_signal[j];
   joint.ground = given.joint_ground[j];
   joint.asked.rows = given.asked.rows[j];

@@ -4,44 +4,54 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 namespace catena {
 
 namespace {
 
+// parts that edges join, one by one, the world among them
+class Parts {
+ public:
+  explicit Parts(int vertex_count) : part_(vertex_count + 1) { std::iota(part_.begin(), part_.end(), 0); }
+  // false if its ends are joined already
+  bool join(const Edge& edge) {
+    const int world = static_cast<int>(part_.size()) - 1;
+    const int a = find(edge.a < 0 ? world : edge.a), b = find(edge.b < 0 ? world : edge.b);
+    part_[a] = b;
+    return a != b;
+  }
+
+ private:
+  int find(int v) {
+    while (part_[v] != v) v = part_[v] = part_[part_[v]];
+    return v;
+  }
+  std::vector<int> part_;
+};
+
 // edges at light vertices that make no cycle with each other
 std::vector<char> firm_edges(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light) {
   std::vector<char> firm(edges.size(), 0);
-  std::vector<int> part(vertex_count + 1);
-  std::iota(part.begin(), part.end(), 0);
-  const auto find = [&](int v) {
-    while (part[v] != v) v = part[v] = part[part[v]];
-    return v;
-  };
+  Parts parts(vertex_count);
   const auto is_light = [&](int v) { return v >= 0 && light[v] ? 1 : 0; };
   for (const int wanted : {2, 1})
-    for (std::size_t e = 0; e < edges.size(); ++e) {
-      if (is_light(edges[e].a) + is_light(edges[e].b) != wanted) continue;
-      const int a = find(edges[e].a < 0 ? vertex_count : edges[e].a);
-      const int b = find(edges[e].b < 0 ? vertex_count : edges[e].b);
-      firm[e] = a != b;
-      part[a] = b;
-    }
+    for (std::size_t e = 0; e < edges.size(); ++e)
+      if (is_light(edges[e].a) + is_light(edges[e].b) == wanted) firm[e] = parts.join(edges[e]);
   return firm;
 }
 
-}  // namespace
-
-Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light) {
+Forest grow_forest(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light,
+                   const std::vector<char>& firm, const std::vector<char>& usable) {
   // adjacency lists, the world last
   const int world = vertex_count;
   std::vector<std::vector<std::pair<int, int>>> adjacent(vertex_count + 1);
   for (int e = 0; e < static_cast<int>(edges.size()); ++e) {
+    if (!usable[e]) continue;
     const int a = edges[e].a < 0 ? world : edges[e].a, b = edges[e].b < 0 ? world : edges[e].b;
     adjacent[a].push_back({b, e});
     adjacent[b].push_back({a, e});
   }
-  const std::vector<char> firm = firm_edges(vertex_count, edges, light);
 
   Forest forest;
   forest.parent.assign(vertex_count, -1);
@@ -100,6 +110,56 @@ Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const s
     stack.insert(stack.end(), children[v].rbegin(), children[v].rend());
   }
   return forest;
+}
+
+// the edges of a forest
+std::vector<char> edges_of(const Forest& forest, std::size_t count) {
+  std::vector<char> used(count, 0);
+  for (const int e : forest.edge)
+    if (e >= 0) used[e] = 1;
+  return used;
+}
+
+// what loops cost in a forest: that of the edges that close them, for every vertex on the way
+double loop_cost(const Forest& forest, const std::vector<Edge>& edges) {
+  std::vector<int> place(forest.order.size());
+  for (std::size_t k = 0; k < place.size(); ++k) place[forest.order[k]] = static_cast<int>(k);
+  const std::vector<char> used = edges_of(forest, edges.size());
+  double cost = 0;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    if (used[e]) continue;
+    // up from the end that is deeper, whose number is larger
+    int a = edges[e].a, b = edges[e].b;
+    const auto number = [&](int v) { return v < 0 ? -1 : place[v]; };
+    for (; a != b; cost += edges[e].cost) {
+      int& deeper = number(a) > number(b) ? a : b;
+      deeper = forest.parent[deeper];
+    }
+  }
+  return cost;
+}
+
+}  // namespace
+
+Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light) {
+  const std::vector<char> firm = firm_edges(vertex_count, edges, light);
+  Forest forest = grow_forest(vertex_count, edges, light, firm, std::vector<char>(edges.size(), 1));
+  const auto cheaper = [](const Edge& a, const Edge& b) { return a.cost < b.cost; };
+  const auto [least, most] = std::minmax_element(edges.begin(), edges.end(), cheaper);
+  if (edges.empty() || least->cost == most->cost) return forest;
+
+  // dear edges first (Kruskal); among equals those that breadth first has found
+  const std::vector<char> used = edges_of(forest, edges.size());
+  std::vector<int> order(edges.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto rank = [&](int e) { return std::tuple(!firm[e], -edges[e].cost, !used[e], e); };
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) < rank(b); });
+  std::vector<char> kept(edges.size(), 0);
+  Parts parts(vertex_count);
+  for (const int e : order) kept[e] = parts.join(edges[e]);
+  if (kept == used) return forest;
+  Forest other = grow_forest(vertex_count, edges, light, firm, kept);
+  return loop_cost(other, edges) < loop_cost(forest, edges) ? other : forest;
 }
 
 std::vector<std::vector<int>> symbolic_fill(const std::vector<int>& order,

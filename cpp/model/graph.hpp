@@ -8,7 +8,8 @@
 namespace catena {
 
 struct Edge {
-  int a, b;  // vertices, -1 is the world
+  int a, b;      // vertices, -1 is the world
+  int cost = 0;  // of closing a loop here
 };
 
 struct Forest {
@@ -20,7 +21,8 @@ struct Forest {
 
 // Breadth-first spanning forest from the world (short cycles), numbered depth first (chains are contiguous). A `light`
 // vertex needs others to hang on it: all edges at such are part of the forest, those between two before the others, as
-// far as they make no cycle, and none is a root if another can be.
+// far as they make no cycle, and none is a root if another can be. Loops are closed by their cheapest edges where
+// breadth first would close them by others, unless they get so much longer that it does not pay.
 Forest spanning_forest(int vertex_count, const std::vector<Edge>& edges, const std::vector<char>& light);
 
 // symbolic elimination: for every vertex of `order`, the later vertices it touches when its turn comes, fill included,

@@ -147,7 +147,7 @@ void Model::build_tree(const Spec& spec) {
   for (int j = 0; j < static_cast<int>(spec.joint.size()); ++j) {
     const JointSpec& joint = spec.joint[j];
     if (!carries(joint.kind) || joint.ground >= 0) continue;
-    edges.push_back({joint.body_a, joint.body_b});
+    edges.push_back({joint.body_a, joint.body_b, joint.cost});
     edge_joint.push_back(j);
   }
   const Forest forest = spanning_forest(body_count, edges, spec.massless);

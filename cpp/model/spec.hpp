@@ -280,6 +280,7 @@ struct Asked {
 
 struct JointSpec : Pair {
   int row_count = 0;  // of a custom joint
+  int cost = 0;       // of closing a loop here, where another may
   Asked asked{};
   int signal = -1;  // first of the values that a custom velocity joint's rows take
   int ground = -1;  // first of seven signals, the pose of the world's side

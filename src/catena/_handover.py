@@ -20,7 +20,7 @@ from .custom import BodyPose, GivenRows, VelocityRows
 from .joint import FORMS, Joint
 from .laws import NUMBERS, Part
 from .massless import loose_in_tree, refuse_loose
-from .measures import Measure, angle_measures
+from .measures import Measure, angle_measures, closing_costs
 from .redundancy import Asked, body_sizes, described_asked, everything
 from .signals import Signals
 
@@ -46,6 +46,7 @@ class Arguments(TypedDict):
     joint_frames: Array
     joint_parameter: Array
     joint_rows: Ints
+    joint_cost: Ints
     joint_signal: Ints
     joint_ground: Ints
     measure_kind: Ints
@@ -307,6 +308,7 @@ def _compile(
         joint_frames=np.array([frames for _, frames in welds], dtype=float).reshape(-1, 2, 4),
         joint_parameter=np.array([joint.parameter for joint in joints], dtype=float),
         joint_rows=_ints(joint.row_count for joint in joints),
+        joint_cost=_ints(closing_costs(mechanism).values()),
         joint_signal=_ints(_signal(joint, signals) for joint in joints),
         joint_ground=_ints(grounds.values()),
         measure_kind=_ints(FORMS[m.code].code for m in measures),

@@ -12,6 +12,7 @@ from ._rotation import Array, multiply
 
 if TYPE_CHECKING:
     from .joint import Joint
+    from .mechanism import Mechanism
 
 # turns of a frame that bring z onto x, and onto y
 Z_TO_X = np.array((0.5, 0.5, 0.5, 0.5))
@@ -72,3 +73,14 @@ def angle_measures(joint: Joint) -> list[Measure]:
         return [coordinate_measure(joint, joint.names[k], joint.label) for k in joint.angles]
     anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
     return [Measure("measured_angle", joint.a.name, joint.b.name, anchors, frames, joint.name, k) for k in joint.angles]
+
+
+def closing_costs(mechanism: Mechanism) -> dict[str, int]:
+    """What it takes to close a loop at a joint, by its name: its rows, and all that measures its coordinates."""
+    costs = {name: joint.row_count for name, joint in mechanism.joints.items()}
+    measures = [part.measure for force in mechanism.forces.values() for part in force.parts]
+    measures += [term.measure for coupling in mechanism.couplings.values() for term in coupling.terms]
+    for measure in measures:
+        if measure.joint:
+            costs[measure.joint] += 1
+    return costs

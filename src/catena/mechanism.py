@@ -23,6 +23,7 @@ from .frames import Frame, made
 from .inertia import Inertia, Shape
 from .joint import Joint, Pose, mismatch, pose_between
 from .laws import Force
+from .measures import closing_costs
 from .names import ByName, name_of, no_such
 from .state import State
 
@@ -395,23 +396,25 @@ class Mechanism(Posable, Strict):
     # ---- looking
 
     def spanning_tree(self) -> SpanningTree:
-        """Breadth-first spanning forest: from the world, then from the first body of each floating part.
+        """Spanning forest that the joint-space solver goes along, from the world and from a body of each floating part.
 
-        Joints of massless bodies are part of it as far as they close no loop, and a floating part begins at a body that
-        has a mass. Joints that cannot carry a body close loops, even if they close nothing but a gap in the tree; free
-        joints hold nothing and are left out.
+        Breadth first, but loops are closed where that takes the fewest rows: by a ball rather than a hinge, and by a
+        hinge on which no forces act rather than one with a motor. Joints of massless bodies are part of it as far as
+        they close no loop, and a floating part begins at a body that has a mass. Joints that cannot carry a body close
+        loops, even if they close nothing but a gap in the tree; free joints hold nothing and are left out.
         """
         if not self._owner:
-            return self._find_tree()
+            return self._find_tree(closing_costs(self))
         if self._known.tree is None:
-            self._known.tree = self._find_tree()
+            self._known.tree = self._find_tree(closing_costs(self))
         return self._known.tree
 
     def described_tree(self) -> SpanningTree:
         """The forest along which `state` places bodies, and files are written: none of `closes_loop` is part of it."""
-        return self._find_tree(described=True)
+        return self._find_tree({}, described=True)
 
-    def _find_tree(self, described: bool = False) -> SpanningTree:
+    def _find_tree(self, costs: Mapping[str, int], described: bool = False) -> SpanningTree:
+        """Find the forest; without costs it is breadth first, whatever acts on joints."""
         bodies = list(self._bodies.values())
         row = {self.world.name: -1, **{name: k for k, name in enumerate(self._bodies)}}
         holding = [joint for joint in self._joints.values() if joint.row_count > 0]
@@ -419,6 +422,7 @@ class Mechanism(Posable, Strict):
         # the kernels' own rule; what they compile would come too late, since loose bodies are refused by this tree
         found, parents, carriers = _core.spanning_forest(
             ends=np.array([(row[joint.a.name], row[joint.b.name]) for joint in joints], np.int32).reshape(-1, 2),
+            cost=np.array([costs.get(joint.name, 0) for joint in joints], np.int32),
             massless=np.array([body.mass == 0 for body in bodies], np.int32),
         )
         branches = tuple(
@@ -431,7 +435,7 @@ class Mechanism(Posable, Strict):
         return SpanningTree(branches, tuple(bodies[k] for k in found if carriers[k] < 0), loops)
 
     def state(self) -> State:
-        """Return the described poses and velocities, with every tree joint closed, but not those of loops.
+        """Return the described poses and velocities, with joints closed breadth first, but not those of loops.
 
         Where the described poses break a tree joint, the body it carries moves, and all that hangs on it: the
         joint keeps its measured coordinates. Joints of which `closes_loop` says so move nothing. Velocities stay as

@@ -1,0 +1,188 @@
+"""What a step of a robot costs beside MuJoCo's mj_step: arms, hands and legs, with loops and ties or without.
+
+Reads the MJCF files that are given on the command line, starts both where the file puts the bodies, and lets three ways
+take turns: `run` (one call for all steps), `Live.step` and `mj_step` (one call a step; Euler, contacts
+and limits off). CPU time of this thread, the least of many rounds; the ratios of one line belong to the same rounds.
+
+    taskset -c 1 python benchmarks/robots.py MENAGERIE/agility_cassie/cassie.xml MENAGERIE/unitree_go1/go1.xml
+
+With --instructions those of a step of a run are counted instead, by callgrind, which knows no AVX-512.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+import catena as ct
+from catena import _rotation as rot
+
+DT = 0.002
+SHORT, LONG = 50, 250  # steps of the two runs whose counts are subtracted
+
+Way = Callable[[], object]
+
+
+def read(path: Path, folder: Path) -> tuple[ct.Mechanism, mujoco.MjModel]:
+    """The robot here and there; meshes, which neither needs, are left out, as they may be missing."""
+    source = path.read_text()
+    source = re.sub(r"<geom[^>]*\bmesh=[^>]*/>", "", source)
+    source = re.sub(r"<geom[^>]*\bclass=\"(visual|collision)\"[^>]*type=\"mesh\"[^>]*/>", "", source)
+    source = re.sub(r"<(mesh|texture|material|exclude)\b[^>]*/>", "", source)
+    source = re.sub(r"\bmaterial=\"[^\"]*\"", "", source)
+    source = re.sub(r"<keyframe>.*?</keyframe>", "", source, flags=re.DOTALL)
+    source = re.sub(r"<sensor>.*?</sensor>", "", source, flags=re.DOTALL)
+    plain = folder / path.name
+    plain.write_text(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mechanism = ct.Mechanism.from_mjcf(plain)
+    model = mujoco.MjModel.from_xml_path(str(plain))
+    model.opt.timestep = DT
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    flags = mujoco.mjtDisableBit
+    model.opt.disableflags |= int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_LIMIT)
+    return mechanism, model
+
+
+def at_rest(mechanism: ct.Mechanism, model: mujoco.MjModel) -> ct.State:
+    """The pose of the file, closed."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    state = mechanism.state()
+    for k in range(1, model.nbody):
+        name = model.body(k).name or f"body{k}"
+        frame = mechanism.frames[name]
+        if frame.body == mechanism.world.name:
+            continue
+        row = list(mechanism.bodies).index(frame.body)
+        turn = rot.multiply(data.xquat[k], rot.conjugate(frame.orientation))
+        state.orientation[row] = turn / np.linalg.norm(turn)
+        state.position[row] = data.xpos[k] - rot.rotate(state.orientation[row], frame.position)
+    return mechanism.assemble(state) if mechanism.spanning_tree().loops or mechanism.couplings else state
+
+
+def spent(work: Way) -> float:
+    begin = time.thread_time()
+    work()
+    return time.thread_time() - begin
+
+
+def least(mechanism: ct.Mechanism, model: mujoco.MjModel, steps: int, rounds: int) -> dict[str, float]:
+    """CPU time of a step (us) by each way, without what a call or a start costs once."""
+    state = at_rest(mechanism, model)
+    simulate = ct.Simulator(mechanism, DT, on_coarse="ignore")
+    first, data = simulate.start(state), mujoco.MjData(model)
+    short = steps // 10
+
+    def run(count: int) -> int:
+        return int(simulate.run(steps=count, state=state, record_every=count).iterations.sum())
+
+    def step(live: ct.Live) -> None:
+        for _ in range(steps):
+            live.step()
+
+    def mj() -> None:
+        for _ in range(steps):
+            mujoco.mj_step(model, data)
+
+    loops, ties = len(mechanism.spanning_tree().loops), len(mechanism.couplings)
+    increments = (run(steps) - run(short)) / (steps - short)
+    print(f"{len(mechanism.bodies)} bodies, {loops} loops, {ties} ties, {increments:.2f} increments a step")
+    best = dict.fromkeys(("long", "short", "live", "mj_step"), np.inf)
+    for _ in range(rounds):
+        live = first.copy()
+        mujoco.mj_resetData(model, data)
+        found = {
+            "long": spent(lambda: run(steps)),
+            "short": spent(lambda: run(short)),
+            "live": spent(lambda live=live: step(live)),
+            "mj_step": spent(mj),
+        }
+        best = {name: min(value, found[name]) for name, value in best.items()}
+    return {
+        "run": 1e6 * (best["long"] - best["short"]) / (steps - short),
+        "live": 1e6 * best["live"] / steps,
+        "mj_step": 1e6 * best["mj_step"] / steps,
+    }
+
+
+def drive(path: Path) -> None:
+    """Two runs between calls of getppid, on which callgrind dumps its counters."""
+    with tempfile.TemporaryDirectory() as folder:
+        mechanism, model = read(path, Path(folder))
+        state = at_rest(mechanism, model)
+        simulate = ct.Simulator(mechanism, DT, on_coarse="ignore")
+        simulate.run(steps=SHORT, state=state, record_every=SHORT)
+        for steps in (SHORT, LONG):
+            os.getppid()
+            simulate.run(steps=steps, state=state, record_every=steps)
+            os.getppid()
+
+
+def instructions(path: Path) -> float:
+    """Of a step, by callgrind."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        tool = ["valgrind", "--tool=callgrind", "--dump-before=getppid", f"--callgrind-out-file={out}"]
+        subprocess.run(
+            [*tool, sys.executable, __file__, "--drive", str(path)],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
+            check=True,
+            capture_output=True,
+        )
+        # dump 1 is the start-up, 2 and 4 are the runs
+        short, long = (_total(Path(f"{out}.{k}")) for k in (2, 4))
+    return (long - short) / (LONG - SHORT)
+
+
+def _total(dump: Path) -> int:
+    return next(int(line.split()[1]) for line in dump.read_text().splitlines() if line.startswith("totals:"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", type=Path, nargs="+", help="MJCF files of robots")
+    parser.add_argument("--steps", type=int, default=500, help="in a round, all from the file's pose")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--instructions", action="store_true", help="count those of a step of a run, by valgrind")
+    parser.add_argument("--out", type=Path, help="a csv to write")
+    parser.add_argument("--drive", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.drive:
+        return drive(arguments.models[0])
+    rows: list[dict[str, object]] = []
+    for path in arguments.models:
+        if arguments.instructions:
+            row: dict[str, object] = {"model": path.stem, "instructions_per_step": round(instructions(path))}
+            print(path.stem, row["instructions_per_step"], flush=True)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                print(f"{path.stem}: ", end="")
+                us = least(*read(path, Path(folder)), arguments.steps, arguments.rounds)
+            row = {"model": path.stem} | {f"{name}_us": round(value, 2) for name, value in us.items()}
+            row |= {f"{name}_ratio": round(us[name] / us["mj_step"], 3) for name in ("run", "live")}
+            print("  " + ", ".join(f"{name} {value:.2f} us" for name, value in us.items()), end="; beside mj_step: ")
+            print(f"run {row['run_ratio']}, live {row['live_ratio']}", flush=True)
+        rows.append(row)
+    if arguments.out:
+        with arguments.out.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
