@@ -138,6 +138,9 @@ inline void require_description(const Description& given) {
     terms += count;
   }
   require_size(given.term_coefficient, terms, "term_coefficient");
+  require_size(given.term_joint, terms, "term_joint");
+  for (const int joint : given.term_joint)
+    require_between(joint, -1, static_cast<int>(joints) - 1, "the joint of a coupling");
   require_size(given.coupling_offset, couplings, "coupling_offset");
   require_size(given.coupling_signal, couplings, "coupling_signal");
   require(measures >= laws + terms, "measures: there are fewer than laws and couplings need");

@@ -58,6 +58,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
                       arena.take<double>(layout.front_size),
                       arena.take<int>(2 * layout.largest_closing),
                       arena.take<double>(1)};
+  Tied* tied = arena.take<Tied>(layout.tie_count);
   double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
   return {.layout = layout,
           .body = body,
@@ -68,6 +69,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
           .swivel = swivel,
           .received = received,
           .loop = loop,
+          .tied = tied,
           .ahead = ahead};
 }
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {

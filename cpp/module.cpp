@@ -201,6 +201,7 @@ void bind_core(nb::module_& m) {
       copied<InInts<-1>>("law_coordinate", &CoreArguments::law_coordinate),
       copied<InInts<-1>>("coupling_terms", &CoreArguments::coupling_terms),
       copied<In<-1>>("term_coefficient", &CoreArguments::term_coefficient),
+      copied<InInts<-1>>("term_joint", &CoreArguments::term_joint),
       copied<In<-1>>("coupling_offset", &CoreArguments::coupling_offset),
       copied<InInts<-1>>("coupling_signal", &CoreArguments::coupling_signal),
       copied<InInts<-1>>("counter_ground", &CoreArguments::counter_ground),

@@ -447,6 +447,38 @@ def test_in_loops(closing: bool) -> None:
     assert np.abs(error).max() < 2e-3 * np.ptp(run.kinetic_energy())
 
 
+def gripper() -> Mechanism:
+    """Two four-bars on a base that flies, mirrored, their cranks tied to each other, and a slide tied to nothing."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("base", lump(2.0), angular_velocity=(0.3, -0.2, 0.5))
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        # as flat as it looks, but not quite: all rows of a flat loop would be redundant
+        a, b, c, d = ((sign * x, 0.1, z) for x, z in ((0.3, 0.0), (0.4, 0.3), (0.7, 0.35), (0.6, 0.0)))
+        for name, ends in (("crank", (a, b)), ("rod", (b, c)), ("rocker", (c, d))):
+            m.add_body(f"{side} {name}", lump(0.4), position=np.mean(ends, axis=0))
+        y = (0, 1, 0)
+        m.add_joint(Revolute("base", f"{side} crank", axis=y, at=a, name=f"{side} drive"))
+        m.add_joint(Revolute(f"{side} crank", f"{side} rod", axis=y, at=b))
+        m.add_joint(Revolute("base", f"{side} rocker", axis=y, at=d))
+        m.add_joint(Ball(f"{side} rocker", f"{side} rod", at=c))
+    m.add_coupling(Gear("left drive", "right drive", -1.0, name="tie"))
+    return m
+
+
+def test_tied_cranks_of_two_loops() -> None:
+    """The tie is no column of its links, but the loops that pass through them feel it."""
+    m = gripper()
+    state = m.assemble(rates={"left drive": 2.0})
+    np.testing.assert_allclose(state.joint("right drive").rates, -2.0, rtol=0, atol=1e-12)
+    runs = [simulate(state, solver, dt=0.002, steps=300) for solver in SOLVERS]
+    for other in runs[1:]:
+        assert_same(other, runs[0])
+        np.testing.assert_allclose(other.coupling("tie").effort, runs[0].coupling("tie").effort, rtol=0, atol=1e-7)
+    assert np.abs(runs[0].coupling("tie").gap).max() < 1e-12
+    assert runs[0].drift().max() < 1e-12
+    assert np.ptp(runs[0].joint("left drive").coordinates) > 0.5
+
+
 def test_loop_of_gears() -> None:
     """Three gears in a ring that agree: one is redundant, and all share the load."""
     m = shafts(0.1, 0.2, 0.3)

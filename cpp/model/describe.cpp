@@ -55,6 +55,7 @@ Spec describe(const Description& given) {
     for (int t = 0; t < given.coupling_terms[c]; ++t, ++term) {
       coupling.measure.push_back(measure_of(given, laws + term));
       coupling.coefficient.push_back(given.term_coefficient[term]);
+      coupling.joint.push_back(given.term_joint[term]);
     }
     coupling.offset = given.coupling_offset[c];
     coupling.signal = given.coupling_signal[c];

@@ -37,6 +37,7 @@ struct Description {
   std::vector<int> law_joint, law_coordinate;  // (law)
   std::vector<int> coupling_terms;             // (coupling) how many
   std::vector<double> term_coefficient;        // (term)
+  std::vector<int> term_joint;                 // (term) whose only coordinate it is, or -1
   std::vector<double> coupling_offset;         // (coupling)
   std::vector<int> coupling_signal;            // (coupling)
   std::vector<int> counter_ground;             // (counter)

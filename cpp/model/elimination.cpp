@@ -52,6 +52,9 @@ Elimination::Elimination(const Layout& layout) {
       const int j = first_row[layout.column_row[layout.front[i].first_column + c]];
       if (j >= 0) closing[i].push_back(link_count + j);
     }
+  for (int t = 0; t < layout.tie_count; ++t)
+    closing[layout.tie[t].parent < 0 ? link_count : layout.tie[t].parent].push_back(link_count +
+                                                                                    layout.tie[t].constraint);
   std::vector<std::vector<int>> acting(link_count);
   for (int j = 0; j < constraint_count; ++j)
     if (layout.constraint[j].law >= 0 && layout.constraint[j].loop < 0)

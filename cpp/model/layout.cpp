@@ -114,6 +114,8 @@ Model::Model(const Spec& spec) {
   layout_.first_axis_law = first_axis_law_.data();
   layout_.axis_law = axis_law_.data();
   layout_.term = terms_.data();
+  layout_.tie_count = static_cast<int>(ties_.size());
+  layout_.tie = ties_.data();
   layout_.reduction = reductions_.data();
   layout_.idle_count = static_cast<int>(idle_.size());
   layout_.idle = idle_.data();
@@ -252,6 +254,26 @@ void Model::reduce(ConstraintInfo& c, const Asked& asked) {
   layout_.has_idle_rows |= asked.rows == 0;
 }
 
+// the constraint that comes next, if it can be a tie; a freedom is part of one at most
+bool Model::tie(const CouplingSpec& coupling, const std::vector<int>& carried) {
+  if (coupling.signal >= 0 || coupling.joint.size() < 2) return false;
+  TieInfo tie{};
+  tie.constraint = static_cast<int>(constraints_.size());
+  for (std::size_t t = 0; t < coupling.joint.size(); ++t) {
+    const int i = coupling.joint[t] < 0 ? -1 : carried[coupling.joint[t]];
+    if (i < 0 || manner_of(links_[i].branch) != 1 || links_[i].kind == JointKind::screw || links_[i].mass == 0)
+      return false;
+    if (in_tie_[i] || std::count(tie.link, tie.link + tie.count, i) > 0) return false;
+    if (t > 0 && links_[i].parent != tie.parent) return false;
+    tie.parent = links_[i].parent;
+    tie.link[tie.count] = i;
+    tie.coefficient[tie.count++] = links_[i].flipped ? -coupling.coefficient[t] : coupling.coefficient[t];
+  }
+  for (int k = 0; k < tie.count; ++k) in_tie_[tie.link[k]] = 1;
+  ties_.push_back(tie);
+  return true;
+}
+
 void Model::build_constraints(const Spec& spec) {
   const int joint_count = static_cast<int>(spec.joint.size());
   std::vector<int> carried(joint_count, -1);
@@ -259,6 +281,7 @@ void Model::build_constraints(const Spec& spec) {
     if (links_[i].joint >= 0) carried[links_[i].joint] = i;
 
   joint_constraint_.assign(spec.joint.size() + spec.coupling.size(), -1);
+  in_tie_.assign(links_.size(), 0);
   int hook = 0;
   for (int j = 0; j < joint_count; ++j) {
     const JointSpec& joint = spec.joint[j];
@@ -303,7 +326,9 @@ void Model::build_constraints(const Spec& spec) {
     }
     c.recorded = layout_.recorded_count++;
     layout_.has_idle_rows |= coupling.idle;
-    if (!coupling.idle) add_constraint(c);
+    if (coupling.idle) continue;
+    c.tied = tie(coupling, carried);
+    add_constraint(c);
   }
   for (int l = 0; l < static_cast<int>(spec.law.size()); ++l) {
     const LawSpec& given = spec.law[l];
@@ -367,6 +392,7 @@ void Model::build_loops() {
   std::vector<std::vector<int>> passing(link_count + 1), closing(link_count + 1), attached(link_count + 1);
   for (int l = 0; l < layout_.loop_count; ++l) {
     const ConstraintInfo& c = constraints_[loops_[l]];
+    if (c.tied) continue;
     const auto end = [&](int e) { return c.end[e] < 0 ? world : c.end[e]; };
     const int meeting = meeting_link(links_.data(), c), top = meeting < 0 ? world : meeting;
     for (int e = 0; e < c.end_count; ++e) {
@@ -403,6 +429,9 @@ void Model::build_loops() {
     if (root[i] == i && links_[i].mass > 0 && find(i) != world && links_[find(i)].mass == 0) massive[find(i)] = i;
   for (int i = 0; i < link_count; ++i) links_[i].keeper = find(root[i]) == world ? -1 : massive[find(root[i])];
 
+  const auto place = [&](const TieInfo& tie) { return tie.parent < 0 ? world : tie.parent; };
+  std::stable_sort(ties_.begin(), ties_.end(), [&](const TieInfo& a, const TieInfo& b) { return place(a) < place(b); });
+
   // columns: outgoing loops, then closing ones, each loop with all its rows
   std::vector<std::map<int, int>> column(link_count + 1);
   for (int i = 0; i <= link_count; ++i) {
@@ -420,6 +449,10 @@ void Model::build_loops() {
       if (list == &passing[i]) front.outgoing = front.columns;
     }
     front.stride = padded(front.columns);
+    front.first_tie = i > 0 ? fronts_.back().first_tie + fronts_.back().tie_count : 0;
+    const auto first = ties_.begin() + front.first_tie;
+    front.tie_count =
+        static_cast<int>(std::find_if(first, ties_.end(), [&](const TieInfo& tie) { return place(tie) != i; }) - first);
     front.freedoms = i == world ? 0 : 6 - joint_row_count(static_cast<int>(links_[i].kind));
     fronts_.push_back(front);
   }

@@ -61,6 +61,7 @@ struct ConstraintInfo {
   unsigned lengths;  // bit k: row k is measured in metres, or else in radians
   bool special;      // its rows are not only those of a joint between two bodies (physics/constraint.hpp)
   int first_term;    // of a coupling
+  bool tied;         // of a coupling: it is one of `tie`, and no loop passes through a link because of it
   int signal;        // first of the values its rows are to take, -1 for none
   int ground;        // first of seven signals, the pose of the world's side, -1 if the world stands still
   int hook;          // which of the user's functions gives the rows, -1 for none
@@ -82,6 +83,14 @@ struct ReductionInfo {
 struct TermInfo {
   ConstraintInfo measure;
   double coefficient;
+};
+
+// a coupling of freedoms of links that hang on the same one, each on its only freedom (solve/ties.hpp)
+struct TieInfo {
+  int constraint;
+  int parent;  // link, -1 is the world
+  int count, link[most_terms];
+  double coefficient[most_terms];  // of the freedoms of the links
 };
 
 struct LawInfo : Law {
@@ -109,6 +118,7 @@ struct FrontInfo {
                                   // what cannot be asked for
   int first_column;               // in `column_row`, the loop row of every column, and `column_map`, its parent column
   int first_end, end_count;       // loop closures attached to the link
+  int first_tie, tie_count;       // of links that hang on it
   bool same_columns;              // the parent has the same columns in the same order
   bool shares;                    // all its columns come from the first child that sends, which carries them here
 };
@@ -163,6 +173,8 @@ struct Layout {
   const int* first_axis_law;  // (axis + 1) in `axis_law`, the laws on every freedom of the tree
   const int* axis_law;
   const TermInfo* term;
+  int tie_count;
+  const TieInfo* tie;  // by the parent, the world last
   const ReductionInfo* reduction;
   int idle_count;  // joints of which nothing is asked
   const ConstraintInfo* idle;
@@ -234,6 +246,7 @@ class Model {
   ConstraintInfo placed(const Pair& pair) const;
   void add_constraint(ConstraintInfo c);
   void reduce(ConstraintInfo& c, const Asked& asked);
+  bool tie(const CouplingSpec& coupling, const std::vector<int>& carried);
   void find_coordinates(const Spec& spec);
   void build_loops();
   void find_lenders();
@@ -248,6 +261,8 @@ class Model {
   std::vector<LawInfo> laws_;
   std::vector<int> first_axis_law_, axis_law_;
   std::vector<TermInfo> terms_;
+  std::vector<TieInfo> ties_;
+  std::vector<char> in_tie_;  // (link)
   std::vector<ReductionInfo> reductions_;
   std::vector<ConstraintInfo> idle_;
   std::vector<ConstraintInfo> counters_;

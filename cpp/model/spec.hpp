@@ -301,6 +301,7 @@ struct LawSpec : Law {
 struct CouplingSpec {
   std::vector<Pair> measure;
   std::vector<double> coefficient;
+  std::vector<int> joint;  // whose only coordinate it is, or -1
   double offset = 0;
   int signal = -1;
   bool idle = false;  // it follows from the other constraints, and is not asked for

@@ -13,6 +13,7 @@
 #include "solve/loops.hpp"
 #include "solve/newton.hpp"
 #include "solve/stretch.hpp"
+#include "solve/ties.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -30,6 +31,7 @@ struct Articulated {
   Swivel<T>* swivel;
   Articulation<T>* received;
   Loops loop;
+  Tied* tied;
   T* ahead;          // the unknowns after the Newton increment
   T* z = nullptr;    // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
   T* dz = nullptr;   // their Newton increment
@@ -253,19 +255,19 @@ struct Articulated {
   template <bool loops>
   bool factor() {
     if (!prepared) from_root([this]<int branch>(const Stretch& s) { prepare<branch>(s, s.first, s.end); });
-    if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, false);
+    if constexpr (loops) find_rows(false);
     bool fine = true;
     for (int k = stretch_count - 1; k >= 0; --k)
       by_manner(stretch[k],
                 [&]<int manner, bool acted>(const Stretch& s) { fine &= eliminate<manner, loops, acted>(s); });
-    if constexpr (loops) loop.close_world();
+    if constexpr (loops) fine &= close_world();
     positive = fine;
     return fine || !clock.resting;
   }
   void repeat() { layout.loop_count > 0 ? repeat<true>() : repeat<false>(); }
   template <bool loops>
   void repeat() {
-    if constexpr (loops) loop.find_rows(clock, loop_multipliers(), momentum, true);
+    if constexpr (loops) find_rows(true);
     from_root([this]<int branch>(const Stretch& s) {
       if constexpr (manner_of(branch) < swivel_manner)
         if (s.acted) act<branch>(s, s.first, s.end);
@@ -273,7 +275,26 @@ struct Articulated {
     for (int k = stretch_count - 1; k >= 0; --k)
       by_manner(stretch[k],
                 [this]<int manner, bool acted>(const Stretch& s) { repeat_stretch<manner, loops, acted>(s); });
-    if constexpr (loops) loop.close_world_again();
+    if constexpr (loops) close_world_again();
+  }
+
+  Ties ties() const { return {layout, loop, axis, link, tied}; }
+  void find_rows(bool again) {
+    ties().find_gaps(z);
+    loop.find_rows(clock, loop_multipliers(), momentum, again);
+  }
+  bool close_world() const {
+    Articulation<T> none;
+    none.A = none.B = none.C = none.E = diagonal(T(0));
+    none.f = none.t = {T(0), T(0), T(0)};
+    const bool fine = ties().close(none, layout.link_count);
+    loop.close_world(none);
+    return fine;
+  }
+  void close_world_again() const {
+    Wrench<T> none = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
+    ties().close_again(none, layout.link_count);
+    loop.close_world_again(none);
   }
 
   // what a link adds to its own balance
@@ -304,7 +325,10 @@ struct Articulated {
       m.E = m.E + l.H;
       m.f += l.f;
       m.t += l.t;
-      if constexpr (loops) loop.close(m, i, loop_multipliers());
+      if constexpr (loops) {
+        if (ties().at(i)) fine &= ties().close(m, i);
+        loop.close(m, i, loop_multipliers());
+      }
       if constexpr (manner < swivel_manner) {
         x -= manner;
         if constexpr (acted) acts -= manner;
@@ -359,7 +383,10 @@ struct Articulated {
     for (int i = s.end - 1; i >= s.first; --i) {
       const Link<T>& l = links[i];
       add_wrench(m, l, bodies[i]);
-      if constexpr (loops) loop.close_again(m, i, loop_multipliers());
+      if constexpr (loops) {
+        if (ties().at(i)) ties().close_again(m, i);
+        loop.close_again(m, i, loop_multipliers());
+      }
       if constexpr (manner < swivel_manner) {
         x -= manner;
         if constexpr (acted) acts -= manner;
@@ -391,6 +418,7 @@ struct Articulated {
     if (layout.loop_count == 0)
       return from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, false, on>(s); });
     loop.open_world(lambda);
+    ties().open(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)}, z, dz);
     from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, true, on>(s); });
     loop.settle(lambda);
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
@@ -444,7 +472,10 @@ struct Articulated {
       b.dx = dx;
       b.phi = phi;
       sum += squares(dx) + squares(phi);
-      if constexpr (loops) loop.open(i, dx, phi, lambda);
+      if constexpr (loops) {
+        loop.open(i, dx, phi, lambda);
+        if (ties().at(i)) ties().open(i, dx, phi, z, dz);
+      }
       if constexpr (on) {
         for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
         const Vec3<T> eta = turn_of<branch>(s) + deta;
@@ -497,7 +528,10 @@ struct Articulated {
     const LawInfo& law = layout.law[l];
     return law.axis >= 0 ? axis_multiplier(l) : loop_multipliers()[layout.constraint[law.constraint].loop_row];
   }
-  void find_gap() { loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit); }
+  void find_gap() {
+    ties().find_gaps(z);
+    loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit);
+  }
 
   // the state between steps, to and fro
   static Offset state_size(const Layout& layout) { return layout.link_count * (body_state_size + Offset{3}); }

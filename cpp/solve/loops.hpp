@@ -66,6 +66,7 @@ struct Loops {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
       rows_before(layout, c, body, clock, old_rows[k]);
+      if (c.tied) continue;
       for (int r = 0; r < c.row_count; ++r)
         scale[c.loop_row + r] = 1 / row_compliance(c, body, layout.link, old_rows[k], r);
       if (c.borrower >= 0) find_lent(c, old_rows[k]);
@@ -84,10 +85,11 @@ struct Loops {
     return {lambda[c.loop_row], momentum[c.law]};
   }
 
-  // rows and gaps at the iterate; `again` if the matrix stays
+  // rows and gaps at the iterate, but for those of ties; `again` if the matrix stays
   void find_rows(const Clock& clock, const double* lambda, const double* momentum, bool again) {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
+      if (c.tied) continue;
       const LawState state = law_state(c, lambda, momentum);
       if (again)
         gaps_after(layout, c, body, clock, old_rows[k], state, new_rows[k]);
@@ -113,6 +115,10 @@ struct Loops {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
       if (c.law >= 0) continue;
+      if (c.tied) {
+        note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
+        continue;
+      }
       unasked.note(gaps_after(layout, c, body, clock, old_rows[k], {}, new_rows[k]), c.joint);
       if (layout.excess == 0) note_gap(c, layout.loop[k], new_rows[k].g, reach, widest, whose);
       for (int r = 0; r < c.row_count && layout.excess > 0; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
@@ -123,7 +129,7 @@ struct Loops {
     split_gaps();
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      if (c.law >= 0) continue;
+      if (c.law >= 0 || c.tied) continue;
       note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
       for (int r = 0; r < c.row_count; ++r)
         unasked.note(std::fabs(misfit[c.loop_row + r]) / weight[c.loop_row + r], c.joint);
@@ -217,12 +223,7 @@ struct Loops {
     else
       front(i).pass(*turned, front_above(i));
   }
-  void close_world() const {
-    Articulation<double> none;
-    none.A = none.B = none.C = none.E = diagonal(0.0);
-    none.f = none.t = {0, 0, 0};
-    world_front().close(none, gap, layout.is_law_row, scale);
-  }
+  void close_world(Articulation<double>& none) const { world_front().close(none, gap, layout.is_law_row, scale); }
 
   // the same with the matrix at hand
   void close_again(Wrench<double>& m, int i, const double* lambda) const {
@@ -241,10 +242,7 @@ struct Loops {
     constexpr int freedoms = manner < swivel_manner ? manner : manner == swivel_manner ? 3 : 6;
     front(i).pass_again<freedoms>(first, front_above(i));
   }
-  void close_world_again() const {
-    Wrench<double> none = {{0, 0, 0}, {0, 0, 0}};
-    world_front().close_again(none, gap);
-  }
+  void close_world_again(Wrench<double>& none) const { world_front().close_again(none, gap); }
 
   //---- from root to leaf ----
 

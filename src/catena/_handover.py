@@ -60,6 +60,7 @@ class Arguments(TypedDict):
     law_coordinate: Ints
     coupling_terms: Ints
     term_coefficient: Array
+    term_joint: Ints
     coupling_offset: Array
     coupling_signal: Ints
     counter_ground: Ints
@@ -324,6 +325,8 @@ def _compile(
         law_coordinate=_ints(m.index if m.joint else -1 for m in laws),
         coupling_terms=_ints(len(coupling.terms) for coupling in couplings),
         term_coefficient=np.array([term.coefficient for c in couplings for term in c.terms], dtype=float),
+        # where rows are judged every coupling is one
+        term_joint=_ints(-1 if sizes is not None else places.get(m.joint, -1) for m in terms),
         coupling_offset=np.array([coupling.offset for coupling in couplings], dtype=float),
         coupling_signal=_ints(-1 if c.function is None else signals.add(c.label, c.function) for c in couplings),
         counter_ground=_ints(grounds[m.joint] for m in counters),
