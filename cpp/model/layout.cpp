@@ -478,6 +478,7 @@ void Model::build_loops() {
         if (c.end[e] == i) ends_.push_back({l, column[i].at(l), e});
     }
     front.end_count = static_cast<int>(ends_.size()) - front.first_end;
+    front.stops = front.columns > front.outgoing || front.end_count > 0 || front.tie_count > 0;
     const FrontInfo& above = fronts_[parent(i)];
     front.same_columns = front.outgoing > 0 && front.stride == above.stride;
     for (int l : passing[i])

@@ -186,21 +186,26 @@ struct Step {
     if (steadies) steady(node.half + 0.5 * dt);
     balance(dt);
     const double per_dt = 1 / dt;
-    for (int l = 0; l < layout.law_count; ++l) {
-      const LawInfo& law = layout.law[l];
-      double lambda = 0;
-      if (law.constraint >= 0 && !node.on_axis(l)) lambda = solver.multiplier_of(l);
-      if constexpr (Solver::acts_on_axes)
-        if (node.on_axis(l)) {
-          const double by = moved_by(layout, law, solver.z);
-          double slope;
-          if (law.constraint >= 0) lambda = solver.wanted(l, by, slope);
-          node.law_angle[l] += law.sign * by;
-        }
-      if (law.inertia != 0)
+    const auto keep = [&](int l, double lambda) {
+      if (layout.law[l].inertia != 0)
         node.law_momentum[l] -= lambda * per_dt;
       else
         node.law_force[l] = 2 * lambda * per_dt * per_dt;
+    };
+    for (int l = 0; l < layout.law_count; ++l)
+      if (!node.on_axis(l)) keep(l, layout.law[l].constraint >= 0 ? solver.multiplier_of(l) : 0);
+    if constexpr (Solver::acts_on_axes) {
+      // one freedom's laws after the other's
+      double by = 0;
+      for (int at = 0, axis = -1; at < layout.law_count - layout.free_law_count; ++at) {
+        const int l = layout.axis_law[at];
+        const LawInfo& law = layout.law[l];
+        if (law.axis != axis) by = moved_by(layout, law, solver.z);
+        axis = law.axis;
+        double slope;
+        keep(l, law.constraint >= 0 ? solver.wanted(l, by, slope) : 0);
+        node.law_angle[l] += law.sign * by;
+      }
     }
     node.turns.wind(solver.body);
     node.half = 0.5 * dt;

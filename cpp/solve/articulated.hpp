@@ -283,6 +283,23 @@ struct Articulated {
     ties().find_gaps(z);
     loop.find_rows(clock, loop_multipliers(), momentum, again);
   }
+  // loops and ties that end or sit at a link
+  CATENA_INLINE bool close(Articulation<T>& m, int i) const {
+    // a copy, so that most links can keep theirs in registers
+    Articulation<T> own = m;
+    const bool fine = close_at(own, i);
+    m = own;
+    return fine;
+  }
+  bool close_at(Articulation<T>& m, int i) const {
+    const bool fine = ties().close(m, i);
+    loop.close(m, i, loop_multipliers());
+    return fine;
+  }
+  void close_again(Wrench<T>& m, int i) const {
+    ties().close_again(m, i);
+    loop.close_again(m, i, loop_multipliers());
+  }
   bool close_world() const {
     Articulation<T> none;
     none.A = none.B = none.C = none.E = diagonal(T(0));
@@ -325,10 +342,8 @@ struct Articulated {
       m.E = m.E + l.H;
       m.f += l.f;
       m.t += l.t;
-      if constexpr (loops) {
-        if (ties().at(i)) fine &= ties().close(m, i);
-        loop.close(m, i, loop_multipliers());
-      }
+      if constexpr (loops)
+        if (loop.stop(i)) fine &= close(m, i);
       if constexpr (manner < swivel_manner) {
         x -= manner;
         if constexpr (acted) acts -= manner;
@@ -383,10 +398,8 @@ struct Articulated {
     for (int i = s.end - 1; i >= s.first; --i) {
       const Link<T>& l = links[i];
       add_wrench(m, l, bodies[i]);
-      if constexpr (loops) {
-        if (ties().at(i)) ties().close_again(m, i);
-        loop.close_again(m, i, loop_multipliers());
-      }
+      if constexpr (loops)
+        if (loop.stop(i)) close_again(m, i);
       if constexpr (manner < swivel_manner) {
         x -= manner;
         if constexpr (acted) acts -= manner;
@@ -472,10 +485,11 @@ struct Articulated {
       b.dx = dx;
       b.phi = phi;
       sum += squares(dx) + squares(phi);
-      if constexpr (loops) {
-        loop.open(i, dx, phi, lambda);
-        if (ties().at(i)) ties().open(i, dx, phi, z, dz);
-      }
+      if constexpr (loops)
+        if (loop.stop(i)) {
+          loop.open(i, dx, phi, lambda);
+          ties().open(i, dx, phi, z, dz);
+        }
       if constexpr (on) {
         for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
         const Vec3<T> eta = turn_of<branch>(s) + deta;

@@ -46,9 +46,9 @@ struct Loops {
   }
   Front world_front() const { return front(layout.link_count); }
   Front front_above(int i) const { return layout.link[i].parent < 0 ? world_front() : front(layout.link[i].parent); }
-  // loops go on from the link through its joint; they sit on it or close at it
+  // loops go on from the link through its joint; they sit on it or close at it, or ties of its children do
   bool pass(int i) const { return layout.front[i].outgoing > 0; }
-  bool stop(int i) const { return layout.front[i].columns > layout.front[i].outgoing || layout.front[i].end_count > 0; }
+  bool stop(int i) const { return layout.front[i].stops; }
 
   //---- rows ----
 
@@ -144,14 +144,7 @@ struct Loops {
   //---- from leaf to root ----
 
   // loops whose joint sits on the link: multipliers act on it, its motion moves their gap; and loops that close here
-  CATENA_INLINE void close(Articulation<double>& m, int i, const double* lambda) const {
-    if (!stop(i)) return;
-    // a copy, so that most links can keep theirs in registers
-    Articulation<double> own = m;
-    close_at(own, i, lambda);
-    m = own;
-  }
-  void close_at(Articulation<double>& m, int i, const double* lambda) const {
+  void close(Articulation<double>& m, int i, const double* lambda) const {
     const Front columns = front(i);
     each_row(i, [&](int at, int row, const Wrench<double>& n, const Wrench<double>& o) __attribute__((always_inline)) {
       const double column[12] = {-n.f.x, -n.f.y, -n.f.z, -n.t.x, -n.t.y, -n.t.z,
@@ -227,7 +220,6 @@ struct Loops {
 
   // the same with the matrix at hand
   void close_again(Wrench<double>& m, int i, const double* lambda) const {
-    if (!stop(i)) return;
     act(m, i, lambda);
     if (layout.lends) borrow(m, i);
     front(i).close_again(m, gap);

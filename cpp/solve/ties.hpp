@@ -38,7 +38,6 @@ struct Ties {
   const Link<double>* link;
   Tied* tied;  // (tie)
 
-  bool at(int i) const { return layout.front[i].tie_count > 0; }
   // of the parent i, the world after the last link
   template <class F>
   CATENA_INLINE void each(int i, F&& use) const {
