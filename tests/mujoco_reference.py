@@ -15,11 +15,11 @@ from catena import _rotation as rot
 class Reference:
     """A model of MuJoCo beside the mechanism that was read from the same file."""
 
-    def __init__(self, path: Path, mechanism: ct.Mechanism, dt: float = 1e-4) -> None:
+    def __init__(self, source: Path | mujoco.MjModel, mechanism: ct.Mechanism, dt: float = 1e-4) -> None:
         self.mechanism = mechanism
         # what MuJoCo has to say it would write to a file in the current folder
         mujoco.set_mju_user_warning(lambda _: None)
-        model = self.model = mujoco.MjModel.from_xml_path(str(path))
+        model = self.model = mujoco.MjModel.from_xml_path(str(source)) if isinstance(source, Path) else source
         mujoco.set_mju_user_warning(None)
         model.opt.timestep = dt
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
@@ -27,7 +27,9 @@ class Reference:
         model.opt.disableflags |= int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_LIMIT)
         self.data = mujoco.MjData(model)
         kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
-        self.joints = {model.joint(k).name: k for k in range(model.njnt) if int(model.jnt_type[k]) in kinds}
+        self.joints = {
+            model.joint(k).name or f"joint{k}": k for k in range(model.njnt) if int(model.jnt_type[k]) in kinds
+        }
 
     def start(self, rng: np.random.Generator, angle: float, rate: float) -> ct.State:
         """Set both to the same random coordinates and rates, and return the mechanism's state."""
@@ -41,7 +43,7 @@ class Reference:
             data.qpos[at] = model.qpos0[at] + state.joint(name).coordinates[0]
             data.qvel[model.jnt_dofadr[k]] = state.joint(name).rates[0]
         for k in np.flatnonzero(model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)):
-            name = model.body(model.jnt_bodyid[k]).name
+            name = model.body(model.jnt_bodyid[k]).name or f"body{model.jnt_bodyid[k]}"
             at, dof = model.jnt_qposadr[k], model.jnt_dofadr[k]
             body, (position, orientation) = state.body(name), state.frame(name)
             data.qpos[at : at + 7] = (*position, *orientation)
