@@ -63,8 +63,8 @@ hang on their base, because there is no contact.
 - **agreement**: the largest difference of any joint coordinate (rad, m) or place of a body (m) from MuJoCo, which runs
   the MJCF itself, or what `to_mjcf` writes of other files, without contacts, limits, dry friction and what is not read.
   Trees: after 0.4 s from a random pose with random rates, steps of 2 ms against its Runge-Kutta rule at 0.1 ms, and the
-  factor by which it shrinks when the step is halved (4 is second order). Loops and ties: after 0.1 s from rest, steps of
-  0.5 ms against its constraints made stiff (solref 0.5 ms, steps of 0.05 ms), which are of first order.
+  factor by which it shrinks when the step is halved (4 is second order). Loops and ties: after 0.1 s from rest, steps
+  of 0.5 ms against its constraints made stiff (solref 0.5 ms, steps of 0.05 ms), which are of first order.
 - **step**: CPU time of a step beside `mj_step` (Euler, contacts and limits off), both at 2 ms: one step a call from
   Python, and in runs: what 1000 more steps take.
 
@@ -256,8 +256,10 @@ def beside(mechanism: ct.Mechanism, state: ct.State, model: mujoco.MjModel | Non
     """CPU time (us) of a step here and of mj_step, one a call, then here and there in runs; the best of three."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        start = state
         if model is None:
-            model = compiled(written(mechanism.copy(), folder))
+            path = written(mechanism.copy(), folder)
+            model, start = compiled(path), ct.Mechanism.from_mjcf(path).assemble()
         reference = Reference(model, mechanism, dt=DT)
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         simulator = ct.Simulator(mechanism, dt=DT, on_coarse="ignore")
@@ -265,12 +267,12 @@ def beside(mechanism: ct.Mechanism, state: ct.State, model: mujoco.MjModel | Non
         for _ in range(3):
             live = simulator.start(state)
             here = timed(lambda step=live.step: [step() for _ in range(CALLS)])  # type: ignore[misc]
-            put(reference, state)
+            put(reference, start)
             there = timed(lambda: [mujoco.mj_step(model, reference.data) for _ in range(CALLS)])
             runs, theirs = [], []
             for count in (CALLS, CALLS + STEPS):
                 runs.append(timed(lambda count=count: simulator.run(steps=count, state=state)))  # type: ignore[misc]
-                put(reference, state)
+                put(reference, start)
                 theirs.append(timed(lambda count=count: mujoco.mj_step(model, reference.data, nstep=count)))  # type: ignore[misc]
             long = [(after - before) / STEPS for before, after in (runs, theirs)]
             best = np.minimum(best, (here / CALLS, there / CALLS, *long))

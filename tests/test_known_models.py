@@ -55,3 +55,34 @@ def test_robots_of_a_whole_wheel_are_read_and_written(tmp_path: Path) -> None:
         for name in m.bodies:
             np.testing.assert_allclose(after.body(name).position, before.body(name).position, atol=1e-9)
     assert read > 0.9 * len(files)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::catena.ModelWarning")
+def test_robots_of_a_whole_wheel_float_where_they_stand() -> None:
+    """The root is at the origin, and every frame where the welded robot has it, merged or not."""
+    try:
+        files = sorted(wheel("example-robot-data").rglob("*.urdf"))
+    except MissingModelError as missing:
+        pytest.skip(str(missing))
+    compared = 0
+    for file in files:
+        try:
+            welded = ct.Mechanism.from_urdf(file)
+        except ValueError:
+            continue
+        root = next((joint.b.name for joint in welded.joints.values() if joint.name.endswith(" to world")), None)
+        if root is None:
+            continue
+        compared += 1
+        stands = welded.state()
+        for merge_fixed in (False, True):
+            floats = ct.Mechanism.from_urdf(file, floating=True, merge_fixed=merge_fixed).state()
+            position, orientation = floats.frame(root)
+            # rounding of where the centre of mass is
+            np.testing.assert_allclose(position, 0, atol=1e-15, err_msg=str(file))
+            np.testing.assert_array_equal(orientation, (1, 0, 0, 0), err_msg=str(file))
+            for name in welded.bodies:
+                for one, other in zip(floats.frame(name), stands.frame(name), strict=True):
+                    np.testing.assert_allclose(one, other, atol=1e-12, err_msg=f"{file}: {name}")
+    assert compared > 40
