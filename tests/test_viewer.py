@@ -836,3 +836,25 @@ def test_a_viser_that_cannot_be_guarded_is_not_used(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ImportError, match="cannot guard"):
         ct.scenes.pendulum(2).show(browser=False)
     assert stopped == [True]
+
+
+def test_what_looks_alike_is_one_thing_in_a_view() -> None:
+    """So views of many bodies are as quick to make and to move as those of few."""
+    pytest.importorskip("viser", reason="no viser")
+    counts = []
+    for n in (20, 1500):
+        m = ct.scenes.pendulum(n)
+        with m.show(port=8490, browser=False) as view:
+            counts.append(len(view._canvas._poses["bodies"]) + len(view._canvas._poses["joints"]))
+            assert len(view._canvas._labels) <= 300
+            assert len(view._joints._handles) <= 200
+            assert ("names 300 can be shown" in view.message) == (n > 100)
+            # all of them are where they belong, and go there when the pose does
+            ((bodies, handle),) = view._canvas._poses["bodies"]
+            state = m.state()
+            state.joint("joint1").coordinates = [1.0]
+            view._canvas.put(state.position, state.orientation, [])
+            np.testing.assert_array_equal(bodies, np.arange(n))
+            np.testing.assert_allclose(handle.batched_positions, state.position, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(handle.batched_wxyzs, state.orientation, atol=1e-6)
+    assert counts[0] == counts[1] < 10

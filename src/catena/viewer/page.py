@@ -50,7 +50,7 @@ def embedded(scene: Scene, height: int = 480) -> str:
     """The page inside another one, such as a notebook."""
     style = f"width:100%;border:1px solid #dfe2e6;border-radius:4px;height:{height}px"
     # it needs nothing of the page around it, and cannot reach it
-    return f'<iframe sandbox="allow-scripts" srcdoc="{escape(page(scene))}" style="{style}"></iframe>'
+    return f'<iframe srcdoc="{escape(page(scene))}" sandbox="allow-scripts" style="{style}"></iframe>'
 
 
 def _described(scene: Scene) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from .guard import guarded
 from .page import embedded
 from .posing import input_sliders
 from .scene import Plot, Scene, arrows_of, scene_of
-from .widgets import Canvas, Chart, JointSliders, PlayButton, Sliders, printable
+from .widgets import MOST_NAMES, MOST_SLIDERS, Canvas, Chart, JointSliders, PlayButton, Sliders, printable
 
 if TYPE_CHECKING:
     from ..live import Live
@@ -97,7 +97,10 @@ class View:
         self._canvas = Canvas(self._server, scene)
         self._message = self._server.gui.add_html("")
         more = len(scene.notes) - 4
-        self._say(" ".join(scene.notes[:4]) + (f" ... and {more} more." if more > 0 else ""))
+        said = [*scene.notes[:4], f"... and {more} more."] if more > 0 else [*scene.notes]
+        if len(scene.labels) > MOST_NAMES:
+            said.append(f"Of {len(scene.labels)} names {MOST_NAMES} can be shown, and {MOST_SLIDERS} joints be moved.")
+        self._say(" ".join(said))
         self._charts: list[Chart] = []
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from math import floor, log10
 
 import numpy as np
@@ -91,6 +92,11 @@ def _plain(kind: str, size: tuple[float, ...]) -> Mesh:
 
 def box(size: ArrayLike) -> Mesh:
     """A box of these edges (3,)."""
+    return _cube().scaled(size)
+
+
+@cache
+def _cube() -> Mesh:
     corners: list[Array] = []
     triangles: list[list[int]] = []
     for axis in range(3):
@@ -100,9 +106,10 @@ def box(size: ArrayLike) -> Mesh:
             corners += [side * np.eye(3)[axis] + 0.5 * (a * u + b * v) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
             order = ((0, 1, 2), (0, 2, 3)) if side > 0 else ((0, 2, 1), (0, 3, 2))
             triangles += [[first + k for k in corner] for corner in order]
-    return Mesh(np.array(corners) * np.asarray(size, dtype=float), np.array(triangles, dtype=np.uint32))
+    return Mesh(np.array(corners), np.array(triangles, dtype=np.uint32))
 
 
+@lru_cache(maxsize=256)
 def cylinder(radius: float, length: float) -> Mesh:
     """A cylinder along z."""
     h = 0.5 * length
@@ -119,6 +126,7 @@ def sphere(radius: float) -> Mesh:
     return capsule(radius, 0.0)
 
 
+@lru_cache(maxsize=256)
 def capsule(radius: float, length: float) -> Mesh:
     """A cylinder along z with a half sphere on each end, length without them."""
     tilt = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 18)

@@ -10,51 +10,55 @@ from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._rotation import Array, rotate
+from .._rotation import IDENTITY, Array, rotate
+from ..shapes import Colour
 from .posing import Poser, Slider, joint_sliders
-from .scene import FORCE, INK, WORLD, Plot, Point, Scene, rgb
+from .scene import FORCE, INK, WORLD, Part, Plot, Point, Scene, rgb
 
 if TYPE_CHECKING:
     from ..state import State
 
-# most sliders that are unfolded from the beginning
-_MOST_SLIDERS = 12
+# most sliders that are unfolded from the beginning, that there are, and names that are shown
+_MOST_SLIDERS, MOST_SLIDERS, MOST_NAMES = 12, 200, 300
 
 
 class Canvas:
-    """A scene among the nodes of a server: one frame for each body and kind of part, moved as the body is."""
+    """A scene among the nodes of a server.
+
+    Parts that look alike are one node with a pose for each of them, so that ten thousand bodies are few nodes.
+    """
 
     def __init__(self, server: Any, scene: Scene) -> None:
         self._server, self._scene, nodes = server, scene, server.scene
         self._roots = {kind: nodes.add_frame(f"/{kind}", show_axes=False) for kind in self._kinds()}
         for kind, root in self._roots.items():
             root.visible = kind not in scene.hidden
-        self._frames: dict[str, list[tuple[int, Any]]] = {}
-        made: dict[tuple[str, int], int] = {}
-
-        def under(kind: str, body: int) -> str:
-            path = f"/{kind}/{body} {_plain(scene.bodies[body])}" if body != WORLD else f"/{kind}/world"
-            if (kind, body) not in made:
-                made[kind, body] = 0
-                self._frames.setdefault(kind, []).append((body, nodes.add_frame(path, show_axes=False)))
-            made[kind, body] += 1
-            return f"{path}/{made[kind, body]}"
-
+        alike: dict[tuple[str, bytes, bytes, bool, float], list[Part]] = {}
         for part in scene.parts:
-            red, green, blue, alpha = part.colour
-            nodes.add_mesh_simple(
-                f"{under(part.kind, part.body)} {_plain(part.name)}",
-                part.mesh.vertices,
-                part.mesh.triangles,
-                color=(red, green, blue),
+            mesh = part.mesh.rounded()
+            look = mesh.vertices.tobytes(), mesh.triangles.tobytes(), mesh.flat, part.colour[3]
+            alike.setdefault((part.kind, *look), []).append(part)
+        self._poses: dict[str, list[tuple[NDArray[np.intp], Any]]] = {}
+        for k, ((kind, *_, alpha), parts) in enumerate(alike.items()):
+            bodies = np.array([part.body for part in parts])
+            handle = nodes.add_batched_meshes_simple(
+                f"/{kind}/{k} {_plain(parts[0].name)}",
+                parts[0].mesh.vertices,
+                parts[0].mesh.triangles,
+                *self._placed(bodies, scene.position[0], scene.orientation[0]),
+                batched_colors=np.array([_bytes_of(part.colour) for part in parts], dtype=np.uint8),
                 opacity=None if alpha == 1 else alpha,
-                flat_shading=part.mesh.flat,
+                flat_shading=parts[0].mesh.flat,
                 side="double",
+                lod="off",
             )
-        for label in scene.labels:
-            path = f"{under('names', label.body)} {_plain(label.name)}"
-            nodes.add_label(path, printable(label.name), position=label.place, font_screen_scale=0.8)
+            self._poses.setdefault(kind, []).append((bodies, handle))
+        self._labels = [
+            nodes.add_label(f"/names/{k} {_plain(label.name)}", printable(label.name), font_screen_scale=0.8)
+            for k, label in enumerate(scene.labels[:MOST_NAMES])
+        ]
         nothing = np.zeros((0, 2, 3))
         thick = 0.006 * scene.size
         self._lines = self._arrows = None
@@ -128,7 +132,7 @@ class Canvas:
         self.chosen = False
         self._position, self._orientation = np.array(position), np.array(orientation)
         with self._server.atomic():
-            for kind in self._frames:
+            for kind in ("names", *self._poses):
                 self._move(kind)
             if self._lines is not None:
                 lines = [(self.place(line.a), self.place(line.b)) for line in self._scene.lines]
@@ -140,11 +144,24 @@ class Canvas:
                 self._arrows.points = np.reshape(ends, (-1, 2, 3)).astype(np.float32)
 
     def _move(self, kind: str) -> None:
-        """The frames of all bodies that hold things of a kind to where the bodies are; what is hidden stays behind."""
-        if self.shows(kind):
-            for body, frame in self._frames.get(kind, ()):
-                if body != WORLD:
-                    frame.position, frame.wxyz = self._position[body], self._orientation[body]
+        """Things of a kind to where their bodies are; what is hidden stays behind."""
+        if not self.shows(kind):
+            return
+        for bodies, handle in self._poses.get(kind, ()):
+            if (bodies != WORLD).any():
+                turns, places = self._placed(bodies, self._position, self._orientation)
+                handle.batched_wxyzs, handle.batched_positions = turns, places
+        if kind == "names":
+            for point, label in zip(self._scene.labels, self._labels, strict=False):
+                label.position = self.place(point)
+
+    @staticmethod
+    def _placed(bodies: NDArray[np.intp], position: Array, orientation: Array) -> tuple[Array, Array]:
+        """Orientations (k, 4) and positions (k, 3) of bodies, of which the world is one."""
+        still = (bodies == WORLD)[:, None]
+        if not len(position):
+            return np.tile(IDENTITY, (len(bodies), 1)), np.zeros((len(bodies), 3))
+        return np.where(still, IDENTITY, orientation[bodies]), np.where(still, 0.0, position[bodies])
 
     def trace(self, ways: list[Array]) -> None:
         """The ways (k, 3) of all traces."""
@@ -197,7 +214,8 @@ class Sliders:
 
     def put(self, values: Array) -> None:
         """Show these values."""
-        for handle, slider, value in zip(self._handles, self._sliders, values.tolist(), strict=True):
+        # of joints that have some
+        for handle, slider, value in zip(self._handles, self._sliders, values.tolist(), strict=False):
             handle.value = slider.within(value)
 
 
@@ -206,7 +224,8 @@ class JointSliders(Sliders):
 
     def __init__(self, gui: Any, state: State, size: float) -> None:
         self._poser = Poser(state.mechanism)
-        super().__init__(gui, "joints", joint_sliders(state.mechanism, state, size), state.coordinates)
+        sliders = joint_sliders(state.mechanism, state, size)[:MOST_SLIDERS]
+        super().__init__(gui, "joints", sliders, state.coordinates[: len(sliders)])
 
     def moved(self, state: State) -> State | None:
         """The state with what was chosen, if something was."""
@@ -265,5 +284,9 @@ def _plain(name: str) -> str:
 
 
 def _bytes(colour: str) -> tuple[int, int, int]:
-    red, green, blue, _ = rgb(colour)
+    return _bytes_of(rgb(colour))
+
+
+def _bytes_of(colour: Colour) -> tuple[int, int, int]:
+    red, green, blue, _ = colour
     return round(255 * red), round(255 * green), round(255 * blue)
