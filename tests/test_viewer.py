@@ -857,4 +857,7 @@ def test_what_looks_alike_is_one_thing_in_a_view() -> None:
             np.testing.assert_array_equal(bodies, np.arange(n))
             np.testing.assert_allclose(handle.batched_positions, state.position, rtol=1e-6, atol=1e-6)
             np.testing.assert_allclose(handle.batched_wxyzs, state.orientation, atol=1e-6)
+            # and within what the camera sees, however large it is
+            assert view._server.initial_camera.far > 10 * n
+            assert view._server.initial_camera.near < 0.1 * n
     assert counts[0] == counts[1] < 10

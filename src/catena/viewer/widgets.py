@@ -92,6 +92,9 @@ class Canvas:
         server.initial_camera.position = tuple(scene.centre + 1.75 * scene.size * away)
         server.initial_camera.look_at = tuple(scene.centre)
         server.initial_camera.fov = 0.7
+        # what is nearer or further is not drawn
+        server.initial_camera.near = 0.002 * scene.size
+        server.initial_camera.far = 50 * scene.size
 
     def _kinds(self) -> list[str]:
         scene = self._scene
