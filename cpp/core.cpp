@@ -399,7 +399,7 @@ void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientati
 
 int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1>& term_start,
                   const RowFunctions& rows, const In<-1>& signals, const In<-1>& length, const Out<-1, -1, 6>& singular,
-                  const Out<-1, -1, 6, 6>& direction) const {
+                  const Out<-1, -1, 6, 6>& direction, const Out<-1, -1, 6>& misfit) const {
   const Offset loops = model_.layout().loop_count;
   require_pose(position, orientation);
   require_size(term_start, term_count_, "what couplings measure");
@@ -409,6 +409,7 @@ int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orient
   require(singular.shape(0) >= 2, "singular values: there is no room for a pose");
   const auto poses = static_cast<Offset>(singular.shape(0));
   require_shape(direction, {poses, loops, 6, 6}, "directions");
+  require_shape(misfit, {poses, loops, 6}, "misfits");
   ExploreArgs args{
       .fit = fit,
       .poses = static_cast<int>(poses) - 1,
@@ -419,6 +420,7 @@ int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orient
       .length = length.data(),
       .singular = singular.data(),
       .direction = direction.data(),
+      .misfit = misfit.data(),
   };
   Calls calls;
   const Layout layout = attached(model_.layout(), calls, rows);
@@ -436,6 +438,19 @@ std::vector<int> Core::loop_joints() const {
   std::vector<int> list;
   for (int l = 0; l < layout.loop_count; ++l) list.push_back(layout.constraint[layout.loop[l]].joint);
   return list;
+}
+
+std::pair<std::vector<int>, std::vector<int>> Core::loop_groups() const {
+  const Layout& layout = model_.layout();
+  const Groups groups(layout);
+  const LoopGroups& plan = groups.plan();
+  std::vector<int> group(layout.loop_count, -1), freedoms;
+  for (int g = 0; g < plan.group_count; ++g) {
+    for (int l = plan.group[g].first_loop; l < plan.group[g].end_loop; ++l)
+      group[layout.constraint[plan.loop[l].constraint].loop] = g;
+    freedoms.push_back(plan.group[g].freedom_count);
+  }
+  return {group, freedoms};
 }
 
 std::vector<int> Core::link_bodies() const {

@@ -94,10 +94,12 @@ class Core {
   // see ExploreArgs; the number of poses
   int explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1>& term_start,
               const RowFunctions& rows, const In<-1>& signals, const In<-1>& length, const Out<-1, -1, 6>& singular,
-              const Out<-1, -1, 6, 6>& direction) const;
+              const Out<-1, -1, 6, 6>& direction, const Out<-1, -1, 6>& misfit) const;
 
   // the user's joint, couplings after the joints, of every loop closure; -1 for a law
   std::vector<int> loop_joints() const;
+  // loops that share joints: (loop) the group it belongs to, and (group) how many freedoms the joints of its tree have
+  std::pair<std::vector<int>, std::vector<int>> loop_groups() const;
   // the user's body index of every link, parents first
   std::vector<int> link_bodies() const;
   // the order in which the block LDU eliminates: for every node its body or -1, and its joint, couplings after the

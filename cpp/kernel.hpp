@@ -200,8 +200,9 @@ struct ExploreArgs {
   const double *term_start = nullptr, *signals = nullptr;
   const double* length = nullptr;  // (loop) what its lengths are measured by
   double *singular = nullptr,
-         *direction = nullptr;  // (1 + pose, loop, 6), (1 + pose, loop, 6, 6): one a little way off
-  int found = 0;                // poses
+         *direction = nullptr,   // (1 + pose, loop, 6), (1 + pose, loop, 6, 6): one a little way off
+             *misfit = nullptr;  // (1 + pose, loop, 6) what is open along these, over the length or in rad
+  int found = 0;                 // poses
 };
 
 // A joint's rows along a path of poses: gaps (count, rows), wrenches on b at its joint point (count, rows, 6), that

@@ -230,7 +230,7 @@ void bind_core(nb::module_& m) {
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "fit"_a, "position"_a, "orientation"_a, "term_start"_a, "rows"_a,
-           "signals"_a, "length"_a, "singular"_a, "direction"_a)
+           "signals"_a, "length"_a, "singular"_a, "direction"_a, "misfit"_a)
       .def_prop_ro("kernel", &Core::kernel_name)
       .def_prop_ro("articulated_work", &Core::articulated_work)
       .def_prop_ro("ldu_work", &Core::ldu_work)
@@ -241,6 +241,7 @@ void bind_core(nb::module_& m) {
       .def_prop_ro("link_bodies", &Core::link_bodies)
       .def("elimination", &Core::elimination)
       .def_prop_ro("loop_joints", &Core::loop_joints)
+      .def_prop_ro("loop_groups", &Core::loop_groups)
       .def("workspace_size", &Core::workspace_size, "solver"_a, "order"_a);
 }
 

@@ -24,6 +24,7 @@ from catena import (
     Load,
     Mechanism,
     Motor,
+    PlaceholderWarning,
     PointSpring,
     Revolute,
     Servo,
@@ -34,6 +35,7 @@ from catena import (
     Universal,
     box,
     rod,
+    scenes,
 )
 from catena._rotation import Array
 
@@ -290,10 +292,10 @@ def test_a_plate_on_massless_rods_is_a_pendulum(solver: Solver) -> None:
     """What closes the loop is at a rod: it has no inertia but what is lent to it."""
     simulator = Simulator(rods(massless=True), 2e-3, solver=solver)
     result = simulator.run(steps=1000)
-    # rods of 1e-9 of the mass change that much of the motion
-    np.testing.assert_allclose(
-        result.body("plate").position, run(rods(massless=False)).body("plate").position, rtol=0, atol=1e-8
-    )
+    # rods of 1e-9 of the mass change that much of the motion, and count as massless
+    with pytest.warns(PlaceholderWarning, match=r"2 bodies of 1e-09 kg or less count as massless \('left', 'right'\)"):
+        light = run(rods(massless=False))
+    np.testing.assert_allclose(result.body("plate").position, light.body("plate").position, rtol=0, atol=1e-8)
     pendulum = Mechanism()
     pendulum.add_body("bob", Inertia(2.0, np.full(3, 1e-12)), position=(0, 0, -1), velocity=(1, 0, 0))
     pendulum.add_joint(Ball(pendulum.world, "bob", at=(0, 0, 0)))
@@ -628,3 +630,61 @@ def test_solvers_agree_on_any_network(seed: int) -> None:
         assert result.status.reason == dense.status.reason
         if dense.status.ok:
             assert_same(result, dense)
+
+
+# ---- placeholder masses: so light that no motion shows it
+
+
+def four_bar_of(masses: tuple[float, float, float], tensor: float = 1.0) -> Mechanism:
+    """Crank, rod and rocker of these masses, moments of inertia of the rod times `tensor`."""
+    m = scenes.four_bar()
+    for body, mass in zip(m.bodies.values(), masses, strict=True):
+        whole = body.inertia
+        scale = mass / whole.mass
+        body.inertia = Inertia(mass, scale * whole.tensor * (tensor if mass == min(masses) else 1.0))
+    return m
+
+
+@pytest.mark.parametrize("rod_mass", [1e-9, 1e-12])
+def test_a_placeholder_in_a_loop_counts_as_massless(rod_mass: float) -> None:
+    """A rod as exporters write it: the motion is that of a rod without mass."""
+    m = four_bar_of((1.0, rod_mass, 1.0))
+    with pytest.warns(PlaceholderWarning, match=r"'link2' counts as massless: at most \d") as caught:
+        simulator = Simulator(m, 0.01)
+    assert len(caught) == 1
+    # once told, it is known
+    Simulator(m, 0.01)
+    assert [name for name, body in simulator.mechanism.bodies.items() if body.mass == 0] == ["link2"]
+    assert m.bodies["link2"].mass == rod_mass
+    found = simulator.run(2.0)
+    none = four_bar_of((1.0, 1.0, 1.0))
+    none.bodies["link2"].inertia = Inertia.massless()
+    np.testing.assert_array_equal(found.position, Simulator(none, 0.01).run(2.0).position)
+    assert found.drift().max() < 1e-10
+
+
+@pytest.mark.filterwarnings("ignore::catena.PlaceholderWarning")
+def test_a_feather_between_two_mountains() -> None:
+    m = four_bar_of((1e6, 1e-6, 1e6))
+    run = Simulator(m, 0.01).run(1.0)
+    assert run.status.ok
+    assert run.drift().max() < 1e-10
+
+
+def test_a_light_body_that_moves_alone_keeps_its_mass() -> None:
+    """A feather on a hinge has a motion of its own, of which all the energy is its."""
+    m = four_bar_of((1.0, 1.0, 1.0))
+    m.add_body("feather", rod((0, 0, 0), (0, 0, 0.1), mass=1e-9))
+    m.add_joint(Revolute(next(iter(m.bodies)), "feather", axis=(1, 0, 0), at=(0, 0, 0)))
+    assert all(body.mass > 0 for body in Simulator(m, 0.01).mechanism.bodies.values())
+
+
+def test_what_shows_in_the_motion_keeps_its_mass() -> None:
+    """A rod of 1e-6 of the others' mass has about that share of the energy."""
+    assert all(body.mass > 0 for body in Simulator(four_bar_of((1.0, 1e-6, 1.0)), 0.01).mechanism.bodies.values())
+
+
+def test_a_tree_needs_no_placeholders() -> None:
+    m = scenes.pendulum(3)
+    m.bodies[list(m.bodies)[1]].mass = 1e-9
+    assert all(body.mass > 0 for body in Simulator(m, 0.01).mechanism.bodies.values())

@@ -32,6 +32,9 @@ from catena import (
 )
 from catena import _rotation as rot
 
+# what is put together at random may hold weakly
+pytestmark = pytest.mark.filterwarnings("ignore::catena.LoopWarning")
+
 SOLVERS = ["articulated", "ldu", "dense"]
 TREE: list[type[Joint]] = [Ball, Revolute, Prismatic, Fixed, Cylindrical, Planar]
 CLOSURES: list[type[Joint]] = [PointOnPlane, PointOnLine, ParallelAxes, FixedOrientation, *TREE]

@@ -156,6 +156,15 @@ struct Explorer : Walk {
     probe.singular = args.singular + 6L * layout.loop_count * k;
     probe.direction = args.direction + 36L * layout.loop_count * k;
     const bool fine = direction();
+    for (int l = 0; l < layout.loop_count && fine; ++l) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[l]];
+      for (int v = 0; v < c.row_count && Probe::can_reduce(c); ++v) {
+        double along = 0;
+        for (int r = 0; r < c.row_count; ++r)
+          along += probe.direction[36 * l + 6 * r + v] * solver.loop.gap[c.loop_row + r] / probe.weight[c.loop_row + r];
+        args.misfit[6L * (layout.loop_count * k + l) + v] = std::fabs(along);
+      }
+    }
     probe.singular = aside.singular;
     probe.direction = aside.direction;
     return fine;

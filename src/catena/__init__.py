@@ -70,6 +70,8 @@ from .live import Live as Live
 from .live_batch import LiveBatch as LiveBatch
 from .mechanism import Mechanism as Mechanism
 from .models.notes import ModelWarning as ModelWarning
+from .placeholders import PlaceholderWarning as PlaceholderWarning
+from .redundancy import LoopWarning as LoopWarning
 from .report import Report as Report
 from .rolling import KnifeEdge as KnifeEdge
 from .rolling import RollingBall as RollingBall

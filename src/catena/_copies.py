@@ -37,13 +37,18 @@ class Known:
     """What follows from a mechanism that cannot change, found once.
 
     Rows of its bodies; its tree; the way along which joints are set (placing.py); which rows of loops to ask for
-    (redundancy.py); what was compiled, by kernel and purpose (_handover.py).
+    (redundancy.py), and those that were warned of; the same with bodies massless whose mass is a placeholder, these and
+    their share of the energy (placeholders.py); what was compiled, by kernel and purpose (_handover.py).
     """
 
     rows: dict[str, int] | None = None
     tree: SpanningTree | None = None
     walk: Walk | None = None
     asked: Asked | None = None
+    warned_of: Asked | None = None
+    lightened: Mechanism | None = None
+    placeholders: tuple[tuple[str, ...], float] = (), 0.0
+    told_placeholders: bool = False
     compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
 
 

@@ -15,7 +15,7 @@ from ._rotation import Array, finite
 from .analysis import extent
 from .closing import close_wide, limits_passed, open_alone
 from .names import no_such
-from .redundancy import described_asked, find_asked
+from .redundancy import described_asked, find_asked, warn_of, whole_size
 from .state import State
 from .status import CatenaError, CatenaWarning
 
@@ -58,9 +58,11 @@ def assemble(
     drive: Mapping[str, ArrayLike] | None = None,
 ) -> State:
     """See Mechanism.assemble."""
+    from .placeholders import lightened
+
     state = mechanism.state() if guess is None else _of(mechanism, guess)
     rough = _described(mechanism) if guess is None else state.copy()
-    mechanism = mechanism.snapshot()
+    mechanism = lightened(mechanism)
     goals = {name: _coordinates(mechanism, name, value) for name, value in (drive or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
     velocity = state.velocity.copy(), state.angular_velocity.copy()
@@ -100,7 +102,8 @@ def assemble(
         what = f"the mechanism cannot be assembled: {describe(mechanism, gaps)}"
         raise AssemblyError(what + _alone(mechanism, state, gaps), gaps)
     refuse_misfit(compiled, state)
-    passed = limits_passed(mechanism, state) if far else []
+    warn_of(mechanism, asked, 4)
+    passed = limits_passed(mechanism, rough, state) if far else []
     if passed:
         warn(f"the loops close only beyond limits: {'; '.join(passed)}", AssemblyWarning, stacklevel=4)
     return state
@@ -170,7 +173,7 @@ def _described(mechanism: Mechanism) -> State:
 def is_wide(mechanism: Mechanism, state: State) -> bool:
     """Whether joints are so far open that the nearest motion need not close them."""
     gaps, _ = joint_gaps(all_rows(mechanism), state)
-    return not ((gaps[:, 0] <= _WIDE * extent(state)) & (gaps[:, 1] <= _WIDE)).all()
+    return not ((gaps[:, 0] <= _WIDE * whole_size(state)) & (gaps[:, 1] <= _WIDE)).all()
 
 
 def _alone(mechanism: Mechanism, state: State, gaps: Mapping[str, tuple[float, float]]) -> str:

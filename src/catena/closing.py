@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._rotation import Array
-from .analysis import extent
 from .joint import Joint, Pose, mismatch
-from .redundancy import everything
+from .redundancy import everything, whole_size
 
 if TYPE_CHECKING:
     from ._handover import Compiled
@@ -143,14 +142,14 @@ def open_alone(mechanism: Mechanism, state: State, names: list[str]) -> dict[str
     return found
 
 
-def limits_passed(mechanism: Mechanism, state: State) -> list[str]:
-    """Sentences on coordinates of a state that lie beyond their joints' limits."""
+def limits_passed(mechanism: Mechanism, before: State, state: State) -> list[str]:
+    """Sentences on coordinates that lie further beyond their joints' limits than they did before."""
     found = []
     for name, joint in mechanism.joints.items():
         for key, limits in joint.limits.items():
-            value = float(state.joint(name).coordinates[joint.names.index(key)])
-            over = max(value - limits.upper, limits.lower - value)
-            if over > _FITS:
+            old, value = (float(one.joint(name).coordinates[joint.names.index(key)]) for one in (before, state))
+            was, over = (max(at - limits.upper, limits.lower - at, 0.0) for at in (old, value))
+            if over > was + _FITS:
                 found.append(f"{joint.label}: {key} {value:.4g} is {over:.3g} beyond its limits")
     return found
 
@@ -258,7 +257,7 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
     compiled = build_core(mechanism, frozen=frozen, asked=everything(mechanism)) if frozen else all_rows(mechanism)
     return Tree(
         compiled,
-        extent(state),
+        whole_size(state),
         np.array(branches, dtype=np.int32).reshape(-1, 3),
         np.array(bounded, dtype=np.int32).reshape(-1, 2),
         np.array(bounds, dtype=float).reshape(-1, 3),

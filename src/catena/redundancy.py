@@ -6,6 +6,11 @@ be met to that, and the mechanism that is meant is the one that does not ask for
 directions that say nothing stand still in the joint's frame, as rows that are never made; where they turn with the
 pose, by the solver, which is told how many there are. What is left over, the misfit of a joint, depends on the pose
 alone and is as large as the numbers are wrong.
+
+A direction that hardly moves, by a value s per rad or size, may also be meant: two planes that are nearly parallel hold
+a point on a line. Numbers that are wrong by e bring back values of about e and leave misfits m of about e: s and m are
+of a size. Where s is far above m the numbers agree much better than they would by chance, and the direction is asked
+for, unless nothing could move then. Of either there is a warning.
 """
 
 from __future__ import annotations
@@ -15,13 +20,16 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
 from ._rotation import Array
+from .analysis import extent
 from .joint import FORMS
+from .status import CatenaWarning
 
 if TYPE_CHECKING:
     from ._handover import Compiled
@@ -53,6 +61,18 @@ _AT_THEIR_WORD = "constraints of one's own and joints to moving ground are taken
 # values below this are rounding: they are roots of what is computed
 EXACT = 1e-7
 
+# a value that is more than so many misfits is meant: below 4 where numbers are rounded or noisy, above 30 where a few
+# digits are left of a direction that is meant
+_MEANT = 30.0
+
+# poses to which a closing motion leads, in parts of the mechanism's size and in rad, are still about the same
+_BESIDE = 1 / _MEANT
+
+
+class LoopWarning(CatenaWarning):
+    """Directions of joints in loops that hold so weakly that they may be rounding."""
+
+
 # gaps below this, over the size or in rad, are closed
 _CLOSED = 1e-10
 
@@ -69,6 +89,9 @@ class Asked:
     largest_zero is the largest singular value that was taken for zero, smallest_kept the smallest that was not, at the
     poses that were looked at. unasked (joint,) is how many of its rows say nothing new. unjudged (joint + coupling,)
     says which close loops and were not looked at, all their rows being asked for, and `why` for what reason.
+    weak (joint + coupling,) is the largest value, or 0, by which a joint holds weakly and is taken at its word; dropped
+    (joint + coupling,) that of what is left out, where it is no rounding of what is computed; misfit is the largest
+    that was found where these were judged.
     """
 
     fit: float
@@ -79,6 +102,9 @@ class Asked:
     idle: NDArray[np.int32]
     unasked: NDArray[np.int32]
     unjudged: NDArray[np.bool_]
+    weak: Array
+    dropped: Array
+    misfit: float = 0.0
     largest_zero: float = 0.0
     smallest_kept: float = np.inf
     why: str = ""
@@ -137,6 +163,8 @@ def everything(mechanism: Mechanism, fit: float = 0.0) -> Asked:
         np.zeros(couplings, dtype=np.int32),
         np.zeros(joints, dtype=np.int32),
         np.zeros(joints + couplings, dtype=bool),
+        np.zeros(joints + couplings),
+        np.zeros(joints + couplings),
     )
 
 
@@ -152,6 +180,11 @@ def body_sizes(mechanism: Mechanism) -> Array:
     sizes = np.sqrt(squares / np.maximum(counts, 1))
     common = float(np.sqrt(np.mean(sizes[sizes > 0] ** 2))) if (sizes > 0).any() else 1.0
     return np.where(sizes > _SMALL * common, sizes, common)
+
+
+def whole_size(state: State) -> float:
+    """Size (m) of a mechanism, that of a typical body at least."""
+    return max(extent(state), float(body_sizes(state.mechanism).max(initial=0.0)))
 
 
 def described_asked(mechanism: Mechanism) -> Asked:
@@ -229,11 +262,17 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
     found = _explore(mechanism, compiled, state, poses, owner, size)
     if found is None:
         return replace(whole, unjudged=unjudged, why=_OPEN)
-    values, vectors = found
-    null = values <= fit
+    values, vectors, misfit = found
+    null, weak = _null(compiled, owner, values, misfit, fit)
     # poses at which least says nothing new are those that are not singular by chance
     ordinary = null.sum(axis=(1, 2)) == null.sum(axis=(1, 2)).min()
     values, vectors, null = values[ordinary], vectors[ordinary], null[ordinary]
+    used = ~np.isinf(values)
+    result = replace(whole, length=length, misfit=float(misfit.max(initial=0.0)))
+    for loop, joint in enumerate(owner):
+        result.weak[joint] = weak[loop]
+        zero = values[:, loop][null[:, loop] & used[:, loop]].max(initial=0.0)
+        result.dropped[joint] = zero if zero > EXACT else 0.0
     count = null.sum(axis=2).min(axis=0)
     # of a joint's null directions those that are nearest to zero
     keep = np.arange(6) < count[:, None]
@@ -243,7 +282,6 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
     weights, axes = np.linalg.eigh(null_part.mean(axis=0) - np.eye(6) * beyond[:, None])
     least = np.take_along_axis(weights, np.maximum(6 - count, 0)[:, None].clip(max=5), axis=1)[:, 0]
     still = least > _STILL**2
-    result = replace(whole, length=length)
     joints = list(mechanism.joints.values())
     for loop, joint in enumerate(owner):
         k = int(count[loop])
@@ -262,7 +300,6 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
         kept = axes[loop][:row_count, 6 - row_count : 6 - k]
         result.rows[joint] = row_count - k
         result.combination[joint].reshape(-1)[: (row_count - k) * row_count] = (_orthonormal(kept).T / weight).ravel()
-    used = ~np.isinf(values)
     largest_zero, smallest_kept = values[null & used].max(initial=0.0), values[~null & used].min(initial=np.inf)
     unjudged[: len(joints)] &= [joint.code == "custom" or joint.ground is not None for joint in joints]
     unjudged[len(joints) :] = False
@@ -277,8 +314,11 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
 
 def _explore(
     mechanism: Mechanism, compiled: Compiled, state: State, poses: int, owner: NDArray[np.int_], size: Array
-) -> tuple[Array, Array] | None:
-    """Singular values (pose, loop, 6) and directions (pose, loop, 6, 6); None where the loops cannot be closed."""
+) -> tuple[Array, Array, Array] | None:
+    """Singular values (pose, loop, 6), directions (pose, loop, 6, 6) and what is open along these at the first pose.
+
+    None where the loops cannot be closed.
+    """
     from .assembly import is_wide, joint_gaps
     from .closing import close_wide
 
@@ -290,7 +330,9 @@ def _explore(
     closed = (np.hypot(gaps[:, 0] / size, gaps[:, 1]) <= _CLOSED).all()
     if not closed and is_wide(mechanism, guess):
         close_wide(mechanism, guess, {})
-    if not closed and _ITERATIONS * core.ldu_work <= _BUDGET:
+
+    def assembled(loose_below: float) -> State:
+        result = guess.copy()
         core.assemble(
             iteration_limit=_ITERATIONS,
             term_start=terms,
@@ -298,14 +340,24 @@ def _explore(
             counted=compiled.start(compiled.counters, [state])[0],
             signals=signals,
             signal_rates=np.zeros_like(signals),
-            position=guess.position,
-            orientation=guess.orientation,
-            velocity=guess.velocity,
-            angular_velocity=guess.angular_velocity,
-            loose_below=fit**2,
+            position=result.position,
+            orientation=result.orientation,
+            velocity=result.velocity,
+            angular_velocity=result.angular_velocity,
+            loose_below=loose_below,
         )
+        return result
+
+    if not closed and _ITERATIONS * core.ldu_work <= _BUDGET:
+        # at its word if there is such a pose beside this one, or else what says something new; far off, what hardly
+        # says anything would be closed little by little
+        at_word, loosely = assembled(0.0), assembled(fit**2)
+        gaps, _ = joint_gaps(compiled, at_word)
+        fits = (np.hypot(gaps[:, 0] / size, gaps[:, 1]) <= _CLOSED).all() and _beside(guess, at_word)
+        guess = at_word if fits else loosely if _beside(guess, loosely) else guess
     loops = len(owner)
     values, vectors = np.full((poses + 1, loops, 6), np.inf), np.zeros((poses + 1, loops, 6, 6))
+    misfit = np.zeros((poses + 1, loops, 6))
     found = core.explore(
         fit=fit,
         position=guess.position,
@@ -316,13 +368,82 @@ def _explore(
         length=size[owner],
         singular=values,
         direction=vectors,
+        misfit=misfit,
     )
     if found == 0:
         return None
     # the first of them is a little way off: where it says more, the closed ones are stuck at a singular pose
     null = (values[: found + 1] <= fit).sum(axis=(1, 2))
     chosen = slice(0, 1) if np.isfinite(values[0]).any() and null[0] < null[1:].min() else slice(1, found + 1)
-    return values[chosen], vectors[chosen]
+    return values[chosen], vectors[chosen], misfit[1]
+
+
+def _beside(one: State, other: State) -> bool:
+    """Whether two poses are about the same."""
+    shift = np.abs(one.position - other.position).max(initial=0.0) / whole_size(one)
+    turn = 2 * np.arccos(np.abs((one.orientation * other.orientation).sum(axis=1)).clip(max=1.0)).max(initial=0.0)
+    return bool(max(shift, turn) <= _BESIDE)
+
+
+def _null(
+    compiled: Compiled, owner: NDArray[np.int_], values: Array, misfit: Array, fit: float
+) -> tuple[NDArray[np.bool_], Array]:
+    """Which directions (pose, loop, 6) say nothing new, and the largest value (loop,) that is weak and yet meant.
+
+    Judged for each group of loops that share joints, by the largest of their weak values and of their misfits.
+    """
+    null, weak = values <= fit, np.zeros(len(owner))
+    # not those at poses that are singular by chance
+    ordinary = null.sum(axis=(1, 2)) == null.sum(axis=(1, 2)).min()
+    groups, freedoms = compiled.core.loop_groups
+    rows = np.array([*compiled.arguments["joint_rows"], *np.ones(compiled.coupling_count, dtype=int)])[owner]
+    for group, freedom in enumerate(freedoms):
+        own = np.flatnonzero(np.array(groups) == group)
+        some = values[:, own]
+        largest = some[ordinary][null[ordinary][:, own]].max(initial=0.0)
+        if largest <= EXACT or largest <= _MEANT * misfit[own][null[:, own].any(axis=0)].max(initial=0.0):
+            continue
+        # rows that are not judged, and those beyond a joint's own, have no value
+        judged = np.isfinite(some)
+        others = int((rows[own] - judged[0].sum(axis=1)).sum())
+        held, at_word = ((others + (judged & (some > least)).sum(axis=(1, 2))).max() for least in (fit, EXACT))
+        if freedom - at_word <= 0 < freedom - held:
+            continue
+        null[:, own] = some <= EXACT
+        kept = judged & (some <= fit) & (some > EXACT) & ordinary[:, None, None]
+        weak[own] = np.where(kept, some, 0.0).max(axis=(0, 2))
+    return null, weak
+
+
+def warn_of(mechanism: Mechanism, asked: Asked, stacklevel: int) -> None:
+    """Warn of what is left out, and of what holds weakly, once for a mechanism that cannot change."""
+    known = mechanism.snapshot()._known
+    if known.warned_of is asked:
+        return
+    known.warned_of = asked
+    names = [*mechanism.joints, *mechanism.couplings]
+
+    def listed(numbers: Array) -> str:
+        found = [repr(names[k]) for k in np.flatnonzero(numbers)]
+        return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+
+    sentences = []
+    units = "(rad, or parts of the bodies' size)"
+    # what disagrees by more is refused where a run starts
+    if asked.dropped.any() and asked.misfit <= asked.fit:
+        sentences.append(
+            f"what nearly follows from other joints is left out of {listed(asked.dropped)}: values up to "
+            f"{asked.dropped.max():.2g}, while the numbers disagree by {asked.misfit:.2g} {units}; if it is meant, "
+            "give the numbers more digits, or lower fit="
+        )
+    if asked.weak.any():
+        sentences.append(
+            f"{listed(asked.weak)} and other joints hold some direction only weakly, by values down to "
+            f"{asked.weak[asked.weak > 0].min():.2g}, and are taken at their word, since the numbers agree to "
+            f"{asked.misfit:.2g} {units}; if two of them were meant to say the same, remove one"
+        )
+    if sentences:
+        warn("; ".join(sentences), LoopWarning, stacklevel=stacklevel)
 
 
 def _orthonormal(columns: Array) -> Array:

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from . import massless
 from ._handover import build_core
-from ._rotation import Array, cross, multiply, rotate
+from ._rotation import Array
 from ._showing import how_many
-from .analysis import body_rows, extent, still
 from .assembly import joint_gaps
 from .custom import GivenRows
+from .motions import Motions
 from .rolling import KnifeEdge, RollingBall, RollingDisk
 
 if TYPE_CHECKING:
-    from .couplings import Coupling
     from .joint import Joint
     from .mechanism import Branch, Mechanism
     from .redundancy import Asked
@@ -145,26 +144,8 @@ def _shorten(names: tuple[str, ...], most: int = 12) -> str:
 def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
     """See Mechanism.report; `asked` is what a run asks for."""
     tree = mechanism.spanning_tree()
-    carrier = {branch.child.name: branch for branch in tree.branches}
-    world = mechanism.world.name
-
-    def path(name: str) -> list[str]:
-        """Bodies from one up to its root."""
-        bodies = [name] if name != world else []
-        while bodies and bodies[-1] in carrier and carrier[bodies[-1]].parent.name != world:
-            bodies.append(carrier[bodies[-1]].parent.name)
-        return bodies
-
-    # columns: motions of the tree joints (and of floating roots), as twists about the origin
-    column: dict[str, int] = {}
-    twists: list[Array] = []
-    for root in tree.floating:
-        column[root.name] = len(twists)
-        twists.extend(np.eye(6))
-    for name, branch in carrier.items():
-        column[name] = len(twists)
-        twists.extend(_motions(state, branch.joint, 1.0 if branch.child is branch.joint.b else -1.0))
-    size = extent(state)
+    motions = Motions(mechanism, state)
+    carrier, path = motions.carrier, motions.path
     loops = []
     for joint in tree.loops:
         up_a, up_b = path(joint.a.name), path(joint.b.name)
@@ -176,23 +157,19 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
     # rows: what each loop's constraint, and each coupling, asks of the bodies it acts on
     blocks, pulls = [], []
     strict: list[bool] = []
-    unjudged = set(asked.unjudged_joints(mechanism))
-    closures: list[Joint | Coupling] = [*tree.loops, *mechanism.couplings.values()]
-    for closure in closures:
-        on_bodies = _pulls(state, closure, size)
-        block = np.zeros((len(next(iter(on_bodies.values()))), len(twists)))
-        for body, wrenches in on_bodies.items():
-            for name in path(body):
-                for k in range(carrier[name].joint.dof if name in carrier else 6):
-                    block[:, column[name] + k] += wrenches @ twists[column[name] + k]
-        blocks.append(block)
+    all_names = [*mechanism.joints, *mechanism.couplings]
+    strict_names = {all_names[k] for k in np.flatnonzero(asked.unjudged | (asked.weak > 0))}
+    for closure in motions.closures:
+        on_bodies = motions.pulls(closure)
+        blocks.append(motions.rows(on_bodies))
         pulls.append(on_bodies)
-        is_strict = isinstance(closure, RollingBall | RollingDisk | KnifeEdge | GivenRows) or closure.name in unjudged
-        strict += [is_strict] * len(block)
+        is_strict = (
+            isinstance(closure, RollingBall | RollingDisk | KnifeEdge | GivenRows) or closure.name in strict_names
+        )
+        strict += [is_strict] * len(blocks[-1])
 
-    jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(twists)))
     # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
-    jacobian = jacobian * np.array([1.0 if np.any(twist[3:]) else size for twist in twists])
+    jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(motions.twists)))
     compiled = build_core(mechanism, asked=asked)
     if jacobian.size:
         left = np.linalg.svd(jacobian)[0]
@@ -208,7 +185,7 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
     return Report(
         body_count=mechanism.body_count,
         joint_count=mechanism.joint_count,
-        freedom=len(twists) - rank,
+        freedom=len(motions.twists) - rank,
         row_count=row_total,
         rank=row_total - (len(jacobian) - rank),
         redundant_joints=_stressed(mechanism, left[:, rank:], tree.loops, pulls, carrier, path),
@@ -238,42 +215,6 @@ def _rank(jacobian: Array, strict: NDArray[np.bool_], fit: float) -> int:
             new = int(np.count_nonzero(values > (least or _RANK_TOLERANCE * max(values[0], 1.0))))
             rank, free = rank + new, free @ ways[new:].T
     return rank
-
-
-def _motions(state: State, joint: Joint, sign: float) -> list[Array]:
-    """Twists (velocity of the point at the origin, angular velocity) of the carried body per unit joint rate."""
-    body = {"a": joint.a, "b": joint.b}
-    pose_a = (np.zeros(3), np.array((1.0, 0, 0, 0))) if body["a"].is_world else _pose(state, body["a"].name)
-    pose_b = (np.zeros(3), np.array((1.0, 0, 0, 0))) if body["b"].is_world else _pose(state, body["b"].name)
-    frame = multiply(pose_a[1], joint.frame_a)
-    point = pose_b[0] + rotate(pose_b[1], joint.anchor_b)
-    coordinates = joint.coordinates_of(*joint.measure(pose_a, pose_b))
-    result = []
-    for twist in joint.twists(coordinates).T:
-        v, w = sign * rotate(frame, twist[:3]), sign * rotate(frame, twist[3:])
-        result.append(np.concatenate((v + cross(w, -point), w)))
-    return result
-
-
-def _pulls(state: State, closure: Joint | Coupling, size: float) -> dict[str, Array]:
-    """Rows of a joint or coupling as wrenches (force, torque about the origin) on its bodies, lengths over the size."""
-    result = {}
-    is_force = None
-    for body, rows in body_rows(still(state), closure).items():
-        if not np.isfinite(rows).all():
-            raise ValueError(f"{closure.label} has no rows in this pose; a disk that lies flat has no lowest point")
-        about_origin: Array = rows.copy()
-        about_origin[:, 3:] += cross(state.body(body).position, rows[:, :3])
-        if is_force is None:
-            is_force = np.linalg.norm(rows[:, :3], axis=1) > 0
-        about_origin[is_force] /= size
-        result[body] = about_origin
-    return result
-
-
-def _pose(state: State, name: str) -> tuple[Array, Array]:
-    view = state.body(name)
-    return view.position, view.orientation
 
 
 def _stressed(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from . import _core, _provenance, analysis
+from . import _core, _provenance, analysis, placeholders
 from ._handover import build_core, default_kernel, start_arrays
 from ._memory import refuse_if_too_large
 from ._numbers import flag, number, one_of, positive, seconds, whole
@@ -22,6 +22,8 @@ from .forces import Forces, load_table
 from .laws import DISSIPATING
 from .live import Live
 from .mechanism import Mechanism
+from .placeholders import lightened
+from .redundancy import warn_of
 from .refining import per_second, plain_step, refined
 from .signals import Signals
 from .starting import checked, refuse_open
@@ -108,7 +110,8 @@ class Simulator:
             raise ValueError(f"a simulator needs a Mechanism, got {mechanism!r}")
         if mechanism.body_count == 0:
             raise ValueError("the mechanism has no bodies")
-        mechanism = self._mechanism = mechanism.snapshot()
+        given = mechanism.snapshot()
+        mechanism = self._mechanism = lightened(given)
         if dt is None and accuracy is None:
             accuracy = USUAL_ACCURACY
             self._asked = False
@@ -135,6 +138,8 @@ class Simulator:
             raise ValueError(f"kernel must be the name of one, got {kernel!r}")
         self._kernel = kernel
         self._compile(kernel)
+        warn_of(mechanism, self._compiled.asked, 3)
+        placeholders.warn_of(given, 3)
         if self._compiled.asked.turning and solver in ("ldu", "dense"):
             raise ValueError(
                 f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
