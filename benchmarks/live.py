@@ -57,14 +57,25 @@ def catena_ways(n: int) -> dict[str, Way]:
     def reading(t: float, live: Live) -> None:
         live.input[0] = -0.1 * live.coordinates[0]
 
-    def under(control: Callable[[float, Live], None]) -> Way:
+    def under(control: Callable[[float, Live], object]) -> Way:
         return lambda count: (simulate.run(steps=count, record_every=count, control=control), None)[1]
+
+    forces, by_name = np.zeros((n, 6)), {name: (0.0, 0.0, 0.0) for name in simulate.mechanism.bodies}
+    holding = simulate.start()
+
+    def hold(count: int) -> None:
+        for _ in range(count):
+            holding.hold(forces)
+            holding.step()
 
     return {
         "run": run,
         "run, empty control": under(empty),
         "run, control that reads and sets": under(reading),
+        "run, control that returns an array": under(lambda t, live: forces),
+        "run, control that returns by name": under(lambda t, live: by_name),
         "live.step": step,
+        "live, hold and step": hold,
         "live, inputs and joint space": closed_loop,
         "run of one step": lambda count: [simulate.run(steps=1) for _ in range(max(count // 100, 1))] and None,
     }

@@ -112,6 +112,7 @@ inline void require_description(const Description& given) {
   require_size(given.inertia, 9 * bodies, "inertia");
   require_size(given.gravity, 3 * bodies, "gravity");
   require_size(given.massless, bodies, "massless");
+  if (!given.drag.empty()) require_size(given.drag, 6 * bodies, "drag");
   const auto joints = static_cast<Offset>(given.joint_kind.size());
   require_size(given.joint_bodies, 2 * joints, "joint_bodies");
   require_size(given.joint_anchors, 6 * joints, "joint_anchors");
@@ -167,6 +168,8 @@ inline void require_spec(const Spec& spec) {
   }
   require_finite(spec.inertia.data(), spec.inertia.size(), "inertia");
   require_finite(spec.gravity.data(), spec.gravity.size(), "gravity");
+  require_finite(spec.drag.data(), spec.drag.size(), "drag");
+  for (const double drag : spec.drag) require(drag >= 0, "drag must not be negative, got ", drag);
   for (const JointSpec& joint : spec.joint) require_joint(joint, bodies, spec.signal_count);
   for (const LawSpec& law : spec.law) {
     require(is_measure(law.measure.kind), "laws: nothing is measured by kind ", law.measure.kind);

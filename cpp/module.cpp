@@ -181,7 +181,7 @@ void bind_core(nb::module_& m) {
   bind_constructor<CoreArguments>(
       core, copied<In<-1>>("mass", &CoreArguments::mass), copied<In<-1, 3, 3>>("inertia", &CoreArguments::inertia),
       copied<InInts<-1>>("massless", &CoreArguments::massless), copied<In<-1, 3>>("gravity", &CoreArguments::gravity),
-      copied<InInts<-1>>("joint_kind", &CoreArguments::joint_kind),
+      copied<In<-1, 6>>("drag", &CoreArguments::drag), copied<InInts<-1>>("joint_kind", &CoreArguments::joint_kind),
       copied<InInts<-1, 2>>("joint_bodies", &CoreArguments::joint_bodies),
       copied<In<-1, 2, 3>>("joint_anchors", &CoreArguments::joint_anchors),
       copied<In<-1, 2, 4>>("joint_frames", &CoreArguments::joint_frames),

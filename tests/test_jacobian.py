@@ -19,6 +19,7 @@ from catena import (
     Bushing,
     Cylindrical,
     Damper,
+    Drag,
     Fixed,
     Free,
     Friction,
@@ -267,6 +268,23 @@ def test_rows_of_laws_are_derivatives(law: str, coordinate: str) -> None:
     np.testing.assert_allclose(matrix[-1], expected[-1], rtol=0, atol=3e-9)
     slope = np.abs(matrix[-1, :12]).max()
     assert slope == 0 if law == "servo at its limit" else slope > 1e-3
+
+
+def test_drag_is_derived_in_any_pose() -> None:
+    """In the balance of a body, along and about its axes; no rows come with it."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        m = two_bodies(rng)
+        rows = Simulator(m, 0.1)._core.row_count
+        before = linearise(Simulator(m, 0.1), m.state(), np.zeros(12 + rows))[1]
+        m.add_force(Drag("near", (0.5, 1, 2), (0.1, 0.3, 0.2)))
+        simulator, state = Simulator(m, 0.1), m.state()
+        assert simulator._core.row_count == rows
+        z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=rows)))
+        matrix, expected = linearise(simulator, state, z)[1], differences(simulator, state, z)
+        np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
+        at_rest = linearise(simulator, state, np.zeros(12 + rows))[1]
+        assert np.count_nonzero(abs(at_rest - before) > 1e-6) >= 12
 
 
 @pytest.mark.parametrize("kind", ["points", "rubber"])

@@ -43,6 +43,7 @@ Spec describe(const Description& given) {
   spec.mass = given.mass;
   spec.inertia = given.inertia;
   spec.gravity = given.gravity;
+  spec.drag = given.drag;
   spec.massless.assign(given.massless.begin(), given.massless.end());
   spec.signal_count = given.signal_count;
   spec.fit = given.asked.fit;

@@ -20,6 +20,7 @@ struct AskedArrays {
 struct Description {
   std::vector<double> mass, inertia, gravity;  // (body), (body, 3, 3), (body, 3)
   std::vector<int> massless;                   // (body)
+  std::vector<double> drag;                    // (body, 6), or none
 
   std::vector<int> joint_kind, joint_bodies;        // (joint), (joint, 2)
   std::vector<double> joint_anchors, joint_frames;  // (joint, 2, 3), (joint, 2, 4)

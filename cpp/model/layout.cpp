@@ -105,6 +105,7 @@ Model::Model(const Spec& spec) {
   layout_.joint_count = static_cast<int>(spec.joint.size() + spec.coupling.size());
   layout_.signal_count = spec.signal_count;
   layout_.link = links_.data();
+  layout_.drag = drag_.empty() ? nullptr : drag_.data();
   layout_.constraint = constraints_.data();
   layout_.joint_constraint = joint_constraint_.data();
   layout_.body_link = body_link_.data();
@@ -166,6 +167,7 @@ void Model::build_tree(const Spec& spec) {
     const double six[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};
     std::copy(six, six + 6, link.inertia);
     for (int e = 0; e < 3; ++e) link.gravity[e] = link.share * spec.gravity[3 * body + e];
+    for (int e = 0; e < 6 && !spec.drag.empty(); ++e) drag_.push_back(spec.drag[6 * body + e]);
 
     const int edge = forest.edge[body];
     link.joint = edge < 0 ? -1 : edge_joint[edge];

@@ -165,6 +165,7 @@ struct Layout {
   bool has_idle_rows;  // some of them belong to no constraint
   double reach;        // typical distance between a body's centre and its joints (m), 1 if there is none
   const LinkInfo* link;
+  const double* drag;  // (link, 6) along and about its axes (physics/drag.hpp), null if there is none
   const ConstraintInfo* constraint;
   const int* joint_constraint;  // (joint) -> constraint or -1
   const int* body_link;         // (body) -> link
@@ -256,6 +257,7 @@ class Model {
 
   Layout layout_{};
   std::vector<LinkInfo> links_;
+  std::vector<double> drag_;
   std::vector<ConstraintInfo> constraints_;
   std::vector<int> joint_constraint_;
   std::vector<int> body_link_;

@@ -311,6 +311,7 @@ struct Spec {
   std::vector<double> mass;     // (body)
   std::vector<double> inertia;  // (body, 3, 3) body frame, about the centre of mass
   std::vector<double> gravity;  // (body, 3)
+  std::vector<double> drag;     // (body, 6) along and about its axes, or nothing: N s/m, N m s/rad
   std::vector<char> massless;   // (body) whatever mass it is given here: joints of the tree are chosen by it
   std::vector<JointSpec> joint;
   std::vector<LawSpec> law;

@@ -48,9 +48,11 @@ struct LaneStep {
     newton.learn(tired);
     for (int i = 0; i < layout.link_count; ++i) {
       Body<T>& b = tree.body[i];
-      b.v = keep(b.v, left_velocity(b, tree.link[i].share, per_dt));
-      b.L = keep(b.L, left_momentum(b, per_dt));
       const Quat<T> q = renormalised(b.w * b.q);
+      Vec3<T> v = left_velocity(b, tree.link[i].share, per_dt), L = left_momentum(b, per_dt);
+      if (layout.drag) drag_momenta(b, q, layout.drag + 6L * i, tree.link[i].unit, v, L);
+      b.v = keep(b.v, v);
+      b.L = keep(b.L, L);
       b.q = {choose(tired, b.q.w, q.w), keep(b.q.v, q.v)};
       if (slides(layout.link[i].branch)) {
         Vec3<T> way = LaneTree::zero();
@@ -110,9 +112,13 @@ struct LaneStep {
       Vec3<T> force = {T(0), T(0), T(0)}, torque = force;
       for (int j = i; j < layout.link[i].tree_end; ++j) {
         const Body<T>& b = tree.body[j];
-        const Vec3<T> f = tree.link[j].unit * force_residual(b, tree.link[j].share);
+        Vec3<T> f = tree.link[j].unit * force_residual(b, tree.link[j].share), t = torque_residual(b);
+        if (layout.drag) {
+          const Wrench<T> w = drag_residual(b, layout.drag + 6L * j, tree.dt);
+          f += w.f, t += w.t;
+        }
         force += f;
-        torque += torque_residual(b) + cross(b.x - root.x, f);
+        torque += t + cross(b.x - root.x, f);
       }
       root.v = keep(root.v, root.v - (tree.per_dt / tree.link[i].unit) * force);
       root.L = keep(root.L, root.L - tree.per_dt * (torque - cross(root.d, force)));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "physics/drag.hpp"
 #include "simulate/rest.hpp"
 #include "solve/freedoms.hpp"
 
@@ -40,7 +41,7 @@ struct Step {
       newton.extent += std::sqrt(norm2(solver.body[i].x)) / layout.link_count;
       floats |= layout.link[i].keeper == i;
     }
-    plain = layout.loop_count == 0 && layout.law_count == 0;
+    plain = layout.loop_count == 0 && layout.law_count == 0 && !layout.drag;
     for (int i = 0; i < layout.link_count; ++i) plain &= layout.link[i].mass > 0;
     newton.by_sign = args.rescue_depth == 0;
     for (int l = 0; l < layout.law_count; ++l) rubs |= layout.law[l].friction > 0;
@@ -108,6 +109,8 @@ struct Step {
     if (outcome != Outcome::converged) return outcome;
     for (int l = 0; l < layout.law_count && solver.clock.dt < 0; ++l)
       if (refuses(l)) return Outcome::singular;
+    for (int i = 0; i < layout.link_count && layout.drag && solver.clock.dt < 0; ++i)
+      if (drag_misleads(solver.body, layout.link, i, layout.drag + 6L * i, solver.clock.dt)) return Outcome::singular;
     least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
     if (args.rescue_depth == 0) return outcome;
@@ -265,9 +268,14 @@ struct Step {
       const Vec3<double> origin = solver.body[keeper].x - solver.body[keeper].d;
       for (int k = i; k < layout.link[i].tree_end; ++k) {
         const Body<double>& b = solver.body[k];
-        const Vec3<double> force = layout.link[k].unit * force_residual(b, layout.link[k].share);
+        Vec3<double> force = layout.link[k].unit * force_residual(b, layout.link[k].share), torque = torque_residual(b);
+        if (layout.drag) {
+          const Wrench<double> w = drag_residual(b, layout.drag + 6L * k, dt);
+          force += w.f;
+          torque += w.t;
+        }
         owed[keeper].f += force;
-        owed[keeper].t += torque_residual(b) + cross((b.x - b.d) - origin, force);
+        owed[keeper].t += torque + cross((b.x - b.d) - origin, force);
       }
     }
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {

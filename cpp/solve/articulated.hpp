@@ -9,6 +9,7 @@
 // Links are worked on in stretches (solve/stretch.hpp).
 #pragma once
 
+#include "physics/drag.hpp"
 #include "solve/link.hpp"
 #include "solve/loops.hpp"
 #include "solve/newton.hpp"
@@ -201,9 +202,17 @@ struct Articulated {
         x += manner_of(branch);
       }
     }
+    if (layout.drag)
+      for (int i = first; i < end; ++i) {
+        const Wrench<T> w = drag_residual(bodies[i], drag_of(i), T(clock.dt));
+        links[i].H = links[i].H + drag_against_turn(bodies[i], drag_of(i), T(clock.dt));
+        links[i].f += w.f;
+        links[i].t += w.t;
+      }
     if constexpr (manner_of(branch) < swivel_manner)
       if (run.acted) act<branch>(run, first, end);
   }
+  const double* drag_of(int i) const { return layout.drag + 6L * i; }
 
   // Efforts on the freedoms of links at the iterate, and how they fall.
   template <int branch>
@@ -315,9 +324,13 @@ struct Articulated {
   }
 
   // what a link adds to its own balance
-  static CATENA_INLINE void add_wrench(Wrench<T>& m, const Link<T>& l, const Body<T>& b) {
+  CATENA_INLINE void add_wrench(Wrench<T>& m, const Link<T>& l, const Body<T>& b, int i) const {
     m.f += l.unit * force_residual(b, l.share);
     m.t += torque_residual(b);
+    if (!layout.drag) return;
+    const Wrench<T> w = drag_residual(b, drag_of(i), T(clock.dt));
+    m.f += w.f;
+    m.t += w.t;
   }
 
   // leaf to root
@@ -335,10 +348,12 @@ struct Articulated {
     const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
+    const bool drags = layout.drag && !clock.resting;
     for (int i = s.end - 1;; --i) {
       const Link<T>& l = links[i];
       const bool root = i == s.first && s.parent < 0;
       m.A = m.A + diagonal(l.mass);
+      if (drags) m.A = m.A + drag_against_motion(body[i], drag_of(i), T(clock.dt));
       m.E = m.E + l.H;
       m.f += l.f;
       m.t += l.t;
@@ -397,7 +412,7 @@ struct Articulated {
     const Body<T>* const bodies = body;
     for (int i = s.end - 1; i >= s.first; --i) {
       const Link<T>& l = links[i];
-      add_wrench(m, l, bodies[i]);
+      add_wrench(m, l, bodies[i], i);
       if constexpr (loops)
         if (loop.stop(i)) close_again(m, i);
       if constexpr (manner < swivel_manner) {
@@ -508,6 +523,8 @@ struct Articulated {
   // the step has been solved
   void commit(T dt) {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, 1 / dt);
+    for (int i = 0; i < layout.link_count && layout.drag; ++i)
+      drag_momenta(body[i], body[i].q, drag_of(i), link[i].unit, body[i].v, body[i].L);
     for (int k = 0; k < stretch_count; ++k)
       if (slides(stretch[k].branch))
         for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);
@@ -576,7 +593,7 @@ struct Articulated {
       Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
-        add_wrench(m, link[i], body[i]);
+        add_wrench(m, link[i], body[i], i);
         loop.act(m, i, loop_multipliers());
         // at the joint point, then at the parent's centre
         move(m, link[i].c);

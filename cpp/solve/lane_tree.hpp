@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/lane.hpp"
+#include "physics/drag.hpp"
 #include "physics/law.hpp"
 #include "solve/stretch.hpp"
 
@@ -287,6 +288,10 @@ struct LaneTree {
   CATENA_INLINE void add_wrench(int i, Wrench<T>& s) const {
     const LaneLink<T>& l = link[i];
     Vec3<T> f = l.unit * force_residual(body[i], l.share), t = torque_residual(body[i]);
+    if (layout.drag && !resting) {
+      const Wrench<T> w = drag_residual(body[i], layout.drag + 6L * i, dt);
+      f += w.f, t += w.t;
+    }
     if (reaction) f += reaction[i].f, t += reaction[i].t;
     s.f += f;
     s.t += t + cross(l.c, f);
@@ -309,6 +314,19 @@ struct LaneTree {
     s.E.i.x += d;
     s.E.j.y += d;
     s.E.k.z += d;
+    if (layout.drag && !resting) add_drag(i, s);
+  }
+  void add_drag(int i, Articulation<T>& s) const {
+    const LaneLink<T>& l = link[i];
+    const double* drag = layout.drag + 6L * i;
+    Articulation<T> own;
+    own.A = drag_against_motion(body[i], drag, dt);
+    own.f = zero();
+    move_force(own, l.c, l.c3);
+    s.A = s.A + own.A;
+    s.B = s.B + own.B;
+    s.C = s.C + own.C;
+    s.E = s.E + own.E + drag_against_turn(body[i], drag, dt);
   }
 
   // the multiplier that a law on a freedom wants if that moves by so much, and its derivative against the measure

@@ -23,6 +23,7 @@
 
 #include "physics/body.hpp"
 #include "physics/constraint.hpp"
+#include "physics/drag.hpp"
 #include "solve/loosely.hpp"
 
 namespace catena::CATENA_ISA {
@@ -279,12 +280,21 @@ struct Ldu {
     const Body<double>& b = body[i];
     const LinkInfo& link = layout.link[i];
     const double m = link.mass;
-    const Octet r = plus(make_row(link.unit * force_residual(b, link.share), torque_residual(b)), load_on(i));
-    const Mat3<double> H = transpose(turn_jacobian(b));
+    Octet r = plus(make_row(link.unit * force_residual(b, link.share), torque_residual(b)), load_on(i));
+    Mat3<double> A = diagonal(m), H = turn_jacobian(b);
+    if (layout.drag && !clock.resting) {
+      const double* drag = layout.drag + 6L * i;
+      const Wrench<double> w = drag_residual(b, drag, clock.dt);
+      r = plus(r, make_row(w.f, w.t));
+      A = A + drag_against_motion(b, drag, clock.dt);
+      H = H + drag_against_turn(b, drag, clock.dt);
+    }
+    H = transpose(H);
     const Vec3<double> zero = {0, 0, 0};
-    D[0] = make_row({m, 0, 0}, zero, at(r, 0));
-    D[1] = make_row({0, m, 0}, zero, at(r, 1));
-    D[2] = make_row({0, 0, m}, zero, at(r, 2));
+    // A is symmetric
+    D[0] = make_row(A.i, zero, at(r, 0));
+    D[1] = make_row(A.j, zero, at(r, 1));
+    D[2] = make_row(A.k, zero, at(r, 2));
     D[3] = make_row(zero, H.i, at(r, 4));
     D[4] = make_row(zero, H.j, at(r, 5));
     D[5] = make_row(zero, H.k, at(r, 6));
@@ -435,6 +445,8 @@ struct Ldu {
 
   void commit(double dt) {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], layout.link[i].share, 1 / dt);
+    for (int i = 0; i < layout.link_count && layout.drag; ++i)
+      drag_momenta(body[i], body[i].q, layout.drag + 6L * i, layout.link[i].unit, body[i].v, body[i].L);
   }
 
   RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }

@@ -60,6 +60,7 @@ from .laws import Bumper as Bumper
 from .laws import Bushing as Bushing
 from .laws import Cable as Cable
 from .laws import Damper as Damper
+from .laws import Drag as Drag
 from .laws import Friction as Friction
 from .laws import Motor as Motor
 from .laws import PointSpring as PointSpring

@@ -40,6 +40,7 @@ class Arguments(TypedDict):
     inertia: Array
     massless: Ints
     gravity: Array
+    drag: Array
     joint_kind: Ints
     joint_bodies: Ints
     joint_anchors: Array
@@ -286,6 +287,7 @@ def _compile(
     places = {name: k for k, name in enumerate(mechanism.joints)}
     signals = Signals()
     parts = [] if frozen is not None else [part for force in mechanism.forces.values() for part in force.parts]
+    drag = np.zeros((0, 6)) if frozen is not None else _drag(mechanism)
     couplings = list(mechanism.couplings.values())
     # a closing joint of which only some rows are asked keeps them, and its coordinates are held besides
     held = [joints[k] for k in np.flatnonzero(asked.rows >= 0) if joints[k].names and joints[k].name in (frozen or {})]
@@ -303,6 +305,7 @@ def _compile(
         inertia=np.reshape([np.eye(3) if sizes is not None else body.inertia.tensor for body in bodies], (-1, 3, 3)),
         massless=_ints(body.mass == 0 for body in bodies),
         gravity=np.array([mechanism.gravity if body.has_gravity else np.zeros(3) for body in bodies]).reshape(-1, 3),
+        drag=drag,
         joint_kind=_ints(FORMS["fixed" if joint.name in frozen else joint.code].code for joint in joints),
         joint_bodies=_ints(rows[body.name] for joint in joints for body in (joint.a, joint.b)).reshape(-1, 2),
         joint_anchors=np.array([anchors for anchors, _ in welds], dtype=float).reshape(-1, 2, 3),
@@ -339,6 +342,15 @@ def _compile(
     given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
     names, inputs = (tuple(mechanism.bodies), tuple(mechanism.joints)), _inputs(mechanism, parts)
     return Compiled(arguments, given, signals, laws, terms, counters, asked, len(couplings), names, inputs)
+
+
+def _drag(mechanism: Mechanism) -> Array:
+    """All resistances on every body (body, 6); none at all if there are none."""
+    found = [r for force in mechanism.forces.values() for r in force.resistances]
+    drag, rows = np.zeros((mechanism.body_count if found else 0, 6)), mechanism.rows()
+    for resistance in found:
+        drag[rows[resistance.body]] += resistance.numbers
+    return drag
 
 
 def _inputs(mechanism: Mechanism, parts: list[Part]) -> dict[str, tuple[int, int]]:

@@ -72,6 +72,8 @@ def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | No
         force._name = names.forces[name]
         for part in force.parts:
             part.measure = _renamed(part.measure, names, mechanism.world.name, place)
+        if force.resistances:
+            force.resistances = [replace(r, body=names.bodies[r.body]) for r in force.resistances]
         mechanism._forces[force.name] = force
     for name, coupling in guest._couplings.items():
         coupling._name = names.couplings[name]

@@ -189,7 +189,13 @@ def keeps_energy(run: Trajectory) -> bool:
     )
     was_told = any(given is not None and given.any() for given in (run.control, run.inputs))
     parts = [part for force in m.forces.values() for part in force.parts]
-    return not (is_led or was_told or any(part.functions or any(part.law[key] for key in WORKING) for part in parts))
+    is_slowed = any(force.resistances for force in m.forces.values())
+    return not (
+        is_led
+        or was_told
+        or is_slowed
+        or any(part.functions or any(part.law[key] for key in WORKING) for part in parts)
+    )
 
 
 def momentum(run: Trajectory) -> Array:

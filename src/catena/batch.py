@@ -294,6 +294,8 @@ class MemberNumbers:
                 raise no_such("force", name, mechanism, "laws: ")
             label = mechanism.forces[name].label
             places = [k for k, (owner, _) in enumerate(parts) if owner == name]
+            if not places:
+                raise ValueError(f"laws: {label} has the same numbers for all members")
             if not isinstance(numbers, Mapping):
                 raise ValueError(f"laws: numbers of {label} must be a mapping, got {numbers!r}")
             for key, value in numbers.items():

@@ -200,7 +200,10 @@ def _describe_force(force: laws.Force) -> Document:
         numbers = {key: float(value) for key, value in part.law.items() if value != LAW[key]}
         numbers |= dict.fromkeys(part.functions, NOT_SAVED)  # type: ignore[arg-type]
         parts.append({"measure": _describe_measure(part.measure), "law": numbers})
-    return {"name": force.name, "kind": _kind_of(force, _FORCES), "parts": parts}
+    found = {"name": force.name, "kind": _kind_of(force, _FORCES), "parts": parts}
+    if force.resistances:
+        found["resistances"] = [{"body": r.body, "numbers": r.numbers.tolist()} for r in force.resistances]
+    return found
 
 
 def _describe_coupling(coupling: couplings.Coupling) -> Document:
@@ -237,7 +240,9 @@ def rebuild(document: Any) -> Mechanism:
     for item in _items(document, "forces"):
         force = _made(item, _FORCES, "force", mechanism._forces)
         force.parts = [_part(force, part, mechanism) for part in _items(item, "parts", force.label)]
-        if not force.parts:
+        if isinstance(force, laws.Drag):
+            force.resistances = [_resistance(force, r, mechanism) for r in _items(item, "resistances", force.label)]
+        if not force.parts and not force.resistances:
             raise ValueError(f"{force.label}: consists of no parts")
         mechanism._forces[force.name] = force
     for item in _items(document, "couplings"):
@@ -419,6 +424,15 @@ def _part(force: laws.Force, item: Any, mechanism: Mechanism) -> laws.Part:
     lost = {key: _lost(where) for key, value in given.items() if isinstance(value, str) and value == NOT_SAVED}
     law, functions = force._law(given | lost)
     return laws.Part(_measure(item, where, mechanism), law, functions)
+
+
+def _resistance(force: laws.Drag, item: Any, mechanism: Mechanism) -> laws.Resistance:
+    where = force.label
+    body = entry(item, "body", str, where)
+    if body not in mechanism.bodies:
+        raise ValueError(f"{where}: there is no body {body!r}")
+    numbers = finite(entry(item, "numbers", list, where), (6,), f"{where}: numbers")
+    return laws.Resistance(body, force.checked(numbers))
 
 
 def _fill_coupling(coupling: couplings.Coupling, item: Any, mechanism: Mechanism) -> None:

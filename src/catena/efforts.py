@@ -12,20 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import analysis
-from ._rotation import Array
+from ._rotation import Array, conjugate, multiply, rotate
 from .laws import NUMBERS
 from .signals import rate as derivative
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .laws import Force, Part
+    from .laws import Force, Part, Resistance
     from .mechanism import Mechanism
     from .trajectory import Trajectory
 
 
 class ForceHistory:
-    """One force of the mechanism over time, along what it acts on; a bushing has a column for each direction."""
+    """One force of the mechanism over time, along what it acts on; a bushing has a column for each direction.
+
+    Drag has six: along the axes of its body, and about them.
+    """
 
     def __init__(self, run: Trajectory, force: Force) -> None:
         self._run = run
@@ -39,17 +42,22 @@ class ForceHistory:
     @property
     def coordinate(self) -> Array:
         """What it acts along (step,): an angle (rad, turns counted), a displacement or a distance (m)."""
+        if self._force.resistances:
+            raise ValueError(f"{self._force.label} has no coordinate: it acts against velocities")
         return self._columns([analysis.measured(self._run, part.measure) for part in self._force.parts])
 
     @property
     def rate(self) -> Array:
         """Rate of that (step,) in rad/s or m/s."""
-        return self._columns([analysis.measured_rate(self._run, part.measure) for part in self._force.parts])
+        rates = [analysis.measured_rate(self._run, part.measure) for part in self._force.parts]
+        return self._columns(rates + [column for r in self._force.resistances for column in self._resisted(r).T])
 
     @property
     def effort(self) -> Array:
         """Torque or force (step,) in N m or N along the coordinate, positive where it would make it grow."""
-        return self._columns([self._effort(part) for part in self._force.parts])
+        efforts = [self._effort(part) for part in self._force.parts]
+        resisted = [(-r.numbers * self._resisted(r)).T for r in self._force.resistances]
+        return self._columns(efforts + [column for columns in resisted for column in columns])
 
     @property
     def power(self) -> Array:
@@ -67,7 +75,26 @@ class ForceHistory:
         total = np.zeros(len(self._run))
         for part in self._force.parts:
             total[1:] += np.cumsum(self._work(part))
+        for resistance in self._force.resistances:
+            total[1:] += np.cumsum(self._work_against(resistance))
         return total
+
+    def _resisted(self, resistance: Resistance) -> Array:
+        """Velocities of a body along its axes, and angular ones (step, 6)."""
+        run, row = self._run, self._run.mechanism.rows()[resistance.body]
+        return _along(run.orientation[:, row], run.velocity[:, row], run.angular_velocity[:, row])
+
+    def _work_against(self, resistance: Resistance) -> Array:
+        """Between each node and the next (step - 1,), half of it along the axes that the body has at either."""
+        run, row = self._run, self._run.mechanism.rows()[resistance.body]
+        q = run.orientation[:, row]
+        turn = multiply(q[1:], conjugate(q[:-1]))
+        turn *= np.where(turn[:, :1] < 0, -1.0, 1.0)
+        spent = np.zeros(len(run) - 1)
+        for axes in (q[:-1], q[1:]):
+            way = _along(axes, np.diff(run.position[:, row], axis=0), 2 * turn[:, 1:])
+            spent -= 0.5 * (resistance.numbers * way**2).sum(axis=1) / np.diff(run.time)
+        return spent
 
     def _work(self, part: Part) -> Array:
         """Between each node and the next (step - 1,)."""
@@ -112,6 +139,12 @@ class ForceHistory:
                 return self._run.inputs[:, inputs.index(self._force.name)]
             return np.full(len(self._run), part.law[name])
         return np.array([float(part.functions[name](float(t))) for t in self._run.time])
+
+
+def _along(orientation: Array, linear: Array, angular: Array) -> Array:
+    """Two vectors (..., 3) of the world along the axes of a body (..., 6)."""
+    back = conjugate(orientation)
+    return np.concatenate((rotate(back, linear), rotate(back, angular)), axis=-1)
 
 
 def _exerted(

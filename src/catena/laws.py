@@ -1,11 +1,12 @@
-"""Forces that belong to the mechanism: springs, cables, dampers, motors, servos, friction, rotors and bushings.
+"""Forces that belong to the mechanism: springs, cables, dampers, motors, servos, friction, rotors, bushings and drag.
 
 Each acts along a number that two bodies have between them, the coordinate of a joint or the distance of two points,
-equally and oppositely on both. Springs, motors and rotors act at the nodes, like gravity: energy is kept. Dampers,
-servos and friction, and springs with `implicit=True`, are implicit on the step: second order and stable however stiff
-(what is far too stiff for the step rings from node to node and dies out slowly, as with the trapezoidal rule). Orders
-4, 6 and 8 have substeps backwards in time, which a damper can only take if it is soft for them, and friction only where
-it cannot turn the motion round: stiff ones make them halve their steps.
+equally and oppositely on both; drag acts on one body, against its velocities. Springs, motors and rotors act at the
+nodes, like gravity: energy is kept. Dampers, drag, servos and friction, and springs with `implicit=True`, are implicit
+on the step: second order and stable however stiff (what is far too stiff for the step rings from node to node and dies
+out slowly, as with the trapezoidal rule). Orders 4, 6 and 8 have substeps backwards in time, which a damper can only
+take if it is soft for them, and friction only where it cannot turn the motion round: stiff ones make them halve their
+steps.
 """
 
 from __future__ import annotations
@@ -70,10 +71,19 @@ class Part(Strict):
         return self.__dict__ | {"law": dict(self.law), "functions": dict(self.functions)}
 
 
+@dataclass(frozen=True)
+class Resistance:
+    """Against motions of a body along its axes and turns about them: numbers (6,) in N s/m and N m s/rad."""
+
+    body: str
+    numbers: Array
+
+
 class Force(Named):
-    """A force between two bodies; see the module. `parts` is what it consists of, once added to a mechanism."""
+    """A force on bodies; see the module. Once added to a mechanism it consists of `parts`, or of `resistances`."""
 
     parts: Sequence[Part]
+    resistances: Sequence[Resistance] = ()
     _kind = "force"
     _instead = "; its numbers are given when it is made: remove it and add another"
 
@@ -96,6 +106,9 @@ class Force(Named):
         for part in getattr(self, "parts", []):
             given |= {key: f"{value:g}" for key, value in part.law.items() if value != LAW[key]}
             given |= dict.fromkeys(part.functions, "f(t)")
+        for resistance in self.resistances:
+            for key, three in (("linear", resistance.numbers[:3]), ("angular", resistance.numbers[3:])):
+                given[key] = f"{three[0]:g}" if (three == three[0]).all() else f"({', '.join(f'{n:g}' for n in three)})"
         words = [repr(self.name), *(f"{key}={value}" for key, value in given.items())]
         return f"{type(self).__name__}({', '.join(words)})"
 
@@ -402,6 +415,39 @@ class Bushing(_BetweenBodies):
             turned = multiply(frames, (Z_TO_X, Z_TO_Y, np.array(IDENTITY))[axis])
             parts.append(Part(Measure(f"measured_{what}", self._a, self._b, anchors, turned), *numbers))
         self.parts = parts
+
+
+class Drag(Force):
+    """What a fluid that stands still does to a body: forces and torques against its velocities, linear in them.
+
+    `linear` (N s/m) acts at the centre of mass against its velocity, `angular` (N m s/rad) against the angular
+    velocity; each is one number, or three along and about the axes of the body. Implicit in the step, and part of the
+    body's own balance: it costs next to nothing, whatever hangs on the body. Give it in place of a damper where a body
+    floats, or hangs on the world by a ball.
+    """
+
+    def __init__(
+        self, body: BodyOrName, linear: ArrayLike = 0.0, angular: ArrayLike = 0.0, *, name: str | None = None
+    ) -> None:
+        self._body = name_of(body)
+        super().__init__(name, f"drag on {self._body}")
+        numbers = [_three(value, f"{self.label}: {what}") for what, value in (("linear", linear), ("angular", angular))]
+        self._numbers = self.checked(np.concatenate(numbers))
+
+    def checked(self, numbers: Array) -> Array:
+        """Its six numbers, if they can be."""
+        if (numbers < 0).any():
+            raise ValueError(f"{self.label}: linear and angular must not be negative, got {numbers.tolist()}")
+        if not numbers.any():
+            raise ValueError(f"{self.label}: give it a linear or an angular drag")
+        numbers.flags.writeable = False
+        return numbers
+
+    def resolve(self, mechanism: Mechanism) -> None:
+        """Find the body."""
+        if self._body not in mechanism.bodies:
+            raise no_such("body", self._body, mechanism, f"{self.label}: ")
+        self.parts, self.resistances = (), (Resistance(self._body, self._numbers),)
 
 
 def _three(value: ArrayLike, what: str) -> Array:

@@ -42,7 +42,9 @@ def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Meas
     """The measure of one coordinate of a joint; `asker` begins the message if there is none."""
     names = [name for name in joint.names if name]
     if not names:
-        raise ValueError(f"{asker}: {joint.label} has no single coordinate to act on; a Bushing acts on any two bodies")
+        raise ValueError(
+            f"{asker}: {joint.label} has no single coordinate to act on; Drag acts on one body, a Bushing on two"
+        )
     if coordinate is None:
         # where none is named, the only one is meant, or the angle
         coordinate = names[0] if len(names) == 1 else "angle" if "angle" in names else None

@@ -312,7 +312,11 @@ class Mechanism(Posable, Strict):
         if name not in self._bodies:
             raise no_such("body", name, self)
         joints = [joint for joint in self._joints.values() if name in (joint.a.name, joint.b.name)]
-        forces = [f for f in self._forces.values() if any(name in (p.measure.a, p.measure.b) for p in f.parts)]
+        forces = [
+            f
+            for f in self._forces.values()
+            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f.resistances)
+        ]
         if not cascade:
             _refuse_to_remove(self._bodies[name].label, [*joints, *forces])
         for joint in joints:

@@ -70,6 +70,7 @@ class Case:
         lossy = ("damping", "gain", "rate_gain", "friction", "force", "implicit")
         parts = [part for force in self.mechanism.forces.values() for part in force.parts]
         driven = any(coupling.function is not None for coupling in self.mechanism.couplings.values())
+        driven |= any(force.resistances for force in self.mechanism.forces.values())
         return not driven and not any(part.functions or any(part.law[key] for key in lossy) for part in parts)
 
     @property
@@ -80,6 +81,7 @@ class Case:
         measures = [part.measure for force in m.forces.values() for part in force.parts]
         measures += [term.measure for coupling in m.couplings.values() for term in coupling.terms]
         ends += [name for measure in measures for name in (measure.a, measure.b)]
+        ends += [m.world.name for force in m.forces.values() for _ in force.resistances]
         return not m.gravity.any() and m.world.name not in ends
 
     @property
