@@ -274,3 +274,14 @@ class Checked:
     if TYPE_CHECKING:
 
         def __get__(self, owner: Any, kind: type | None = None) -> Array: ...
+
+
+def places(value: ArrayLike, what: str) -> Array:
+    """Points (..., 3) as float64, or a ValueError that begins with what."""
+    try:
+        shape = np.array(value, dtype=np.float64).shape
+    except (TypeError, ValueError, OverflowError):
+        shape = ()
+    if not shape or shape[-1] != 3:
+        raise ValueError(f"{what} must be points of shape (..., 3), got {value!r}")
+    return finite(value, shape, what)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import analysis
-from ._rotation import Array, conjugate, cross, rotate
+from ._rotation import Array, conjugate, cross, places, rotate
 from ._strict import Recorded
 from .views import OfBody, OfJoint, counted
 
@@ -41,11 +41,11 @@ class BodyHistory(Recorded, OfBody):
 
     def point(self, p: ArrayLike) -> Array:
         """World position (step, 3) of a point of the body frame (m)."""
-        return self.position + rotate(self.orientation, np.asarray(p, dtype=float))
+        return self.position + rotate(self.orientation, places(p, f"{self.label}: p"))
 
     def point_velocity(self, p: ArrayLike) -> Array:
         """World velocity (step, 3) of a point of the body frame (m/s)."""
-        arm = rotate(self.orientation, np.asarray(p, dtype=float))
+        arm = rotate(self.orientation, places(p, f"{self.label}: p"))
         return self.velocity + cross(self.angular_velocity, arm)
 
     @property

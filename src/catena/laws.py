@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
+from ._numbers import number
 from ._rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
 from ._strict import Named, Strict
 from .measures import Z_TO_X, Z_TO_Y, Measure, coordinate_measure
@@ -315,7 +316,7 @@ class PointSpring(_BetweenBodies):
     ) -> None:
         super().__init__(a, b, name)
         self._length = length
-        if length is not None and not length >= 0:
+        if length is not None and not number(length) >= 0:
             raise ValueError(f"{self.label}: length must not be negative, got {length}")
         self._numbers = self._law(
             {

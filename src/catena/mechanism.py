@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._copies import Known, copied, unchanged
+from ._numbers import number
 from ._rotation import IDENTITY, Array, Checked, finite
 from ._strict import Strict, belongs
 from ._viewing import Posable
@@ -90,7 +91,7 @@ class Mechanism(Posable, Strict):
 
     @fit.setter
     def fit(self, value: float) -> None:
-        if not 0 <= value < 0.1:
+        if not 0 <= number(value) < 0.1:
             raise ValueError(f"fit must be a small number, at least 0 and below 0.1, got {value!r}")
         self._fit = float(value)
 
@@ -281,6 +282,7 @@ class Mechanism(Posable, Strict):
 
     def frame(self, name: str) -> Frame:
         """The frame of that name, or the body's own, at its centre of mass, where a body has no reference frame."""
+        name = name_of(name)
         if name in self._frames:
             return self._frames[name]
         if name in self._bodies or name == self.world.name:
@@ -309,6 +311,7 @@ class Mechanism(Posable, Strict):
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
         """Remove and return a body with its frames; with `cascade` also joints, forces and couplings that hold it."""
         self._refuse_if_locked()
+        name = name_of(name)
         if name not in self._bodies:
             raise no_such("body", name, self)
         joints = [joint for joint in self._joints.values() if name in (joint.a.name, joint.b.name)]
@@ -330,6 +333,7 @@ class Mechanism(Posable, Strict):
     def remove_joint(self, name: str, *, cascade: bool = False) -> Joint:
         """Remove a joint and return it; with `cascade` also all forces and couplings that act on it."""
         self._refuse_if_locked()
+        name = name_of(name)
         if name not in self._joints:
             raise no_such("joint", name, self)
         forces = [f for f in self._forces.values() if any(part.measure.joint == name for part in f.parts)]
@@ -345,6 +349,7 @@ class Mechanism(Posable, Strict):
     def remove_force(self, name: str) -> Force:
         """Remove a force and return it."""
         self._refuse_if_locked()
+        name = name_of(name)
         if name not in self._forces:
             raise no_such("force", name, self)
         return self._forces.pop(name)
@@ -352,6 +357,7 @@ class Mechanism(Posable, Strict):
     def remove_coupling(self, name: str) -> Coupling:
         """Remove a coupling and return it."""
         self._refuse_if_locked()
+        name = name_of(name)
         if name not in self._couplings:
             raise no_such("coupling", name, self)
         return self._couplings.pop(name)
@@ -359,12 +365,14 @@ class Mechanism(Posable, Strict):
     def remove_frame(self, name: str) -> Frame:
         """Remove a frame and return it."""
         self._refuse_if_locked()
+        name = name_of(name)
         if name not in self._frames:
             raise no_such("frame", name, self)
         return self._frames.pop(name)
 
     def find(self, name: str, asker: str) -> BodyLike:
         """The body of that name, or the world; `asker` begins the message if there is none."""
+        name = name_of(name)
         if name == self.world.name:
             return self.world
         if name not in self._bodies:
@@ -516,6 +524,8 @@ class Mechanism(Posable, Strict):
         locked = self.snapshot()
         if state is None:
             return report(locked, locked.assemble(), described_asked(locked))
+        if not isinstance(state, State) or list(state.mechanism.bodies) != list(self.bodies):
+            raise ValueError(f"a report is made at a State of this mechanism, got {state!r:.80}")
         return report(locked, state, find_asked(locked, state))
 
     def snapshot(self, owner: str = "simulator") -> Mechanism:

@@ -119,7 +119,9 @@ class State(Posable, Strict):
 
     @turned.setter
     def turned(self, value: dict[str, Array]) -> None:
-        self._turned = value
+        if not isinstance(value, Mapping):
+            raise ValueError(f"turned must be angles by the names of joints, got {value!r}")
+        self._turned = {name: finite(angles, np.shape(angles), f"turned {name!r}") for name, angles in value.items()}
 
     def _check(self, name: str, value: ArrayLike) -> Array:
         count, what = len(self._rows), f"state: {name}"

@@ -363,7 +363,10 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         """
         from .between import interpolated
 
-        times = np.atleast_1d(np.asarray(time, dtype=float))
+        try:
+            times = np.atleast_1d(np.asarray(time, dtype=float))
+        except (TypeError, ValueError, OverflowError):
+            times = np.full(1, np.nan)
         if times.ndim != 1 or not len(self) or not ((self.time[0] <= times) & (times <= self.time[-1])).all():
             span = f"from {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "at no time at all"
             raise ValueError(f"times must be numbers within the run, which was {span}, got {time!r}")

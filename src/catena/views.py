@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._rotation import Array, conjugate, cross, finite, multiply, normalised, rotate, unit_quaternion
+from ._rotation import Array, conjugate, cross, finite, multiply, normalised, places, rotate, unit_quaternion
 from ._strict import Strict
 from .joint import Joint, Motion, Pose
 from .names import in_a_loop
@@ -88,11 +88,11 @@ class BodyView(OfBody):
 
     def point(self, p: ArrayLike) -> Array:
         """World position (..., 3) of points p (..., 3) of the body frame (m)."""
-        return self.position + rotate(self.orientation, np.asarray(p, dtype=float))
+        return self.position + rotate(self.orientation, places(p, f"{self.label}: p"))
 
     def point_velocity(self, p: ArrayLike) -> Array:
         """World velocity (..., 3) of points p (..., 3) of the body frame (m/s)."""
-        arm = rotate(self.orientation, np.asarray(p, dtype=float))
+        arm = rotate(self.orientation, places(p, f"{self.label}: p"))
         return self.velocity + cross(self.angular_velocity, arm)
 
     def __repr__(self) -> str:

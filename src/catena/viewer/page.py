@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._disk import write_whole
+from .._disk import file_name, write_whole
 from . import solids
 from .scene import FORCE, Point, Scene, rgb
 from .solids import Mesh
@@ -22,7 +22,7 @@ _TEMPLATE = Path(__file__).with_name("page.html")
 
 def save_html(scene: Scene, folder: str | os.PathLike[str]) -> Path:
     """Write index.html, which needs nothing else, into a folder, made if it is not there; returns its path."""
-    place = Path(folder)
+    place = Path(file_name(folder))
     refuse_file(place)
     place.mkdir(parents=True, exist_ok=True)
     target = place / "index.html"

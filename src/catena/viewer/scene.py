@@ -159,7 +159,11 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         Line(name, Point(name, "lines", rows[a], anchor_a), Point(name, "lines", rows[b], anchor_b))
         for name, a, b, anchor_a, anchor_b in _lines(mechanism)
     ]
-    traced = [mechanism.frame(name) for name in ([traces] if isinstance(traces, str) else traces)]
+    try:
+        names = [traces] if isinstance(traces, str) else list(traces)
+    except TypeError:
+        raise ValueError(f"traces must be names of bodies and frames, got {traces!r}") from None
+    traced = [mechanism.frame(name) for name in names]
     labels = _labels(mechanism, rows)
     low, high = _bounds(bare, parts, lines)
     arrows = [replace(arrow, force=_between(times, run.time, arrow.force)) for arrow in arrows_of(run)]
