@@ -27,7 +27,6 @@ import mujoco
 import numpy as np
 
 import catena as ct
-from catena import _rotation as rot
 
 DT = 0.002
 SHORT, LONG = 50, 250  # steps of the two runs whose counts are subtracted
@@ -57,21 +56,9 @@ def read(path: Path, folder: Path) -> tuple[ct.Mechanism, mujoco.MjModel]:
     return mechanism, model
 
 
-def at_rest(mechanism: ct.Mechanism, model: mujoco.MjModel) -> ct.State:
+def at_rest(mechanism: ct.Mechanism) -> ct.State:
     """The pose of the file, closed."""
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    state = mechanism.state()
-    for k in range(1, model.nbody):
-        name = model.body(k).name or f"body{k}"
-        frame = mechanism.frames[name]
-        if frame.body == mechanism.world.name:
-            continue
-        row = list(mechanism.bodies).index(frame.body)
-        turn = rot.multiply(data.xquat[k], rot.conjugate(frame.orientation))
-        state.orientation[row] = turn / np.linalg.norm(turn)
-        state.position[row] = data.xpos[k] - rot.rotate(state.orientation[row], frame.position)
-    return mechanism.assemble(state) if mechanism.spanning_tree().loops or mechanism.couplings else state
+    return mechanism.assemble() if mechanism.spanning_tree().loops or mechanism.couplings else mechanism.state()
 
 
 def spent(work: Way) -> float:
@@ -82,7 +69,7 @@ def spent(work: Way) -> float:
 
 def least(mechanism: ct.Mechanism, model: mujoco.MjModel, steps: int, rounds: int) -> dict[str, float]:
     """CPU time of a step (us) by each way, without what a call or a start costs once."""
-    state = at_rest(mechanism, model)
+    state = at_rest(mechanism)
     simulate = ct.Simulator(mechanism, DT, on_coarse="ignore")
     first, data = simulate.start(state), mujoco.MjData(model)
     short = steps // 10
@@ -122,8 +109,8 @@ def least(mechanism: ct.Mechanism, model: mujoco.MjModel, steps: int, rounds: in
 def drive(path: Path) -> None:
     """Two runs between calls of getppid, on which callgrind dumps its counters."""
     with tempfile.TemporaryDirectory() as folder:
-        mechanism, model = read(path, Path(folder))
-        state = at_rest(mechanism, model)
+        mechanism, _ = read(path, Path(folder))
+        state = at_rest(mechanism)
         simulate = ct.Simulator(mechanism, DT, on_coarse="ignore")
         simulate.run(steps=SHORT, state=state, record_every=SHORT)
         for steps in (SHORT, LONG):
