@@ -400,6 +400,7 @@ long close_in(const Layout& layout, const ClosingPlan& plan, void* workspace, Cl
                 .kept_turn = arena.take<Quat<double>>(branches),
                 .moved = arena.take<double>(freedoms),
                 .kept_moved = arena.take<double>(freedoms),
+                .measure = arena.take<double>(freedoms),
                 .twist = arena.take<Wrench<double>>(freedoms),
                 .rows = arena.take<JointRows>(plan.loop_count),
                 .share = arena.take<double>(plan.share_count),

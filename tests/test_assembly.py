@@ -313,6 +313,8 @@ def moved_apart(m: Mechanism, amplitude: float, seed: int) -> State:
     return state
 
 
+# a scissor may end nearly flat, where some of its rows hold weakly
+@pytest.mark.filterwarnings("ignore::catena.LoopWarning")
 @pytest.mark.parametrize("amplitude", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize("case", FAR)
 def test_closes_from_far_off(case: str, amplitude: float) -> None:

@@ -194,3 +194,29 @@ def test_few_are_kept_and_threads_may_ask_at_once():
     for thread in threads:
         thread.join()
     assert len(redundancy._found) == redundancy._KEPT
+
+
+@pytest.mark.filterwarnings("ignore::catena.LoopWarning")
+@pytest.mark.parametrize(("tilt", "doubtful"), [(1e-5, False), (6e-3, True)])
+def test_doubtful_rows_are_judged_where_a_run_starts(monkeypatch, tilt, doubtful):
+    """What is left out as described by a value near `fit` may say something elsewhere; plain rounding may not."""
+    m = scenes.four_bar()
+    joint = m.spanning_tree().loops[0]
+    joint.frame_a = rot.multiply(joint.frame_a, rot.from_rotation_vector((tilt, 0, 0)))
+    m.fit = 9e-3
+    simulator = Simulator(m, 0.01)
+    start = m.assemble(drive={next(iter(m.joints)): 0.3})
+    seen = []
+
+    def all_of_them(mechanism, state):
+        seen.append(state)
+        return redundancy.everything(mechanism, mechanism.fit)
+
+    monkeypatch.setattr("catena.simulator.find_asked", all_of_them)
+    try:
+        simulator.run(steps=0, state=start)
+    except AssemblyError:
+        # taken at its word it is open
+        assert doubtful
+    assert [state is start for state in seen] == [True] * doubtful
+    assert (simulator._compiled.asked.rows == -1).all() == doubtful

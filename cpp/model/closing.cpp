@@ -26,6 +26,7 @@ Closing::Closing(const Layout& layout, const int* branches, int branch_count, co
     b.constraint = joint < 0 ? -1 : layout.joint_constraint[joint];
     b.parent = parent;
     b.child = child;
+    b.above = parent < 0 ? -1 : carrier[parent];
     b.flipped = b.constraint >= 0 && layout.constraint[b.constraint].end[0] == child;
     b.first_freedom = plan_.freedom_count;
     b.freedom_count = freedoms_of(b.constraint < 0 ? JointKind::free : layout.constraint[b.constraint].kind);

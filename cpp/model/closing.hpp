@@ -12,6 +12,7 @@ namespace catena {
 struct ClosingBranch {
   int constraint;  // -1: it floats, and stands in the world
   int parent, child;
+  int above;                     // the branch that carries the parent, -1 if it is the world
   bool flipped;                  // the child is the joint's body a
   int first_freedom;             // of the tree's
   int freedom_count;             // turns and slides, three each of a swivel and a shift

@@ -1,13 +1,14 @@
 // Close loops that are wide open, by moving the joints of a tree, which stay closed.
 //
-// With q the coordinates of the tree (slides in parts of the mechanism's size) and g(q) what is open (lengths in parts
-// of it), |g|^2 is made small by Gauss-Newton steps within a region in which the linear picture has proved true:
+// With q the coordinates of the tree and g(q) what is open (lengths in parts of the mechanism's size), |g|^2 is made
+// small by Gauss-Newton steps within a region in which the linear picture has proved true:
 //
 //     dq = J^T y,    (J J^T + lambda) y = -g,
 //
-// lambda being what makes |dq| the radius, or next to nothing where the whole step fits. Then g + J dq = -lambda y,
-// whether or not rows say the same thing twice, and so tells what the step should have gained. J J^T couples loops that
-// share joints: kept from the first such row to the diagonal it takes a time that is linear in a chain of loops.
+// a unit of each coordinate being what moves all bodies beyond it, together, by one rad or size, so that little is
+// moved; lambda being what makes |dq| the radius, or next to nothing where the whole step fits. Then g + J dq = -lambda
+// y, whether or not rows say the same thing twice, and so tells what the step should have gained. J J^T couples loops
+// that share joints: kept from the first such row to the diagonal it takes a time that is linear in a chain of loops.
 //
 // Rows of products of axes vanish where a hinge or a weld is half a turn off as well. Here the rotation vector of one
 // frame in the other stands for those of a weld, its part that tilts the axis for those of a hinge, and the angle
@@ -93,6 +94,7 @@ struct Closer {
   Vec3<double>*shift, *kept_shift;         // (branch) of b's joint frame in a's
   Quat<double>*turn, *kept_turn;           // (branch)
   double *moved, *kept_moved;              // (freedom) from the start
+  double* measure;                         // (freedom) rad or m
   Wrench<double>* twist;                   // (freedom) velocity at the origin, angular velocity
   JointRows* rows;                         // (loop)
   double *share, *product, *factor;        // J; J J^T; the root of that with lambda, of which rows follow each other
@@ -187,7 +189,24 @@ struct Closer {
         f(at++, freedom.motion == Motion::swivel ? Motion::turn : Motion::slide, axis, false);
     }
   }
-  double unit_of(Motion motion) const { return motion == Motion::slide ? args.size : 1; }
+
+  // what a freedom does to all bodies beyond it
+  void find_units() {
+    for (int f = 0; f < plan.freedom_count; ++f) measure[f] = 1;
+    find_twists();
+    for (int f = 0; f < plan.freedom_count; ++f) measure[f] = 0;
+    for (int k = plan.branch_count - 1; k >= 0; --k)
+      for (int up = k; up >= 0; up = plan.branch[up].above) {
+        const ClosingBranch& b = plan.branch[up];
+        const Vec3<double> x = body[plan.branch[k].child].x;
+        if (b.first_strand == b.end_strand) continue;
+        for (int f = b.first_freedom; f < b.first_freedom + b.freedom_count; ++f) {
+          const Vec3<double> way = twist[f].f + cross(twist[f].t, x);
+          measure[f] += norm2(twist[f].t) + norm2(way) / (args.size * args.size);
+        }
+      }
+    for (int f = 0; f < plan.freedom_count; ++f) measure[f] = measure[f] > 0 ? 1 / std::sqrt(measure[f]) : 1;
+  }
 
   // the joints by so much; turns of a ball are made one after the other
   void move(const double* by) {
@@ -196,7 +215,7 @@ struct Closer {
       if (b.first_strand == b.end_strand) continue;
       const double pitch = b.constraint < 0 ? 0 : layout.constraint[b.constraint].parameter;
       each_freedom(b, [&](int f, Motion motion, int axis, bool own) {
-        const double way = unit_of(motion) * by[f];
+        const double way = measure[f] * by[f];
         const Vec3<double> along = {axis == 0 ? way : 0, axis == 1 ? way : 0, axis == 2 ? way : 0};
         moved[f] += way;
         if (motion == Motion::slide) shift[k] += along;
@@ -220,7 +239,7 @@ struct Closer {
       const double sign = b.flipped ? -1 : 1;
       each_freedom(b, [&](int f, Motion motion, int axis, bool own) {
         const Mat3<double>& from = own ? h : e;
-        const Vec3<double> n = (sign * unit_of(motion)) * (axis == 0 ? from.i : axis == 1 ? from.j : from.k);
+        const Vec3<double> n = (sign * measure[f]) * (axis == 0 ? from.i : axis == 1 ? from.j : from.k);
         twist[f] = {n, {0, 0, 0}};
         if (motion == Motion::slide) return;
         twist[f] = {cross(point, n), n};
@@ -263,13 +282,16 @@ struct Closer {
     const ClosingBranch& b = plan.branch[strand.branch];
     const double at = bound.start + moved[bound.freedom];
     const double over = at > bound.upper ? at - bound.upper : at < bound.lower ? at - bound.lower : 0;
-    double unit = 1;
-    each_freedom(b, [&](int f, Motion motion, int, bool) {
-      if (f == bound.freedom) unit = unit_of(motion);
-    });
-    to[loop.row] = over / unit;
+    const bool slides = moves_along(b, bound.freedom);
+    to[loop.row] = over / (slides ? args.size : 1);
     for (int f = 0; f < b.freedom_count && with_rates; ++f)
-      share[strand.first_share + f] = over != 0 && b.first_freedom + f == bound.freedom ? 1 : 0;
+      share[strand.first_share + f] =
+          over != 0 && b.first_freedom + f == bound.freedom ? measure[bound.freedom] / (slides ? args.size : 1) : 0;
+  }
+  bool moves_along(const ClosingBranch& b, int freedom) const {
+    bool slides = false;
+    each_freedom(b, [&](int f, Motion motion, int, bool) { slides |= f == freedom && motion == Motion::slide; });
+    return slides;
   }
   void look_at(const ClosingLoop& loop, JointRows& own, double* to, bool with_rates) {
     const ConstraintInfo& c = layout.constraint[loop.constraint];
@@ -421,6 +443,7 @@ struct Closer {
     seed = args.seed;
     enter();
     if (args.amplitude > 0) disturb();
+    find_units();
     double cost = look(gap, true), radius = first_radius;
     count_turns();
     args.iterations = 0;
@@ -460,7 +483,8 @@ struct Closer {
   void disturb() {
     for (int k = 0; k < plan.branch_count; ++k)
       each_freedom(plan.branch[k], [&](int f, Motion motion, int, bool) {
-        step[f] = args.amplitude * random() * (motion == Motion::slide ? slides : 1);
+        measure[f] = 1;
+        step[f] = args.amplitude * random() * (motion == Motion::slide ? slides * args.size : 1);
       });
     move(step);
   }

@@ -23,7 +23,7 @@ from .laws import DISSIPATING
 from .live import Live
 from .mechanism import Mechanism
 from .placeholders import lightened
-from .redundancy import warn_of
+from .redundancy import Asked, find_asked, warn_of
 from .refining import per_second, plain_step, refined
 from .signals import Signals
 from .starting import checked, refuse_open
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 Control: TypeAlias = Callable[[float, Live], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
+
+# parts of a mechanism's `fit`: values of what is left out that are larger may be others at another pose
+_DOUBTFUL = 0.1
 
 # default tolerance by order: the solver must not spoil what the scheme gains
 _TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-12}
@@ -145,6 +148,7 @@ class Simulator:
                 f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
                 f"pose ({', '.join(map(repr, self._compiled.asked.turning_joints(mechanism)))}); use 'articulated'"
             )
+        self._solver_is_free = solver == "auto"
         self.solver = self._compiled.solver if solver == "auto" else solver
         if self._compiled.loose_in_tree and (solver == "articulated" or self._compiled.asked.turning):
             unheld = ", ".join(map(repr, self._compiled.loose_in_tree))
@@ -154,8 +158,8 @@ class Simulator:
                 f"({unheld}); {use}"
             )
 
-    def _compile(self, kernel: str | None) -> None:
-        self._compiled = build_core(self.mechanism, kernel=kernel)
+    def _compile(self, kernel: str | None, asked: Asked | None = None) -> None:
+        self._compiled = build_core(self.mechanism, kernel=kernel, asked=asked)
         self._core = self._compiled.core
         self._described: State | None = None
         self._described_arrays: _core.Start | None = None
@@ -239,6 +243,19 @@ class Simulator:
         other.tolerance = self._given_tolerance or tolerance or _TOLERANCE[other.order]
         return other
 
+    def _judge_at(self, state: State | None) -> None:
+        """Ask of loops what they say where a run starts, if what they do not say as described is hardly rounding."""
+        asked = self._compiled.asked
+        if not isinstance(state, State) or state._reached or asked.dropped.max(initial=0.0) <= _DOUBTFUL * asked.fit:
+            return
+        here = find_asked(self.mechanism, state)
+        if np.array_equal(here.rows, asked.rows) and np.array_equal(here.excess, asked.excess):
+            return
+        self._compile(self._kernel, here)
+        if self._solver_is_free:
+            self.solver = self._compiled.solver
+        warn_of(self.mechanism, here, 4)
+
     def _need_dt(self, what: str) -> None:
         if self._dt is None:
             raise ValueError(f"{what}: give the simulator a dt (s), as in Simulator(mechanism, 0.001)")
@@ -280,6 +297,7 @@ class Simulator:
 
     def start(self, state: State | None = None) -> Live:
         """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
+        self._judge_at(state)
         self._need_dt("a live mechanism goes on by steps of a length that whoever reads or controls it must know")
         # to which it may be asked to return
         live = Live(self, state.copy() if isinstance(state, State) else state)
@@ -369,6 +387,7 @@ class Simulator:
         """
         if control is None and every is not None:
             raise ValueError("every is the period at which control is called: give a control")
+        self._judge_at(state)
         runner = self
         if control is not None and (every is not None or self._dt is None):
             runner, control = self._controlled(control, every)

@@ -13,6 +13,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from ..placeholders import PlaceholderWarning
+from ..redundancy import LoopWarning
 from .checks import CLASSES, Findings, examine
 from .members import Case, member
 
@@ -32,8 +34,10 @@ def record(seed: int, index: int, stage: Callable[[str], None] = lambda name: No
     found = Findings()
     stage("building")
     with warnings.catch_warnings():
-        # a warning out of the library is an error that went unnoticed
+        # a warning out of the library is an error that went unnoticed, but for those on what was drawn
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", LoopWarning)
+        warnings.simplefilter("ignore", PlaceholderWarning)
         try:
             case = member(seed, index)
         except ValueError as refusal:
