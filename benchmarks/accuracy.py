@@ -2,9 +2,9 @@
 
 `python benchmarks/accuracy.py warnings` runs scenes on which neither the estimate nor its threshold were made, over
 steps that are too coarse and steps that are not. `precision` compares `Simulator(m, accuracy=)` with equal steps, and
-with SciPy's DOP853 and Radau on equations of motion in minimal coordinates, written down here. Without a name both are
-done. Each writes its section of results/accuracy.md; precision also draws results/accuracy.svg, and needs SciPy, and
-matplotlib for the picture.
+with SciPy's DOP853 and Radau on equations of motion in minimal coordinates, written down here. `promise` (promise.py)
+tells how far off runs with an accuracy are. Without a name all are done. Each writes its section of
+results/accuracy.md; precision also draws results/accuracy.svg, and needs SciPy, and matplotlib for the picture.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from math import cos, inf, nan, pi, sin
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import promise
 from machine import RESULTS
 from machine import name as machine
 
@@ -50,7 +51,7 @@ def write(heading: str, text: str) -> None:
     sections = {part.split("\n", 1)[0]: part.split("\n", 1)[1].strip() for part in parts[1:]}
     sections[heading] = text.strip()
     title = "# Accuracy: what it says and what it costs\n\nWritten by `python benchmarks/accuracy.py`."
-    ordered = [f"## {name}\n\n{sections[name]}" for name in (WARNINGS, PRECISION) if name in sections]
+    ordered = [f"## {name}\n\n{sections[name]}" for name in (promise.PROMISE, WARNINGS, PRECISION) if name in sections]
     REPORT.write_text("\n\n".join((title, *ordered)) + "\n", encoding="utf-8")
     print(f"\n{text}\n\nwritten to {REPORT}")
 
@@ -720,11 +721,13 @@ def _two(value: float) -> str:
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", nargs="?", choices=("warnings", "precision"), help="default: both")
+    parser.add_argument("part", nargs="?", choices=("promise", "warnings", "precision"), help="default: all")
     part = parser.parse_args().part
-    if part != "precision":
+    if part in (None, "promise"):
+        write(promise.PROMISE, promise.report(promise.judged()))
+    if part in (None, "warnings"):
         judge_warnings()
-    if part != "warnings":
+    if part in (None, "precision"):
         judge_precision()
     return 0
 

@@ -240,11 +240,11 @@ def keeps(state: State, duration: float, accuracy: float) -> None:
     run = Simulator(state.mechanism, accuracy=accuracy).run(duration, state=state)
     true = off(run, accuracy)
     assert true <= 1
-    # what is told is kept with the run; where nearly nothing is off rounding has its say
+    # what is told is kept with the run; where nearly nothing is off the truth is not known as well
     assert run.checked_error is not None
     assert run.checked_error <= accuracy
-    assert run.checked_error / accuracy > true / 30
-    assert run.checked_error / accuracy < 30 * max(true, 1e-3)
+    if true > 1e-3:
+        assert 1 / 30 < run.checked_error / accuracy / true < 30
     assert run.warnings == ()
 
 
@@ -365,7 +365,7 @@ def leaning(m: Mechanism) -> State:
 
 
 def pd(_time: float, live: ct.Live) -> dict[str, tuple[float, ...]]:
-    return {"link1": (0, 0, 0, 0, -5.0 * float(live.rates[0]), 0)}
+    return {"link1": (0, 0, 0, 0, -0.5 * float(live.rates[0]), 0)}
 
 
 def test_a_control_needs_a_period() -> None:

@@ -276,3 +276,15 @@ def test_a_rotor_on_an_arm_does_not_drift() -> None:
     run = Simulator(m, 5e-4, on_coarse="ignore").run(steps=200_000, record_every=50_000)
     spin = run.angular_velocity_body[:, 1, 2]
     assert np.abs(spin / spin[0] - 1).max() < 5e-13
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-6])
+@pytest.mark.parametrize("scene", ["double_pendulum", "four_bar", "bricard"])
+def test_polynomials_keep_an_accuracy_that_was_asked_for(scene: str, accuracy: float) -> None:
+    """Nodes are not further apart than that, though steps of order 8 could be."""
+    m = getattr(scenes, scene)()
+    run = Simulator(m, accuracy=accuracy).run(2.0)
+    fine = Simulator(m, run.dt / 4, accuracy=accuracy / 100, order=8, on_coarse="ignore")
+    true = fine._as(run.dt / 4, rate=1e-3 * accuracy)._attempt(4 * len(run.pieces))
+    between = run.at(np.minimum(true.time, run.time[-1]))
+    assert np.abs(between.position - true.position).max() < 2 * accuracy * fine._extent

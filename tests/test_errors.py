@@ -276,3 +276,38 @@ def test_other_silent_facts() -> None:
 )
 def test_advised_steps_are_round_numbers(dt: float, rounded: float) -> None:
     assert round_down(dt) == rounded
+
+
+def test_a_nut_is_not_accused() -> None:
+    """On a steep thread little of what moves is a turn, and what errs is the turn alone."""
+    m = Mechanism()
+    m.add_body("nut", ct.cylinder(0.02, 0.05, mass=1.0))
+    m.add_joint(ct.Screw("world", "nut", axis=(0, 0, 1), at=(0, 0, 0), pitch=10.0, name="thread"))
+    run = Simulator(m, 0.01).run(steps=400)
+    fine = Simulator(m, 0.00125, order=8).run(steps=3200, record_every=8)
+    end = off(run[-1], fine[-1], Simulator(m, 1.0)._extent)
+    assert end < 1e-3
+    assert run.warnings == ()
+    assert 0.1 < end / run.error.sum() < 10
+    batch = Simulator(m, 0.01).run_batch(3, steps=400)
+    np.testing.assert_allclose(batch.error[1], run.error, rtol=1e-6, atol=1e-13)
+
+
+def held_spring(stiffness: float) -> ct.simulator.Control:
+    return lambda _time, live: {"ball": -stiffness * live.position[0]}
+
+
+def test_forces_that_are_held_too_long_are_said() -> None:
+    """A spring made of a control's forces lags by half a step, and feeds energy."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("ball", ct.sphere(0.1, mass=1.0), position=(1, 0, 0))
+    m.add_body("far", ct.sphere(0.1, mass=1.0), position=(-1, 0, 0))
+    with pytest.warns(ct.AccuracyWarning, match="held from node to node.* body 'ball' may be off by") as caught:
+        run = Simulator(m, 0.01).run(2.0, control=held_spring(25.0))
+    said = float(str(caught[0].message).split("off by ")[1].split(" ")[0])
+    # 5 rad/s: it grows by exp(w^2 h t / 4)
+    true = np.abs(run.position[:, 0, 0] - np.cos(5 * run.time)).max() / Simulator(m, 1.0)._extent
+    assert 0.1 < said / true < 10
+    # often enough it is silent, and so is a force that does not change
+    assert Simulator(m, 0.01, accuracy=1e-4).run(2.0, control=held_spring(1.0), every=0.01).warnings == ()
+    assert Simulator(m, 0.01).run(2.0, control=lambda _t, _live: {"ball": (5.0, 0, 0)}).warnings == ()

@@ -12,6 +12,8 @@ import pytest
 
 from catena import (
     Ball,
+    Bumper,
+    Cable,
     Cylindrical,
     Damper,
     Fixed,
@@ -35,6 +37,7 @@ from catena import (
     Universal,
     analysis,
     scenes,
+    sphere,
 )
 from catena import _rotation as rot
 from catena.laws import Force
@@ -548,3 +551,62 @@ def test_bad_forces(case: str) -> None:
 def test_forces_are_forces() -> None:
     with pytest.raises(ValueError, match="add_force takes a force"):
         pair().add_force("spring")
+
+
+# ---- springs of one side
+
+
+def hung(kind: type[PointSpring], at: float, **law: float) -> Mechanism:
+    """A ball of 1 kg above or below a hook at the origin, on a cable or a bumper of 1 m."""
+    m = Mechanism()
+    m.add_body("ball", sphere(0.1, mass=1.0), position=(0, 0, at))
+    m.add_force(kind("world", "ball", 400.0, anchors=((0, 0, 0), (0, 0, 0)), length=1.0, name="line", **law))
+    return m
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_cable_is_slack_until_it_is_long(implicit: bool) -> None:
+    """Dropped from 0.5 m below its hook: a free fall, then half a swing of a spring, and up again as high as it was."""
+    run = Simulator(hung(Cable, -0.5, implicit=implicit), 1e-4).run(0.8)
+    fallen = 0.5 * 9.81 * run.time**2
+    free = run.time < np.sqrt(2 * 0.5 / 9.81) - 1e-3
+    np.testing.assert_allclose(-0.5 - run.position[free, 0, 2], fallen[free], atol=1e-9)
+    force = run.force("line")
+    assert (force.effort[free] == 0).all()
+    assert (force.effort <= 0).all()
+    # m g (0.5 + x) = 400 x^2 / 2 at the lowest point
+    deep = (9.81 + np.sqrt(9.81**2 + 4 * 200 * 9.81 * 0.5)) / 400
+    assert -run.position[:, 0, 2].min() == pytest.approx(1 + deep, abs=1e-5)
+    # energy is kept, through both kinks, to second order in the step
+    assert run.energy_error().max() < 1e-4
+    assert force.work[-1] == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_bumper_only_pushes(order: int) -> None:
+    """Dropped from 1.3 m above: it stops a ball within its length, and lets it go."""
+    run = Simulator(hung(Bumper, 1.3), 1e-4, order=order).run(0.6)
+    assert (run.force("line").effort >= 0).all()
+    high = run.position[:, 0, 2]
+    assert 0.7 < high.min() < 1
+    assert high.max() == pytest.approx(1.3, abs=1e-4)
+    assert run.energy_error().max() < 1e-4
+
+
+def test_a_damped_cable_never_pushes() -> None:
+    m = hung(Cable, -0.5, damping=30.0)
+    for solver in ("articulated", "ldu", "dense"):
+        run = Simulator(m, 1e-3, solver=solver).run(3.0)
+        assert (run.force("line").effort <= 0).all()
+        # at rest where 400 N/m carry 9.81 N
+        assert run.position[-1, 0, 2] == pytest.approx(-1 - 9.81 / 400, abs=1e-6)
+    batch = Simulator(m, 1e-3).run_batch(3, 3.0)
+    np.testing.assert_allclose(batch.position[1], run.position, atol=1e-9)
+
+
+def test_springs_of_one_side_are_kept(tmp_path: Path) -> None:
+    m = hung(Bumper, 1.3)
+    m.save(tmp_path / "bumper.json")
+    read = Mechanism.load(tmp_path / "bumper.json")
+    assert isinstance(read.forces["line"], Bumper)
+    np.testing.assert_array_equal(Simulator(read, 0.01).run(0.5).position, Simulator(m, 0.01).run(0.5).position)

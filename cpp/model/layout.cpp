@@ -186,6 +186,7 @@ void Model::build_tree(const Spec& spec) {
       for (int k = 0; k < branch.count; ++k)
         std::copy_n((branch.own[k] ? own : above) + 3 * branch.axis[k], 3, link.direction + 3 * k);
       link.parameter = joint.parameter;
+      layout_.has_threads |= link.kind == JointKind::screw;
     }
     link.first_axis = layout_.axis_count;
     link.branch = branch_number(link.kind, link.flipped);

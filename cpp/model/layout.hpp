@@ -163,6 +163,7 @@ struct Layout {
   int axis_count;      // freedoms that are eliminated one by one
   int recorded_count;  // rows of the record of multipliers
   bool has_idle_rows;  // some of them belong to no constraint
+  bool has_threads;    // some link moves along a screw
   double reach;        // typical distance between a body's centre and its joints (m), 1 if there is none
   const LinkInfo* link;
   const double* drag;  // (link, 6) along and about its axes (physics/drag.hpp), null if there is none

@@ -40,6 +40,23 @@ template <class T>
 CATENA_INLINE T motion2(Vec3<T> way, Vec3<T> half_turn, T per_size2) {
   return per_size2 * norm2(way) + T(4) * norm2(half_turn);
 }
+// The cube of the largest turn, squared, where some links move along screws: of their inertia against a turn, J + m p^2
+// with p the way per angle, only J is that of a turn, which has the error; J is at most half of the trace.
+template <class T>
+T cube2_along_threads(const Layout& layout, const Body<T>* body) {
+  T most = T(0);
+  for (int i = 0; i < layout.link_count; ++i) {
+    const LinkInfo& link = layout.link[i];
+    const T angle2 = T(4) * (T(1) - body[i].w.w) * (T(1) + body[i].w.w);
+    double part = 1;
+    if (link.kind == JointKind::screw) {
+      const double moment = 0.5 * (link.inertia[0] + link.inertia[1] + link.inertia[2]);
+      part = moment / (moment + link.mass * link.parameter * link.parameter);
+    }
+    most = larger(most, T(part * part) * angle2 * angle2 * angle2);
+  }
+  return most;
+}
 // What plain steps remember of every link: displacement and half turn of the step before, what they had changed by, and
 // what they had changed by the step before that.
 template <class T>
@@ -115,7 +132,8 @@ struct Estimator {
     for (int i = 0; i < layout.link_count; ++i) most = larger(most, past.see(i, body[i], scale));
     equal = h == length ? equal + 1 : 0;
     length = h;
-    const double before2 = second2, angle2 = 4 * turned2, cube2 = angle2 * angle2 * angle2;
+    const double before2 = second2, angle2 = 4 * turned2;
+    const double cube2 = layout.has_threads ? cube2_along_threads(layout, body) : angle2 * angle2 * angle2;
     second2 = equal >= 2 ? most.x + most.y + most.z : 0;
     error = plain_gain * std::sqrt(larger(larger(second2, before2), cube2));
     // a name is asked for where it is coarse

@@ -37,7 +37,8 @@ struct LaneEstimator {
       least_cosine = least(least_cosine, b.w.w);
       if (skips) keep(past.motion[i], motion, tired), keep(past.change[i], past.older[i], tired);
     }
-    const T angle2 = T(4) * (T(1) - least_cosine) * (T(1) + least_cosine), cube2 = angle2 * angle2 * angle2;
+    const T angle2 = T(4) * (T(1) - least_cosine) * (T(1) + least_cosine);
+    const T cube2 = layout.has_threads ? cube2_along_threads(layout, node.tree.body) : angle2 * angle2 * angle2;
     const T since = choose((length < T(dt)) | (length > T(dt)), T(0), equal + T(1));
     const T now2 = choose(since > T(1.5), most.x + most.y + most.z, T(0));
     error = T(plain_gain) * sqrt(larger(larger(now2, second2), cube2));

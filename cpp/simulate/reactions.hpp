@@ -120,7 +120,8 @@ struct Reactions {
   // the limit of short steps from a node at which the bodies' velocities are those of the node; false if one fails
   bool extrapolate() {
     const int levels = args.order / 2;
-    const double longest = 0.5 * args.dt;
+    // where an accuracy decides on the step it is as long as the motion allows, and that is too long here
+    const double longest = (args.error_rate > 0 ? 0.125 : 0.5) * args.dt;
     double* const sum = row();
     // rows that are not asked for have no reactions
     for (int r = 0; r < layout.recorded_count; ++r) sum[r] = before[r] = 0;

@@ -9,7 +9,10 @@ import warnings
 from math import floor, log10
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from . import _core
+from ._rotation import Array
 from .status import CatenaWarning
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ USUAL_ACCURACY = 1e-4
 _LOW = 1e-3
 # an advised step errs by so much
 _ADVISED = 3e-4
+# what forces of a control may be off by because they are held (parts of the size, rad)
+_HELD = 0.05
 # so many of a run's steps are halved, for want of a solution, that it should be told
 _MANY_HALVED = 0.1
 
@@ -70,6 +75,39 @@ def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
 def not_judged(run: Trajectory) -> str:
     """What is to be said of a run of which nobody estimates the error; empty if somebody does."""
     return NOT_JUDGED if run.info is not None and run.info.order == 1 else ""
+
+
+def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
+    """What is to be said of forces of a control (node, n, 6) that change too fast to be held; empty if they do not.
+
+    A force that is held lags by half a step h behind one that is not. A change dF of it leaves a body of mass m with a
+    velocity that is off by h/2 dF/m; that lasts as long as the force takes to change altogether, h F/dF, or as long as
+    the mechanism takes to forget, which is not longer than a fall over its size.
+    """
+    length = np.diff(time)[:, None]
+    if not len(length) or not forces.any():
+        return ""
+    weight = float(np.linalg.norm(simulator.mechanism.gravity))
+    memory = (simulator._extent / weight) ** 0.5 if weight > 0 else 1.0
+    inertias = [body.inertia for body in simulator.mechanism.bodies.values()]
+    masses = np.array([inertia.mass * simulator._extent for inertia in inertias])
+    moments = np.array([np.trace(inertia.tensor) / 3 for inertia in inertias])
+    moved = np.zeros(len(inertias))
+    for columns, resistance in ((slice(0, 3), masses), (slice(3, 6), moments)):
+        size = np.linalg.norm(forces[:, :, columns], axis=2)
+        change = np.linalg.norm(np.diff(forces[:, :, columns], axis=0), axis=2)
+        lag = 0.5 * length * np.minimum(length * np.maximum(size[1:], size[:-1]), memory * change)
+        moved = np.maximum(
+            moved, np.divide(lag.sum(axis=0), resistance, out=np.zeros_like(moved), where=resistance > 0)
+        )
+    worst = int(moved.argmax())
+    if moved[worst] <= _HELD:
+        return ""
+    return (
+        f"forces that control returns are held from node to node, and change so fast that body "
+        f"{list(simulator.mechanism.bodies)[worst]!r} may be off by {moved[worst]:.2g} (parts of the mechanism's size, "
+        "or rad): call control more often, or let a PointSpring, Cable or Servo exert them"
+    )
 
 
 def not_reached(simulator: Simulator, told: float) -> str:

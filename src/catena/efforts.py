@@ -2,7 +2,8 @@
 
 The formulas are those of the core (cpp/physics/law.hpp). At a node its own coordinate and rate stand in place of those
 of the interval: springs and motors act at the nodes, so theirs is what acted; what is implicit in the step is of second
-order. Work is that of the interval's own force, as the step has it, over the way between two nodes.
+order. Work is that of the interval's own force, as the step has it, over the way between two nodes; where nodes are not
+those of plain steps it is the integral of the power between them, along the polynomials of `run.at`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from .laws import Force, Part, Resistance
     from .mechanism import Mechanism
     from .trajectory import Trajectory
+
+
+# points of Gauss's rule between two nodes, and what makes a force more than a line over the coordinate
+_GAUSS = 5
+_BENT = ("damping", "friction", "gain", "rate_gain", "side")
 
 
 class ForceHistory:
@@ -69,15 +75,37 @@ class ForceHistory:
     def work(self) -> Array:
         """What it has fed into the mechanism since the first node (step,) in J; negative where it has taken.
 
-        That of every step, as the step has it, where all nodes of an order 2 run were recorded; or else a sum over the
-        recorded nodes, of second order in their distance.
+        That of every step, as the step has it, where all nodes of an order 2 run were recorded; or else the integral of
+        the power along the motion that `run.at` tells between nodes.
         """
         total = np.zeros(len(self._run))
-        for part in self._force.parts:
-            total[1:] += np.cumsum(self._work(part))
-        for resistance in self._force.resistances:
-            total[1:] += np.cumsum(self._work_against(resistance))
+        if len(self._run) < 2:
+            return total
+        between = None if self._has_all_steps() else self._between()
+        parts = self._force.parts
+        for k, part in enumerate(parts):
+            # what is linear in the coordinate is exact over any way
+            linear = not part.functions and not any(part.law[name] for name in _BENT)
+            total[1:] += np.cumsum(self._work(part) if between is None or linear else between[k])
+        for k, resistance in enumerate(self._force.resistances):
+            total[1:] += np.cumsum(self._work_against(resistance) if between is None else between[len(parts) + k])
         return total
+
+    def _has_all_steps(self) -> bool:
+        run = self._run
+        is_plain = run.info is None or run.info.order <= 2
+        return is_plain and len(run.pieces) == len(run) - 1 and bool((run.pieces == 1).all())
+
+    def _between(self) -> list[Array]:
+        """The integral of the power of all parts and resistances between each node and the next, by Gauss's rule."""
+        time = self._run.time
+        places, weights = np.polynomial.legendre.leggauss(_GAUSS)
+        half = 0.5 * np.diff(time)
+        times = (0.5 * (time[1:] + time[:-1]))[:, None] + half[:, None] * places
+        there = ForceHistory(self._run.at(times.ravel()), self._force)
+        power = [there._effort(part) * analysis.measured_rate(there._run, part.measure) for part in self._force.parts]
+        power += [-(r.numbers * there._resisted(r) ** 2).sum(axis=1) for r in self._force.resistances]
+        return [half * (each.reshape(times.shape) @ weights) for each in power]
 
     def _resisted(self, resistance: Resistance) -> Array:
         """Velocities of a body along its axes, and angular ones (step, 6)."""

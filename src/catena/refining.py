@@ -36,10 +36,12 @@ _SHARE = 0.3
 _MARGIN, _PLAIN_MARGIN = 0.25, 0.5
 # a run has at least so many steps
 _LEAST_STEPS = 20
-# comparisons of orders 4 to 8
-_ATTEMPTS = 3
+# comparisons of orders 4 to 8, and halvings of steps that serve to have more nodes
+_ATTEMPTS, _MORE_NODES = 3, 2
 # a run that has not so many more pieces than another is no finer: they were halved for want of a solution
 _FINER = 1.3
+# nor is what a comparison tells divided by less
+_LEAST_GAIN = 0.3
 # plain steps: what a first guess may be divided by, steps of a run whose accuracy was asked for, however short, and
 # steps per second times bodies where nobody asked, which keeps it faster than the motion
 _FINEST, _MOST_STEPS, _MOST_WORK = 1024, 2**16, 6e5
@@ -49,6 +51,8 @@ _STALLED = 3
 _NEVER = 1e300
 # a pilot: rounds, steps of one, and by how much the last one may have been off
 _PILOT_ROUNDS, _PILOT_STEPS, _PILOT_FIT = 8, (4, 64), (0.8, 1.6)
+# what polynomials between nodes err by falls by so much with half the distance; it is looked at where there are so many
+_BETWEEN_GAIN, _BETWEEN_NODES, _BETWEEN_LOOKS = 2**5, 9, 100
 # bodies of nodes that are compared
 _COMPARED = 20000
 
@@ -81,13 +85,13 @@ def refined(
 
 
 def _doubled(simulator: Simulator, attempt: Attempt, state: State, duration: float) -> tuple[Trajectory, Simulator]:
-    accuracy, guess, given = simulator._sure_accuracy, first_guess(simulator, state), simulator._dt
+    accuracy, given = simulator._sure_accuracy, simulator._dt
+    guess = min(first_guess(simulator, state), duration / _LEAST_STEPS)
     if given is None:
-        dt, level = duration / max(_LEAST_STEPS, ceil(duration / guess)), 0
+        dt, level = duration / ceil(duration / guess - 1e-6), 0
     else:
         # coarser steps than those that were asked for are there to compare with
-        dt, longest = given, min(guess, duration / _LEAST_STEPS)
-        level = -max(0, floor(log2(longest / dt))) if longest > dt else 0
+        dt, level = given, -max(0, floor(log2(guess / given)))
     finest = duration / guess * _FINEST
     bearable = _MOST_WORK * duration / simulator.mechanism.body_count
     most = max(finest, _MOST_STEPS) if simulator._asked else min(finest, bearable)
@@ -134,21 +138,30 @@ def _composed(
     steps = ceil(duration / dt - 1e-6)
     made = simulator._as(dt, rate=rate)
     if not simulator._asked:
-        return attempt(made, steps, 1), made
+        run = attempt(made, steps, 1)
+        bent = _between(run, simulator._extent) / accuracy
+        if given is None and bent > 1:
+            steps = ceil(steps * min(4.0, bent ** (1 / 7)))
+            made = simulator._as(duration / steps, rate=rate)
+            run = attempt(made, steps, 1)
+        return run, made
     before = attempt(simulator._as(2 * dt, rate=rate * 2**order), ceil(steps / 2), 1)
     told = inf
-    for level in range(_ATTEMPTS):
-        made, last = simulator._as(dt / 2**level, rate=rate / 2 ** (order * level)), told
+    for level in range(_ATTEMPTS + _MORE_NODES):
+        made, last = simulator._as(dt / 2**level, rate=rate), told
         per = 2**level if given is not None else 1
         run, told = attempt(made, steps * 2**level, per), inf
         if _is_finer(run, before, _FINER):
-            told = apart(before, run, simulator._extent) / (_gain(run, before, order) - 1)
+            told = apart(before, run, simulator._extent) / max(_gain(run, before, order) - 1, _LEAST_GAIN)
+        # what was good enough is better by as much as its steps are
+        told = min(told, last / _gain(run, before, order)) if last <= _MARGIN * accuracy else told
         enough = told <= _MARGIN * accuracy
         # chaos does not listen
         chaotic = max(0.5 * last, 100 * accuracy) < told < inf
-        if enough or chaotic or level == _ATTEMPTS - 1 or not run.status.ok:
+        ended = chaotic or not run.status.ok or level >= _ATTEMPTS - 1
+        if (ended and not enough) or (enough and not _is_bent(run, simulator)):
             break
-        before = run
+        before, rate = run, rate if enough else rate / 2**order
     return _settled(run, simulator, told, per, given), made
 
 
@@ -160,12 +173,15 @@ def _pilot(
     for _ in range(_PILOT_ROUNDS):
         dt = min(dt, longest)
         steps = int(np.clip(duration / dt / _PILOT_ROUNDS, *_PILOT_STEPS))
-        run = simulator._as(dt, rate=_NEVER)._attempt(steps, state=state, force=force, record_every=steps)
+        run = simulator._as(dt, rate=_NEVER)._attempt(steps, state=state, force=force)
         halved, factor = run.halved_count > 0 or not run.status.ok, 0.25
         if len(run.pieces) >= _PILOT_STEPS[0] and run.error is not None:
             error, refused = float(np.percentile(run.error, 80)), 0
             # an error of order p + 1 against a limit that falls with the step
             factor = float(np.clip((rate * dt / error) ** (1 / simulator.order), 0.25, 4.0)) if error > 0 else 4.0
+            # nodes must not be so far apart that nothing is known between them
+            bent = _between(run, simulator._extent)
+            factor = min(factor, max(0.25, (simulator._sure_accuracy / bent) ** (1 / 8))) if bent > 0 else factor
             factor = min(factor, 0.5) if halved else factor
         else:
             refused += 1
@@ -206,6 +222,22 @@ def apart(coarse: Trajectory, fine: Trajectory, size: float) -> float:
     return max(float(way), float(_angles(fine.orientation[other], coarse.orientation[same]).max(initial=0.0)))
 
 
+def _is_bent(run: Trajectory, simulator: Simulator) -> bool:
+    """Whether nodes that nobody has placed are too far apart to know the motion between them."""
+    return simulator._dt is None and _between(run, simulator._extent) > simulator._sure_accuracy
+
+
+def _between(run: Trajectory, size: float) -> float:
+    """What `run.at` errs by between nodes, found by leaving out every second one; 0 if there are too few."""
+    if len(run) < _BETWEEN_NODES or len(run) != len(run.pieces) + 1:
+        return 0.0
+    odd = np.arange(1, len(run) - 1, 2)
+    odd = odd[np.unique(np.linspace(0, len(odd) - 1, _BETWEEN_LOOKS).astype(int))]
+    there = run[::2].at(run.time[odd])
+    way = np.linalg.norm(there.position - run.position[odd], axis=-1).max() / size
+    return max(float(way), float(_angles(there.orientation, run.orientation[odd]).max())) / _BETWEEN_GAIN
+
+
 def _angles(a: Array, b: Array) -> Array:
     """Between orientations, which may be given by quaternions of either sign."""
     chord = np.minimum(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
@@ -222,8 +254,8 @@ def _gain(run: Trajectory, before: Trajectory, order: int) -> float:
     """By how much a run is better than a coarser one: by estimates of steps, or by their number if that is less."""
     pieces = (_density(run) / _density(before)) ** order
     if run.error is None or before.error is None or not run.error.sum() > 0:
-        return pieces
-    return max(_FINER, min(pieces, float(before.error.sum() / run.error.sum())))
+        return max(1.0, pieces)
+    return max(1.0, min(pieces, float(before.error.sum() / run.error.sum())))
 
 
 def _is_finer(run: Trajectory, before: Trajectory, ratio: float) -> bool:

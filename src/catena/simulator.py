@@ -16,7 +16,7 @@ from ._memory import refuse_if_too_large
 from ._numbers import flag, number, one_of, positive, seconds, whole
 from ._progress import finish, watcher
 from ._rotation import Array, finite
-from .accuracy import NOT_JUDGED, USUAL_ACCURACY, too_coarse, usual_order, warn
+from .accuracy import NOT_JUDGED, USUAL_ACCURACY, held_too_long, too_coarse, usual_order, warn
 from .events import Event, Watch, cut
 from .forces import Forces, load_table
 from .laws import DISSIPATING
@@ -467,6 +467,8 @@ class Simulator:
         if progress:
             finish(progress, ended.step, steps)
         coarse = too_coarse(self, sheet.tally, ended.step)
+        if held is not None and self._estimates:
+            coarse = coarse or held_too_long(self, sheet.time, held[: ended.records])
         result = Trajectory.written(
             sheet,
             mechanism=self.mechanism,
