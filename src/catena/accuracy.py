@@ -89,10 +89,9 @@ def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
         return ""
     weight = float(np.linalg.norm(simulator.mechanism.gravity))
     memory = (simulator._extent / weight) ** 0.5 if weight > 0 else 1.0
-    inertias = [body.inertia for body in simulator.mechanism.bodies.values()]
-    masses = np.array([inertia.mass * simulator._extent for inertia in inertias])
-    moments = np.array([np.trace(inertia.tensor) / 3 for inertia in inertias])
-    moved = np.zeros(len(inertias))
+    given = simulator._compiled.arguments
+    masses, moments = given["mass"] * simulator._extent, np.trace(given["inertia"], axis1=1, axis2=2) / 3
+    moved = np.zeros(len(masses))
     for columns, resistance in ((slice(0, 3), masses), (slice(3, 6), moments)):
         size = np.linalg.norm(forces[:, :, columns], axis=2)
         change = np.linalg.norm(np.diff(forces[:, :, columns], axis=0), axis=2)
