@@ -250,7 +250,7 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
   };
   Calls calls;
   const Layout layout = attached(model_.layout(), calls, rows);
-  const Workspace space = workspace(SolverKind::articulated, 2);
+  const Workspace space = make_workspace(kernel_.gaps_size(layout));
   kernel_.gaps(layout, space.get(), args);
   calls.rethrow();
 }
@@ -295,7 +295,7 @@ bool Core::stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const
                      .term_start = term_start.data(),
                      .out = gaps.data(),
                      .misfit = gaps.data() + 2 * layout.joint_count};
-  const Workspace space = workspace(SolverKind::articulated, 2);
+  const Workspace space = make_workspace(kernel_.gaps_size(layout));
   kernel_.gaps(layout, space.get(), args);
   for (int j = 0; j < layout.joint_count; ++j)
     if (!(gaps[2 * j] <= most && gaps[2 * j + 1] <= closed)) return false;

@@ -1,7 +1,9 @@
 // Threads that wait for work, and do it together.
 #pragma once
 
+#ifndef _WIN32
 #include <unistd.h>
+#endif
 
 #include <chrono>
 #include <condition_variable>
@@ -59,7 +61,14 @@ class Crew {
   }
 
  private:
-  bool elsewhere() const { return getpid() != home_; }
+  bool elsewhere() const { return process() != home_; }
+  static long process() {
+#ifdef _WIN32
+    return 0;  // where no process is forked
+#else
+    return getpid();
+#endif
+  }
 
   void wait_for_work(int k) {
     long seen = 0;
@@ -75,7 +84,7 @@ class Crew {
     }
   }
 
-  const pid_t home_ = getpid();
+  const long home_ = process();
   std::mutex mutex_;
   std::condition_variable begin_, end_;
   const std::function<void(int)>* work_ = nullptr;

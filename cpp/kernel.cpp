@@ -2,6 +2,7 @@
 #include "kernel.hpp"
 
 #include <new>
+#include <optional>
 #include <type_traits>
 
 #include "physics/coordinates.hpp"
@@ -46,6 +47,9 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Acting<double>* acting = arena.take<Acting<double>>(layout.axis_count);
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
   Articulation<double>* received = arena.take<Articulation<double>>(receiver_count(layout));
+  // as of a matrix in which nothing closes, which is what idle loops have
+  double* least_pivot = arena.take<double>(1);
+  if (least_pivot) *least_pivot = 1;
   const Loops loop = {layout,
                       body,
                       arena.take<JointRows>(layout.loop_count),
@@ -57,7 +61,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.front_size),
                       arena.take<int>(2 * layout.largest_closing),
-                      arena.take<double>(1)};
+                      least_pivot};
   Tied* tied = arena.take<Tied>(layout.tie_count);
   double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
   return {.layout = layout,
@@ -488,56 +492,66 @@ void add_reduced_gaps(const Layout& layout, const ConstraintInfo& c, const doubl
   add_gaps(reduction.whole, rest, misfit);
 }
 
+// directions that cannot be asked for depend on the pose, and the solver finds them
+bool gaps_need_solver(const Layout& layout) { return layout.excess > 0; }
+long gaps_size(const Layout& layout) {
+  Arena arena{nullptr};
+  if (gaps_need_solver(layout))
+    make_walker(layout, arena);
+  else
+    arena.take<Body<double>>(layout.link_count);
+  return arena.used;
+}
 void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
   Clock clock;
   clock.now = args.signals;
   for (long pose = 0; pose < args.count; ++pose) {
     Arena arena{static_cast<char*>(workspace)};
-    Articulated<double> solver = make_walker(layout, arena);
-    Walk walk{layout, solver};
+    std::optional<Articulated<double>> solver;
+    if (gaps_need_solver(layout)) solver.emplace(make_walker(layout, arena));
+    Body<double>* const body = solver ? solver->body : arena.take<Body<double>>(layout.link_count);
     const double *position = args.position + 3L * layout.link_count * pose,
                  *orientation = args.orientation + 4L * layout.link_count * pose;
     double *out = args.out + 2L * layout.joint_count * pose, *misfit = args.misfit + 2L * layout.joint_count * pose;
     for (int k = 0; k < 2 * layout.joint_count; ++k) out[k] = misfit[k] = 0;
-    // directions that cannot be asked for depend on the pose
-    if (layout.excess > 0) {
+    if (solver) {
+      Walk walk{layout, *solver};
       walk.enter(position, orientation, args.term_start, args.signals, args.signals);
       walk.direction();
+      for (int k = 0; k < layout.loop_row_count; ++k) solver->loop.gap[k] = solver->loop.misfit[k] = 0;
     }
     for (int i = 0; i < layout.link_count; ++i) {
       const int k = layout.link[i].body;
-      solver.body[i].x = load3(position + 3 * k);
-      solver.body[i].q = load_quat(orientation + 4 * k);
-      place_body(solver.body[i], layout.link[i]);
+      body[i].x = load3(position + 3 * k);
+      body[i].q = load_quat(orientation + 4 * k);
+      place_body(body[i], layout.link[i]);
     }
     const auto find = [&](const ConstraintInfo& c) {
       const ConstraintInfo& whole = c.reduction >= 0 ? layout.reduction[c.reduction].whole : c;
       JointRows rows;
-      first_angles(layout, whole, solver.body, rows);
+      first_angles(layout, whole, body, rows);
       count_terms(whole, args.term_start, rows);
-      rows_before(layout, whole, solver.body, clock, rows);
+      rows_before(layout, whole, body, clock, rows);
       if (c.reduction >= 0)
         add_reduced_gaps(layout, c, rows.g, out, misfit);
-      else if (c.loop >= 0 && layout.excess > 0)
-        for (int k = 0; k < c.row_count; ++k) solver.loop.gap[c.loop_row + k] = rows.g[k];
+      else if (c.loop >= 0 && solver)
+        for (int k = 0; k < c.row_count; ++k) solver->loop.gap[c.loop_row + k] = rows.g[k];
       else
         add_gaps(c, rows.g, out);
       if (whole.kind == JointKind::coupling || whole.hook >= 0) return;
-      const double over =
-          turned_over(whole, pose_before(whole, 0, solver.body, clock), pose_before(whole, 1, solver.body, clock));
+      const double over = turned_over(whole, pose_before(whole, 0, body, clock), pose_before(whole, 1, body, clock));
       out[2 * whole.joint + 1] = std::fmax(out[2 * whole.joint + 1], over);
     };
-    for (int k = 0; k < layout.loop_row_count; ++k) solver.loop.gap[k] = solver.loop.misfit[k] = 0;
     for (int j = 0; j < layout.constraint_count; ++j)
       if (layout.constraint[j].law < 0) find(layout.constraint[j]);
     for (int k = 0; k < layout.idle_count; ++k) find(layout.idle[k]);
-    if (layout.excess == 0) continue;
-    solver.loop.split_gaps();
+    if (!solver) continue;
+    solver->loop.split_gaps();
     for (int l = 0; l < layout.loop_count; ++l) {
       const ConstraintInfo& c = layout.constraint[layout.loop[l]];
       if (c.law >= 0 || c.reduction >= 0) continue;
-      add_gaps(c, solver.loop.gap + c.loop_row, out);
-      add_gaps(c, solver.loop.misfit + c.loop_row, misfit);
+      add_gaps(c, solver->loop.gap + c.loop_row, out);
+      add_gaps(c, solver->loop.misfit + c.loop_row, misfit);
     }
   }
 }
@@ -672,6 +686,7 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .explore_size = explore_size,
                        .explore = explore,
                        .rows = evaluate_rows,
+                       .gaps_size = gaps_size,
                        .gaps = find_gaps,
                        .coordinates = find_coordinates,
                        .place = place_bodies,

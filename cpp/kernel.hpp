@@ -289,6 +289,7 @@ struct Kernel {
   long (*explore_size)(const Layout&);  // bytes of its workspace
   void (*explore)(const Layout&, void* workspace, ExploreArgs&);
   void (*rows)(const RowsArgs&);
+  long (*gaps_size)(const Layout&);  // bytes, 64-byte aligned
   void (*gaps)(const Layout&, void* workspace, const GapArgs&);
   void (*coordinates)(const Layout&, const CoordinateArgs&);
   void (*place)(const Layout&, const PlaceArgs&);

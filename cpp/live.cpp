@@ -155,8 +155,9 @@ bool Live::step(Offset count) {
     core_.kernel().go_on(space_.get(), args_);
   }
   if (calls_.stopped()) {
-    args_.status.code = StatusCode::interrupted;
     if (calls_.spoilt && before) go_back(*before);
+    // it stands at a node from which it can go on
+    args_.status = {.step = calls_.spoilt ? 0 : args_.status.step, .time = memory_->time};
   }
   velocities_known_ = !args_.velocities_later || args_.status.code != StatusCode::done;
   node_has_moved();
@@ -455,6 +456,8 @@ Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<
   args_.time_count = 0;
   args_.out_increments = args_.out_carried = args_.out_control = args_.out_inputs = nullptr;
   calls_.rethrow();
+  // an end that was asked for is no failure
+  if (args_.status.code == StatusCode::interrupted) args_.status.code = StatusCode::done;
   sheet.end(args_);
   return sheet;
 }

@@ -64,7 +64,7 @@ class Live {
   const Tally& tally() const { return args_.tally; }
   double error() const { return error_; }
   const Status& ended() const { return args_.status; }
-  bool failed() const { return args_.status.code != StatusCode::done && args_.status.code != StatusCode::interrupted; }
+  bool failed() const { return args_.status.code != StatusCode::done; }
 
   // views that stay valid, and go with the node
   nb::object position, orientation, counted, input;

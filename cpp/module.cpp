@@ -382,6 +382,15 @@ void bind_live_batch(nb::module_& m) {
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of catena. Private: use catena.Simulator.";
   m.attr("coarse_error") = catena::coarse_error;
+  nanobind::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const catena::NoMemory& error) {
+      PyErr_SetString(PyExc_MemoryError, error.what());
+    } catch (const std::bad_alloc&) {
+      PyErr_SetString(PyExc_MemoryError, "the system has no more memory for this");
+    }
+  });
   catena::bind_tables(m);
   catena::bind_structs(m);
   catena::bind_core(m);

@@ -2,7 +2,7 @@
 // of a single step takes no longer than the making of all of them.
 #pragma once
 
-#include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "checks.hpp"
@@ -22,11 +22,6 @@ class Sheet {
     require_shape(block, {carve(nullptr)}, "the block that a run is written into");
     block_ = block;
     carve(block_.data());
-    // steps that are not taken leave theirs
-    std::fill_n(iterations_, sizes.steps, 0);
-    std::fill_n(pieces_, sizes.steps, 0);
-    std::fill_n(remainder_, sizes.steps, 0.0);
-    std::fill_n(error_, sizes.errors, 0.0);
   }
 
   void write_into(RunArgs& args) const {

@@ -136,6 +136,7 @@ def test_nodes_are_on_the_polynomial() -> None:
         run.at(1.5)
 
 
+@pytest.mark.filterwarnings("ignore:.*had to be halved:catena.AccuracyWarning")
 def test_spinning_bodies_turn_on_between_nodes() -> None:
     """A rotor that turns by 1.5 rad from node to node, and by more than half a turn over a window of four."""
     m = Mechanism(gravity=(0, 0, 0))

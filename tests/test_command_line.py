@@ -36,6 +36,9 @@ def test_demo_prints_and_plays(tmp_path, capsys, monkeypatch):
     gap = float(re.search(r"joint gap +(\S+)", out)[1])
     energy = float(re.search(r"energy error .*, (\S+) at most", out)[1])
     assert gap < 1e-12
+    # of each of the many that a step of this order takes
+    solves = float(re.search(r"Newton iterations (\S+)  per solve of the equations of motion", out)[1])
+    assert 1 <= solves < 6
     # twice the accuracy
     assert energy < 2e-4
     assert main([*QUICK, "--output", str(tmp_path / "other")]) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -299,7 +300,7 @@ def test_the_core_checks_the_block_it_writes_into() -> None:
 @pytest.mark.parametrize("scene", SCENES)
 def test_damaged_continuations(scene: str) -> None:
     """What the core is to go on from may come from a file: it is refused, or the run goes on or fails, and no more."""
-    from catena.trajectory import Carried
+    from catena.nodes import Carried
 
     rng = np.random.default_rng(3)
     sim = Simulator(SCENES[scene](), 0.01, on_failure="stop")
@@ -310,8 +311,8 @@ def test_damaged_continuations(scene: str) -> None:
         numbers = run.carried.numbers.copy()
         where = rng.integers(numbers.size, size=rng.integers(1, 4))
         numbers[0, where] = rng.choice([-1.0, 0.0, 0.5, 7.0, 1e6, -1e15, 1e300], size=where.size)
-        damaged = run[:]
-        vars(damaged)["carried"] = Carried(numbers, run.carried.key)
+        nodes = replace(run.nodes, carried=Carried(numbers, run.carried.key))
+        damaged = Trajectory(run.mechanism, nodes, run.made)
         try:
             sim.run(steps=3, state=damaged[-1])
         except ValueError:

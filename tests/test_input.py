@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import inf, nan
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -254,3 +256,54 @@ def test_rows_must_fit_the_steps(pendulum: Mechanism, make: Callable[[int], obje
 def test_rows_are_not_for_a_control(pendulum: Mechanism) -> None:
     with pytest.raises(ValueError, match=r"force on body 'link1' must have shape \(3,\) here, got \(5, 3\)"):
         Simulator(pendulum, 0.01).run(steps=STEPS, control=lambda t, state: {"link1": np.zeros((5, 3))})
+
+
+# ---- what is meant is understood, and told in short
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, lambda value: np.array(value, dtype=np.float32)])
+def test_a_number_of_less_precision_is_the_decimal_it_stands_for(kind: Callable[[float], float]) -> None:
+    simulator = Simulator(scenes.pendulum(1), kind(0.01))
+    assert simulator.dt == 0.01
+    assert len(simulator.run(1.0)) == 101
+    assert len(Simulator(scenes.pendulum(1), 0.01).run(kind(0.3))) == 31
+
+
+TABLE = np.sin(np.linspace(0, 1, 1000))
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: catena.Drive("joint1", TABLE), "an array of shape (1000,)"),
+        (lambda: catena.Drive("joint1", (TABLE, TABLE)), "a tuple of 2"),
+        (lambda: catena.Drive("joint1", list(TABLE)), "a list of 1000"),
+        (lambda: catena.Motor("joint1", TABLE), "an array of shape (1000,)"),
+        (lambda: catena.Servo("joint1", gain=1.0, target=list(TABLE)), "a list of 1000"),
+        (lambda: Simulator(scenes.pendulum(1), TABLE), "an array of shape (1000,)"),
+        (lambda: Mechanism(gravity={"x": TABLE}), "a dict of 1"),
+    ],
+)
+def test_errors_do_not_print_tables(make: Callable[[], object], what: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"got {what}") + "$"):
+        make()
+
+
+def test_a_mechanism_without_bodies() -> None:
+    for ask in (Mechanism().assemble, Mechanism().report, lambda: Simulator(Mechanism(), 0.01)):
+        with pytest.raises(ValueError, match="the mechanism has no bodies"):
+            ask()
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.npz.gz"])
+def test_a_run_is_saved_as_what_it_is(name: str, pendulum: Mechanism, tmp_path: Path) -> None:
+    run = Simulator(pendulum, 0.01).run(steps=1)
+    with pytest.raises(ValueError, match=r"a run is saved as \.npz"):
+        run.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_traces_are_none(pendulum: Mechanism, tmp_path: Path) -> None:
+    run = Simulator(pendulum, 0.01).run(steps=5)
+    with_none, with_empty = (run.save_html(tmp_path / name, traces=t) for name, t in (("a", None), ("b", ())))
+    assert with_none.read_bytes() == with_empty.read_bytes()

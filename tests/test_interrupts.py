@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from math import pi
 
 import numpy as np
@@ -40,10 +41,8 @@ def reactions() -> Callable[[], object]:
     state = scenes.strandbeest(12).state()
     node, count = analysis.still(state), 30_000
     rows = sum(joint.row_count for joint in state.mechanism.joints.values())
-    names = ("time", "position", "orientation", "velocity", "angular_velocity")
-    arrays = [np.repeat(getattr(node, name), count, axis=0) for name in names]
-    counts = {name: getattr(node, name) for name in ("iterations", "pieces", "remainder", "status")}
-    run = Trajectory(state.mechanism, 0.01, *arrays, np.ones((count, rows)), **counts)
+    nodes = replace(node.nodes[np.zeros(count, dtype=int)], multipliers=np.ones((count, rows)))
+    run = Trajectory(state.mechanism, nodes, node.made)
     return lambda: analysis.smallest_multipliers(run)
 
 
@@ -72,6 +71,25 @@ def test_an_interrupt_is_heard(work: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         call()
     assert time.monotonic() - sent[0] < PATIENCE
+
+
+def test_an_interrupted_live_mechanism_stands_at_a_node() -> None:
+    live = Simulator(scenes.pendulum(2), 0.001, on_coarse="ignore").start()
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        live.step(LONG)
+    assert live.status.ok
+    assert live.time > 0
+    steps = live.status.step
+    assert live.time == pytest.approx(0.001 * steps)
+    assert np.isfinite(live.joint("joint1").force).all()
+    again = Simulator(scenes.pendulum(2), 0.001, on_coarse="ignore").start()
+    again.step(steps)
+    assert again.energy() == live.energy()
+    live.step(3)
+    again.step(3)
+    np.testing.assert_array_equal(live.position, again.position)
 
 
 def python(script: str) -> subprocess.CompletedProcess[str]:

@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -689,3 +690,52 @@ def test_it_restarts_from_states_alone(state: object) -> None:
     with pytest.raises(ValueError, match="restarts from a State"):
         live.restart(state)  # type: ignore[arg-type]
     live.step(3)
+
+
+# ---- what is left where a user's function, or the user, has broken in
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_failing_function_leaves_it_where_it_was(order: Any) -> None:
+    """It can be read and goes on as if nobody had asked: the function, not the mechanism, has failed."""
+    last = [np.inf]
+
+    def effort(t: float) -> float:
+        if t > last[0]:
+            raise ZeroDivisionError
+        return 0.1 * t
+
+    m = tree()
+    m.add_force(Motor(next(j for j in m.joints.values() if j.dof == 1), effort))
+    live = Simulator(m, 0.01, order=order).start()
+    live.step(3)
+    undisturbed = live.copy()
+    last[0] = live.time
+    for ask in (live.step, live.accelerations, live.multipliers):
+        with pytest.raises(ZeroDivisionError):
+            ask()
+        assert live.status.ok
+        assert not live.failed
+        assert live.status.time == live.time == undisturbed.time
+        assert live.energy() == undisturbed.energy()
+    last[0] = np.inf
+    joint = next(iter(m.joints))
+    np.testing.assert_array_equal(live.joint(joint).force, undisturbed.joint(joint).force)
+    live.step(5)
+    undisturbed.step(5)
+    np.testing.assert_array_equal(live.position, undisturbed.position)
+
+
+def test_of_a_run_that_was_broken_off_it_says_so() -> None:
+    kept: list[Live] = []
+
+    def control(_time: float, live: Live) -> None:
+        kept.append(live)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Simulator(slider(), 0.01).run(1.0, control=control)
+    assert kept[0].status.reason == "interrupted"
+    assert "interrupted at t = 0 s" in kept[0].status.message
+    kept[0].restart()
+    assert kept[0].status.ok

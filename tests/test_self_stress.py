@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
 from math import pi
 from pathlib import Path
 
@@ -36,6 +38,7 @@ from catena import (
     sphere,
 )
 from catena import _rotation as rot
+from catena.nodes import Nodes
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
@@ -48,18 +51,14 @@ RANK = 1e-9
 
 def with_multipliers(run: Trajectory, values: np.ndarray) -> Trajectory:
     """The same poses with other multipliers; whatever these are, some are the smallest that exert the same forces."""
-    names = ("time", "position", "orientation", "velocity", "angular_velocity")
-    counts = {name: getattr(run, name) for name in ("iterations", "pieces", "remainder", "status")}
-    return Trajectory(run.mechanism, run.dt, *(getattr(run, name) for name in names), values, **counts)
+    return Trajectory(run.mechanism, replace(run.nodes, multipliers=values), run.made)
 
 
 def path(states: Iterable[State]) -> Trajectory:
     """Poses that no run has to have gone through, with random multipliers."""
-    nodes = [analysis.still(state) for state in states]
-    names = ("time", "position", "orientation", "velocity", "angular_velocity")
-    arrays = [np.concatenate([getattr(node, name) for node in nodes]) for name in names]
-    counts = {name: getattr(nodes[0], name) for name in ("iterations", "pieces", "remainder", "status")}
-    run = Trajectory(nodes[0].mechanism, 0.01, *arrays, np.zeros((len(nodes), 0)), **counts)
+    every = [analysis.still(state) for state in states]
+    nodes = reduce(Nodes.followed_by, (node.nodes for node in every))
+    run = Trajectory(every[0].mechanism, replace(nodes, multipliers=np.zeros((len(nodes), 0))), every[0].made)
     return with_multipliers(run, noise(run))
 
 

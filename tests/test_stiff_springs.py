@@ -55,6 +55,23 @@ def test_the_limit_is_that_of_the_scheme(count: int, order: Any, limit: float, s
     assert told == pytest.approx(1.2 * limit, rel=0.01)
 
 
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_a_run_that_never_takes_a_step_has_its_first_node(order: Any) -> None:
+    """And a batch, in lanes and one by one, has that of every member."""
+    m = carts(1, 3 / DT)
+    state = pushed(m)
+    simulator = Simulator(m, DT, order=order, on_failure="stop")
+    run = simulator.run(1.0, state=state)
+    assert run.status.reason == "stiff"
+    assert len(run) == 1
+    # poses follow along the tree, to rounding
+    np.testing.assert_allclose(run[0].position, state.position, atol=1e-15)
+    assert run.multipliers.shape == (1, 5)
+    batch = simulator.run_batch([state, state], 1.0, laws={"spring0": {"stiffness": (1.0, 1e9)}})
+    np.testing.assert_array_equal(batch.counts, (101, 1))
+    np.testing.assert_allclose(batch[1][0].position, state.position, atol=1e-15)
+
+
 def test_implicit_springs_may_be_as_stiff_as_they_like() -> None:
     m = carts(3, 100 / DT, implicit=True)
     run = Simulator(m, DT).run(1.0, state=pushed(m))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 
@@ -320,10 +321,19 @@ def test_progress_is_called(capsys: pytest.CaptureFixture[str]) -> None:
     assert calls[0] == (0, 2000)
     assert calls[-1] == (2000, 2000)
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
-    simulator.run(steps=10, progress=True)
-    assert "100 %" in capsys.readouterr().err
     simulator.run(steps=10)
     assert capsys.readouterr().err == ""
+
+
+def test_a_bar_is_for_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file gets one line."""
+    simulator = Simulator(scenes.pendulum(1), 0.01)
+    simulator.run(steps=10, progress=True)
+    simulator.run_batch(4, steps=10, progress=True)
+    assert capsys.readouterr().err == "10 of 10 done\n4 of 4 done\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    simulator.run(steps=10, progress=True)
+    assert "100 %" in capsys.readouterr().err
 
 
 def test_progress_may_stop_the_run() -> None:

@@ -7,7 +7,8 @@ import os
 import pickle
 import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from time import process_time
@@ -31,6 +32,7 @@ from catena import (
     scenes,
     sphere,
 )
+from catena.nodes import Nodes
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,104 @@ def assert_same_mechanism(a: Mechanism, b: Mechanism) -> None:
         assert (type(j), j.name, j.a.name, j.b.name) == (type(k), k.name, k.a.name, k.b.name)
         for name in ("anchor_a", "anchor_b", "frame_a", "frame_b"):
             np.testing.assert_array_equal(getattr(j, name), getattr(k, name))
+
+
+# ---- nothing is lost on the way
+
+
+def full_run() -> Trajectory:
+    """One that has all that a run can have."""
+    m = scenes.pendulum(2)
+    m.add_force(Servo("joint2", gain=5.0, rate_gain=0.5, name="knee"))
+
+    def control(t: float, live: catena.Live) -> dict[str, tuple[float, float, float]]:
+        live.inputs["knee"] = t
+        return {"link1": (0.0, 0.1, 0.0)}
+
+    events = [catena.Event(lambda s: s.joint("joint1").rate), catena.Event(lambda s: s.position[1, 1], direction=-1)]
+    simulator = Simulator(m, 0.01, on_coarse="ignore")
+    return replace_error(simulator.run(4.0, control=control, events=events, increments=True, checkpoints=True))
+
+
+def replace_error(run: Trajectory) -> Trajectory:
+    """With an estimate, and a sentence on it, as if it had been asked for."""
+    return Trajectory(
+        run.mechanism,
+        run.nodes,
+        replace(run.made, error=np.zeros(len(run.pieces)), coarse="coarse", checked_error=1e-3),
+    )
+
+
+def assert_same(one: object, other: object, where: str) -> None:
+    if is_dataclass(one):
+        assert type(one) is type(other), where
+        for each in fields(one):
+            assert_same(getattr(one, each.name), getattr(other, each.name), f"{where}.{each.name}")
+    elif isinstance(one, Mapping):
+        assert list(one) == list(other), where
+        for key in one:
+            assert_same(one[key], other[key], f"{where}[{key}]")
+    elif isinstance(one, catena.Occurrence):
+        assert (one.event.direction, one.event.stop) == (other.event.direction, other.event.stop)
+        assert_same(Nodes.of(one.state), Nodes.of(other.state), f"{where}.state")
+    elif isinstance(one, list):
+        assert len(one) == len(other), where
+        for k, item in enumerate(one):
+            assert_same(item, other[k], f"{where}[{k}]")
+    else:
+        np.testing.assert_array_equal(one, other, where)
+
+
+def whole(run: Trajectory, tmp_path: Path) -> Trajectory:
+    run.save(tmp_path / "run.npz")
+    return Trajectory.load(tmp_path / "run.npz")
+
+
+WAYS: dict[str, Callable[[Trajectory, Path], Trajectory]] = {
+    "part": lambda run, _: run[:],
+    "mask": lambda run, _: run[run.time >= 0],
+    "file": whole,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_lost(way: str, tmp_path: Path) -> None:
+    run = full_run()
+    absent = [f.name for part in (run.nodes, run.made) for f in fields(part) if getattr(part, f.name) is None]
+    assert not absent
+    assert len(run.events) > 2
+    same = WAYS[way](run, tmp_path)
+    assert_same(run.nodes, same.nodes, "nodes")
+    assert_same(run.made, same.made, "made")
+    assert repr(same) == repr(run)
+    assert str(same.convergence(3)) == str(run.convergence(3))
+    # one event that happened twice is one event
+    assert [o.event is same.events[0].event for o in same.events] == [
+        o.event is run.events[0].event for o in run.events
+    ]
+
+
+def test_events_go_on_from_a_file(tmp_path: Path) -> None:
+    """Where one happened, a run goes on as it would have before it was written, and its function is gone."""
+    run = full_run()
+    read = whole(run, tmp_path)
+    simulator = Simulator(run.mechanism, 0.01, on_coarse="ignore")
+    one, other = (simulator.run(steps=20, state=r.events[1].state) for r in (run, read))
+    np.testing.assert_array_equal(one.position, other.position)
+    with pytest.raises(ValueError, match="functions are not written"):
+        read.events[0].event.value(read[0])
+
+
+def test_between_nodes_what_belongs_to_the_run_is_kept() -> None:
+    run = full_run()
+    times = np.array([0.005, 0.5, 1.999])
+    part = run.at(times)
+    assert_same(run.made, part.made, "made")
+    before = np.searchsorted(run.time, times, side="right") - 1
+    np.testing.assert_array_equal(part.inputs, run.inputs[before])
+    np.testing.assert_array_equal(part.control, run.control[before])
+    np.testing.assert_allclose(part.efforts[0], run.at(0.005).efforts, rtol=1e-12)
+    assert part.efforts[2, 0] != pytest.approx(run.mechanism.state().efforts[0])
 
 
 def test_save_and_load(run: Trajectory, tmp_path: Path) -> None:

@@ -243,6 +243,7 @@ struct LaneRunner {
         next_stiff_check = std::min(next_stiff_check, taken - steps_of(k) + one.progress.next_stiff_check);
         if (fine) return;
         own.status.records = node.args[k].status.records;
+        if (one.recorder.record(time_of(k))) ++own.status.records;
         node.args[k].status = own.status;
         alive[k] = 0;
       });

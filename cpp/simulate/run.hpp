@@ -105,7 +105,9 @@ struct Runner {
     open();
     for (long at = 0;; ++at) {
       double time = progress.time_of(at);
-      if (!reach(at, time)) return;
+      arrive(at, time);
+      if (!springs.follow(at, time)) return fall_short(at, time);
+      if (!look_at(at, time)) return;
       args.status.step = at;
       args.status.time = time;
       if (at == args.steps) {
@@ -113,28 +115,32 @@ struct Runner {
         if (recorder.recorded) end();
         return;
       }
-      if (look_between(at) && leave(at, time)) continue;
-      const Status failure = args.status;
-      keep_carried(at, true);
-      if (recorder.record(time)) {
-        recorder.record_control();
-        reactions.weigh(at, false);
-        end();
-      }
-      const long records = args.status.records;
-      args.status = failure;
-      args.status.records = records;
-      return;
+      if (!look_between(at) || !leave(at, time)) return fall_short(at, time);
     }
   }
-  // a node
-  bool reach(long at, double time) {
+  // a run that cannot go on from a node has recorded it
+  void fall_short(long at, double time) {
+    const Status failure = args.status;
+    keep_carried(at, true);
+    if (recorder.record(time)) {
+      recorder.record_control();
+      reactions.weigh(at, false);
+      end();
+    }
+    const long records = args.status.records;
+    args.status = failure;
+    args.status.records = records;
+  }
+  // at a node
+  void arrive(long at, double time) {
     node.now = time;
     here = at;
     node.place(at);
     if (at == 0) carried.reconcile();
     keep_carried(at, at == args.steps);
-    if (!springs.follow(at, time)) return false;
+  }
+  // its record, and the user's control
+  bool look_at(long at, double time) {
     recorder.recorded = is_asked_for(at, time);
     // from the first node's velocities a first step is guessed
     if (recorder.recorded ? !recorder.record(time) : (args.control || at == 0) && !rest.project(node.arriving()))

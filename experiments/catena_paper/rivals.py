@@ -8,6 +8,7 @@ import numpy as np
 
 import catena as ct
 from catena import Status
+from catena.nodes import Making, Nodes
 
 from . import continuous as continuous_rivals
 from . import variational as variational_rivals
@@ -63,17 +64,23 @@ class Continuous:
         run = self._integrate(*self._arguments(steps), every=every, **self._options)
         rows = sum(joint.row_count for joint in self._mechanism.joints.values())
         nothing = np.zeros(run.steps)
-        return ct.Trajectory(
-            self._mechanism,
-            self._dt,
-            run.time,
-            *run.poses,
-            np.zeros((len(run.time), rows)),
+        position, orientation, velocity, spin = run.poses
+        nodes = Nodes(
+            time=run.time,
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=spin,
+            multipliers=np.zeros((len(run.time), rows)),
+        )
+        made = Making(
+            dt=self._dt,
             iterations=nothing.astype(np.int32),
             pieces=nothing.astype(np.int32) + 1,
             remainder=nothing,
             status=Status(ok=run.ok, reason="done" if run.ok else "diverged", message=run.message, step=run.steps),
         )
+        return ct.Trajectory(self._mechanism, nodes, made)
 
     def go_on(self, trajectory: ct.Trajectory) -> None:
         """Start from the end of a trajectory from now on; for trees, whose joints are closed."""

@@ -29,6 +29,8 @@ from .couplings import Rack as Rack
 from .custom import BodyPose as BodyPose
 from .custom import Custom as Custom
 from .custom import VelocityRows as VelocityRows
+from .doubts import LimitWarning as LimitWarning
+from .doubts import StuckWarning as StuckWarning
 from .efforts import ForceHistory as ForceHistory
 from .events import Event as Event
 from .events import Occurrence as Occurrence

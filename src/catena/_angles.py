@@ -30,7 +30,9 @@ class ByJoint(Mapping[str, Array]):
         return ByJoint(self.counted.copy(), self.places)
 
 
-def angles_at(near: Mapping[str, Array], node: int | slice | NDArray[np.bool_]) -> Mapping[str, Array]:
+def angles_at(
+    near: Mapping[str, Array], node: int | slice | NDArray[np.bool_] | NDArray[np.intp]
+) -> Mapping[str, Array]:
     """Angles (..., counter) by joint name at one of many nodes, or at some."""
     if isinstance(near, ByJoint):
         return ByJoint(near.counted[node], near.places)

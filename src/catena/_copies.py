@@ -38,7 +38,8 @@ class Known:
 
     Rows of its bodies; its tree; the way along which joints are set (placing.py); which rows of loops to ask for
     (redundancy.py), and those that were warned of; the same with bodies massless whose mass is a placeholder, these and
-    their share of the energy (placeholders.py); what was compiled, by kernel and purpose (_handover.py).
+    their share of the energy (placeholders.py); what was compiled, by kernel and purpose (_handover.py); coordinates
+    with limits (doubts.py).
     """
 
     rows: dict[str, int] | None = None
@@ -50,6 +51,7 @@ class Known:
     placeholders: tuple[tuple[str, ...], float] = (), 0.0
     told_placeholders: bool = False
     compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
+    limited: list[tuple[str, int, float, float]] | None = None
 
 
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
@@ -90,10 +92,25 @@ def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
     return True
 
 
-def _same_item(a: Any, b: Any) -> bool:
+def what_changed(mechanism: Mechanism, copy: Mechanism, *, poses: bool) -> str:
+    """What is no longer as it was when a copy was made, by name; poses of bodies count if they are to; else empty."""
+    if mechanism.fit != copy.fit or not _same(mechanism.gravity, copy.gravity):
+        return "its gravity or fit"
+    for kind in ("_bodies", "_joints", "_forces", "_couplings"):
+        mine, theirs = getattr(mechanism, kind), getattr(copy, kind)
+        if list(mine) != list(theirs):
+            name = next(iter({*mine} ^ {*theirs}), "")
+            return f"{mine.kind} {name!r}" if name else f"the order of its {kind[1:]}"
+        for name, item in mine.items():
+            if not _same_item(item, theirs[name], () if poses else _BODY_ARRAYS):
+                return f"{mine.kind} {name!r}"
+    return ""
+
+
+def _same_item(a: Any, b: Any, apart: tuple[str, ...] = ()) -> bool:
     if type(a) is not type(b):
         return False
-    mine, theirs = ({**vars(item), "_owner": ""} for item in (a, b))
+    mine, theirs = ({**vars(item), "_owner": "", **dict.fromkeys(apart)} for item in (a, b))
     return mine.keys() == theirs.keys() and all(_same(value, theirs[name]) for name, value in mine.items())
 
 

@@ -12,16 +12,19 @@ def watcher(progress: bool | Callable[[int, int], None], steps: int) -> Callable
     """What the core is to call now and then with the number of steps done."""
     if callable(progress):
         return lambda step: progress(step, steps)
-    return (lambda step: bar(step, steps)) if flag(progress, "progress") else None
+    return (lambda step: bar(step, steps)) if flag(progress, "progress") and sys.stderr.isatty() else None
 
 
 def finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -> None:
     """Show that a run has ended."""
     if callable(progress):
         progress(done, steps)
-    else:
+    elif sys.stderr.isatty():
         bar(done, steps)
         sys.stderr.write("\n")
+    else:
+        # a file has no use for a bar that is drawn over and over
+        sys.stderr.write(f"{done} of {steps} done\n")
 
 
 def bar(step: int, steps: int) -> None:

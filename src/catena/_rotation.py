@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._numbers import shown
+
 Array: TypeAlias = NDArray[np.float64]
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -218,7 +220,7 @@ def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     try:
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
+        raise ValueError(f"{what} must be numbers of shape {shape}, got {shown(value)}") from None
     if array.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
     # few numbers are sooner looked at one by one

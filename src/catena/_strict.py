@@ -56,7 +56,8 @@ class Recorded(Strict):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        found = (name for name, value in vars(cls).items() if isinstance(value, cached_property))
+        found = {name for name, value in vars(cls).items() if isinstance(value, cached_property)}
+        found |= {name for name, value in vars(cls).items() if isinstance(value, property) and value.fset is None}
         cls._found |= {name for name in found if name[0] != "_"}
         cls._settable |= cls._found
 

@@ -27,7 +27,7 @@ class Viewable:
         """What is to be seen, as a trajectory of one node or many."""
         raise NotImplementedError
 
-    def save_html(self, folder: str | os.PathLike[str], *, traces: Iterable[str] = ()) -> Path:
+    def save_html(self, folder: str | os.PathLike[str], *, traces: Iterable[str] | None = ()) -> Path:
         """Write it as a page, index.html in a folder, that plays in any browser without Python; returns its path.
 
         The page needs no other file and no network. `traces` names bodies and frames whose way is drawn.
@@ -37,7 +37,7 @@ class Viewable:
 
         return save_html(scene_of(self._seen(), traces), folder)
 
-    def save_gltf(self, path: str | os.PathLike[str], *, traces: Iterable[str] = ()) -> None:
+    def save_gltf(self, path: str | os.PathLike[str], *, traces: Iterable[str] | None = ()) -> None:
         """Write a glTF 2.0 file (.glb, or .gltf as text), which 3D tools open; a trajectory is its animation.
 
         `traces` names bodies and frames whose way is drawn.
@@ -65,7 +65,7 @@ class Posable(Viewable):
 class Playable(Viewable):
     """What can be seen over time."""
 
-    def show(self, *, traces: Iterable[str] = (), port: int = 8080, browser: bool = True) -> RunView:
+    def show(self, *, traces: Iterable[str] | None = (), port: int = 8080, browser: bool = True) -> RunView:
         """Play it in a browser, with viser (catena[view]).
 
         `traces` names bodies and frames whose way is drawn. The page is at the `url` of what is returned, on `port` or

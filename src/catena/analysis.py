@@ -446,24 +446,10 @@ def body_rows(node: Trajectory, item: Joint | Coupling) -> dict[str, Array]:
 
 def still(state: State) -> Trajectory:
     """A trajectory of one node."""
-    from .status import Status
+    from .nodes import Making, Nodes
     from .trajectory import Trajectory
 
-    none = np.zeros(0, dtype=np.int32)
-    arrays = (state.position[None], state.orientation[None], state.velocity[None], state.angular_velocity[None])
-    time, rows = np.array([state.time]), np.zeros((1, 0)) if state.multipliers is None else state.multipliers[None]
-    return Trajectory(
-        state.mechanism,
-        0.0,
-        time,
-        *arrays,
-        rows,
-        iterations=none,
-        pieces=none,
-        remainder=np.zeros(0),
-        status=Status(),
-        near={name: angles[None] for name, angles in state.turned.items()},
-    )
+    return Trajectory(state.mechanism, Nodes.of(state), Making())
 
 
 def extent(state: State) -> float:

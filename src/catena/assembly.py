@@ -60,6 +60,8 @@ def assemble(
     """See Mechanism.assemble."""
     from .placeholders import lightened
 
+    if mechanism.body_count == 0:
+        raise ValueError("the mechanism has no bodies")
     state = mechanism.state() if guess is None else _of(mechanism, guess)
     rough = _described(mechanism) if guess is None else state.copy()
     mechanism = lightened(mechanism)

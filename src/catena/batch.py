@@ -24,6 +24,7 @@ from .forces import Forces, LoadTable, load_table
 from .inertia import Inertia
 from .laws import LAW, NUMBERS
 from .names import no_such
+from .nodes import Making, Nodes
 from .status import CatenaError, status_of
 from .trajectory import Trajectory
 from .views import counted
@@ -121,24 +122,26 @@ class Batch(Recorded, JointSpace):
         count = int(self.counts[member])
         done = self.status[member].step
         position, orientation, velocity, spin = (getattr(self, name)[member, :count][:, which] for name in _SIZES)
-        return Trajectory(
-            self.numbers.mechanism_of(self.mechanism, member),
-            self.dt,
-            self.time[member, :count],
-            position,
-            orientation,
-            velocity,
-            spin,
-            np.zeros((count, 0)),
+        nodes = Nodes(
+            time=self.time[member, :count],
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=spin,
+            multipliers=np.zeros((count, 0)),
+            near={name: angles[member, :count] for name, angles in self.near.items()},
+        )
+        made = Making(
+            dt=self.dt,
             iterations=self.iterations[member, :done],
             pieces=self.pieces[member, :done],
             remainder=self.remainder[member, :done],
             error=None if self.error is None else self.error[member, :done],
             coarse=self.coarse[member],
             status=self.status[member],
-            near={name: angles[member, :count] for name, angles in self.near.items()},
             info=self.info,
         )
+        return Trajectory(self.numbers.mechanism_of(self.mechanism, member), nodes, made)
 
     @property
     def efforts(self) -> Array:

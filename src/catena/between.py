@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._angles import angles_at
 from ._rotation import Array, conjugate, cross, from_rotation_vector, multiply, rotation_vector
 
 if TYPE_CHECKING:
-    from .trajectory import Trajectory
+    from .nodes import Nodes
 
 # nodes that a polynomial takes, as many on either side
 _NODES = 4
 
 
-def interpolated(run: Trajectory, times: Array) -> tuple[Array, Array, Array, Array, NDArray[np.intp]]:
-    """Position, orientation, velocity and angular velocity (time, n, ...), and the nodes (time,) that are nearest.
+def interpolated(run: Nodes, times: Array) -> Nodes:
+    """Nodes at other times: poses and velocities, angles near those of the nearest node, and what was held then.
 
     Positions, and rotation vectors seen from the nearest node, are polynomials of degree 7 that take their values and
     slopes at four nodes.
@@ -33,8 +35,19 @@ def interpolated(run: Trajectory, times: Array) -> tuple[Array, Array, Array, Ar
     base = run.orientation[nearest][:, None]
     turn, rate = _turns(nodes, multiply(run.orientation[window], conjugate(base)), run.angular_velocity[window])
     turn, rate = _hermite(nodes, turn, rate, times)
-    orientation = multiply(from_rotation_vector(turn), base[:, 0])
-    return position, orientation, velocity, _spin(turn, rate), nearest
+    return replace(
+        # inputs and forces are held from the node before
+        run[after - 1],
+        time=times,
+        position=position,
+        orientation=multiply(from_rotation_vector(turn), base[:, 0]),
+        velocity=velocity,
+        angular_velocity=_spin(turn, rate),
+        near=angles_at(run.near, nearest),
+        # of nodes alone
+        multipliers=np.zeros((len(times), 0)),
+        carried=None,
+    )
 
 
 def _turns(nodes: Array, orientation: Array, spin: Array) -> tuple[Array, Array]:

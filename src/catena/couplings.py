@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from ._numbers import shown
 from ._rotation import Array, finite
 from ._strict import Named, Strict
 from .measures import Measure, coordinate_measure
@@ -57,7 +58,9 @@ class Coupling(Named):
         try:
             wanted = [(*_named(coordinate), factor) for coordinate, factor in terms]
         except (TypeError, ValueError):
-            raise ValueError(f"a coupling takes pairs of a coordinate and its coefficient, got {terms!r}") from None
+            raise ValueError(
+                f"a coupling takes pairs of a coordinate and its coefficient, got {shown(terms)}"
+            ) from None
         kind = type(self).__name__.lower()
         self.name = name if name is not None else f"{kind} {'-'.join(joint for joint, _, _ in wanted)}"
         self.named = name is not None
@@ -97,7 +100,7 @@ class Coupling(Named):
     @function.setter
     def function(self, value: TimeFunction | None) -> None:
         if value is not None and not callable(value):
-            raise ValueError(f"{self.label}: needs a function of time, got {value!r}")
+            raise ValueError(f"{self.label}: needs a function of time, got {shown(value)}")
         self._function = value
 
     def __repr__(self) -> str:
@@ -201,7 +204,7 @@ def _number(value: float, what: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{what} must be a number, got {value!r}") from None
+        raise ValueError(f"{what} must be a number, got {shown(value)}") from None
 
 
 def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:

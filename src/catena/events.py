@@ -11,7 +11,7 @@ import numpy as np
 from ._rotation import Array
 from .state import State
 from .status import SimulationError
-from .trajectory import ARRAYS, COUNTS, Trajectory
+from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .forces import Forces
@@ -69,33 +69,9 @@ class Occurrence(NamedTuple):
 
 def cut(run: Trajectory, node: int, step: Trajectory) -> Trajectory:
     """A run that ends after so many steps with another one, which leads from there to an event."""
-
-    def joined(name: str) -> Any:
-        return None if getattr(run, name) is None else np.concatenate((getattr(run, name)[:node], getattr(step, name)))
-
-    def extended(name: str) -> Any:
-        return np.concatenate((getattr(run, name)[nodes], getattr(step, name)[-1:]))
-
-    nodes = run.time < step.time[-1]
-    near = {name: np.concatenate((angles[nodes], step.near[name][-1:])) for name, angles in run.near.items()}
-    carried = None
-    if run.carried is not None and step.carried is not None:
-        numbers = run.carried.numbers[: np.count_nonzero(nodes)] if len(run.carried.numbers) > 1 else np.empty((0, 1))
-        last = step.carried.numbers[-1:]
-        carried = type(step.carried)(np.concatenate((numbers, last)) if len(numbers) else last, step.carried.key)
-    return Trajectory(
-        run.mechanism,
-        run.dt,
-        *(extended(name) for name in ARRAYS),
-        **{name: joined(name) for name in (*COUNTS, "error")},
-        coarse=run.coarse,
-        status=replace(step.status, reason="event", step=node + 1),
-        near=near,
-        inputs=extended("inputs"),
-        control=None if run.control is None else extended("control"),
-        info=run.info,
-        carried=carried,
-    )
+    nodes = run.nodes[run.time < step.time[-1]].followed_by(step.nodes[-1:])
+    ended = replace(step.status, reason="event", step=node + 1)
+    return Trajectory(run.mechanism, nodes, replace(run.made.cut(node, step.made), status=ended))
 
 
 @dataclass

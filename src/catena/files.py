@@ -6,6 +6,7 @@ import os
 import zipfile
 import zlib
 from dataclasses import asdict, fields
+from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,20 +17,26 @@ from . import documents
 from ._disk import file_name, open_plain, write_whole
 from ._provenance import RunInfo
 from ._rotation import Array, finite
-from .trajectory import ARRAYS, COUNTS, Carried, Trajectory
+from .events import Event, Occurrence
+from .nodes import PER_STEP, Carried, Making, Nodes
+from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
     from .status import Status
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 6
+FORMAT = 7
 _MARK = "catena trajectory"
 
-# all that a file may hold; what else is in it is never looked at
-_MEMBERS = {*ARRAYS, *COUNTS, "counted", "error", "control", "inputs", "carried", "document", "mark", "format"}
-
 Contents = dict[str, NDArray[np.generic]]
+
+_ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
+_NODES = (*_ARRAYS, "counted", "control", "inputs", "carried")
+_EVENT = "event_"
+# all that a file may hold; what else is in it is never looked at
+_MEMBERS = {*_NODES, *(_EVENT + name for name in _NODES), *PER_STEP, "document", "mark", "format"}
+_OF_EVENTS: dict[str, type[Any]] = {"direction": int, "stop": bool}
 
 # what a field of a dataclass may be in a document
 _KINDS: dict[str, tuple[type[Any], ...]] = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
@@ -37,16 +44,12 @@ _KINDS: dict[str, tuple[type[Any], ...]] = {"str": (str,), "int": (int,), "float
 
 def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     """See Trajectory.save."""
-    contents = {name: getattr(run, name) for name in (*ARRAYS, *COUNTS)}
-    contents["counted"] = _pack_angles(run)
-    if run.error is not None:
-        contents["error"] = run.error
-    if run.control is not None:
-        contents["control"] = run.control
-    if run.inputs is not None:
-        contents["inputs"] = run.inputs
-    if run.carried is not None:
-        contents["carried"] = run.carried.numbers
+    if os.path.splitext(file_name(path))[1].lower() not in ("", ".npz"):
+        raise ValueError(f"{file_name(path)}: a run is saved as .npz; `to_csv` writes tables, `save_html` a page")
+    contents = _pack(run, "") | {
+        name: getattr(run.made, name) for name in PER_STEP if getattr(run.made, name) is not None
+    }
+    events, carried = _pack_events(run)
     document = {
         "dt": float(run.dt),
         "status": asdict(run.status),
@@ -55,7 +58,9 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "info": None if run.info is None else asdict(run.info),
         "carried": None if run.carried is None else run.carried.key,
         "mechanism": documents.describe(run.mechanism),
+        "events": events,
     }
+    contents |= carried
     contents["document"] = np.frombuffer(documents.encoded(document), dtype=np.uint8)
     contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
     write_whole(path, lambda file: np.savez(file, **contents))
@@ -133,36 +138,26 @@ def _rebuild(contents: Contents) -> Trajectory:
         raise ValueError("its document is not a text, or too long")
     document = documents.decoded(text.tobytes())
     mechanism = documents.rebuild(documents.entry(document, "mechanism", dict, "the document"))
-    n, steps = mechanism.body_count, len(np.atleast_1d(_array(contents, "time")))
-    rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
-    if _array(contents, "multipliers").shape[1:] == (0,):
-        # of a member of a batch, whose reactions are not kept
-        rows = 0
-    shapes = ((steps,), (steps, n, 3), (steps, n, 4), (steps, n, 3), (steps, n, 3), (steps, rows))
-    arrays = [_numbers(contents, name, shape) for name, shape in zip(ARRAYS, shapes, strict=True)]
-    if np.abs(np.linalg.norm(arrays[2], axis=2) - 1).max(initial=0.0) > 1e-6:
-        raise ValueError("orientation must be unit quaternions (w, x, y, z)")
+    kept = mechanism.snapshot("trajectory")
     dt = float(finite(documents.entry(document, "dt", (int, float), "the document"), (), "dt"))
     status: Status = _record(Status, documents.entry(document, "status", dict, "the document"), "the status")
-    steps_taken = len(_counts(contents, "pieces"))
     info = documents.entry(document, "info", (dict, type(None)), "the document")
-    return Trajectory(
-        mechanism.snapshot("trajectory"),
-        dt,
-        *arrays,
+    nodes = _unpack(kept, contents, "", documents.entry(document, "carried", (str, type(None)), "the document"))
+    pieces = _counts(contents, "pieces")
+    made = Making(
+        dt=dt,
         iterations=_counts(contents, "iterations"),
-        pieces=_counts(contents, "pieces"),
-        remainder=_numbers(contents, "remainder", (steps_taken,)),
-        error=_numbers(contents, "error", (steps_taken,)) if "error" in contents else None,
+        pieces=pieces,
+        remainder=_numbers(contents, "remainder", (len(pieces),)),
+        error=_numbers(contents, "error", (len(pieces),)) if "error" in contents else None,
+        increments=_increments(contents, len(pieces)) if "increments" in contents else None,
         coarse=documents.entry(document, "coarse", str, "the document"),
         checked_error=_checked_error(document),
         status=status,
-        near=_unpack_angles(mechanism, contents, steps),
-        inputs=_numbers(contents, "inputs", (steps, len(mechanism.inputs))) if "inputs" in contents else None,
-        control=_numbers(contents, "control", (steps, n, 6)) if "control" in contents else None,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
-        carried=_carried(contents, document, steps),
+        events=_unpack_events(kept, contents, documents.entry(document, "events", dict, "the document")),
     )
+    return Trajectory(kept, nodes, made)
 
 
 def _checked_error(document: dict[str, Any]) -> float | None:
@@ -170,14 +165,94 @@ def _checked_error(document: dict[str, Any]) -> float | None:
     return None if found is None else float(finite(found, (), "checked_error"))
 
 
-def _carried(contents: Contents, document: dict[str, Any], steps: int) -> Carried | None:
-    key = documents.entry(document, "carried", (str, type(None)), "the document")
-    if key is None:
-        return None
-    shape = _array(contents, "carried").shape
+def _increments(contents: Contents, steps: int) -> Array:
+    shape = _array(contents, "increments").shape
+    if len(shape) != 2 or shape[0] != steps:
+        raise ValueError("increments must be rows of numbers, one for every step")
+    return _numbers(contents, "increments", shape)
+
+
+# ---- nodes, those of a run and those of its events
+
+
+def _pack(run: Trajectory, prefix: str) -> Contents:
+    contents: Contents = {prefix + name: getattr(run, name) for name in _ARRAYS}
+    contents[prefix + "counted"] = _pack_angles(run)
+    for name in ("control", "inputs"):
+        if getattr(run, name) is not None:
+            contents[prefix + name] = getattr(run, name)
+    if run.carried is not None:
+        contents[prefix + "carried"] = run.carried.numbers
+    return contents
+
+
+def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | None) -> Nodes:
+    n, steps = mechanism.body_count, len(np.atleast_1d(_array(contents, prefix + "time")))
+    rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+    if _array(contents, prefix + "multipliers").shape[1:] == (0,):
+        # of a member of a batch, whose reactions are not kept
+        rows = 0
+    shapes = ((steps,), (steps, n, 3), (steps, n, 4), (steps, n, 3), (steps, n, 3), (steps, rows))
+    arrays = {name: _numbers(contents, prefix + name, shape) for name, shape in zip(_ARRAYS, shapes, strict=True)}
+    if np.abs(np.linalg.norm(arrays["orientation"], axis=2) - 1).max(initial=0.0) > 1e-6:
+        raise ValueError(f"{prefix}orientation must be unit quaternions (w, x, y, z)")
+
+    def maybe(name: str, shape: tuple[int, ...]) -> Array | None:
+        return _numbers(contents, prefix + name, shape) if prefix + name in contents else None
+
+    return Nodes(
+        **arrays,
+        near=_unpack_angles(mechanism, contents, prefix, steps),
+        inputs=maybe("inputs", (steps, len(mechanism.inputs))),
+        control=maybe("control", (steps, n, 6)),
+        carried=None if key is None else _carried(contents, prefix, key, steps),
+    )
+
+
+def _carried(contents: Contents, prefix: str, key: str, steps: int) -> Carried:
+    shape = _array(contents, prefix + "carried").shape
     if len(shape) != 2 or shape[0] not in (1, steps):
         raise ValueError("what is carried over must be there for one node or for all")
-    return Carried(_numbers(contents, "carried", shape), key)
+    return Carried(_numbers(contents, prefix + "carried", shape), key)
+
+
+# ---- events: which of them happened, in states that are nodes of their own
+
+
+def _pack_events(run: Trajectory) -> tuple[dict[str, Any], Contents]:
+    events = list({id(event): event for event, _ in run.events}.values())
+    document: dict[str, Any] = {
+        "asked": [{"direction": event.direction, "stop": bool(event.stop)} for event in events],
+        "happened": [next(k for k, other in enumerate(events) if other is event) for event, _ in run.events],
+        "carried": None,
+    }
+    if not run.events:
+        return document, {}
+    nodes = reduce(Nodes.followed_by, (Nodes.of(state) for _, state in run.events))
+    document["carried"] = None if nodes.carried is None else nodes.carried.key
+    return document, _pack(Trajectory(run.mechanism, nodes, Making()), _EVENT)
+
+
+def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str, Any]) -> list[Occurrence]:
+    asked = documents.entry(document, "asked", list, "the events")
+    happened = documents.entry(document, "happened", list, "the events")
+    key = documents.entry(document, "carried", (str, type(None)), "the events")
+    events = []
+    for k, item in enumerate(asked):
+        direction, stop = (documents.entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())
+        events.append(Event(_not_written, direction, stop))
+    if any(type(k) is not int or not 0 <= k < len(events) for k in happened):
+        raise ValueError("its events are numbered wrongly")
+    if not happened:
+        return []
+    nodes = _unpack(mechanism, contents, _EVENT, key)
+    if len(nodes) != len(happened):
+        raise ValueError(f"{len(happened)} events happened in {len(nodes)} states")
+    return [Occurrence(events[which], nodes.state(mechanism, k)) for k, which in enumerate(happened)]
+
+
+def _not_written(_state: Any) -> float:
+    raise ValueError("an event that was read from a file has no function: functions are not written")
 
 
 def _array(contents: Contents, name: str) -> NDArray[np.generic]:
@@ -218,8 +293,8 @@ def _pack_angles(run: Trajectory) -> Array:
     return np.concatenate(columns, axis=1) if columns else np.zeros((len(run), 0))
 
 
-def _unpack_angles(mechanism: Mechanism, contents: Contents, steps: int) -> dict[str, Array]:
+def _unpack_angles(mechanism: Mechanism, contents: Contents, prefix: str, steps: int) -> dict[str, Array]:
     angled = {name: len(joint.angles) for name, joint in mechanism.joints.items() if joint.angles}
-    counted = _numbers(contents, "counted", (steps, sum(angled.values())))
+    counted = _numbers(contents, prefix + "counted", (steps, sum(angled.values())))
     ends = np.cumsum([0, *angled.values()])
     return {name: counted[:, ends[k] : ends[k + 1]].copy() for k, name in enumerate(angled)}

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._numbers import number
+from ._numbers import number, shown
 from ._rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
 from ._strict import Named, Strict
 from .measures import Z_TO_X, Z_TO_Y, Measure, coordinate_measure
@@ -132,7 +132,7 @@ class Force(Named):
             try:
                 number = float(value)  # type: ignore[arg-type]
             except (TypeError, ValueError, OverflowError):
-                raise ValueError(f"{self.label}: {what} must be a number, got {value!r}") from None
+                raise ValueError(f"{self.label}: {what} must be a number, got {shown(value)}") from None
             if np.isnan(number) or (np.isinf(number) and what != "limit"):
                 raise ValueError(f"{self.label}: {what} must be finite, got {value}")
             if number < 0 and what not in _SIGNED:

@@ -1,4 +1,4 @@
-"""Limits of a joint coordinate: kept, listed by `report()` and written to files, but nothing stops there yet."""
+"""Limits of a joint coordinate: kept, listed by `report()`, told where a run passes them; nothing stops there yet."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
+from ._memory import refuse_if_too_large
 from ._rotation import Array, cross, rotate
 from .accuracy import too_coarse, warn
 from .analysis import reaction
@@ -18,6 +19,7 @@ from .efforts import ForceHistory, InputEfforts
 from .forces import Forces, held_loads, load_table, plain_forces
 from .inputs import Inputs
 from .names import name_of, no_such
+from .nodes import Making, Nodes
 from .state import State
 from .status import SimulationError, Status, status_of
 from .trajectory import Trajectory
@@ -96,6 +98,9 @@ class Live(Running, _core.Live):
         compiled = simulator._compiled
         self._signals = compiled.signals.extended()
         loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
+        workspace = compiled.core.workspace_size(_core.SolverKind[simulator.solver], max(simulator.order, 2))
+        advice = "use 'ldu'" if simulator.solver != "ldu" else "it is too large for this machine"
+        refuse_if_too_large(workspace, f"the workspace of solver {simulator.solver!r}", advice)
         self.key, self.how = simulator._key(self._signals.count), (simulator.solver, simulator.order)
         super().__init__(
             core=compiled.core,
@@ -249,7 +254,7 @@ class Live(Running, _core.Live):
     def show(
         self,
         *,
-        traces: Iterable[str] = (),
+        traces: Iterable[str] | None = (),
         control: Callable[[Live], None] | None = None,
         inputs: Mapping[str, tuple[float, float]] = MappingProxyType({}),
         port: int = 8080,
@@ -298,23 +303,19 @@ class Live(Running, _core.Live):
 
     def _node(self, multipliers: Array | None = None) -> Trajectory:
         """The node as a trajectory of one."""
-        none = np.zeros(0, dtype=np.int32)
-        return Trajectory(
-            self.mechanism,
-            self._simulator.dt,
-            np.array([self.time]),
-            self.position[None].copy(),
-            self.orientation[None].copy(),
-            self.velocity[None].copy(),
-            self.angular_velocity[None].copy(),
-            np.zeros((1, 0)) if multipliers is None else multipliers[None],
-            iterations=none,
-            pieces=none,
-            remainder=np.zeros(0),
-            status=self.status,
+        nodes = Nodes(
+            time=np.array([self.time]),
+            position=self.position[None].copy(),
+            orientation=self.orientation[None].copy(),
+            velocity=self.velocity[None].copy(),
+            angular_velocity=self.angular_velocity[None].copy(),
+            multipliers=np.zeros((1, 0)) if multipliers is None else multipliers[None],
             near={name: angles[None].copy() for name, angles in self.turned.items()},
             inputs=self.input[None].copy(),
-            info=self._simulator._run_info(),
+        )
+        simulator = self._simulator
+        return Trajectory(
+            self.mechanism, nodes, Making(dt=simulator.dt, status=self.status, info=simulator._run_info())
         )
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:

@@ -13,19 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, floor, inf, log2
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ._rotation import Array
 from .accuracy import not_checked, not_reached
+from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .forces import Forces
     from .mechanism import Mechanism
     from .simulator import Simulator
     from .state import State
-    from .trajectory import Trajectory
 
 # one run by a simulator whose step is known: so many steps, of which each `per` lead from a node to the next
 Attempt: TypeAlias = "Callable[[Simulator, int, int], Trajectory]"
@@ -269,7 +269,7 @@ def _is_finer(run: Trajectory, before: Trajectory, ratio: float) -> bool:
 
 def _settled(run: Trajectory, simulator: Simulator, told: float, per: int, given: float | None) -> Trajectory:
     """The run with what is told of it, and steps of the length that was asked for."""
-    known = vars(run)
+    known: dict[str, Any] = {}
     if per > 1 and given is not None:
         starts = np.arange(0, len(run.pieces), per)
         for name, total in (("iterations", np.add), ("pieces", np.add), ("remainder", np.maximum), ("error", np.add)):
@@ -286,5 +286,5 @@ def _settled(run: Trajectory, simulator: Simulator, told: float, per: int, given
         known["checked_error"] = told
     if told > simulator._sure_accuracy and run.status.ok:
         known["coarse"] = not_checked(simulator) if told == inf else not_reached(simulator, told)
-        known["status"] = simulator._judged(run.status, run.coarse)
-    return run
+        known["status"] = simulator._judged(known.get("status", run.status), known["coarse"])
+    return Trajectory(run.mechanism, run.nodes, replace(run.made, **known))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._numbers import shown
 from ._rotation import Array
 
 # time (s) to a number
@@ -58,7 +59,7 @@ class Signals:
             try:
                 found = np.asarray(given, dtype=float)
             except (TypeError, ValueError, OverflowError):
-                raise ValueError(f"{label}: its function of time must return numbers, got {given!r}") from None
+                raise ValueError(f"{label}: its function of time must return numbers, got {shown(given)}") from None
             wanted = place.stop - place.start
             if found.size != wanted:
                 raise ValueError(f"{label}: its function of time must return {wanted} numbers, got {found.size}")

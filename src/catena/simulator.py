@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from time import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from weakref import ref
 
 import numpy as np
 
 from . import _core, _provenance, analysis, placeholders
+from ._copies import what_changed
 from ._handover import build_core, default_kernel, start_arrays
 from ._memory import refuse_if_too_large
 from ._numbers import flag, number, one_of, positive, seconds, whole
 from ._progress import finish, watcher
 from ._rotation import Array, finite
-from .accuracy import NOT_JUDGED, USUAL_ACCURACY, held_too_long, too_coarse, usual_order, warn
+from .accuracy import NOT_JUDGED, USUAL_ACCURACY, held_too_long, too_coarse, usual_order
+from .doubts import raise_doubts
 from .events import Event, Watch, cut
 from .forces import Forces, load_table
 from .laws import DISSIPATING
@@ -28,7 +32,7 @@ from .refining import per_second, plain_step, refined
 from .signals import Signals
 from .starting import checked, refuse_open
 from .state import State
-from .status import RESCUE_DEPTH, SimulationError, Status, status_of
+from .status import RESCUE_DEPTH, CatenaWarning, SimulationError, Status, status_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -42,6 +46,9 @@ Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
 # parts of a mechanism's `fit`: values of what is left out that are larger may be others at another pose
 _DOUBTFUL = 0.1
+
+# steps of a long run, runs that are the first, and how often one of the others is looked at
+_LONG, _FIRST, _NOW_AND_THEN = 100, 16, 64
 
 # default tolerance by order: the solver must not spoil what the scheme gains
 _TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-12}
@@ -113,7 +120,10 @@ class Simulator:
             raise ValueError(f"a simulator needs a Mechanism, got {mechanism!r}")
         if mechanism.body_count == 0:
             raise ValueError("the mechanism has no bodies")
-        given = mechanism.snapshot()
+        # what is changed there afterwards is told
+        self._source = None if mechanism._owner else ref(mechanism)
+        self._runs = 0
+        given = self._given = mechanism.snapshot()
         mechanism = self._mechanism = lightened(given)
         if dt is None and accuracy is None:
             accuracy = USUAL_ACCURACY
@@ -170,11 +180,11 @@ class Simulator:
     # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
 
     def __getstate__(self) -> dict[str, Any]:
-        built = ("_compiled", "_core", "_described", "_described_arrays", "_idle", "_row_count")
+        built = ("_source", "_compiled", "_core", "_described", "_described_arrays", "_idle", "_row_count")
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(state, _source=None)
         self._compile(self._kernel)
 
     @property
@@ -256,6 +266,17 @@ class Simulator:
             self.solver = self._compiled.solver
         warn_of(self.mechanism, here, 4)
 
+    def _tell_of_edits(self, state: State | None, steps: int = _LONG) -> None:
+        """Warn if the mechanism was changed; looked for where a run is long, the first times, and now and then."""
+        self._runs += 1
+        source = None if self._source is None else self._source()
+        if source is None or (steps < _LONG and self._runs > _FIRST and self._runs % _NOW_AND_THEN):
+            return
+        changed = what_changed(source, self._given, poses=state is None)
+        if changed:
+            sentence = f"{changed} was changed after this Simulator was made, which keeps the mechanism as it was then"
+            warnings.warn(CatenaWarning(f"{sentence}: make another one"), stacklevel=3)
+
     def _need_dt(self, what: str) -> None:
         if self._dt is None:
             raise ValueError(f"{what}: give the simulator a dt (s), as in Simulator(mechanism, 0.001)")
@@ -288,6 +309,7 @@ class Simulator:
         Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
         """
         self._need_dt("a step has a length")
+        self._tell_of_edits(state, 1)
         live = self._take(state, 1, 1, force)
         live._stand()
         live.step()
@@ -299,6 +321,7 @@ class Simulator:
         """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
         self._judge_at(state)
         self._need_dt("a live mechanism goes on by steps of a length that whoever reads or controls it must know")
+        self._tell_of_edits(state)
         # to which it may be asked to return
         live = Live(self, state.copy() if isinstance(state, State) else state)
         live._stand()
@@ -321,6 +344,7 @@ class Simulator:
         """
         from .live_batch import LiveBatch
 
+        self._tell_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         self._need_dt("live mechanisms go on by steps of a length that whoever reads or controls them must know")
         return LiveBatch(
             self,
@@ -398,6 +422,7 @@ class Simulator:
             times, duration = runner._times(t_eval, state, duration, steps)
         asked = (flag(increments, "increments"), flag(checkpoints, "checkpoints"), whole(record_every, "record_every"))
         count = runner._steps(duration, steps)
+        self._tell_of_edits(state, count)
         looks = bool(events) or self.accuracy is not None
         is_sampled = looks and force is not None and load_table(self.mechanism, force, count, Signals()).is_sampled
         if events and is_sampled:
@@ -425,8 +450,7 @@ class Simulator:
         status = result.status
         if not status.ok and (self.on_failure == "raise" or status.reason == "coarse"):
             raise SimulationError(status, result)
-        if self.on_coarse == "warn":
-            warn(result.coarse, 2)
+        raise_doubts(result, accuracy=self.on_coarse == "warn", stacklevel=2)
         return result
 
     def _attempt(
@@ -469,25 +493,22 @@ class Simulator:
         coarse = too_coarse(self, sheet.tally, ended.step)
         if held is not None and self._estimates:
             coarse = coarse or held_too_long(self, sheet.time, held[: ended.records])
-        result = Trajectory.written(
+        return Trajectory.written(
             sheet,
-            mechanism=self.mechanism,
-            dt=self.dt,
-            estimates=self._estimates,
-            coarse=coarse,
-            increments=None if trace is None else trace[: ended.step],
-            control=None if held is None else held[: ended.records],
-            info=self._run_info(),
-            places=self._compiled.counter_places,
-            row_count=self._row_count,
-            key=live.key,
+            self.mechanism,
+            self._judged(status_of(self, ended), coarse),
+            {
+                "dt": self.dt,
+                "estimates": self._estimates,
+                "coarse": coarse,
+                "increments": None if trace is None else trace[: ended.step],
+                "control": None if held is None else held[: ended.records],
+                "info": self._run_info(),
+                "places": self._compiled.counter_places,
+                "row_count": self._row_count,
+                "key": live.key,
+            },
         )
-        # an event may have ended it
-        if ended.code not in (_core.StatusCode.done, _core.StatusCode.interrupted):
-            vars(result)["status"] = status_of(self, ended)
-        elif coarse:
-            vars(result)["status"] = self._judged(result.status, coarse)
-        return result
 
     def run_batch(
         self,
@@ -535,6 +556,7 @@ class Simulator:
         """
         from .batch import run_batch
 
+        self._tell_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         starts = self._starts(states)
         simulator = self._for_members(starts, duration, steps)
         return run_batch(
@@ -659,8 +681,9 @@ class Simulator:
         found, end = watch.located(force)
         if end is not None:
             result = cut(result, *end)
-        vars(result).update(events=found, control=result.control if control else None)
-        return result
+        # the watch took the place of a control
+        nodes = result.nodes if control else replace(result.nodes, control=None)
+        return Trajectory(result.mechanism, nodes, replace(result.made, events=found))
 
     def _controlled(self, control: Control, every: float | None) -> tuple[Simulator, Control]:
         """Whoever calls a control at its own period, which may be several steps."""

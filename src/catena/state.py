@@ -43,7 +43,7 @@ class State(Posable, Strict):
     """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
 
     position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
-    all in the world frame; time in s; multipliers (rows,) are the node's own if a run recorded it, else None. Arrays
+    all in the world frame; time in s; multipliers (rows,) are those of the node if a run recorded it, else None. Arrays
     are copied and checked on assignment.
     """
 
@@ -143,7 +143,7 @@ class State(Posable, Strict):
 
     @property
     def multipliers(self) -> Array | None:
-        """Multipliers (rows,) of the step that led here, or None."""
+        """Multipliers (rows,) of joints and couplings at this instant, as a run recorded them; None if none did."""
         return self._multipliers
 
     @multipliers.setter

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 RESCUE_DEPTH = 12
 
 _SENTENCES = {
+    _core.StatusCode.interrupted: "it was interrupted at t = {time:.6g} s, and stands nowhere until it is restarted",
     _core.StatusCode.diverged: "the step at t = {time:.6g} s has no solution that Newton's method can reach; "
     "body {body!r} changes most (last increment {size:.3g} m/s)",
     _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
@@ -78,7 +79,7 @@ def status_of(simulator: Simulator, ended: _core.Ended) -> Status:
     opened = [*m.joints, *m.couplings][ended.joint] if ended.joint >= 0 else ""
     stiff = [force.label for force in m.forces.values() for _ in force.parts][ended.law] if ended.law >= 0 else ""
     message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, dt=simulator.dt)
-    if code == _core.StatusCode.stiff:
+    if code in (_core.StatusCode.stiff, _core.StatusCode.interrupted):
         return Status(ok=False, reason=code.name, message=message, time=time, step=step)
     if stiff:
         message = f"{stiff} is too stiff for the backward substeps of order {simulator.order} at t = {time:.6g} s"

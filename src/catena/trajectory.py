@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core, analysis
-from ._angles import ByJoint, angles_at
+from ._angles import ByJoint
 from ._rotation import Array, conjugate, rotate
 from ._showing import how_many
 from ._strict import Recorded
 from ._viewing import Playable
-from .accuracy import not_judged, often_halved
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .histories import BodyHistory, CouplingHistory, JointHistory
 from .names import name_of, no_such
-from .state import State
-from .status import Status
+from .nodes import Carried, Making, Nodes
 from .views import frame_of
 
 if TYPE_CHECKING:
@@ -34,30 +31,29 @@ if TYPE_CHECKING:
     from .joint import Joint, Pose
     from .laws import Force
     from .mechanism import Mechanism
+    from .state import State
+    from .status import CatenaWarning, Status
 
 
-@dataclass(frozen=True, eq=False)
-class Carried:
-    """All that the steps from a node on depend on, as the core left it: for the last node (1, size), or for each.
+class Told(TypedDict):
+    """What a run says beside its sheet.
 
-    The key tells which simulators can go on from it.
+    `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
+    which stand those of forces; the key tells who can go on from it.
     """
 
-    numbers: Array
+    dt: float
+    estimates: bool
+    coarse: str
+    increments: Array | None
+    control: Array | None
+    info: RunInfo
+    places: Mapping[str, slice]
+    row_count: int
     key: str
 
-    def part(self, nodes: slice | NDArray[np.bool_], count: int) -> Carried | None:
-        """That of a part of so many nodes."""
-        if len(self.numbers) == count:
-            return Carried(self.numbers[nodes], self.key)
-        taken = np.arange(count)[nodes]
-        return self if len(taken) and taken[-1] == count - 1 else None
 
-    def at(self, node: int, count: int) -> tuple[Array, str] | None:
-        """That of one of so many nodes."""
-        if len(self.numbers) == count:
-            return self.numbers[node], self.key
-        return (self.numbers[0], self.key) if range(count)[node] == count - 1 else None
+_Sheet: TypeAlias = "tuple[_core.Sheet, Told]"
 
 
 class Trajectory(Playable, Recorded, analysis.JointSpace):
@@ -85,195 +81,163 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
     """
 
     mechanism: Mechanism
-    dt: float
-    coarse: str
-    checked_error: float | None
-    increments: Array | None
-    control: Array | None
-    info: RunInfo | None
-    events: list[Occurrence]
-
-    _sheet: _core.Sheet
-    _estimates: bool
-    _places: Mapping[str, slice]
-    _row_count: int
-    _key: str
+    status: Status
+    _sheet: _Sheet
     _smallest: Array | None  # analysis.smallest_multipliers, once asked for
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        dt: float,
-        time: Array,
-        position: Array,
-        orientation: Array,
-        velocity: Array,
-        angular_velocity: Array,
-        multipliers: Array,
-        *,
-        iterations: NDArray[np.int32],
-        pieces: NDArray[np.int32],
-        remainder: Array,
-        error: Array | None = None,
-        increments: Array | None = None,
-        coarse: str = "",
-        checked_error: float | None = None,
-        status: Status,
-        near: Mapping[str, Array] | None = None,
-        inputs: Array | None = None,
-        control: Array | None = None,
-        info: RunInfo | None = None,
-        carried: Carried | None = None,
-    ) -> None:
+    def __init__(self, mechanism: Mechanism, nodes: Nodes, made: Making) -> None:
         # one by one each of them would be asked whether it may be set, which a single step would feel
-        vars(self).update(
-            mechanism=mechanism,
-            dt=dt,
-            time=time,
-            position=position,
-            orientation=orientation,
-            velocity=velocity,
-            angular_velocity=angular_velocity,
-            multipliers=multipliers,
-            iterations=iterations,
-            pieces=pieces,
-            remainder=remainder,
-            error=error,
-            checked_error=checked_error,
-            coarse=coarse,  # of warnings, the sentence on steps that are too coarse
-            # (step, iteration) zero where there were fewer, if the run kept them
-            increments=increments,
-            status=status,
-            # (step, input) that hold from the node on, if the run kept them
-            inputs=inputs,
-            control=control,
-            info=info,
-            carried=carried,
-            # angles (step, k) of joints near which their turns are counted, by joint name
-            near=near or {},
-            events=[],  # that were asked for and happened
-            _smallest=None,
-        )
+        vars(self).update(mechanism=mechanism, nodes=nodes, made=made, status=made.status, _smallest=None)
 
     @classmethod
-    def written(
-        cls,
-        sheet: _core.Sheet,
-        *,
-        mechanism: Mechanism,
-        dt: float,
-        estimates: bool,
-        coarse: str,
-        increments: Array | None,
-        control: Array | None,
-        info: RunInfo,
-        places: Mapping[str, slice],
-        row_count: int,
-        key: str,
-    ) -> Trajectory:
-        """What a run has just written: arrays are made of it when they are asked for.
-
-        `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings,
-        behind which stand those of forces; the key tells who can go on from it.
-        """
+    def written(cls, sheet: _core.Sheet, mechanism: Mechanism, status: Status, told: Told) -> Trajectory:
+        """What a run has just written: arrays are made of it when they are asked for."""
         run = cls.__new__(cls)
-        vars(run).update(
-            mechanism=mechanism,
-            dt=dt,
-            coarse=coarse,
-            checked_error=None,
-            increments=increments,
-            control=control,
-            info=info,
-            events=[],
-            _sheet=sheet,
-            _estimates=estimates,
-            _places=places,
-            _row_count=row_count,
-            _key=key,
-            _smallest=None,
-        )
+        vars(run).update(mechanism=mechanism, status=status, _sheet=(sheet, told), _smallest=None)
         return run
 
-    # ---- what the run wrote, unless it was given
+    @cached_property
+    def nodes(self) -> Nodes:
+        """All that there is of every node."""
+        sheet, told = self._sheet
+        numbers = sheet.carried
+        return Nodes(
+            time=sheet.time,
+            position=sheet.position,
+            orientation=sheet.orientation,
+            velocity=sheet.velocity,
+            angular_velocity=sheet.angular_velocity,
+            multipliers=sheet.multipliers[:, : told["row_count"]],
+            near=ByJoint(sheet.counted, told["places"]),
+            inputs=sheet.inputs,
+            control=told["control"],
+            carried=None if numbers is None else Carried(numbers, told["key"]),
+        )
 
     @cached_property
-    def time(self) -> Array:
-        """Instants (step,) in s."""
-        return self._sheet.time
-
-    @cached_property
-    def position(self) -> Array:
-        """Positions (step, n, 3) in m."""
-        return self._sheet.position
-
-    @cached_property
-    def orientation(self) -> Array:
-        """Quaternions (step, n, 4), body to world."""
-        return self._sheet.orientation
-
-    @cached_property
-    def velocity(self) -> Array:
-        """Velocities (step, n, 3) in m/s."""
-        return self._sheet.velocity
-
-    @cached_property
-    def angular_velocity(self) -> Array:
-        """Angular velocities (step, n, 3) in rad/s, world frame."""
-        return self._sheet.angular_velocity
-
-    @cached_property
-    def multipliers(self) -> Array:
-        """Multipliers (step, rows) of joints and couplings."""
-        return self._sheet.multipliers[:, : self._row_count]
-
-    @cached_property
-    def iterations(self) -> NDArray[np.int32]:
-        """Newton iterations of every step of the run."""
-        return self._sheet.iterations
-
-    @cached_property
-    def pieces(self) -> NDArray[np.int32]:
-        """Substeps of every step of the run, 1 if it was not halved."""
-        return self._sheet.pieces
-
-    @cached_property
-    def remainder(self) -> Array:
-        """What Newton's method may have left of every step of the run, m/s and rad/s."""
-        return self._sheet.remainder
-
-    @cached_property
-    def error(self) -> Array | None:
-        """What every step of the run is estimated to err by (parts of the size, rad); None if not asked."""
-        return self._sheet.error if self._estimates else None
-
-    @cached_property
-    def near(self) -> Mapping[str, Array]:
-        """Angles (step, k) of joints near which their turns are counted, by joint name."""
-        return ByJoint(self._sheet.counted, self._places)
-
-    @cached_property
-    def inputs(self) -> Array | None:
-        """What motors and servos were set to (step, input), from each node on; None if that was not kept."""
-        return self._sheet.inputs
-
-    @cached_property
-    def carried(self) -> Carried | None:
-        """What a run that goes on needs; None if that was not kept."""
-        numbers = self._sheet.carried
-        return None if numbers is None else Carried(numbers, self._key)
-
-    @cached_property
-    def status(self) -> Status:
-        """How the run ended."""
-        ended = self._sheet.ended
-        return Status(time=ended.time, step=ended.step)
+    def made(self) -> Making:
+        """How the nodes were made."""
+        sheet, told = self._sheet
+        return Making(
+            dt=told["dt"],
+            iterations=sheet.iterations,
+            pieces=sheet.pieces,
+            remainder=sheet.remainder,
+            error=sheet.error if told["estimates"] else None,
+            increments=told["increments"],
+            coarse=told["coarse"],
+            status=self.status,
+            info=told["info"],
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(vars(self))
-        if state.pop("_sheet", None) is not None:
-            state |= {name: getattr(self, name) for name in _WRITTEN}
+        state = {**vars(self), "nodes": self.nodes, "made": self.made}
+        state.pop("_sheet", None)
         return state
+
+    # ---- the nodes
+
+    @property
+    def time(self) -> Array:
+        """Instants (step,) in s."""
+        return self.nodes.time
+
+    @property
+    def position(self) -> Array:
+        """Positions (step, n, 3) in m."""
+        return self.nodes.position
+
+    @property
+    def orientation(self) -> Array:
+        """Quaternions (step, n, 4), body to world."""
+        return self.nodes.orientation
+
+    @property
+    def velocity(self) -> Array:
+        """Velocities (step, n, 3) in m/s."""
+        return self.nodes.velocity
+
+    @property
+    def angular_velocity(self) -> Array:
+        """Angular velocities (step, n, 3) in rad/s, world frame."""
+        return self.nodes.angular_velocity
+
+    @property
+    def multipliers(self) -> Array:
+        """Multipliers (step, rows) of joints and couplings."""
+        return self.nodes.multipliers
+
+    @property
+    def near(self) -> Mapping[str, Array]:
+        """Angles (step, k) of joints near which their turns are counted, by joint name."""
+        return self.nodes.near
+
+    @property
+    def inputs(self) -> Array | None:
+        """What motors and servos were set to (step, input), from each node on; None if that was not kept."""
+        return self.nodes.inputs
+
+    @property
+    def control(self) -> Array | None:
+        """What a control function returned (step, n, 6), held from each node on, N and N m; None if there was none."""
+        return self.nodes.control
+
+    @property
+    def carried(self) -> Carried | None:
+        """What a run that goes on needs; None if that was not kept."""
+        return self.nodes.carried
+
+    # ---- how they were made
+
+    @property
+    def dt(self) -> float:
+        """Time step in s."""
+        return self.made.dt
+
+    @property
+    def iterations(self) -> NDArray[np.int32]:
+        """Newton iterations of every step of the run."""
+        return self.made.iterations
+
+    @property
+    def pieces(self) -> NDArray[np.int32]:
+        """Substeps of every step of the run, 1 if it was not halved."""
+        return self.made.pieces
+
+    @property
+    def remainder(self) -> Array:
+        """What Newton's method may have left of every step of the run, m/s and rad/s."""
+        return self.made.remainder
+
+    @property
+    def error(self) -> Array | None:
+        """What every step of the run is estimated to err by (parts of the size, rad); None if not asked."""
+        return self.made.error
+
+    @property
+    def checked_error(self) -> float | None:
+        """How far off the nodes are at most (parts of the size, rad), by a coarser run; None if none was made."""
+        return self.made.checked_error
+
+    @property
+    def increments(self) -> Array | None:
+        """Increments of Newton's method (step, iteration), zero where there were fewer; None if not kept."""
+        return self.made.increments
+
+    @property
+    def coarse(self) -> str:
+        """Of the warnings, the sentence on steps that are too coarse."""
+        return self.made.coarse
+
+    @property
+    def info(self) -> RunInfo | None:
+        """How the run was computed; None for what no simulator made."""
+        return self.made.info
+
+    @property
+    def events(self) -> list[Occurrence]:
+        """Events that were asked for and happened in the run."""
+        return self.made.events
 
     # ---- reading
 
@@ -285,6 +249,8 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         return len(self.time)
 
     def __repr__(self) -> str:
+        from .doubts import found_unasked
+
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
         floor = f", Newton's method at rounding ({self.remainder.max(initial=0.0):.0e} m/s) in {self.floor_count} steps"
@@ -292,7 +258,8 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         error = f", errors of steps add up to {self.error.sum():.1g}" if self.error is not None and len(self) else ""
         error += f" (worst {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
         error += f", off by {self.checked_error:.1g} at most" if self.checked_error is not None else ""
-        failed = "" if self.status.ok else f", stopped: {self.status.message}"
+        failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_unasked(self))
+        failed += "" if self.status.ok else f", stopped: {self.status.message}"
         bodies = how_many(self.mechanism.body_count, "body", "bodies")
         return f"Trajectory({bodies}, {len(self)} nodes, {span}{halved}{error}{failed})"
 
@@ -313,41 +280,12 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         if isinstance(key, str):
             raise TypeError(f"a trajectory is indexed by node, as in run[-1] or run[::10]; try run.body({key!r})")
         if isinstance(key, slice) or (isinstance(key, np.ndarray) and key.dtype == bool and key.shape == (len(self),)):
-            return Trajectory(
-                self.mechanism,
-                self.dt,
-                *(getattr(self, name)[key] for name in ARRAYS),
-                iterations=self.iterations,
-                pieces=self.pieces,
-                remainder=self.remainder,
-                error=self.error,
-                coarse=self.coarse,
-                checked_error=self.checked_error,
-                increments=self.increments,
-                status=self.status,
-                near=angles_at(self.near, key),
-                inputs=None if self.inputs is None else self.inputs[key],
-                control=None if self.control is None else self.control[key],
-                info=self.info,
-                carried=None if self.carried is None else self.carried.part(key, len(self)),
-            )
+            return Trajectory(self.mechanism, self.nodes[key], self.made)
         if not isinstance(key, int | np.integer):
             raise TypeError(
                 f"a trajectory is indexed by node, as in run[-1], run[::10] or run[run.time > 2], got {key!r}"
             )
-        return State(
-            self.mechanism,
-            self.position[key],
-            self.orientation[key],
-            self.velocity[key],
-            self.angular_velocity[key],
-            time=float(self.time[key]),
-            multipliers=self.multipliers[key],
-            turned=angles_at(self.near, key),
-            reached=True,
-            carried=None if self.carried is None else self.carried.at(key, len(self)),
-            inputs=None if self.inputs is None else self.inputs[key],
-        )
+        return self.nodes.state(self.mechanism, key)
 
     @overload
     def at(self, time: float) -> State: ...
@@ -370,32 +308,8 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         if times.ndim != 1 or not len(self) or not ((self.time[0] <= times) & (times <= self.time[-1])).all():
             span = f"from {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "at no time at all"
             raise ValueError(f"times must be numbers within the run, which was {span}, got {time!r}")
-        position, orientation, velocity, spin, nearest = interpolated(self, times)
-        near = {name: angles[nearest] for name, angles in self.near.items()}
-        if np.ndim(time) == 0:
-            turned = {name: angles[0] for name, angles in near.items()}
-            motion = (position[0], orientation[0], velocity[0], spin[0])
-            return State(self.mechanism, *motion, time=float(times[0]), turned=turned)
-        return Trajectory(
-            self.mechanism,
-            self.dt,
-            times,
-            position,
-            orientation,
-            velocity,
-            spin,
-            np.zeros((len(times), 0)),
-            iterations=self.iterations,
-            pieces=self.pieces,
-            remainder=self.remainder,
-            error=self.error,
-            coarse=self.coarse,
-            checked_error=self.checked_error,
-            status=self.status,
-            near=near,
-            inputs=None if self.inputs is None else self.inputs[np.searchsorted(self.time, times, side="right") - 1],
-            info=self.info,
-        )
+        found = Trajectory(self.mechanism, interpolated(self.nodes, times), self.made)
+        return found.nodes.state(self.mechanism, 0, reached=False) if np.ndim(time) == 0 else found
 
     @property
     def efforts(self) -> Array:
@@ -466,19 +380,15 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         return 0 if self.info is None else int(np.count_nonzero(self.remainder > self.info.tolerance))
 
     @cached_property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences on what makes the run doubtful: coarse or halved steps, loops that do not fit or cannot move."""
-        doubts = (self.coarse, not_judged(self), often_halved(self), analysis.misfit_sentence(self), self._locked())
-        return tuple(filter(None, doubts))
+    def _doubts(self) -> tuple[tuple[type[CatenaWarning], str], ...]:
+        from .doubts import doubts
 
-    def _locked(self) -> str:
-        """What is to be said of loops that leave no freedom; looked for only where nothing moved."""
-        moved = np.ptp(self.position, axis=0).max(initial=0.0) if len(self) > 1 else np.inf
-        if moved > 1e-9 * analysis.extent(self.mechanism.state()) or not self.mechanism.spanning_tree().loops:
-            return ""
-        report = self.mechanism.report(self[0])
-        is_locked = report.freedom == 0 and not report.driven
-        return "nothing moves: the joints leave no freedom, see the mechanism's report()" if is_locked else ""
+        return tuple(doubts(self))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what makes the run doubtful: coarse or halved steps, misfits, freedoms and limits of joints."""
+        return tuple(sentence for _, sentence in self._doubts)
 
     def convergence(self, step: int) -> Convergence:
         """How Newton's method got to the end of a step; for runs that kept it: run(..., increments=True)."""
@@ -560,7 +470,7 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything, mechanism included, to one npz file; an old file stays whole until the new one is.
 
-        Functions of time and functions of poses cannot be written: the mechanism that is read back has none.
+        Functions of time, of poses and of events cannot be written: what is read back has none.
         """
         from .files import save
 
@@ -590,8 +500,3 @@ class Trajectory(Playable, Recorded, analysis.JointSpace):
         from .files import load
 
         return load(path)
-
-
-ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
-COUNTS = ("iterations", "pieces", "remainder")
-_WRITTEN = (*ARRAYS, *COUNTS, "error", "near", "inputs", "carried", "status")

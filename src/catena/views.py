@@ -200,7 +200,7 @@ class JointView(OfJoint):
 
     @property
     def force(self) -> Array:
-        """Force (3,) in N that the joint exerts on its body b, world frame, in the step that led here."""
+        """Force (3,) in N that the joint exerts on its body b, world frame, at this instant, if a run led here."""
         return self._reaction()[0]
 
     @property

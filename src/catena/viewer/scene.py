@@ -144,7 +144,7 @@ class Scene:
         return INK if body == WORLD else COLOURS[body % len(COLOURS)]
 
 
-def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
+def scene_of(run: Trajectory, traces: Iterable[str] | None = ()) -> Scene:
     """The scene of a run; `traces` names bodies and frames whose way is drawn."""
     if not len(run):
         raise ValueError("there is nothing to see: the trajectory has no nodes")
@@ -160,7 +160,7 @@ def scene_of(run: Trajectory, traces: Iterable[str] = ()) -> Scene:
         for name, a, b, anchor_a, anchor_b in _lines(mechanism)
     ]
     try:
-        names = [traces] if isinstance(traces, str) else list(traces)
+        names = [traces] if isinstance(traces, str) else list(traces or ())
     except TypeError:
         raise ValueError(f"traces must be names of bodies and frames, got {traces!r}") from None
     traced = [mechanism.frame(name) for name in names]

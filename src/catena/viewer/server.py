@@ -46,7 +46,7 @@ AnyView = TypeVar("AnyView", bound="View")
 _SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "5 x", "10 x")
 
 
-def show_run(run: Trajectory, traces: Iterable[str], port: int, browser: bool) -> RunView:
+def show_run(run: Trajectory, traces: Iterable[str] | None, port: int, browser: bool) -> RunView:
     """A view of a run."""
     view = RunView(scene_of(run, traces), port)
     view.open(browser)
@@ -62,7 +62,7 @@ def show_pose(still: Trajectory, port: int, browser: bool) -> PoseView:
 
 def show_live(
     live: Live,
-    traces: Iterable[str],
+    traces: Iterable[str] | None,
     port: int,
     browser: bool,
     control: Callable[[Live], None] | None,

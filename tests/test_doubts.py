@@ -1,0 +1,164 @@
+"""What was silent is told: limits that are passed, what cannot move, halved steps, edits that come too late."""
+
+from __future__ import annotations
+
+import warnings
+from math import pi
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena import Mechanism, Simulator, Trajectory, scenes
+
+# ---- limits
+
+
+def limited(lower: float, upper: float) -> Mechanism:
+    m = scenes.pendulum(2, angle=pi / 2)
+    m.joints["joint2"].limits = ct.Limits(lower, upper)
+    return m
+
+
+def test_limits_that_are_passed_are_told() -> None:
+    m = limited(-0.05, 0.1)
+    with pytest.warns(ct.LimitWarning, match="revolute joint 'joint2' passes its limit") as caught:
+        run = Simulator(m, 0.005).run(1.0)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert run.warnings == (str(caught[0].message),)
+    assert "revolute joint 'joint2' passes its limit" in repr(run)
+    angle = run.joint("joint2").angle
+    over = max(angle.max() - 0.1, -0.05 - angle.min())
+    assert f"by up to {over:.3g}" in run.warnings[0]
+    beyond = run.time[(angle > 0.1) | (angle < -0.05)]
+    assert f"from t = {beyond[0]:.4g} s on" in run.warnings[0]
+
+
+def test_limits_that_are_kept_are_not() -> None:
+    assert not Simulator(limited(-10.0, 10.0), 0.005).run(1.0).warnings
+    assert not Simulator(limited(-np.inf, np.inf), 0.005).run(1.0).warnings
+
+
+def test_a_long_run_is_looked_at_here_and_there() -> None:
+    with pytest.warns(ct.LimitWarning):
+        Simulator(limited(-0.05, 0.1), 0.001).run(2.0)
+
+
+# ---- what cannot move
+
+
+def strut() -> Mechanism:
+    """A triangle of bars, on the ground."""
+    m = Mechanism()
+    m.add_body("left", ct.rod((0, 0, 0), (0.5, 0, 1), mass=1.0))
+    m.add_body("right", ct.rod((1, 0, 0), (0.5, 0, 1), mass=1.0))
+    for name, at in (("left", (0, 0, 0)), ("right", (1, 0, 0))):
+        m.add_joint(ct.Revolute("world", name, axis=(0, 1, 0), at=at))
+    m.add_joint(ct.Revolute("left", "right", axis=(0, 1, 0), at=(0.5, 0, 1)))
+    return m
+
+
+def test_what_cannot_move_is_told() -> None:
+    with pytest.warns(ct.StuckWarning, match="nothing moves") as caught:
+        run = Simulator(strut(), 0.01).run(0.1)
+    assert caught[0].filename == __file__
+    assert run.warnings == (str(caught[0].message),)
+    assert "nothing moves" in repr(run)
+
+
+def test_what_rests_is_not() -> None:
+    """Loops with a freedom that happen to stand still are not stuck."""
+    m = scenes.four_bar()
+    m.gravity = (0, 0, 0)
+    state = m.assemble()
+    state.velocity[:] = state.angular_velocity[:] = 0
+    run = Simulator(m, 0.01).run(0.1, state=state)
+    assert np.ptp(run.position, axis=0).max() < 1e-12
+    assert not run.warnings
+
+
+# ---- halved steps
+
+
+def rotor() -> Mechanism:
+    """What turns by 1.5 rad in a step of 15 ms, which is halved and then exact."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("rotor", ct.cylinder(0.1, 0.1, mass=1.0), angular_velocity=(0, 0, 100.0))
+    return m
+
+
+def test_halved_steps_are_told() -> None:
+    with pytest.warns(ct.AccuracyWarning, match="34 of 34 steps had to be halved") as caught:
+        run = Simulator(rotor(), 0.015, order=8).run(0.51)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert run.warnings == (str(caught[0].message),)
+    assert "34 steps halved" in repr(run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Simulator(rotor(), 0.015, order=8, on_coarse="ignore").run(0.51)
+
+
+# ---- edits
+
+
+def heavier(m: Mechanism) -> None:
+    m.bodies["link1"].mass = 3.0
+
+
+def longer(m: Mechanism) -> None:
+    m.add_body("more", ct.sphere(0.1, mass=1.0))
+
+
+def lighter(m: Mechanism) -> None:
+    m.gravity = (0, 0, -1)
+
+
+def braked(m: Mechanism) -> None:
+    m.add_force(ct.Damper("joint1", 1.0, name="brake"))
+
+
+def moved(m: Mechanism) -> None:
+    m.bodies["link1"].velocity = (0, 1, 0)
+
+
+EDITS = {heavier: "body 'link1'", longer: "body 'more'", lighter: "gravity", braked: "force 'brake'", moved: "'link1'"}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_that_comes_too_late_is_told(edit) -> None:
+    m = scenes.pendulum(2)
+    simulator = Simulator(m, 0.01)
+    first = simulator.run(0.05)
+    edit(m)
+    for go in (lambda: simulator.run(0.05), simulator.start, lambda: simulator.run_batch(2, 0.05), simulator.step):
+        with pytest.warns(
+            ct.CatenaWarning, match=f"{EDITS[edit]}.* was changed after this Simulator was made"
+        ) as caught:
+            go()
+        assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(simulator.run(0.05).position, first.position)
+    assert not Simulator(m, 0.01).run(0.05).warnings
+
+
+def test_where_a_state_is_given_poses_may_change() -> None:
+    m = scenes.pendulum(2)
+    simulator = Simulator(m, 0.01)
+    moved(m)
+    simulator.run(0.05, state=simulator.mechanism.state())
+
+
+def test_what_is_put_back_is_no_edit() -> None:
+    m = scenes.pendulum(2)
+    simulator = Simulator(m, 0.01)
+    gravity = m.gravity.copy()
+    m.gravity = (0, 0, -1)
+    m.gravity = gravity
+    simulator.run(0.05)
+
+
+def test_of_what_is_gone_nothing_is_told() -> None:
+    assert isinstance(Simulator(scenes.pendulum(2), 0.01).run(0.05), Trajectory)
