@@ -450,3 +450,14 @@ def test_forces_without_parts_are_refused(kind: str) -> None:
     document["forces"][0] |= {"kind": kind, "parts": []}
     with pytest.raises(ValueError, match="'servo': consists of no parts"):
         documents.rebuild(document)
+
+
+@pytest.mark.parametrize("kind", ["Servo", "Motor", "Spring"])
+def test_forces_of_joints_act_along_joints(kind: str) -> None:
+    m = scenes.pendulum(2)
+    m.add_force(PointSpring("world", "link2", 1.0, points=((0, 0, 0), (0, 1, 0)), name="string"))
+    document = documents.describe(m)
+    assert list(documents.rebuild(document).forces) == ["string"]
+    document["forces"][0]["kind"] = kind
+    with pytest.raises(ValueError, match="'string': acts along no joint"):
+        documents.rebuild(document)

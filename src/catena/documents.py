@@ -244,6 +244,8 @@ def rebuild(document: Any) -> Mechanism:
             force.resistances = [_resistance(force, r, mechanism) for r in _items(item, "resistances", force.label)]
         if not force.parts and not force.resistances:
             raise ValueError(f"{force.label}: consists of no parts")
+        if isinstance(force, laws.JointForce) and not all(part.measure.joint for part in force.parts):
+            raise ValueError(f"{force.label}: acts along no joint")
         mechanism._forces[force.name] = force
     for item in _items(document, "couplings"):
         coupling = _made(item, _COUPLINGS, "coupling", mechanism._joints, mechanism._couplings)
