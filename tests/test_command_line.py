@@ -3,9 +3,11 @@
 import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -490,3 +492,68 @@ def test_long_work_shows_how_far_it_is(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().err.count("%") == 8
     assert main(["campaign", "--count", "2", "--out", str(tmp_path)]) == 0
     assert re.search(r"\] +50 %.*\] 100 %", capsys.readouterr().err)
+
+
+# ---- lines that nobody would type
+
+
+WORDS = (
+    "1e300",
+    "-1",
+    "0",
+    "nan",
+    "inf",
+    "1e-300",
+    "",
+    " ",
+    "a=b",
+    "joint1=1",
+    "joint1=1,2",
+    "=",
+    "\ud800",
+    "\0",
+    "/",
+    ".",
+    "x" * 300,
+)
+OPTIONS = ("--dt", "--duration", "--accuracy", "--order", "--set", "--record-every", "--solver", "--out", "--html")
+MODEL_WORDS = (
+    "scene:pendulum",
+    "scene:pendulum:2",
+    "scene:four_bar",
+    "scene:",
+    "scene:pendulum:",
+    "scene:pendulum:n=2:n=3",
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_line_is_answered_with_a_traceback(seed, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(seed)
+    for _ in range(40):
+        line = [draw.choice(("run", "report", "view", "demo", "info")), "--json"]
+        if line[0] == "view":
+            line[1:] = ["--html", "page"]
+        if line[0] == "demo":
+            line += ["--no-browser", "--duration", "0.1"]
+        elif line[0] != "info":
+            line.append(
+                draw.choice((*MODEL_WORDS, *MODEL_WORDS, *WORDS))
+                + draw.choice(("", "", ":", ":1e300", ".urdf", ".npz", ".json"))
+            )
+        if line[0] == "run":
+            line += ["--duration", "0.1", "--dt", "0.01"]
+            for option in draw.sample(OPTIONS, draw.randrange(4)):
+                line += [option, draw.choice(WORDS)]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                code = main(line)
+        except SystemExit as stop:
+            code = stop.code
+        out, err = capsys.readouterr()
+        assert code in (0, 1, 2), line
+        assert "Traceback" not in err, line
+        if "--json" in line:
+            assert (code == 0) or json.loads(out), line

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ _CODES = "exit codes: 0 fine, 1 the work failed, or with --strict cannot be trus
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; 0 if it went well, 1 if it failed, 2 if it was asked for what makes no sense, 130 on Ctrl-C."""
-    _open_what_is_closed()
+    _ready_outputs()
     words = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--json" in words
     try:
@@ -81,14 +82,20 @@ def _done(words: list[str]) -> tuple[int, str]:
         return 130, "interrupted"
 
 
-def _open_what_is_closed() -> None:
-    """Where a shell has closed an output, what is printed there goes nowhere, and into no file opened later."""
+def _ready_outputs() -> None:
+    """Where a shell has closed an output, what is printed there goes nowhere, and into no file opened later.
+
+    What an output cannot show, such as bytes of a file's name that are no text, is shown as a code.
+    """
     for number, name in ((1, "stdout"), (2, "stderr")):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_WRONLY)
             if handle != number:
                 os.dup2(handle, number)
             setattr(sys, name, os.fdopen(number, "w", closefd=False))
+        output = getattr(sys, name)
+        if isinstance(output, TextIOWrapper):
+            output.reconfigure(errors="backslashreplace")
 
 
 def _print_nowhere() -> None:
