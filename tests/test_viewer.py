@@ -861,3 +861,10 @@ def test_what_looks_alike_is_one_thing_in_a_view() -> None:
             assert view._server.initial_camera.far > 10 * n
             assert view._server.initial_camera.near < 0.1 * n
     assert counts[0] == counts[1] < 10
+
+
+def test_what_is_too_large_to_be_drawn_says_so(tmp_path) -> None:
+    m = ct.scenes.pendulum(2)
+    m.gravity = (0, 0, 1e300)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large for a picture"):
+        m.save_html(tmp_path)

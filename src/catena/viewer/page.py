@@ -42,7 +42,10 @@ def refuse_file(place: Path) -> None:
 def page(scene: Scene) -> str:
     """The page as text."""
     # names are the user's: nothing in them may end the script they stand in
-    data = json.dumps(_described(scene), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    try:
+        data = json.dumps(_described(scene), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    except ValueError:
+        raise ValueError("this cannot be drawn: places or forces are too large for a picture") from None
     return _TEMPLATE.read_text(encoding="utf-8").replace("@SCENE@", data)
 
 
