@@ -45,7 +45,7 @@ Control: TypeAlias = Callable[[float, Live], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
 # parts of a mechanism's `fit`: values of what is left out that are larger may be others at another pose
-_DOUBTFUL = 0.1
+_DOUBTFUL = 0.05
 
 # steps of a long run, runs that are the first, and how often one of the others is looked at
 _LONG, _FIRST, _NOW_AND_THEN = 100, 16, 64
