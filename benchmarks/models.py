@@ -120,12 +120,13 @@ def examine(public: Public, collections: Path | None) -> dict[str, Any]:
     """All cells of a model's row."""
     cells: dict[str, Any] = {}
     begin = time.process_time()
+    path = public.path(collections)
     loaded = attempt(cells, "load", lambda: public.load(collections))
     if loaded is None:
+        cells["load"] = cells["load"].replace(f"{path}: ", "")
         return cells
     mechanism, said = loaded
     cells |= {"load": 1e3 * (time.process_time() - begin), "said": said}
-    path = public.path(collections)
     loops = [joint for joint in mechanism.described_tree().loops if joint.code != "free"]
     cells |= {
         "bodies": mechanism.body_count,

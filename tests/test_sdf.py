@@ -121,11 +121,11 @@ def test_springs_damping_and_limits(tmp_path: Path) -> None:
 
 
 def test_springs_that_are_too_stiff_for_a_step_are_implicit(tmp_path: Path) -> None:
-    """A soft one acts at the nodes, which keeps energy best; a stiff one would not let 10 ms run at all."""
-    for stiffness in (5, 20_000):
+    """A soft one acts at the nodes, which keeps energy best; a stiff one would let no step of 10 ms run."""
+    for stiffness in (0.05, 20_000):
         spring = f"<dynamics><spring_stiffness>{stiffness}</spring_stiffness></dynamics>"
         m = read(tmp_path, link("a"), joint("j", "revolute", "world", "a", f"<axis><xyz>0 1 0</xyz>{spring}</axis>"))
-        assert m.forces["spring of j"].parts[0].law["implicit"] == (stiffness > 5)
+        assert m.forces["spring of j"].parts[0].law["implicit"] == (stiffness > 1)
         state = m.state()
         state.joint("j").angle = 0.01
         run = ct.Simulator(m, dt=0.01, on_coarse="ignore").run(duration=1, state=state)

@@ -35,8 +35,8 @@ WORLD = "world"
 _NO_MOMENT = 1e-9
 _LEAST_MOMENT = 1e-6
 
-# springs that swing faster than this (rad/s) are implicit in the step: steps of 10 ms would be too long for them
-_FAST = 200.0
+# springs that swing faster than this (rad/s) are implicit in the step: steps of 0.1 s would be too long for them
+_FAST = 10.0
 
 _KINDS: dict[str, Callable[[str, str, str, float], Joint]] = {
     "fixed": lambda a, b, name, _: Fixed(a, b, anchors=_ORIGINS, name=name),
