@@ -64,8 +64,8 @@ hang on their base, because there is no contact.
   the MJCF itself, or what `to_mjcf` writes of other files, without contacts, limits, dry friction and what is not read.
   Trees: after 0.4 s from a random pose with random rates, steps of 2 ms against its Runge-Kutta rule at 0.1 ms, and the
   factor by which it shrinks when the step is halved (4 is second order); where servos are too stiff for that rule, its
-  implicit one at 0.02 ms, of first order, against 1 ms. Loops and ties: after 0.1 s from rest, steps
-  of 0.5 ms against its constraints made stiff (solref 0.5 ms, steps of 0.05 ms), which are of first order.
+  implicit one at 0.02 ms, of first order, against 1 ms. Loops and ties: after 0.1 s from rest, steps of 0.5 ms
+  against its constraints made stiff (solref 0.5 ms, steps of 0.05 ms), which are of first order.
   The spheres of 5bar_linkage weigh 654 t each by its file, which soft constraints do not hold.
 - **step**: CPU time of a step beside `mj_step` (Euler, contacts and limits off), both at 2 ms: the first 400, one step
   a call from Python; and the next 1000 in a run, where what hangs or falls freely whips about, and errors are
