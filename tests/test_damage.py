@@ -39,7 +39,8 @@ from catena import (
 )
 
 # steps are coarse on purpose
-pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+# damage throws joints past their limits
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning", "ignore::catena.doubts.LimitWarning")
 
 
 def plant() -> Mechanism:

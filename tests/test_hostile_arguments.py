@@ -70,7 +70,7 @@ FINE: dict[str, Callable[[Any], bool]] = {
     "steps": lambda value: isinstance(value, int) and value >= 0,
     "restart": lambda value: value is None,
     "report": lambda value: value is None,
-    "traces": lambda value: isinstance(value, tuple | list | dict | np.ndarray) and len(value) == 0,
+    "traces": lambda value: value is None or (isinstance(value, tuple | list | dict) and not value),
     "seed": lambda value: value is True,
 }
 

@@ -160,7 +160,7 @@ def scene_of(run: Trajectory, traces: Iterable[str] | None = ()) -> Scene:
         for name, a, b, anchor_a, anchor_b in _lines(mechanism)
     ]
     try:
-        names = [traces] if isinstance(traces, str) else list(traces or ())
+        names = [traces] if isinstance(traces, str) else [] if traces is None else list(traces)
     except TypeError:
         raise ValueError(f"traces must be names of bodies and frames, got {traces!r}") from None
     traced = [mechanism.frame(name) for name in names]
