@@ -247,6 +247,7 @@ def test_looking_does_not_disturb_rotors(how: dict) -> None:
     np.testing.assert_allclose(looked[-1].position, plain[-1].position, rtol=0, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*had to be halved:catena.AccuracyWarning")
 def test_rotors_through_rescued_steps() -> None:
     """Halved steps, here because Newton's method is cut short, keep the rotor's momentum."""
     state = pair("revolute", None, grounded=True)
@@ -405,6 +406,7 @@ def test_armature_that_is_refused() -> None:
 # ---- dampers in steps backwards
 
 
+@pytest.mark.filterwarnings("ignore:.*had to be halved:catena.AccuracyWarning")
 def test_stiff_dampers_and_higher_orders() -> None:
     """Steps backwards, in which a stiff damper has no answer, are halved, and the result is right."""
     m = Mechanism(gravity=(0, 0, 0))
