@@ -104,14 +104,20 @@ def test_a_tree_is_compiled_once_at_whatever_pose(built: Built) -> None:
 def test_the_tree_of_what_cannot_change_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     look = Mechanism._find_tree
-    monkeypatch.setattr(Mechanism, "_find_tree", lambda self: found.append(self) or look(self))  # type: ignore[func-returns-value]
+
+    def count(self: Mechanism, *costs: object, described: bool = False) -> object:
+        found.append((self, described))
+        return look(self, *costs, described=described)
+
+    monkeypatch.setattr(Mechanism, "_find_tree", count)
     sim = Simulator(scenes.four_bar(), 0.01)
     run = sim.run(steps=2)
     run.drift()
     assert np.isfinite(run.joint("joint1").force).all()
     sim.mechanism.report()
     sim.mechanism.assemble()
-    assert found == [sim.mechanism]
+    # the solver's, and the one along which bodies are placed
+    assert sorted(found, key=lambda one: one[1]) == [(sim.mechanism, False), (sim.mechanism, True)]
 
 
 def test_what_is_welded_is_another_mechanism(built: Built) -> None:

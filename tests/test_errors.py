@@ -268,7 +268,9 @@ def test_other_silent_facts() -> None:
     m = scenes.four_bar()
     tilted = m.joints[list(m.joints)[-1]]
     tilted.frame_b = multiply(tilted.frame_b, from_rotation_vector((1e-6, 1e-6, 0.0)))
-    assert any("say the same thing twice" in sentence for sentence in Simulator(m, 0.005).run(steps=5).warnings)
+    with pytest.warns(ct.LoopWarning, match="left out"):
+        run = Simulator(m, 0.005).run(steps=5)
+    assert any("say the same thing twice" in sentence for sentence in run.warnings)
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,7 @@ def compare(state: State, length: float = 1.0) -> None:
 COMMON = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 @COMMON
 @given(recipes())
 def test_solvers_agree_or_refuse(recipe: Recipe) -> None:
@@ -247,6 +248,7 @@ LOCKING = Recipe(
 )
 
 
+@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 @settings(COMMON, max_examples=60)
 @given(recipes(most=4))
 @example(LOCKING)

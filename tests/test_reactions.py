@@ -248,6 +248,7 @@ def test_forces_along_a_screw_are_not_among_its_reactions(order: int, flipped: b
 # ---- of joints that are redundant
 
 
+@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 @pytest.mark.parametrize("length", [0.03, 1.0, 30.0])
 @pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
 def test_smallest_reactions_of_a_beam_between_two_walls(solver: str, length: float) -> None:

@@ -707,6 +707,7 @@ def test_states_of_rolling_joints() -> None:
     assert ahead.joint("roll").gap < 1e-11
 
 
+@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 @pytest.mark.parametrize("order", [2, 1])
 def test_welded_to_the_plane_nothing_moves(order: int) -> None:
     """A ball that is also welded: redundant, and works."""

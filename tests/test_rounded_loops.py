@@ -337,6 +337,7 @@ def truss(noise: float) -> Mechanism:
     return hinged(points, [("A", "p"), ("B", "p"), ("C", "p")], noise)
 
 
+@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 @pytest.mark.parametrize("noise", [0.0, 1e-8, 1e-6, 1e-4])
 def test_a_truss_stands_still(noise: float) -> None:
     m = truss(noise)
@@ -524,6 +525,7 @@ def test_values_near_fit_are_worth_a_word() -> None:
     assert "nearly redundant: a value of 0.004 is kept; if it is rounding, raise fit=" in str(r)
 
 
+@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 def test_numbers_taken_at_their_word() -> None:
     m = askew(scenes.four_bar(), 1e-4)
     assert m.report().freedom == 1

@@ -252,6 +252,7 @@ KINDS: dict[str, tuple[Callable[[], Mechanism], int]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 # the rods of the ring hold some directions weakly
 @pytest.mark.filterwarnings("ignore::catena.LoopWarning")
 @pytest.mark.parametrize("kind", KINDS)

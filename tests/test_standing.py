@@ -21,6 +21,7 @@ def standing(feet: int) -> Mechanism:
     return m
 
 
+@pytest.mark.filterwarnings("ignore::catena.LoopWarning")
 @pytest.mark.parametrize("feet", [3, 4])
 def test_forces_act_beside_loops_that_disagree(feet: int) -> None:
     """Pins left and right hold the body's axis twice; what is left out of them turns with the body."""

@@ -36,7 +36,7 @@ _MAPPINGS = (dict, MappingProxyType)
 class Known:
     """What follows from a mechanism that cannot change, found once.
 
-    Rows of its bodies; its tree; the way along which joints are set (placing.py); which rows of loops to ask for
+    Rows of its bodies; its trees; the way along which joints are set (placing.py); which rows of loops to ask for
     (redundancy.py), and those that were warned of; the same with bodies massless whose mass is a placeholder, these and
     their share of the energy (placeholders.py); what was compiled, by kernel and purpose (_handover.py); coordinates
     with limits (doubts.py).
@@ -44,6 +44,7 @@ class Known:
 
     rows: dict[str, int] | None = None
     tree: SpanningTree | None = None
+    described_tree: SpanningTree | None = None
     walk: Walk | None = None
     asked: Asked | None = None
     warned_of: Asked | None = None

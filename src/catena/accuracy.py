@@ -82,12 +82,17 @@ def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
 
     A force that is held lags by half a step h behind one that is not. A change dF of it leaves a body of mass m with a
     velocity that is off by h/2 dF/m; that lasts as long as the force takes to change altogether, h F/dF, or as long as
-    the mechanism takes to forget, which is not longer than a fall over its size.
+    the mechanism takes to forget, which is not longer than a fall over its size. Bodies that a joint holds are not
+    judged: what resists there is all that moves with them.
     """
     length = np.diff(time)[:, None]
-    if not len(length) or not forces.any():
+    mechanism = simulator.mechanism
+    held = {body.name for joint in mechanism.joints.values() if joint.row_count > 0 for body in (joint.a, joint.b)}
+    floats = np.array([name not in held for name in mechanism.bodies])
+    if not len(length) or not forces[:, floats].any():
         return ""
-    weight = float(np.linalg.norm(simulator.mechanism.gravity))
+    period = np.minimum(length, simulator.dt)
+    weight = float(np.linalg.norm(mechanism.gravity))
     memory = (simulator._extent / weight) ** 0.5 if weight > 0 else 1.0
     given = simulator._compiled.arguments
     masses, moments = given["mass"] * simulator._extent, np.trace(given["inertia"], axis1=1, axis2=2) / 3
@@ -95,16 +100,15 @@ def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
     for columns, resistance in ((slice(0, 3), masses), (slice(3, 6), moments)):
         size = np.linalg.norm(forces[:, :, columns], axis=2)
         change = np.linalg.norm(np.diff(forces[:, :, columns], axis=0), axis=2)
-        lag = 0.5 * length * np.minimum(length * np.maximum(size[1:], size[:-1]), memory * change)
-        moved = np.maximum(
-            moved, np.divide(lag.sum(axis=0), resistance, out=np.zeros_like(moved), where=resistance > 0)
-        )
+        lag = 0.5 * period * np.minimum(length * np.maximum(size[1:], size[:-1]), memory * change)
+        judged = floats & (resistance > 0)
+        moved = np.maximum(moved, np.divide(lag.sum(axis=0), resistance, out=np.zeros_like(moved), where=judged))
     worst = int(moved.argmax())
     if moved[worst] <= _HELD:
         return ""
     return (
         f"forces that control returns are held from node to node, and change so fast that body "
-        f"{list(simulator.mechanism.bodies)[worst]!r} may be off by {moved[worst]:.2g} (parts of the mechanism's size, "
+        f"{list(mechanism.bodies)[worst]!r} may be off by {moved[worst]:.2g} (parts of the mechanism's size, "
         "or rad): call control more often, or let a PointSpring, Cable or Servo exert them"
     )
 

@@ -102,7 +102,7 @@ def assemble(
     gaps = open_joints(compiled, state)
     if gaps:
         what = f"the mechanism cannot be assembled: {describe(mechanism, gaps)}"
-        raise AssemblyError(what + _alone(mechanism, state, gaps), gaps)
+        raise AssemblyError(what + _alone(mechanism, rough, gaps), gaps)
     refuse_misfit(compiled, state)
     warn_of(mechanism, asked, 4)
     passed = limits_passed(mechanism, rough, state) if far else []
@@ -174,7 +174,10 @@ def _described(mechanism: Mechanism) -> State:
 
 def is_wide(mechanism: Mechanism, state: State) -> bool:
     """Whether joints are so far open that the nearest motion need not close them."""
-    gaps, _ = joint_gaps(all_rows(mechanism), state)
+    # what has no loops is compiled with all its rows anyway
+    is_tree = not (mechanism.spanning_tree().loops or mechanism.couplings)
+    compiled = build_core(mechanism, frozen={}, asked=described_asked(mechanism)) if is_tree else all_rows(mechanism)
+    gaps, _ = joint_gaps(compiled, state)
     return not ((gaps[:, 0] <= _WIDE * whole_size(state)) & (gaps[:, 1] <= _WIDE)).all()
 
 

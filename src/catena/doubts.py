@@ -72,6 +72,9 @@ def stuck(run: Trajectory) -> str:
         return ""
     if np.ptp(run.position, axis=0).max(initial=0.0) > _NONE * analysis.extent(run.mechanism.state()):
         return ""
+    # what turns on the spot
+    if np.ptp(run.orientation, axis=0).max(initial=0.0) > _NONE:
+        return ""
     report = run.mechanism.report(run[0])
     is_stuck = report.freedom == 0 and not report.driven
     return "nothing moves: the joints leave no freedom, see the mechanism's report()" if is_stuck else ""

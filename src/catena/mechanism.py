@@ -423,7 +423,11 @@ class Mechanism(Posable, Strict):
 
     def described_tree(self) -> SpanningTree:
         """The forest along which `state` places bodies, and files are written: none of `closes_loop` is part of it."""
-        return self._find_tree({}, described=True)
+        if not self._owner:
+            return self._find_tree({}, described=True)
+        if self._known.described_tree is None:
+            self._known.described_tree = self._find_tree({}, described=True)
+        return self._known.described_tree
 
     def _find_tree(self, costs: Mapping[str, int], described: bool = False) -> SpanningTree:
         """Find the forest; without costs it is breadth first, whatever acts on joints."""

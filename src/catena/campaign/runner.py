@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from ..doubts import LimitWarning, StuckWarning
 from ..placeholders import PlaceholderWarning
 from ..redundancy import LoopWarning
 from .checks import CLASSES, Findings, examine
@@ -36,8 +37,8 @@ def record(seed: int, index: int, stage: Callable[[str], None] = lambda name: No
     with warnings.catch_warnings():
         # a warning out of the library is an error that went unnoticed, but for those on what was drawn
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", LoopWarning)
-        warnings.simplefilter("ignore", PlaceholderWarning)
+        for of_the_mechanism in (LimitWarning, LoopWarning, PlaceholderWarning, StuckWarning):
+            warnings.simplefilter("ignore", of_the_mechanism)
         try:
             case = member(seed, index)
         except ValueError as refusal:
