@@ -409,6 +409,9 @@ def _null(
         held, at_word = ((others + (judged & (some > least)).sum(axis=(1, 2))).max() for least in (fit, EXACT))
         if freedom - at_word <= 0 < freedom - held:
             continue
+        # what is meant holds at the first pose too; roots of what closing leaves open vanish there
+        if others + (judged[0] & (some[0] > EXACT)).sum() < at_word:
+            continue
         null[:, own] = some <= EXACT
         kept = judged & (some <= fit) & (some > EXACT) & ordinary[:, None, None]
         weak[own] = np.where(kept, some, 0.0).max(axis=(0, 2))
