@@ -5,18 +5,13 @@ take turns: `run` (one call for all steps), `Live.step` and `mj_step` (one call 
 and limits off). CPU time of this thread, the least of many rounds; the ratios of one line belong to the same rounds.
 
     taskset -c 1 python benchmarks/robots.py MENAGERIE/agility_cassie/cassie.xml MENAGERIE/unitree_go1/go1.xml
-
-With --instructions those of a step of a run are counted instead, by callgrind, which knows no AVX-512.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import os
 import re
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -29,7 +24,6 @@ import numpy as np
 import catena as ct
 
 DT = 0.002
-SHORT, LONG = 50, 250  # steps of the two runs whose counts are subtracted
 
 Way = Callable[[], object]
 
@@ -106,63 +100,22 @@ def least(mechanism: ct.Mechanism, model: mujoco.MjModel, steps: int, rounds: in
     }
 
 
-def drive(path: Path) -> None:
-    """Two runs between calls of getppid, on which callgrind dumps its counters."""
-    with tempfile.TemporaryDirectory() as folder:
-        mechanism, _ = read(path, Path(folder))
-        state = at_rest(mechanism)
-        simulate = ct.Simulator(mechanism, DT, on_coarse="ignore")
-        simulate.run(steps=SHORT, state=state, record_every=SHORT)
-        for steps in (SHORT, LONG):
-            os.getppid()
-            simulate.run(steps=steps, state=state, record_every=steps)
-            os.getppid()
-
-
-def instructions(path: Path) -> float:
-    """Of a step, by callgrind."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "out"
-        tool = ["valgrind", "--tool=callgrind", "--dump-before=getppid", f"--callgrind-out-file={out}"]
-        subprocess.run(
-            [*tool, sys.executable, __file__, "--drive", str(path)],
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
-            check=True,
-            capture_output=True,
-        )
-        # dump 1 is the start-up, 2 and 4 are the runs
-        short, long = (_total(Path(f"{out}.{k}")) for k in (2, 4))
-    return (long - short) / (LONG - SHORT)
-
-
-def _total(dump: Path) -> int:
-    return next(int(line.split()[1]) for line in dump.read_text().splitlines() if line.startswith("totals:"))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", type=Path, nargs="+", help="MJCF files of robots")
     parser.add_argument("--steps", type=int, default=500, help="in a round, all from the file's pose")
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--instructions", action="store_true", help="count those of a step of a run, by valgrind")
     parser.add_argument("--out", type=Path, help="a csv to write")
-    parser.add_argument("--drive", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.drive:
-        return drive(arguments.models[0])
     rows: list[dict[str, object]] = []
     for path in arguments.models:
-        if arguments.instructions:
-            row: dict[str, object] = {"model": path.stem, "instructions_per_step": round(instructions(path))}
-            print(path.stem, row["instructions_per_step"], flush=True)
-        else:
-            with tempfile.TemporaryDirectory() as folder:
-                print(f"{path.stem}: ", end="")
-                us = least(*read(path, Path(folder)), arguments.steps, arguments.rounds)
-            row = {"model": path.stem} | {f"{name}_us": round(value, 2) for name, value in us.items()}
-            row |= {f"{name}_ratio": round(us[name] / us["mj_step"], 3) for name in ("run", "live")}
-            print("  " + ", ".join(f"{name} {value:.2f} us" for name, value in us.items()), end="; beside mj_step: ")
-            print(f"run {row['run_ratio']}, live {row['live_ratio']}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"{path.stem}: ", end="")
+            us = least(*read(path, Path(folder)), arguments.steps, arguments.rounds)
+        row: dict[str, object] = {"model": path.stem} | {f"{name}_us": round(value, 2) for name, value in us.items()}
+        row |= {f"{name}_ratio": round(us[name] / us["mj_step"], 3) for name in ("run", "live")}
+        print("  " + ", ".join(f"{name} {value:.2f} us" for name, value in us.items()), end="; beside mj_step: ")
+        print(f"run {row['run_ratio']}, live {row['live_ratio']}", flush=True)
         rows.append(row)
     if arguments.out:
         with arguments.out.open("w", newline="") as file:
