@@ -17,11 +17,13 @@ from catena import (
     Cylindrical,
     Fixed,
     FixedOrientation,
+    Inertia,
     Limits,
     Mechanism,
     ParallelAxes,
     Planar,
     PointOnLine,
+    PointOnPlane,
     Prismatic,
     Revolute,
     SimulationError,
@@ -30,6 +32,7 @@ from catena import (
     box,
     rod,
     scenes,
+    sphere,
 )
 from catena import _rotation as rot
 
@@ -690,3 +693,20 @@ def test_run_refuses_an_open_state(case: str) -> None:
 
     # as the message advises
     assert Simulator(m, 0.005).run(steps=20, state=m.assemble(rough)).status.ok
+
+
+def test_a_wrist_of_massless_links_is_not_left_with_two_axes_in_line() -> None:
+    """The nearest pose in which its point is in the plane is the one in which nothing holds its links."""
+    m = Mechanism()
+    for name in ("yoke", "cross"):
+        m.add_body(name, Inertia.massless())
+    m.add_body("hand", sphere(0.05, mass=1.0))
+    m.add_joint(Revolute("world", "yoke", axis=(0, 0, 1), at=(0, 0, 0), name="first"))
+    m.add_joint(Revolute("yoke", "cross", axis=(0, 1, 0), at=(0, 0, 0), name="middle"))
+    m.add_joint(Revolute("cross", "hand", axis=(0, 0, 1), at=(0, 0, 0), name="last"))
+    m.add_joint(PointOnPlane("world", "hand", axis=(0, 0, 1), anchors=((0, 0, 0), (0.3, 0, 0)), name="table"))
+    guess = m.state()
+    guess.orientation[1:] = rot.from_rotation_vector(np.array((0.0, 1.0, 0.0)))
+    state = m.assemble(guess)
+    assert abs(np.sin(state.joint("middle").angle)) > 1e-3
+    assert Simulator(m, 0.001).run(steps=5, state=state).status.ok

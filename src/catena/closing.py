@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ._rotation import Array
 from .joint import Joint, Pose, mismatch
+from .massless import loose_at
 from .redundancy import everything, whole_size
 
 if TYPE_CHECKING:
@@ -94,21 +95,23 @@ class Tree:
 def close_wide(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> bool:
     """Close what is wide open in place, as well as it can be; whether all of it is closed. `frozen` joints stay."""
     tree = _placed(mechanism, state, frozen)
-    best, left = state.copy(), np.inf
+    best, left, held = state.copy(), np.inf, False
     for bounded in (tree, tree.unbounded()) if len(tree.bounds) else (tree,):
         ends: list[float] = []
         for attempt, amplitude in enumerate((0.0, *_RESTARTS)):
             trial = state.copy()
             ends.append(bounded.close(trial, amplitude, seed=attempt + 1))
-            if ends[-1] < left:
-                best, left = trial, ends[-1]
+            # no run starts where massless bodies are loose, so such a pose is the last resort
+            is_held = ends[-1] <= _CLOSED and not loose_at(trial)
+            if (is_held, -ends[-1]) > (held, -left):
+                best, left, held = trial, ends[-1], is_held
             if not np.isfinite(ends[-1]):
                 return False
             # numbers that are rounded leave a gap, the same from everywhere
-            met = ends[-1] <= mechanism.fit and any(abs(end - ends[-1]) <= _SAME * end for end in ends[:-1])
-            if left <= _CLOSED or met:
+            met = _CLOSED < ends[-1] <= mechanism.fit and any(abs(e - ends[-1]) <= _SAME * e for e in ends[:-1])
+            if held or met:
                 break
-        if left <= _CLOSED:
+        if held:
             break
     state.position, state.orientation = best.position, best.orientation
     state.turned = best.turned

@@ -72,11 +72,15 @@ def refuse_loose(mechanism: Mechanism) -> None:
 
 def refuse_loose_at(state: State) -> None:
     """Raise where massless bodies are not held at a pose."""
+    free = loose_at(state)
+    if free:
+        raise ValueError(_sentence(free, " in the pose to start from"))
+
+
+def loose_at(state: State) -> Collection[str]:
+    """Massless bodies that are not held at a pose, such as a wrist's where two of its axes are in line."""
     mechanism = state.mechanism
-    if names(mechanism):
-        free = _free(state, _groups(mechanism, _holders(mechanism)))
-        if free:
-            raise ValueError(_sentence(free, " in the pose to start from"))
+    return _free(state, _groups(mechanism, _holders(mechanism))) if names(mechanism) else []
 
 
 def _sentence(free: Collection[str], where: str) -> str:
