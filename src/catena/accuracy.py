@@ -86,15 +86,14 @@ def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
     judged: what resists there is all that moves with them.
     """
     length = np.diff(time)[:, None]
-    mechanism = simulator.mechanism
-    held = {body.name for joint in mechanism.joints.values() if joint.row_count > 0 for body in (joint.a, joint.b)}
-    floats = np.array([name not in held for name in mechanism.bodies])
+    mechanism, given = simulator.mechanism, simulator._compiled.arguments
+    held = given["joint_bodies"][given["joint_rows"] > 0]
+    floats = ~np.isin(np.arange(mechanism.body_count), held)
     if not len(length) or not forces[:, floats].any():
         return ""
     period = np.minimum(length, simulator.dt)
     weight = float(np.linalg.norm(mechanism.gravity))
     memory = (simulator._extent / weight) ** 0.5 if weight > 0 else 1.0
-    given = simulator._compiled.arguments
     masses, moments = given["mass"] * simulator._extent, np.trace(given["inertia"], axis1=1, axis2=2) / 3
     moved = np.zeros(len(masses))
     for columns, resistance in ((slice(0, 3), masses), (slice(3, 6), moments)):

@@ -44,7 +44,7 @@ _FINER = 1.3
 _LEAST_GAIN = 0.3
 # plain steps: what a first guess may be divided by, steps of a run whose accuracy was asked for, however short, and
 # steps per second times bodies where nobody asked, which keeps it faster than the motion
-_FINEST, _MOST_STEPS, _MOST_WORK = 1024, 2**16, 6e5
+_FINEST, _MOST_STEPS, _MOST_WORK = 1024, 2**16, 3e5
 # pairs of runs that have not come closer by half: there is nothing to converge to, as in chaos
 _STALLED = 3
 # an error of steps per second that none has
