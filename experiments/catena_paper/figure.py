@@ -97,7 +97,8 @@ def line(x: Array, y: Array) -> Line:
     slope, offset = np.polyfit(x, y, 1)
     spread = float(((y - y.mean()) ** 2).sum())
     left = float(((y - offset - slope * x) ** 2).sum())
-    return Line(float(slope), float(offset), 1 - left / spread if spread > 0 else np.nan)
+    # points that do not vary are explained by any line through them
+    return Line(float(slope), float(offset), 1 - left / spread if spread > 0 else 1.0)
 
 
 def power(x: Array, y: Array) -> float:

@@ -211,4 +211,5 @@ def test_lines_and_powers():
     x = np.array([1.0, 2.0, 4.0, 8.0])
     assert line(x, 3 + 2 * x) == pytest.approx((2, 3, 1))
     assert line(x, np.array([1.0, -1.0, 1.0, -1.0])).r2 < 0.5
+    assert line(x, np.full(4, 5.0)) == pytest.approx((0, 5, 1))
     assert power(x, 5 * x**3) == pytest.approx(3)
