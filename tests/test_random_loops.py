@@ -33,7 +33,7 @@ from catena import (
 from catena import _rotation as rot
 
 # what is put together at random may hold weakly
-pytestmark = pytest.mark.filterwarnings("ignore::catena.LoopWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::catena.LoopWarning", "ignore::catena.StuckWarning")
 
 SOLVERS = ["articulated", "ldu", "dense"]
 TREE: list[type[Joint]] = [Ball, Revolute, Prismatic, Fixed, Cylindrical, Planar]
@@ -196,7 +196,6 @@ def compare(state: State, length: float = 1.0) -> None:
 COMMON = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 
-@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 @COMMON
 @given(recipes())
 def test_solvers_agree_or_refuse(recipe: Recipe) -> None:
@@ -248,7 +247,6 @@ LOCKING = Recipe(
 )
 
 
-@pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 @settings(COMMON, max_examples=60)
 @given(recipes(most=4))
 @example(LOCKING)
