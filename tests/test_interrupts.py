@@ -18,8 +18,8 @@ import pytest
 
 from catena import Mechanism, Simulator, Trajectory, analysis, scenes
 
-# s; what is asked for is a fifth of that, the rest is for a machine that has other work
-PATIENCE = 1.0
+# s of this process's CPU time after the signal; other work on the machine does not count
+PATIENCE = 0.5
 
 LONG = 10**7
 
@@ -39,7 +39,7 @@ def batch(mechanism: Mechanism) -> Callable[[], object]:
 def reactions() -> Callable[[], object]:
     """Of a mechanism with many loops, at one pose over and over."""
     state = scenes.strandbeest(12).state()
-    node, count = analysis.still(state), 30_000
+    node, count = analysis.still(state), 10_000
     rows = sum(joint.row_count for joint in state.mechanism.joints.values())
     nodes = replace(node.nodes[np.zeros(count, dtype=int)], multipliers=np.ones((count, rows)))
     run = Trajectory(state.mechanism, nodes, node.made)
@@ -63,14 +63,14 @@ def test_an_interrupt_is_heard(work: str) -> None:
     sent = []
 
     def interrupt() -> None:
-        sent.append(time.monotonic())
+        sent.append(time.process_time())
         os.kill(os.getpid(), signal.SIGINT)
 
     timer = threading.Timer(1.0, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         call()
-    assert time.monotonic() - sent[0] < PATIENCE
+    assert time.process_time() - sent[0] < PATIENCE
 
 
 def test_an_interrupted_live_mechanism_stands_at_a_node() -> None:
