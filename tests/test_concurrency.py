@@ -109,7 +109,7 @@ def test_an_error_belongs_to_the_run_it_happened_in() -> None:
     """One of two runs at once fails in its own load; the other goes on."""
     m = motored()
     sim = Simulator(m, 0.01)
-    meet = threading.Barrier(2, timeout=20)
+    meet = threading.Barrier(2, timeout=600)
 
     def bad(t: float) -> tuple[float, float, float]:
         meet.wait()

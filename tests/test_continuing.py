@@ -200,7 +200,7 @@ from catena import Simulator, Trajectory
 part = Trajectory.load("part.npz")
 Simulator(part.mechanism, {simulate.dt!r}, **{settings!r}).run(steps=27, state=part[-1]).save("rest.npz")
 """
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=600)
     same(whole, Trajectory.load(tmp_path / "rest.npz"), slice(33, None))
 
 

@@ -46,7 +46,7 @@ for path in sys.argv[1:]:
         print("ValueError", error)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, paths)], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", program, *map(str, paths)], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.splitlines()

@@ -35,7 +35,7 @@ def test_hostile_files_are_refused_or_read(tmp_path: Path) -> None:
 
     program = Path(__file__).parent / "hostile_models.py"
     done = subprocess.run(
-        [sys.executable, str(program), str(folder)], capture_output=True, text=True, timeout=500, cwd=tmp_path
+        [sys.executable, str(program), str(folder)], capture_output=True, text=True, timeout=600, cwd=tmp_path
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, (done.stderr[-2000:], lines[-1:])

@@ -343,8 +343,8 @@ def test_a_forked_process_has_no_threads_but_goes_on() -> None:
     found = context.Queue()
     process = context.Process(target=_step_in_a_fork, args=(batch, found))
     process.start()
-    position = found.get(timeout=60)
-    process.join(timeout=60)
+    position = found.get(timeout=600)
+    process.join(timeout=600)
     assert process.exitcode == 0
     batch.step(3)
     np.testing.assert_array_equal(batch.position, position)

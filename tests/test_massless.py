@@ -572,7 +572,7 @@ def grown(bodies: list[tuple[int, bool, int, tuple[float, float, float]]], mass:
 
 
 @given(bodies=connected(), floats=st.booleans(), solver=st.sampled_from(SOLVERS))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_massless_is_the_limit_of_light(
     bodies: list[tuple[int, bool, int, tuple[float, float, float]]], floats: bool, solver: Solver
 ) -> None:
@@ -612,7 +612,7 @@ def network(seed: int) -> Mechanism:
 @pytest.mark.filterwarnings("ignore::catena.StuckWarning")  # some networks are trusses
 @pytest.mark.filterwarnings("ignore::catena.LoopWarning")  # and some hold directions weakly
 @given(seed=st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_solvers_agree_on_any_network(seed: int) -> None:
     """Or all find that a massless body is not held, or that the motion runs into a pose where it is not."""
     m = network(seed)

@@ -87,7 +87,7 @@ def run_filled(script: str, byte: int) -> list[str]:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", "MALLOC_PERTURB_": str(byte)},
-        timeout=300,
+        timeout=600,
     )
     return ended.stdout.splitlines()
 

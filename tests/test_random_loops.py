@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, event, example, given, settings
+from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
 
 from catena import (
@@ -193,7 +193,7 @@ def compare(state: State, length: float = 1.0) -> None:
         np.testing.assert_allclose(run.angular_velocity, first.angular_velocity, rtol=0, atol=1e-7 * pace)
 
 
-COMMON = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+COMMON = settings(max_examples=150)
 
 
 @COMMON

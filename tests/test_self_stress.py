@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from all_rows import jacobian
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from test_loop_scenes import SCENES
 from test_random_loops import Recipe, build, recipes
 
@@ -99,7 +99,7 @@ def test_smallest_in_all_loop_scenes(scene: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::catena.LoopWarning")  # some hold directions weakly
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 @given(recipes())
 def test_smallest_in_random_mechanisms(recipe: Recipe) -> None:
     run = path([build(recipe)])

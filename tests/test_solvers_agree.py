@@ -138,7 +138,7 @@ def random_tree(seed: int) -> State:
     return state
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_random_trees(seed: int) -> None:
     state = random_tree(seed)

@@ -65,7 +65,7 @@ def all_joints(state: State) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 TIGHT = 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds, st.booleans())
 def test_joint_coordinates_and_rates_round_trip(seed: int, grounded: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -90,7 +90,7 @@ def test_joint_coordinates_and_rates_round_trip(seed: int, grounded: bool) -> No
             np.testing.assert_allclose(after[other][1], before[other][1], atol=TIGHT)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds, st.booleans())
 def test_velocities_are_the_derivative_of_the_poses(seed: int, grounded: bool) -> None:
     """Moving every joint by h times its rate moves the bodies by h times their velocities."""
@@ -116,7 +116,7 @@ def test_velocities_are_the_derivative_of_the_poses(seed: int, grounded: bool) -
     np.testing.assert_allclose(state.angular_velocity, rot.rotation_vector(turn) / (2 * h), atol=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seeds)
 def test_velocities_satisfy_the_constraints(seed: int) -> None:
     """After setting rates, a small step along the velocities opens no joint in first order."""

@@ -9,9 +9,9 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from time import process_time
+from time import thread_time
 
 import numpy as np
 import pytest
@@ -331,12 +331,13 @@ def test_files_hold_no_code(run: Trajectory, tmp_path: Path) -> None:
 
 def test_a_run_says_how_it_was_computed(tmp_path: Path) -> None:
     sim = Simulator(scenes.pendulum(2), 0.02, order=4, solver="ldu", tolerance=1e-11)
+    before = datetime.now(timezone.utc)
     run = sim.run(steps=3)
     assert run.info is not None
+    # dates are in whole seconds
+    assert before - timedelta(seconds=1) < datetime.fromisoformat(run.info.date) <= datetime.now(timezone.utc)
     assert (run.info.version, run.info.kernel) == (catena.__version__, sim.info()["kernel"])
     assert (run.info.solver, run.info.order, run.info.dt, run.info.tolerance) == ("ldu", 4, 0.02, 1e-11)
-    age = datetime.now(timezone.utc) - datetime.fromisoformat(run.info.date)
-    assert -2 < age.total_seconds() < 60
     run[1:].save(tmp_path / "run.npz")
     assert Trajectory.load(tmp_path / "run.npz").info == run.info
     assert sim.run_batch(2, steps=2)[1].info.solver == "ldu"
@@ -364,11 +365,14 @@ def test_saving_and_loading_take_time_and_room_in_proportion(tmp_path: Path) -> 
     for count in (200, 800):
         run = Simulator(scenes.pendulum(count), 0.01).run(steps=1)
         run.save(tmp_path / "run.npz")
-        tracemalloc.start()
-        started = process_time()
-        again = Trajectory.load(tmp_path / "run.npz")
-        cost.append((process_time() - started, tracemalloc.get_traced_memory()[1]))
-        tracemalloc.stop()
+        tries = []
+        for _ in range(2):
+            tracemalloc.start()
+            started = thread_time()
+            again = Trajectory.load(tmp_path / "run.npz")
+            tries.append((thread_time() - started, tracemalloc.get_traced_memory()[1]))
+            tracemalloc.stop()
+        cost.append(min(tries))
         np.testing.assert_array_equal(again.position, run.position)
     assert cost[1][0] < 8 * cost[0][0]
     assert cost[1][1] < 6 * cost[0][1]

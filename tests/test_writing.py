@@ -144,7 +144,7 @@ def random_tree(seed: int) -> ct.Mechanism:
     return m
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), file=st.sampled_from(("urdf", "mjcf")))
 def test_random_trees_survive(seed: int, file: str) -> None:
     m = random_tree(seed)
