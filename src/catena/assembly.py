@@ -203,6 +203,13 @@ def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.3g} degrees" if angle > 1e-9 else ""
 
 
+def close_nearest(compiled: Compiled, state: State) -> State | None:
+    """A state beside another in which all that is asked is closed, or None."""
+    found = state.copy()
+    _close(compiled, found)
+    return None if open_joints(compiled, found) else found
+
+
 def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> None:
     """One assembly in place, velocities projected."""
     rates = compiled.signals.rates(state.time)
@@ -273,15 +280,25 @@ def stands(compiled: Compiled, state: State, fastest: float) -> bool:
     )
 
 
+def misfits(compiled: Compiled, state: State) -> Array:
+    """What redundant joints and couplings (joint + coupling,) disagree by, in rad or parts of their bodies' size."""
+    _, misfit = joint_gaps(compiled, state)
+    # as a run measures it
+    return np.hypot(misfit[:, 0] / _lengths(compiled, state), misfit[:, 1])
+
+
+def _lengths(compiled: Compiled, state: State) -> Array:
+    return np.concatenate((compiled.asked.length, np.ones(len(state.mechanism.couplings))))
+
+
 def refuse_misfit(compiled: Compiled, state: State) -> None:
     """Raise where redundant joints disagree by more than the mechanism's `fit`."""
     fit, mechanism = compiled.asked.fit, state.mechanism
     if not (compiled.asked.unasked.any() or compiled.asked.idle.any()):
         return
     _, misfit = joint_gaps(compiled, state)
-    # as a run measures it
-    length = np.concatenate((compiled.asked.length, np.ones(len(mechanism.couplings))))
-    part = np.hypot(misfit[:, 0] / length, misfit[:, 1])
+    length = _lengths(compiled, state)
+    part = misfits(compiled, state)
     wide = np.flatnonzero(part > fit)
     if len(wide) == 0:
         return

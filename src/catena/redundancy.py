@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ._handover import Compiled
     from .mechanism import Mechanism
     from .state import State
+    from .trajectory import Trajectory
 
 # poses at which rows are judged, and multiplications that may be spent on them; a pose takes about so many increments
 _POSES = 5
@@ -67,6 +68,12 @@ _MEANT = 30.0
 
 # poses to which a closing motion leads, in parts of the mechanism's size and in rad, are still about the same
 _BESIDE = 1 / _MEANT
+
+# values of what is left out above this part of `fit`, and of what is kept below that many, may be others elsewhere
+_DOUBTFUL, _NEARLY = 0.05, 3.0
+
+# nodes of a run at which misfits are looked at
+_LOOKS = 32
 
 
 class LoopWarning(CatenaWarning):
@@ -126,6 +133,22 @@ class Asked:
     def turning(self) -> bool:
         """Whether some of the directions that are left out turn with the pose, in data that are not exact."""
         return bool(self.excess.any()) and self.largest_zero > EXACT
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether values are so near to `fit`, or hold so weakly, that another pose may say something else."""
+        near = _DOUBTFUL * self.fit < self.dropped.max(initial=0.0) or self.smallest_kept < _NEARLY * self.fit
+        return bool(near or self.weak.any())
+
+    @property
+    def count_left_out(self) -> int:
+        """Rows and couplings that are left out."""
+        return int(self.unasked.sum() + self.idle.sum())
+
+    def same_rows(self, other: Asked) -> bool:
+        """Whether the same is asked."""
+        names = ("rows", "excess", "idle")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     def still(self) -> Asked:
         """The same without the joints of which some directions turn: nothing is asked of them."""
@@ -195,10 +218,11 @@ def described_asked(mechanism: Mechanism) -> Asked:
     return mechanism._known.asked
 
 
-def find_asked(mechanism: Mechanism, state: State) -> Asked:
+def find_asked(mechanism: Mechanism, state: State, agreed: float = np.inf) -> Asked:
     """Judge the rows around a pose, which is closed first as well as it can be.
 
-    What was found before for the same joints at the same pose is not looked for again.
+    `agreed` is what the numbers are known to disagree by elsewhere, which may be less. What was found before for the
+    same joints at the same pose is not looked for again.
     """
     from ._handover import all_rows
 
@@ -208,12 +232,12 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
         mechanism._known.asked = mechanism._known.asked or everything(mechanism, mechanism.fit)
         return mechanism._known.asked
     compiled = all_rows(mechanism)
-    key = _key(compiled, state)
+    key = _key(compiled, state, agreed)
     with _lock:
         if key is not None and key in _found:
             _found.move_to_end(key)
             return _found[key]
-    asked = _judge(mechanism, state, compiled)
+    asked = _judge(mechanism, state, compiled, agreed)
     if key is not None:
         # several mechanisms share it from now on
         for value in vars(asked).values():
@@ -226,7 +250,7 @@ def find_asked(mechanism: Mechanism, state: State) -> Asked:
     return asked
 
 
-def _key(given: Compiled, state: State) -> bytes | None:
+def _key(given: Compiled, state: State, agreed: float) -> bytes | None:
     """A digest of all numbers that the search depends on; None where it also depends on functions of the user's."""
     if given.rows:
         return None
@@ -243,14 +267,14 @@ def _key(given: Compiled, state: State) -> bytes | None:
             digest.update(repr(value).encode())
 
     # all rows are asked for, and the walk from pose to pose knows no gravity
-    add(given.asked.fit)
+    add((given.asked.fit, agreed))
     add(tuple(value for name, value in given.arguments.items() if name not in ("asked", "gravity")))
     add((state.position, state.orientation, given.signals.read(state.time)))
     add(tuple(given.start(measures, [state]) for measures in (given.terms, given.counters)))
     return digest.digest()
 
 
-def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
+def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float) -> Asked:
     whole, fit = everything(mechanism, mechanism.fit), mechanism.fit
     owner = np.array(compiled.core.loop_joints, dtype=int)
     length = _lengths(mechanism, body_sizes(mechanism))
@@ -263,6 +287,7 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled) -> Asked:
     if found is None:
         return replace(whole, unjudged=unjudged, why=_OPEN)
     values, vectors, misfit = found
+    misfit = np.minimum(misfit, agreed)
     null, weak = _null(compiled, owner, values, misfit, fit)
     # poses at which least says nothing new are those that are not singular by chance
     ordinary = null.sum(axis=(1, 2)) == null.sum(axis=(1, 2)).min()
@@ -376,6 +401,25 @@ def _explore(
     null = (values[: found + 1] <= fit).sum(axis=(1, 2))
     chosen = slice(0, 1) if np.isfinite(values[0]).any() and null[0] < null[1:].min() else slice(1, found + 1)
     return values[chosen], vectors[chosen], misfit[1]
+
+
+def meant_after_all(compiled: Compiled, run: Trajectory) -> Asked | None:
+    """What to ask instead, if what was left out in a run turns out to be meant; None if it does not.
+
+    What numbers disagree by depends on the pose, and changes little if they are rounded. Where it outgrows by far that
+    of the first node, values there are compared with what the numbers did agree to.
+    """
+    from .assembly import misfits
+
+    if not compiled.asked.dropped.any() or len(run) < 2:
+        return None
+    nodes = [*range(0, len(run), max(1, len(run) // _LOOKS)), len(run) - 1]
+    parts = [float(misfits(compiled, run[k]).max(initial=0.0)) for k in nodes]
+    worst = int(np.argmax(parts))
+    if parts[worst] <= _MEANT * max(parts[0], _CLOSED):
+        return None
+    there = find_asked(run.mechanism, run[nodes[worst]], max(parts[0], _CLOSED))
+    return there if there.count_left_out < compiled.asked.count_left_out else None
 
 
 def _beside(one: State, other: State) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from time import time
@@ -20,6 +20,7 @@ from ._numbers import flag, number, one_of, positive, seconds, whole
 from ._progress import finish, watcher
 from ._rotation import Array, finite
 from .accuracy import NOT_JUDGED, USUAL_ACCURACY, held_too_long, too_coarse, usual_order
+from .assembly import close_nearest
 from .doubts import raise_doubts
 from .events import Event, Watch, cut
 from .forces import Forces, load_table
@@ -27,7 +28,7 @@ from .laws import DISSIPATING
 from .live import Live
 from .mechanism import Mechanism
 from .placeholders import lightened
-from .redundancy import Asked, find_asked, warn_of
+from .redundancy import Asked, find_asked, meant_after_all, warn_of
 from .refining import per_second, plain_step, refined
 from .signals import Signals
 from .starting import checked, refuse_open
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 Control: TypeAlias = Callable[[float, Live], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
-
-# parts of a mechanism's `fit`: values of what is left out that are larger may be others at another pose
-_DOUBTFUL = 0.05
 
 # steps of a long run, runs that are the first, and how often one of the others is looked at
 _LONG, _FIRST, _NOW_AND_THEN = 100, 16, 64
@@ -174,13 +172,23 @@ class Simulator:
         self._described: State | None = None
         self._described_arrays: _core.Start | None = None
         self._idle: dict[tuple[str, int], Live] = {}
+        self._elsewhere: Simulator | None = None
         joints, couplings = self.mechanism.joints, self.mechanism.couplings
         self._row_count = sum(joint.row_count for joint in joints.values()) + len(couplings)
 
     # the core is built anew where a simulator is copied or read from a pickle, on the kernel of that machine
 
     def __getstate__(self) -> dict[str, Any]:
-        built = ("_source", "_compiled", "_core", "_described", "_described_arrays", "_idle", "_row_count")
+        built = (
+            "_source",
+            "_compiled",
+            "_core",
+            "_described",
+            "_described_arrays",
+            "_idle",
+            "_elsewhere",
+            "_row_count",
+        )
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -253,18 +261,40 @@ class Simulator:
         other.tolerance = self._given_tolerance or tolerance or _TOLERANCE[other.order]
         return other
 
-    def _judge_at(self, state: State | None) -> None:
-        """Ask of loops what they say where a run starts, if what they do not say as described is hardly rounding."""
+    def _at(self, states: Iterable[State | None]) -> Simulator:
+        """Whoever runs from states: another one if loops say something else there than as described."""
         asked = self._compiled.asked
-        if not isinstance(state, State) or state._reached or asked.dropped.max(initial=0.0) <= _DOUBTFUL * asked.fit:
-            return
-        here = find_asked(self.mechanism, state)
-        if np.array_equal(here.rows, asked.rows) and np.array_equal(here.excess, asked.excess):
-            return
-        self._compile(self._kernel, here)
+        if not asked.is_doubtful:
+            return self
+        # poses at which least is left out are those that are not singular by chance
+        fresh = [state for state in states if isinstance(state, State) and not state._reached]
+        here = min((find_asked(self.mechanism, s) for s in fresh), key=lambda a: a.count_left_out, default=asked)
+        return self if here.same_rows(asked) else self._asking(here)
+
+    def _at_members(self, states: Sequence[State] | int) -> Simulator:
+        return self._at(states) if isinstance(states, Sequence) else self
+
+    def _asking(self, asked: Asked) -> Simulator:
+        """The same, but with other rows of loops."""
+        other = self._elsewhere
+        if other is None or not other._compiled.asked.same_rows(asked):
+            other = self._elsewhere = object.__new__(Simulator)
+            other._mechanism = self._mechanism
+            other._compile(self._kernel, asked)
+        other.__dict__.update(self.__getstate__(), _source=self._source)
         if self._solver_is_free:
-            self.solver = self._compiled.solver
-        warn_of(self.mechanism, here, 4)
+            other.solver = other._compiled.solver
+        warn_of(self.mechanism, asked, 4)
+        return other
+
+    def _again(self, run: Trajectory, state: State | None) -> tuple[Simulator, State] | None:
+        """Whoever asks for what a run has left out and was meant, and the state to start from; None if nothing was."""
+        asked = meant_after_all(self._compiled, run)
+        if asked is None:
+            return None
+        other = self._asking(asked)
+        start = close_nearest(other._compiled, self._start(state))
+        return None if start is None else (other, start)
 
     def _tell_of_edits(self, state: State | None, steps: int = _LONG) -> None:
         """Warn if the mechanism was changed; looked for where a run is long, the first times, and now and then."""
@@ -310,20 +340,20 @@ class Simulator:
         """
         self._need_dt("a step has a length")
         self._tell_of_edits(state, 1)
-        live = self._take(state, 1, 1, force)
+        maker = self._at([state])
+        live = maker._take(state, 1, 1, force)
         live._stand()
         live.step()
         found = live.state()
-        self._give_back(live, force)
+        maker._give_back(live, force)
         return found
 
     def start(self, state: State | None = None) -> Live:
         """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
-        self._judge_at(state)
         self._need_dt("a live mechanism goes on by steps of a length that whoever reads or controls it must know")
         self._tell_of_edits(state)
         # to which it may be asked to return
-        live = Live(self, state.copy() if isinstance(state, State) else state)
+        live = Live(self._at([state]), state.copy() if isinstance(state, State) else state)
         live._stand()
         return live
 
@@ -346,9 +376,10 @@ class Simulator:
 
         self._tell_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         self._need_dt("live mechanisms go on by steps of a length that whoever reads or controls them must know")
+        maker = self._at_members(states)
         return LiveBatch(
-            self,
-            self._starts(states),
+            maker,
+            maker._starts(states),
             force=force,
             masses=masses,
             inertias=inertias,
@@ -411,10 +442,10 @@ class Simulator:
         """
         if control is None and every is not None:
             raise ValueError("every is the period at which control is called: give a control")
-        self._judge_at(state)
-        runner = self
+        maker = self._at([state])
+        runner = maker
         if control is not None and (every is not None or self._dt is None):
-            runner, control = self._controlled(control, every)
+            runner, control = maker._controlled(control, every)
         times = None
         if t_eval is not None:
             if record_every != 1 or checkpoints:
@@ -443,10 +474,17 @@ class Simulator:
             )
             return found if watch is None else simulator._with_events(found, watch, force, control)
 
-        if self.accuracy is None or control is not None or is_sampled:
-            result = attempt(runner, count, 1)
-        else:
-            result, _ = refined(self, attempt, self._start(state), self._span(duration, steps), force)
+        def made_by(maker: Simulator, runner: Simulator) -> Trajectory:
+            if self.accuracy is None or control is not None or is_sampled:
+                return attempt(runner, count, 1)
+            return refined(maker, attempt, maker._start(state), maker._span(duration, steps), force)[0]
+
+        result = made_by(maker, runner)
+        # a control is never called in two runs
+        again = None if control is not None else maker._again(result, state)
+        if again is not None:
+            maker, state = again
+            result = made_by(maker, maker)
         status = result.status
         if not status.ok and (self.on_failure == "raise" or status.reason == "coarse"):
             raise SimulationError(status, result)
@@ -557,8 +595,9 @@ class Simulator:
         from .batch import run_batch
 
         self._tell_of_edits(states[0] if isinstance(states, Sequence) and states else None)
-        starts = self._starts(states)
-        simulator = self._for_members(starts, duration, steps)
+        maker = self._at_members(states)
+        starts = maker._starts(states)
+        simulator = maker._for_members(starts, duration, steps)
         return run_batch(
             simulator,
             starts,
