@@ -25,7 +25,7 @@ from machine import name as machine
 
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

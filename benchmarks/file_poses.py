@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 import catena as ct
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 
 def _numbers(text: str | None, count: int) -> list[float]:

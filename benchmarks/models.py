@@ -28,10 +28,10 @@ import mujoco
 import numpy as np
 
 import catena as ct
-from catena import _rotation as rot
-from catena.models.folders import Folders
-from catena.models.mjcf_files import harmless
-from catena.models.notes import Notes
+from catena._util import rotation as rot
+from catena.io.models.folders import Folders
+from catena.io.models.mjcf_files import harmless
+from catena.io.models.notes import Notes
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]

@@ -16,8 +16,8 @@ import numpy as np
 
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
-from catena import _rotation as rot
-from catena.refining import apart
+from catena._util import rotation as rot
+from catena.simulate.refinement import apart
 
 PROMISE = "The promise of an accuracy"
 ACCURACIES = (1e-3, 1e-5, 1e-7)
@@ -73,7 +73,7 @@ def bicycle() -> State:
     return m.assemble(state)
 
 
-def damped(law: Callable[[str], ct.laws.Force]) -> State:
+def damped(law: Callable[[str], ct.describe.forces.Force]) -> State:
     """Two pendulums with a force on each hinge."""
     m = scenes.pendulum(2, "revolute", angle=1.0)
     for joint in m.joints:

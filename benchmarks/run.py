@@ -19,9 +19,10 @@ from pathlib import Path
 from machine import folder
 
 import catena
-from catena import Armature, Damper, Mechanism, Servo, Simulator, Spring, bench, scenes
-from catena.bench import Rows, seconds
-from catena.laws import Force
+from catena import Armature, Damper, Mechanism, Servo, Simulator, Spring, scenes
+from catena.cli import bench
+from catena.cli.bench import Rows, seconds
+from catena.describe.forces import Force
 
 
 def chain(budget: float) -> Rows:

@@ -26,7 +26,7 @@ from machine import folder
 
 import catena
 from catena import Simulator, State, scenes
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 DURATION = 2.0
 ORDERS = (1, 2, 4, 6, 8)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena import Trajectory, analysis
+from catena import Trajectory
+from catena.kinematics import geometry
 
 
 def jacobian(node: Trajectory) -> np.ndarray:
@@ -12,7 +13,7 @@ def jacobian(node: Trajectory) -> np.ndarray:
     m = node.mechanism
     blocks = [np.zeros((0, 6 * m.body_count))]
     for item in (*m.joints.values(), *m.couplings.values()):
-        found = analysis.body_rows(node, item)
+        found = geometry.body_rows(node, item)
         if found:
             block = np.zeros((len(next(iter(found.values()))), m.body_count, 6))
             for name, rows in found.items():

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 import catena as ct
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 
 class Reference:

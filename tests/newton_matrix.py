@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from catena import Simulator, State
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 
 def linearise(simulator: Simulator, state: State, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

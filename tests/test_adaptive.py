@@ -12,7 +12,7 @@ import pytest
 
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
-from catena.refining import apart
+from catena.simulate.refinement import apart
 
 BUILD = {
     "pendulum": lambda: scenes.pendulum(1, angle=2.5),
@@ -263,7 +263,7 @@ def test_nor_in_long_runs(scene: str, accuracy: float) -> None:
     keeps(state(), long, accuracy)
 
 
-def damped(law: Callable[[str], ct.laws.Force]) -> Mechanism:
+def damped(law: Callable[[str], ct.describe.forces.Force]) -> Mechanism:
     m = scenes.pendulum(2, "revolute", angle=1.0)
     for joint in m.joints:
         m.add_force(law(joint))

@@ -34,7 +34,7 @@ from catena import (
     scenes,
     sphere,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 TURN = rot.normalised(np.array((0.3, 0.5, -0.2, 0.7)))
 

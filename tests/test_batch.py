@@ -34,7 +34,7 @@ from catena import (
     info,
     scenes,
 )
-from catena.laws import Force
+from catena.describe.forces import Force
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

@@ -13,7 +13,7 @@ import pytest
 
 from catena import Simulator, Trajectory
 from catena.__main__ import main
-from catena.campaign import Case, checks, member, runner
+from catena.fuzz import Case, checks, member, runner
 
 # members of seed 0 that are not clean yet, by number: see the classes of `python -m catena campaign --only`
 OPEN = {36, 44, 171, 179, 185, 190, 215, 231, 262, 288, 299, 320, 333, 339}

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import catena
-from catena import commands, scenes
+from catena import scenes
 from catena.__main__ import _parser, main
+from catena.cli import commands
 
 MODELS = Path(__file__).parent / "models"
 FOUR_BAR = str(MODELS / "four_bar.urdf")
@@ -469,7 +470,7 @@ def test_interrupted(capsys, monkeypatch):
 def test_bench_as_json(tmp_path, capsys, monkeypatch):
     row = {"links": 1, "ns_per_link_step": 2.0}
     for part in ("chain", "loops", "batch", "start_up"):
-        monkeypatch.setattr(f"catena.bench.{part}", lambda *_: iter([row]))
+        monkeypatch.setattr(f"catena.cli.bench.{part}", lambda *_: iter([row]))
     found, _ = answer(capsys, "bench", "--output", str(tmp_path))
     assert found["chain"] == [row]
     assert (tmp_path / "loops.csv").read_text().splitlines() == ["links,ns_per_link_step", "1,2.0"]
@@ -484,7 +485,7 @@ def test_bench_as_json(tmp_path, capsys, monkeypatch):
 def test_long_work_shows_how_far_it_is(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     for part in ("chain", "loops", "batch", "start_up"):
-        monkeypatch.setattr(f"catena.bench.{part}", lambda *_: iter([{"links": 1}]))
+        monkeypatch.setattr(f"catena.cli.bench.{part}", lambda *_: iter([{"links": 1}]))
     assert main([*CHAIN]) == 0
     assert "] 100 %" in capsys.readouterr().err
     assert main(["bench"]) == 0

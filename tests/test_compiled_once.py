@@ -26,9 +26,9 @@ from catena import (
     VelocityRows,
     _core,
     box,
-    redundancy,
     scenes,
 )
+from catena.assemble import redundancy
 
 Built = list[dict[str, Any]]
 

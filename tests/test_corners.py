@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

@@ -32,10 +32,10 @@ from catena import (
     State,
     Trajectory,
     Universal,
-    analysis,
     scenes,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
+from catena.results import analysis
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

@@ -26,7 +26,7 @@ from catena import (
     Trajectory,
     VelocityRows,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 SOLVERS = ("articulated", "ldu", "dense")
 POINT = np.array((0.2, 0.1, 0.3))

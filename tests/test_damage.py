@@ -33,14 +33,16 @@ from catena import (
     Universal,
     VelocityRows,
     box,
-    documents,
     scenes,
     sphere,
 )
+from catena.io import serialize as documents
 
 # steps are coarse on purpose
 # damage throws joints past their limits
-pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning", "ignore::catena.doubts.LimitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::catena.AccuracyWarning", "ignore::catena.results.run_warnings.LimitWarning"
+)
 
 
 def plant() -> Mechanism:
@@ -178,7 +180,8 @@ def test_damaged_bytes(tmp_path: Path) -> None:
 
 def handed_over(changes: dict[str, Callable[[Any], Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Build the core of the plant with the arrays changed whose names begin with those given."""
-    from catena import _core, _handover
+    from catena import _core
+    from catena.compile import compile as _handover
 
     real = _core.Core
 
@@ -301,7 +304,7 @@ def test_the_core_checks_the_block_it_writes_into() -> None:
 @pytest.mark.parametrize("scene", SCENES)
 def test_damaged_continuations(scene: str) -> None:
     """What the core is to go on from may come from a file: it is refused, or the run goes on or fails, and no more."""
-    from catena.nodes import Carried
+    from catena.kinematics.nodes import Carried
 
     rng = np.random.default_rng(3)
     sim = Simulator(SCENES[scene](), 0.01, on_failure="stop")

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catena import _rotation as rot
-from catena.couplings import Drive
-from catena.inertia import Inertia, Shape, box, capsule, cylinder, rod, sphere
-from catena.joint import Joint
-from catena.joints import Ball, Fixed, Free, Prismatic, Revolute
-from catena.laws import Damper, PointSpring
-from catena.mechanism import Mechanism
+from catena._util import rotation as rot
+from catena.describe.couplings import Drive
+from catena.describe.forces import Damper, PointSpring
+from catena.describe.inertia import Inertia, Shape, box, capsule, cylinder, rod, sphere
+from catena.describe.joint import Joint
+from catena.describe.joints import Ball, Fixed, Free, Prismatic, Revolute
+from catena.describe.mechanism import Mechanism
 
 X, Y, Z = np.eye(3)
 ORIGIN = (0.0, 0.0, 0.0)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.viewer.mesh_files import read_triangles
+from catena.view.viewer.mesh_files import read_triangles
 
 resource = pytest.importorskip("resource", reason="no limits on memory here")
 

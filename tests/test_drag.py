@@ -7,18 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from catena import (
-    Ball,
-    Bushing,
-    Drag,
-    Inertia,
-    Mechanism,
-    Revolute,
-    Simulator,
-    box,
-    scenes,
-    sphere,
-)
+from catena import Ball, Bushing, Drag, Inertia, Mechanism, Revolute, Simulator, box, scenes, sphere
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 Y = (0, 1, 0)
 PLACE = (np.array((0.4, -0.7, 0.2)), rot.from_rotation_vector((0.3, 1.1, -0.5)))

@@ -10,8 +10,8 @@ import pytest
 
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
-from catena._rotation import conjugate, from_rotation_vector, multiply, rotation_vector
-from catena.accuracy import COARSE, round_down
+from catena._util.rotation import conjugate, from_rotation_vector, multiply, rotation_vector
+from catena.results.accuracy import COARSE, round_down
 
 
 def spatial() -> Mechanism:
@@ -295,7 +295,7 @@ def test_a_nut_is_not_accused() -> None:
     np.testing.assert_allclose(batch.error[1], run.error, rtol=1e-6, atol=1e-13)
 
 
-def held_spring(stiffness: float) -> ct.simulator.Control:
+def held_spring(stiffness: float) -> ct.simulate.simulator.Control:
     return lambda _time, live: {"ball": -stiffness * live.position[0]}
 
 

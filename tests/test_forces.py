@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 from catena import Armature, Damper, Inertia, Live, Load, Mechanism, Servo, Simulator, State, Trajectory, scenes
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

@@ -11,9 +11,9 @@ import pytest
 from hostile_models import by_hand, damaged
 
 import catena as ct
-from catena.models.folders import Folders
-from catena.models.mjcf_files import harmless
-from catena.models.notes import Notes
+from catena.io.models.folders import Folders
+from catena.io.models.mjcf_files import harmless
+from catena.io.models.notes import Notes
 
 MODELS = Path(__file__).parent / "models"
 SEEDS = [MODELS / name for name in ("four_bar.urdf", "gripper.xml", "four_bar.sdf", "servos.xml")]

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import catena
-from catena import Load, Mechanism, Revolute, Simulator, State, _memory, scenes, sphere
+from catena import Load, Mechanism, Revolute, Simulator, State, scenes, sphere
+from catena._util import memory as _memory
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

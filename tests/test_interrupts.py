@@ -16,7 +16,9 @@ from math import pi
 import numpy as np
 import pytest
 
-from catena import Mechanism, Simulator, Trajectory, analysis, scenes
+from catena import Mechanism, Simulator, Trajectory, scenes
+from catena.results import analysis
+from catena.results.trajectory import single_node
 
 # s of this process's CPU time after the signal; other work on the machine does not count
 PATIENCE = 0.5
@@ -39,7 +41,7 @@ def batch(mechanism: Mechanism) -> Callable[[], object]:
 def reactions() -> Callable[[], object]:
     """Of a mechanism with many loops, at one pose over and over."""
     state = scenes.strandbeest(12).state()
-    node, count = analysis.still(state), 10_000
+    node, count = single_node(state), 10_000
     rows = sum(joint.row_count for joint in state.mechanism.joints.values())
     nodes = replace(node.nodes[np.zeros(count, dtype=int)], multipliers=np.ones((count, rows)))
     run = Trajectory(state.mechanism, nodes, node.made)

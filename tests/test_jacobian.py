@@ -35,8 +35,8 @@ from catena import (
     Spring,
     State,
 )
-from catena import _rotation as rot
-from catena.laws import Force
+from catena._util import rotation as rot
+from catena.describe.forces import Force
 
 KINDS: list[type[Joint]] = [Revolute, Prismatic, Ball, Fixed, Free]
 GRAVITY = np.array((1.0, -2.0, -9.0))

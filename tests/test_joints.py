@@ -39,9 +39,10 @@ from catena import (
     Trajectory,
     Universal,
     VelocityRows,
-    analysis,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
+from catena.kinematics import geometry
+from catena.results.trajectory import single_node
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
@@ -173,7 +174,7 @@ def test_coordinates_and_rates_come_back(kind: type[Joint], grounded: bool, flip
         np.testing.assert_allclose(view.rates, rates, rtol=0, atol=1e-13)
         assert view.gap < 1e-14
         assert view.misalignment < 1e-7, "the arc cosine of a rounded one"
-        lengths, angles = analysis.gaps(m.joints[name], *analysis.poses(analysis.still(state), m.joints[name]))
+        lengths, angles = geometry.gaps(m.joints[name], *geometry.poses(single_node(state), m.joints[name]))
         assert max(lengths[0], angles[0]) < 1e-14
 
 
@@ -195,9 +196,9 @@ def test_rows_are_the_derivative_of_the_gap(kind: type[Joint], flipped: bool) ->
             state = displaced(state, row, 0.05 * rng.normal(size=6))
 
     def gap(at: State) -> np.ndarray:
-        return analysis.joint_rows(joint, *analysis.poses(analysis.still(at), joint))[0][0]
+        return geometry.joint_rows(joint, *geometry.poses(single_node(at), joint))[0][0]
 
-    _, wrench, point = analysis.joint_rows(joint, *analysis.poses(analysis.still(state), joint))
+    _, wrench, point = geometry.joint_rows(joint, *geometry.poses(single_node(state), joint))
     assert wrench.shape == (1, 6 - kind.dof, 6)
     eps = 1e-5
     for row, name in enumerate(m.bodies):
@@ -215,7 +216,7 @@ def test_rows_are_the_derivative_of_the_gap(kind: type[Joint], flipped: bool) ->
 def test_rates_are_what_the_rows_allow(kind: type[Joint], flipped: bool) -> None:
     m = make(kind, flipped=flipped)
     joint, state = m.joints["joint0"], moving(m)
-    _, wrench, point = analysis.joint_rows(joint, *analysis.poses(analysis.still(state), joint))
+    _, wrench, point = geometry.joint_rows(joint, *geometry.poses(single_node(state), joint))
     a, b = state.body(joint.a.name), state.body(joint.b.name)
     v = b.velocity - a.velocity + np.cross(b.angular_velocity, point[0] - b.position)
     v -= np.cross(a.angular_velocity, point[0] - a.position)

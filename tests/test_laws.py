@@ -35,12 +35,12 @@ from catena import (
     State,
     Trajectory,
     Universal,
-    analysis,
     scenes,
     sphere,
 )
-from catena import _rotation as rot
-from catena.laws import Force
+from catena._util import rotation as rot
+from catena.describe.forces import Force
+from catena.results import analysis
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

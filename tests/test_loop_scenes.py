@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from catena import Mechanism, Simulator, scenes
-from catena import _rotation as rot
+from catena._util import rotation as rot
 from catena.scenes.walkers import HolyNumbers
 
 # steps are coarse on purpose

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from catena import Mechanism, PointOnLine, Revolute, Simulator, State, Trajectory, scenes
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

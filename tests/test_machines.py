@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from catena import Mechanism, SimulationError, Simulator, Trajectory, analysis, scenes
+from catena import Mechanism, SimulationError, Simulator, Trajectory, scenes
+from catena.results import analysis
 
 DATA = Path(__file__).parent / "data"
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.shapes import Shaped
+from catena.describe.shapes import Shaped
 
 HALF = sqrt(0.5)
 

@@ -37,7 +37,7 @@ from catena import (
     rod,
     scenes,
 )
-from catena._rotation import Array
+from catena._util.rotation import Array
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from catena import Simulator, _memory, scenes
+from catena import Simulator, scenes
+from catena._util import memory as _memory
 
 # glibc fills what it hands out with the complement of this byte: zeros, 1.4e306, NaN
 FILLED = (0xFF, 0x80, 0x01)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.joint import pose_between
+from catena.describe.joint import pose_between
 
 pytest.importorskip("mujoco", reason="MJCF is compiled by MuJoCo")
 

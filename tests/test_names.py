@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.names import did_you_mean
+from catena._util.lookup import did_you_mean
 
 
 def rig() -> ct.Mechanism:

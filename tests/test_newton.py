@@ -8,19 +8,8 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from catena import (
-    Armature,
-    Damper,
-    Friction,
-    Inertia,
-    Mechanism,
-    Prismatic,
-    Servo,
-    Simulator,
-    Spring,
-    scenes,
-)
-from catena.laws import Force
+from catena import Armature, Damper, Friction, Inertia, Mechanism, Prismatic, Servo, Simulator, Spring, scenes
+from catena.describe.forces import Force
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from catena import Mechanism, Simulator, State, Trajectory, scenes, sphere
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 DATA = Path(__file__).parent / "data"
 X, Z = np.array((1.0, 0.0, 0.0)), np.array((0.0, 0.0, 1.0))

@@ -5,11 +5,11 @@ import pytest
 
 import catena
 from catena import plot
-from catena._handover import build_core
-from catena._rotation import from_rotation_vector, rotate
+from catena._util.rotation import from_rotation_vector, rotate
+from catena.assemble.core import build_core
 from catena.scenes.walkers import HolyNumbers
-from catena.stage import skeleton
-from catena.viewer.scene import Looks
+from catena.view.film import skeleton
+from catena.view.viewer.scene import Looks
 
 PNG = b"\x89PNG"
 

@@ -30,7 +30,7 @@ from catena import (
     State,
     Trajectory,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 # what is put together at random may hold weakly
 pytestmark = pytest.mark.filterwarnings("ignore::catena.LoopWarning", "ignore::catena.StuckWarning")

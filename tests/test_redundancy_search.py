@@ -18,12 +18,12 @@ from catena import (
     Simulator,
     State,
     box,
-    redundancy,
     rod,
     scenes,
 )
-from catena import _rotation as rot
-from catena._rotation import Array
+from catena._util import rotation as rot
+from catena._util.rotation import Array
+from catena.assemble import redundancy
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from catena import (
     rod,
     scenes,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 TURN = rot.normalised(np.array((0.3, 0.5, -0.2, 0.7)))
 BRICK = box((0.4, 0.3, 0.2), mass=1.0)

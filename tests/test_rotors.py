@@ -29,7 +29,7 @@ from catena import (
     rod,
     scenes,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 GRAVITY = 9.81
 SOLVERS = ("articulated", "ldu", "dense")

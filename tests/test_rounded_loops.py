@@ -27,9 +27,9 @@ from catena import (
     scenes,
     sphere,
 )
-from catena import _rotation as rot
-from catena.analysis import extent
-from catena.redundancy import find_asked
+from catena._util import rotation as rot
+from catena.assemble.redundancy import find_asked
+from catena.kinematics.geometry import extent
 
 # steps are coarse on purpose
 pytestmark = [

@@ -7,9 +7,9 @@ from math import cos, pi, sin
 import numpy as np
 import pytest
 
-from catena import _rotation as rot
 from catena import scenes
-from catena.mechanism import Mechanism
+from catena._util import rotation as rot
+from catena.describe.mechanism import Mechanism
 
 SCENES = {
     "pendulum": lambda: scenes.pendulum(7, angle=0.3),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 INERTIAL = "<inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.02</iyy><izz>0.015</izz></inertia></inertial>"
 

@@ -31,14 +31,16 @@ from catena import (
     Simulator,
     State,
     Trajectory,
-    analysis,
     box,
     cylinder,
     scenes,
     sphere,
 )
-from catena import _rotation as rot
-from catena.nodes import Nodes
+from catena._util import rotation as rot
+from catena.kinematics import geometry
+from catena.kinematics.nodes import Nodes
+from catena.results import analysis
+from catena.results.trajectory import single_node
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
@@ -56,7 +58,7 @@ def with_multipliers(run: Trajectory, values: np.ndarray) -> Trajectory:
 
 def path(states: Iterable[State]) -> Trajectory:
     """Poses that no run has to have gone through, with random multipliers."""
-    every = [analysis.still(state) for state in states]
+    every = [single_node(state) for state in states]
     nodes = reduce(Nodes.followed_by, (node.nodes for node in every))
     run = Trajectory(every[0].mechanism, replace(nodes, multipliers=np.zeros((len(nodes), 0))), every[0].made)
     return with_multipliers(run, noise(run))
@@ -71,9 +73,9 @@ def noise(run: Trajectory) -> np.ndarray:
 def scaled_rows(run: Trajectory, node: int) -> tuple[np.ndarray, np.ndarray]:
     """All rows, those of angles in parts of the mechanism's size, and what their multipliers are multiplied by."""
     m = run.mechanism
-    lengths = [analysis.row_lengths(joint) for joint in m.joints.values()]
+    lengths = [geometry.row_lengths(joint) for joint in m.joints.values()]
     lengths.append(np.array([not c.terms[0].measure.is_angle for c in m.couplings.values()], dtype=bool))
-    scale = np.where(np.concatenate(lengths), 1.0, 1.0 / analysis.extent(run[0]))
+    scale = np.where(np.concatenate(lengths), 1.0, 1.0 / geometry.extent(run[0]))
     return jacobian(run[node : node + 1]) / scale[:, None], scale
 
 

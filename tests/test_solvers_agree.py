@@ -23,7 +23,7 @@ from catena import (
     rod,
     scenes,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")

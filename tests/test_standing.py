@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from catena import Ball, Mechanism, Servo, Simulator, scenes
-from catena._rotation import rotate
+from catena._util.rotation import rotate
 
 LEGS = ("front_left", "front_right", "back_left", "back_right")
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catena import _rotation as rot
-from catena.inertia import box
-from catena.joint import Joint
-from catena.joints import Ball, Fixed, Free, Prismatic, Revolute
-from catena.mechanism import Mechanism
-from catena.state import State
+from catena._util import rotation as rot
+from catena.describe.inertia import box
+from catena.describe.joint import Joint
+from catena.describe.joints import Ball, Fixed, Free, Prismatic, Revolute
+from catena.describe.mechanism import Mechanism
+from catena.kinematics.state import State
 
 seeds = st.integers(0, 2**32 - 1)
 KINDS: list[type[Joint]] = [Revolute, Prismatic, Ball, Fixed, Free]

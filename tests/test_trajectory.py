@@ -35,14 +35,14 @@ from catena import (
     Simulator,
     Trajectory,
     Universal,
-    analysis,
     box,
     capsule,
     cylinder,
     scenes,
     sphere,
 )
-from catena import _rotation as rot
+from catena._util import rotation as rot
+from catena.results.trajectory import single_node
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
@@ -175,7 +175,7 @@ def test_an_open_joint_is_as_open_in_a_state_as_in_a_run(kind: str) -> None:
     state.position += np.random.default_rng(0).normal(scale=0.1, size=(2, 3))
     turn = np.random.default_rng(1).normal(scale=0.2, size=(2, 3))
     state.orientation = rot.multiply(rot.from_rotation_vector(turn), state.orientation)
-    run, view = analysis.still(state), state.joint(joint.name)
+    run, view = single_node(state), state.joint(joint.name)
     assert view.gap == pytest.approx(run.joint(joint.name).gap[0], abs=1e-15)
     assert view.misalignment == pytest.approx(run.joint(joint.name).misalignment[0], abs=1e-15)
     assert view.gap + view.misalignment > 1e-3

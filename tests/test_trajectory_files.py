@@ -18,21 +18,10 @@ import pytest
 from test_trajectory import ARRAYS, zoo
 
 import catena
-from catena import (
-    Custom,
-    Mechanism,
-    Revolute,
-    Servo,
-    SimulationError,
-    Simulator,
-    Spring,
-    Trajectory,
-    documents,
-    files,
-    scenes,
-    sphere,
-)
-from catena.nodes import Nodes
+from catena import Custom, Mechanism, Revolute, Servo, SimulationError, Simulator, Spring, Trajectory, scenes, sphere
+from catena.io import serialize as documents
+from catena.io import trajectory_file as files
+from catena.kinematics.nodes import Nodes
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena import _rotation as rot
+from catena._util import rotation as rot
 
 MODELS = Path(__file__).parent / "models"
 MASS = '<inertial><mass value="1"/><inertia ixx="0.01" iyy="0.02" izz="0.015"/></inertial>'

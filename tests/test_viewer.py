@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 import catena as ct
 from catena import plot
-from catena.analysis import keeps_energy
-from catena.viewer import solids
-from catena.viewer.page import page
-from catena.viewer.posing import Poser, input_sliders, joint_sliders
-from catena.viewer.scene import GROUND, WORLD, Looks, inertia_box, rgb, scene_of
+from catena.results.analysis import keeps_energy
+from catena.view.viewer import solids
+from catena.view.viewer.page import page
+from catena.view.viewer.posing import Poser, input_sliders, joint_sliders
+from catena.view.viewer.scene import GROUND, WORLD, Looks, inertia_box, rgb, scene_of
 
 
 def linkage() -> ct.Mechanism:
@@ -701,7 +701,7 @@ def viser():
 
 
 def test_a_loop_of_ones_own_keeps_to_the_clock(viser, monkeypatch):
-    from catena.viewer import server
+    from catena.view.viewer import server
 
     # a clock that goes on by 2 ms whenever it is read
     readings = itertools.count(1)

@@ -10,7 +10,7 @@ from measure import Engine, NotOfferedError, Variant
 from scenes import GRAVITY, Bodies, Scene, quaternion
 
 import catena as ct
-from catena._rotation import to_matrix
+from catena._util.rotation import to_matrix
 
 VERSION = ct.__version__
 VARIANTS = {

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import catena as ct
-from catena._rotation import conjugate, multiply, rotate, to_matrix
+from catena._util.rotation import conjugate, multiply, rotate, to_matrix
 
 Array = NDArray[np.float64]
 

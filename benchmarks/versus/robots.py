@@ -24,7 +24,7 @@ from robot_model import Robot, Start, describe, moving, start_of
 from scenes import Bodies
 
 import catena as ct
-from catena._rotation import to_matrix
+from catena._util.rotation import to_matrix
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 from machine import folder

@@ -1,13 +1,11 @@
 // What Python hands over: the mechanism as flat arrays, bodies and joints in the user's order.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
-namespace catena {
+#include "base/offset.hpp"
 
-// counts and offsets of what grows with products: 64 bits wherever addresses have them, which long has not on Windows
-using Offset = std::ptrdiff_t;
+namespace catena {
 
 // the codes Python passes; module.cpp exports them by name
 enum class JointKind : int {

@@ -7,7 +7,7 @@
 // the turning frame a: of a swivel the angular velocity, along the axes of a.
 #pragma once
 
-#include "physics/constraint.hpp"
+#include "physics/rows/constraint.hpp"
 
 namespace catena::CATENA_ISA {
 

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "physics/body.hpp"
-#include "physics/joint.hpp"
+#include "physics/rows/joint.hpp"
 
 namespace catena::CATENA_ISA {
 

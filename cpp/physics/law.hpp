@@ -24,7 +24,7 @@
 #pragma once
 
 #include "base/lane.hpp"
-#include "physics/joint.hpp"
+#include "physics/rows/joint.hpp"
 
 namespace catena::CATENA_ISA {
 

@@ -5,8 +5,8 @@
 // Redundant rows that agree do not disturb it; rows that contradict each other leave a gap, which is handed back.
 #pragma once
 
-#include "kernel.hpp"
-#include "solve/ldu.hpp"
+#include "args/run.hpp"
+#include "solve/sparse/ldu.hpp"
 
 namespace catena::CATENA_ISA {
 

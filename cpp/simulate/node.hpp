@@ -5,10 +5,10 @@
 // right differs from it only by joint impulses, so going on from the projected one gives the same trajectory.
 #pragma once
 
-#include "physics/constraint.hpp"
-#include "simulate/applied.hpp"
+#include "physics/rows/constraint.hpp"
+#include "simulate/loads.hpp"
 #include "simulate/signals.hpp"
-#include "simulate/turns.hpp"
+#include "simulate/unwrap.hpp"
 
 namespace catena::CATENA_ISA {
 

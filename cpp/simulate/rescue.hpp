@@ -14,7 +14,7 @@
 // A run whose steps had to be halved is not coarser than the next and says nothing.
 #pragma once
 
-#include "simulate/carried.hpp"
+#include "simulate/checkpoint.hpp"
 #include "simulate/failure.hpp"
 #include "simulate/record.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include "args/run.hpp"
 #include "base/isa.hpp"
-#include "kernel.hpp"
 
 namespace catena::CATENA_ISA {
 

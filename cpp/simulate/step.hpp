@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "physics/drag.hpp"
-#include "simulate/rest.hpp"
+#include "simulate/projection.hpp"
 #include "solve/freedoms.hpp"
 
 namespace catena::CATENA_ISA {

@@ -20,8 +20,8 @@
 // caller to judge (`Step::judged`), who may have Newton begin again at the node's own velocity.
 #pragma once
 
-#include "physics/constraint.hpp"
-#include "solve/loosely.hpp"
+#include "physics/rows/constraint.hpp"
+#include "solve/loops/regularised_inverse.hpp"
 #include "solve/policy.hpp"
 
 namespace catena::CATENA_ISA {

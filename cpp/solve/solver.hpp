@@ -5,7 +5,7 @@
 
 #include <concepts>
 
-#include "physics/constraint.hpp"
+#include "physics/rows/constraint.hpp"
 
 namespace catena::CATENA_ISA {
 

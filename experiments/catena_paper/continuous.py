@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from catena._rotation import Array
+from catena._util.rotation import Array
 
 from . import _continuous  # type: ignore[attr-defined]
 from .tree import Poses, Tree

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from catena._rotation import Array
+from catena._util.rotation import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

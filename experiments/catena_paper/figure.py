@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from catena._rotation import Array
+from catena._util.rotation import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

@@ -8,7 +8,7 @@ import numpy as np
 
 import catena as ct
 from catena import Status
-from catena.nodes import Making, Nodes
+from catena.kinematics.nodes import Making, Nodes
 
 from . import continuous as continuous_rivals
 from . import variational as variational_rivals

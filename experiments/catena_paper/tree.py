@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import catena as ct
-from catena._rotation import Array, conjugate, cross, from_rotation_vector, multiply, normalised, rotate
+from catena._util.rotation import Array, conjugate, cross, from_rotation_vector, multiply, normalised, rotate
 
 Ints = NDArray[np.int32]
 

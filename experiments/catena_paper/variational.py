@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from catena._rotation import Array
+from catena._util.rotation import Array
 
 from . import _variational
 from .tree import Tree

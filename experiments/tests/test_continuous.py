@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena._rotation import conjugate, cross, from_rotation_vector, normalised, rotate
+from catena._util.rotation import conjugate, cross, from_rotation_vector, normalised, rotate
 from catena_paper.continuous import (
     Baumgarte,
     Run,

@@ -14,8 +14,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from . import __version__, commands
-from .status import CatenaError, CatenaWarning
+from . import __version__
+from ._util.status import CatenaError, CatenaWarning
+from .cli import commands
 
 _MODEL = "a file .urdf, .sdf, .xml or .mjcf (MJCF), .json (of Mechanism.save), or scene:NAME; scene: lists them"
 _CODES = "exit codes: 0 fine, 1 the work failed, or with --strict cannot be trusted, 2 a mistake of yours, 130 Ctrl-C"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import catena as ct
-from catena._rotation import Array
+from catena._util.rotation import Array
 
 from .. import drawing, rivals
 from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, Word, column, curve, line, pick, values

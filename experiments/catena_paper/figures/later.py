@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import catena as ct
-from catena.bench import starts
+from catena.cli.bench import starts
 
 from .. import drawing
 from ..elimination import stacked_work

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import catena as ct
-from catena._rotation import Array, rotate
+from catena._util.rotation import Array, rotate
 
 from .. import drawing
 from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, column, curve, pick, power, values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena._rotation import Array
+from catena._util.rotation import Array
 
 from .. import drawing, rivals
 from ..figure import Curves, Figure, Finding, Row, Rows, Sizes, Word, column, curve, line, pick, values

@@ -18,11 +18,11 @@ try:
 except ImportError:
     raise ImportError('catena.gym needs gymnasium, which is not installed: pip install "catena[gym]"') from None
 
-from .._numbers import whole
-from .._rotation import Array
-from ..stage import Stage
-from ..state import State
-from ..status import SimulationError
+from .._util.checks import whole
+from .._util.rotation import Array
+from .._util.status import SimulationError
+from ..kinematics.state import State
+from ..view.film import Stage
 from .ready import READY
 from .tasks import Task, View, view_of
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import scenes
-from .._rotation import Array
-from ..couplings import Drive
-from ..laws import Damper, Motor, Servo
-from ..mechanism import Mechanism
-from ..simulator import Simulator
-from ..stage import Stage
-from ..state import State
+from .._util.rotation import Array
+from ..describe.couplings import Drive
+from ..describe.forces import Damper, Motor, Servo
+from ..describe.mechanism import Mechanism
+from ..kinematics.state import State
+from ..simulate.simulator import Simulator
+from ..view.film import Stage
 from .tasks import Task, View
 
 

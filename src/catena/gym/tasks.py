@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._numbers import whole
-from .._rotation import Array, finite
-from ..simulator import Simulator
-from ..stage import Stage
-from ..state import State
+from .._util.checks import whole
+from .._util.rotation import Array, finite
+from ..kinematics.state import State
+from ..simulate.simulator import Simulator
+from ..view.film import Stage
 
 if TYPE_CHECKING:
-    from ..live import Live
-    from ..live_batch import LiveBatch
+    from ..simulate.live import Live
+    from ..simulate.live_batch import LiveBatch
 
 
 @dataclass(slots=True)

@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._rotation import Array, normalised, to_matrix, z_to
-from ..bodies import Body, World
-from ..inertia import Inertia, box
-from ..joint import Joint
-from ..joints import Ball, Revolute
-from ..mechanism import Mechanism
+from .._util.rotation import Array, normalised, to_matrix, z_to
+from ..describe.bodies import Body, World
+from ..describe.inertia import Inertia, box
+from ..describe.joint import Joint
+from ..describe.joints import Ball, Revolute
+from ..describe.mechanism import Mechanism
 
 JointKind = Literal["revolute", "ball"]
 X = (1.0, 0.0, 0.0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._rotation import cross
-from ..inertia import Inertia
-from ..joints import Ball
-from ..mechanism import Mechanism
+from .._util.rotation import cross
+from ..describe.inertia import Inertia
+from ..describe.joints import Ball
+from ..describe.mechanism import Mechanism
 
 
 def heavy_top(

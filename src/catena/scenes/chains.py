@@ -8,19 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from .._rotation import (
-    Array,
-    cross,
-    from_axis_angle,
-    from_rotation_vector,
-    multiply,
-    normalised,
-    rotate,
-)
-from ..bodies import Body, World
-from ..inertia import Shape, box, rod
-from ..joints import Ball, Prismatic, Revolute
-from ..mechanism import Mechanism
+from .._util.rotation import Array, cross, from_axis_angle, from_rotation_vector, multiply, normalised, rotate
+from ..describe.bodies import Body, World
+from ..describe.inertia import Shape, box, rod
+from ..describe.joints import Ball, Prismatic, Revolute
+from ..describe.mechanism import Mechanism
 from ._parts import JointKind, X, at_least
 from ._parts import joint as make_joint
 

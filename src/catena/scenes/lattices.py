@@ -6,8 +6,8 @@ from math import cos, pi, sin
 
 import numpy as np
 
-from ..bodies import Body, World
-from ..mechanism import Mechanism
+from ..describe.bodies import Body, World
+from ..describe.mechanism import Mechanism
 from ._parts import JointKind, X, at_least, bar
 from ._parts import joint as make_joint
 

@@ -7,11 +7,11 @@ from math import atan2, cos, pi, sin, sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._rotation import IDENTITY, from_axis_angle, multiply, rotate, unit_quaternion, z_to
-from ..bodies import Body, World
-from ..inertia import Inertia, Shape, box
-from ..joints import Prismatic, Revolute
-from ..mechanism import Mechanism
+from .._util.rotation import IDENTITY, from_axis_angle, multiply, rotate, unit_quaternion, z_to
+from ..describe.bodies import Body, World
+from ..describe.inertia import Inertia, Shape, box
+from ..describe.joints import Prismatic, Revolute
+from ..describe.mechanism import Mechanism
 from ._parts import Pin, X, at_least, meet, pin, plane_bar, swing
 
 _Y = (0.0, 1.0, 0.0)

@@ -6,12 +6,12 @@ from math import atan2, cos, pi, sin
 
 import numpy as np
 
-from .._rotation import cross, from_axis_angle, rotate
-from ..bodies import Body, World
-from ..inertia import Inertia, box
-from ..joints import Prismatic, Revolute
-from ..laws import Motor, PointSpring
-from ..mechanism import Mechanism
+from .._util.rotation import cross, from_axis_angle, rotate
+from ..describe.bodies import Body, World
+from ..describe.forces import Motor, PointSpring
+from ..describe.inertia import Inertia, box
+from ..describe.joints import Prismatic, Revolute
+from ..describe.mechanism import Mechanism
 from ._parts import Pin, X, meet, pin
 
 _Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

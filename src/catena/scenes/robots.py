@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bodies import Body
-from ..inertia import box
-from ..joints import Fixed, Revolute, Universal
-from ..laws import Servo
-from ..mechanism import Mechanism
+from ..describe.bodies import Body
+from ..describe.forces import Servo
+from ..describe.inertia import box
+from ..describe.joints import Fixed, Revolute, Universal
+from ..describe.mechanism import Mechanism
 from ._parts import X
 
 Y = (0.0, 1.0, 0.0)

@@ -7,11 +7,11 @@ from math import cos, pi, radians, sin, sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._rotation import IDENTITY, Array, cross, finite, from_axis_angle, normalised, rotate, unit_quaternion
-from ..bodies import Body, World
-from ..inertia import cylinder
-from ..joints import Ball, Prismatic, Revolute
-from ..mechanism import Mechanism
+from .._util.rotation import IDENTITY, Array, cross, finite, from_axis_angle, normalised, rotate, unit_quaternion
+from ..describe.bodies import Body, World
+from ..describe.inertia import cylinder
+from ..describe.joints import Ball, Prismatic, Revolute
+from ..describe.mechanism import Mechanism
 from ._parts import bar
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

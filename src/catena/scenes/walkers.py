@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._rotation import Array, z_to
-from ..bodies import Body, World
-from ..inertia import box, cylinder
-from ..joints import Fixed, Prismatic, Revolute
-from ..mechanism import Mechanism
+from .._util.rotation import Array, z_to
+from ..describe.bodies import Body, World
+from ..describe.inertia import box, cylinder
+from ..describe.joints import Fixed, Prismatic, Revolute
+from ..describe.mechanism import Mechanism
 from ._parts import Pin, X, at_least, meet, pin, plane_bar, plane_truss, swing
 
 

@@ -1,0 +1,102 @@
+// How much a plain step of several members in lanes errs: what Estimator (simulate/error.hpp) says of one.
+#pragma once
+
+#include "lanes/lane_node.hpp"
+#include "simulate/error.hpp"
+
+namespace catena::CATENA_ISA {
+
+struct LaneEstimator {
+  using T = Lane;
+  using Mask = Lane::Mask;
+
+  const LaneNode& node;
+  Past<T> past;
+  const Layout& layout = node.layout;
+  T error = T(0);
+  T length = T(0), second2 = T(0), equal = T(0);  // see Estimator
+
+  void enter(int k) {
+    length.set(k, 0);
+    second2.set(k, 0);
+    equal.set(k, 0);
+    for (int i = 0; i < layout.link_count; ++i) put_past(i, k, {}, {});
+  }
+  // a step that has been solved and not yet taken; those of lanes that are tired are not seen
+  void see(Mask tired) {
+    const double dt = node.common().dt;
+    const T scale = T(1 / (node.common().size * node.common().size));
+    const bool skips = any(tired);
+    T least_cosine = T(1);
+    Vec3<T> most = {T(0), T(0), T(0)};
+    past.turn_page();
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<T>& b = node.tree.body[i];
+      const Wrench<T> motion = past.motion[i];
+      most = larger(most, past.see(i, b, scale));
+      least_cosine = least(least_cosine, b.w.w);
+      if (skips) keep(past.motion[i], motion, tired), keep(past.change[i], past.older[i], tired);
+    }
+    const T angle2 = T(4) * (T(1) - least_cosine) * (T(1) + least_cosine);
+    const T cube2 = layout.has_threads ? cube2_along_threads(layout, node.tree.body) : angle2 * angle2 * angle2;
+    const T since = choose((length < T(dt)) | (length > T(dt)), T(0), equal + T(1));
+    const T now2 = choose(since > T(1.5), most.x + most.y + most.z, T(0));
+    error = T(plain_gain) * sqrt(larger(larger(now2, second2), cube2));
+    equal = choose(tired, equal, since);
+    second2 = choose(tired, second2, now2);
+    length = choose(tired, length, T(dt));
+  }
+  static void keep(Wrench<T>& to, const Wrench<T>& from, Mask lanes) {
+    const auto back = [&](Vec3<T>& a, const Vec3<T>& b) {
+      a = {choose(lanes, b.x, a.x), choose(lanes, b.y, a.y), choose(lanes, b.z, a.z)};
+    };
+    back(to.f, from.f), back(to.t, from.t);
+  }
+  // the body that errs most in a lane's last step
+  int body(int k) const {
+    const double scale = 1 / (node.common().size * node.common().size);
+    double most = -1, least_cosine = 2;
+    int changed = 0, turned = 0;
+    for (int i = 0; i < layout.link_count; ++i) {
+      const double by2 =
+          motion2(at(past.change[i].f - past.older[i].f, k), at(past.change[i].t - past.older[i].t, k), scale);
+      if (by2 > most) most = by2, changed = i;
+      const double cosine = node.tree.body[i].w.w[k];
+      if (cosine < least_cosine) least_cosine = cosine, turned = i;
+    }
+    const double angle2 = 4 * (1 - least_cosine) * (1 + least_cosine);
+    return layout.link[angle2 * angle2 * angle2 > second2[k] ? turned : changed].body;
+  }
+
+  // a lane's memory from the single solver, and to it
+  template <class Single>
+  void take(int k, const Single& one) {
+    length.set(k, one.length);
+    second2.set(k, one.second2);
+    equal.set(k, one.equal);
+    for (int i = 0; i < layout.link_count; ++i) put_past(i, k, one.past.motion[i], one.past.change[i]);
+  }
+  template <class Single>
+  void give(int k, Single& one) const {
+    one.length = length[k];
+    one.second2 = second2[k];
+    one.equal = static_cast<int>(equal[k]);
+    for (int i = 0; i < layout.link_count; ++i) {
+      one.past.motion[i] = {at(past.motion[i].f, k), at(past.motion[i].t, k)};
+      one.past.change[i] = {at(past.change[i].f, k), at(past.change[i].t, k)};
+    }
+  }
+  void put_past(int i, int k, const Wrench<double>& motion, const Wrench<double>& change) {
+    put(past.motion[i].f, k, motion.f), put(past.motion[i].t, k, motion.t);
+    put(past.change[i].f, k, change.f), put(past.change[i].t, k, change.t);
+  }
+  template <class F>
+  void each_carried(F&& use) {
+    const auto use3 = [&](Vec3<T>& v) { use(v.x), use(v.y), use(v.z); };
+    use(length), use(second2), use(equal);
+    for (int i = 0; i < layout.link_count; ++i)
+      use3(past.motion[i].f), use3(past.motion[i].t), use3(past.change[i].f), use3(past.change[i].t);
+  }
+};
+
+}  // namespace catena::CATENA_ISA

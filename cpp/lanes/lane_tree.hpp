@@ -1,0 +1,589 @@
+// Several members of a batch in lockstep, one to a lane: the recursion of solve/articulated.hpp with a register of
+// doubles for every number.
+//
+// Here are the joints of the tree; loops of few rows are solved on top (solve/lane_loops.hpp). Lanes never mix: every
+// operation acts on each by itself, and what a lane decides (stop, shorten a step, give up) it decides alone, so a
+// member's result does not depend on its neighbours. Links are worked on in stretches, as there: inside one a matrix
+// goes from child to parent, and a motion from parent to child, in registers. Here nothing waits, so what counts is
+// arithmetic: joints are eliminated at their own points, where a turn needs half of the products.
+//
+// The factors of an iteration are kept. Close to the solution the next increment is found with them again (`again`):
+// one residual and two sweeps, without a new matrix.
+#pragma once
+
+#include "base/lane.hpp"
+#include "physics/drag.hpp"
+#include "physics/law.hpp"
+#include "solve/tree/segment.hpp"
+
+namespace catena::CATENA_ISA {
+
+template <class T>
+struct LaneLink {
+  // of the member: mass (see LinkInfo), inertia, gravity, axis of a rotor
+  T mass, unit, share;
+  T inertia[6];  // xx yy zz xy xz yz
+  Vec3<T> gravity, spin;
+  int children, receiver;  // see find_stretches
+
+  // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement (parent's
+  // frame); iterate of the last matrix: the same in the new pose
+  Vec3<T> c, rho, a, offset;
+  Vec3<T> c3, rho3, a3;
+  T cosine;  // of half the angle turned by the joint
+
+  // factors: joint directions through the matrix, rows, 1/pivot; for a ball E^-1, B and E^-1 C, for a floating link
+  // A^-1
+  Vec3<T> up, ur, row_P, row_R;
+  T inverse_pivot;
+  Mat3<T> E_inverse, B, rows, A_inverse;
+
+  // solution: joint's share of the wrench over the pivot, force on a floating link
+  Vec3<T> first, free_force;
+
+  // of the last link of a stretch: displacement of its joint point, increment of that and of the turn
+  Vec3<T> u, dP, phi;
+};
+
+// a law, and what it carries from step to step: its measure and the momentum of its rotor at the node, the force that
+// it exerted on the interval before
+struct LaneLaw : LawOf<Lane> {
+  Lane measured, momentum, before;
+};
+
+// R - I of a turn: shorter than turn() for more than one vector
+template <class T>
+CATENA_INLINE Mat3<T> turn_matrix(const Quat<T>& q) {
+  const Vec3<T> v = q.v + q.v, s = q.w * v;
+  const T xx = v.x * q.v.x, yy = v.y * q.v.y, zz = v.z * q.v.z;
+  const T xy = v.x * q.v.y, xz = v.x * q.v.z, yz = v.y * q.v.z;
+  return {{-(yy + zz), xy + s.z, xz - s.y}, {xy - s.z, -(xx + zz), yz + s.x}, {xz + s.y, yz - s.x, -(xx + yy)}};
+}
+
+struct LaneTree {
+  using T = Lane;
+  const Layout& layout;  // of any member: what differs between them is in the links
+  Body<T>* body;
+  LaneLink<T>* link;
+  Stretch* stretch;
+  Articulation<T>* received;  // from the stretches that hang on a link
+  T *z, *dz, *ahead;          // unknowns, their increment, and the unknowns after it
+  LaneLaw* law;               // (law)
+  Axis<T>* axis;              // (axis) freedoms that are worked on one by one
+  Acting<T>* acting;          // (axis) laws on freedoms, at the iterate
+  T* pushed;                  // (axis) and at the node, times dt
+  const Wrench<T>* reaction;  // (link) of loops, if there are any
+  int stretch_count;
+  T dt = T(1), per_dt = T(1);  // of the step to be solved
+  bool resting = false;        // velocities are projected
+  void last(double interval) { dt = T(interval), per_dt = T(1 / interval); }
+
+  // how a link is worked on: as a single turn or slide, or its freedoms one by one
+  enum class Way { fixed, turn, slide, swivel, floating, general };
+  static constexpr Way way_of(int branch) {
+    const Branch& form = branch_at(branch);
+    if (manner_of(branch) == 0) return Way::fixed;
+    if (manner_of(branch) >= swivel_manner) return manner_of(branch) == swivel_manner ? Way::swivel : Way::floating;
+    if (form.count > 1 || form.motion[0] == Motion::helix) return Way::general;
+    return form.motion[0] == Motion::turn ? Way::turn : Way::slide;
+  }
+  // unknowns of a link, and room for as many
+  template <Way way>
+  static constexpr int unknowns(int branch) {
+    constexpr int count[] = {0, 1, 1, 3, 6};
+    if constexpr (way == Way::general)
+      return branch_at(branch).count;
+    else
+      return count[static_cast<int>(way)];
+  }
+  template <Way way>
+  static constexpr int space = way == Way::general ? most_freedoms : unknowns<way>(0) + 1;
+
+  // f.template operator()<way>(stretch)
+  template <class F>
+  static CATENA_INLINE void pass(const Stretch& s, F f) {
+    switch (way_of(s.branch)) {
+      case Way::turn: return f.template operator()<Way::turn>(s);
+      case Way::swivel: return f.template operator()<Way::swivel>(s);
+      case Way::floating: return f.template operator()<Way::floating>(s);
+      case Way::slide: return f.template operator()<Way::slide>(s);
+      case Way::fixed: return f.template operator()<Way::fixed>(s);
+      case Way::general: return f.template operator()<Way::general>(s);
+    }
+  }
+  template <class F>
+  CATENA_INLINE void from_root(F f) {
+    for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
+  }
+  // f.template operator()<way, acted>(stretch)
+  template <class F>
+  CATENA_INLINE void from_leaf(F f) {
+    for (int k = stretch_count - 1; k >= 0; --k)
+      pass(stretch[k], [&]<Way way>(const Stretch& s) {
+        if constexpr (way == Way::turn || way == Way::slide || way == Way::general)
+          if (s.acted) return f.template operator()<way, true>(s);
+        f.template operator()<way, false>(s);
+      });
+  }
+
+  static CATENA_INLINE Vec3<T> zero() { return {T(0), T(0), T(0)}; }
+  // lanes where a value is not positive, or not a number, are marked for good
+  static CATENA_INLINE void require(T& fine, T value) { fine = choose(value > T(0), fine, T(0)); }
+
+  // geometry of the node; positions of carried links are rebuilt from the tree
+  void place() {
+    from_root([this]<Way way>(const Stretch& s) {
+      for (int i = s.first; i < s.end; ++i) place_link<way>(i);
+    });
+  }
+  template <Way way>
+  CATENA_INLINE void place_link(int i) {
+    const LinkInfo& info = layout.link[i];
+    Body<T>& b = body[i];
+    LaneLink<T>& l = link[i];
+    b.R = matrix(b.q);
+    b.J = rotated(b.R, l.inertia);
+    Vec3<T> own = wide<T>(info.anchor), anchor = wide<T>(info.parent_anchor);
+    if constexpr (way == Way::slide) anchor += l.offset;
+    if constexpr (way == Way::general)
+      if (slides(info.branch)) (slides_on_link(info.branch) ? own : anchor) += l.offset;
+    l.c = -(b.R * own);
+    if constexpr (way == Way::floating) return;
+    if constexpr (way == Way::turn) l.a = b.R * wide<T>(info.direction);
+    if constexpr (way == Way::slide) l.a = from_parent(info, wide<T>(info.direction));
+    if constexpr (way == Way::general) place_axes(info, b.R);
+    if (info.parent < 0) {
+      l.rho = anchor;
+      b.x = anchor + l.c;
+    } else {
+      const Body<T>& p = body[info.parent];
+      const Vec3<T> arm = p.R * anchor;
+      l.rho = link[info.parent].c + arm;
+      b.x = p.x + arm + l.c;
+    }
+  }
+
+  CATENA_INLINE Vec3<T> from_parent(const LinkInfo& info, Vec3<T> e) const {
+    return info.parent < 0 ? e : body[info.parent].R * e;
+  }
+  // directions of freedoms that are worked on one by one, at the joint point
+  void place_axes(const LinkInfo& info, const Mat3<T>& own) {
+    const Branch& form = branch_at(info.branch);
+    for (int k = 0; k < form.count; ++k) {
+      const Vec3<T> fixed = wide<T>(info.direction + 3 * k), e = form.own[k] ? own * fixed : from_parent(info, fixed);
+      Axis<T>& x = axis[info.first_axis + k];
+      x.slide = x.turn = zero();
+      if (form.motion[k] != Motion::turn) x.slide = form.motion[k] == Motion::slide ? e : T(info.parameter) * e;
+      if (form.motion[k] != Motion::slide) x.turn = e;
+    }
+  }
+
+  // how a link turns, and how its joint point moves
+  struct Moved {
+    Quat<T> w;
+    Mat3<T> turn;
+    Vec3<T> u;
+  };
+  CATENA_INLINE Moved follow(const Stretch& s) const {
+    const Quat<T> w = s.parent < 0 ? Quat<T>{T(1), zero()} : body[s.parent].w;
+    return {w, turn_matrix(w), s.parent < 0 ? zero() : link[s.parent].u};
+  }
+  // of half the angle turned by a joint; found one link ahead, because a root takes long
+  template <Way way>
+  CATENA_INLINE void find_cosine(int i, const T* s) {
+    constexpr int first = way == Way::floating ? 3 : 0;
+    if constexpr (way == Way::turn) link[i].cosine = sqrt(T(1) - s[0] * s[0]);
+    if constexpr (way == Way::swivel || way == Way::floating)
+      link[i].cosine = sqrt(T(1) - norm2(Vec3<T>{s[first], s[first + 1], s[first + 2]}));
+  }
+
+  // the momenta to be met, iterate from the unknowns, and the directions that a new matrix needs; not positive in lanes
+  // where a body would turn too far
+  T evaluate(T kick) {
+    T fine = T(1);
+    from_root([&]<Way way>(const Stretch& s) {
+      Moved m = follow(s);
+      const T* q = z + s.variable;
+      const int count = unknowns<way>(s.branch);
+      find_cosine<way>(s.first, q);
+      for (int i = s.first; i < s.end; ++i, q += count) {
+        if (i + 1 < s.end) find_cosine<way>(i + 1, q + count);
+        aim_body(body[i], dt, kick);
+        evaluate_link<way, true>(i, q, m, fine);
+      }
+      link[s.end - 1].u = m.u;
+    });
+    return fine;
+  }
+
+  // the parent's motion becomes that of the link
+  template <Way way, bool directions>
+  CATENA_INLINE void evaluate_link(int i, const T* s, Moved& m, T& fine) {
+    Body<T>& b = body[i];
+    LaneLink<T>& l = link[i];
+    if constexpr (way == Way::floating) {
+      m.u = {s[0], s[1], s[2]};
+      m.w = {l.cosine, {s[3], s[4], s[5]}};
+    } else {
+      Vec3<T> swing = m.turn * l.rho;
+      if constexpr (way == Way::slide) {
+        const Vec3<T> a3 = l.a + m.turn * l.a;
+        swing += s[0] * a3;
+        if constexpr (directions) l.a3 = a3;
+      } else if constexpr (way == Way::turn) {
+        if constexpr (directions) l.a3 = l.a + m.turn * l.a;
+        m.w = m.w * Quat<T>{l.cosine, s[0] * l.a};
+      } else if constexpr (way == Way::swivel) {
+        m.w = {l.cosine, {s[0], s[1], s[2]}};
+      } else if constexpr (way == Way::general) {
+        evaluate_axes<directions>(layout.link[i], s, m.w, swing);
+      }
+      if constexpr (directions) l.rho3 = l.rho + swing;
+      m.u += swing;
+    }
+    if constexpr (way != Way::slide && way != Way::fixed) m.turn = turn_matrix(m.w);
+    require(fine, m.w.w);
+    const Vec3<T> spin = m.turn * l.c;
+    if constexpr (directions) l.c3 = l.c + spin;
+    b.w = m.w;
+    b.d = m.u + spin;
+  }
+
+  // freedoms one by one: each turns the frame w that the ones before it have reached, or moves the link
+  template <bool directions>
+  void evaluate_axes(const LinkInfo& info, const T* s, Quat<T>& w, Vec3<T>& swing) {
+    const Branch& form = branch_at(info.branch);
+    Axis<T>* x = axis + info.first_axis;
+    Vec3<T> way[most_freedoms + 1];
+    for (int k = 0; k < form.count; ++k) {
+      const Mat3<T> by = turn_matrix(w);
+      way[k] = zero();
+      if (form.motion[k] == Motion::slide) {
+        const Vec3<T> e = x[k].slide + by * x[k].slide;
+        way[k] = s[k] * e;
+        x[k].gain = T(1);
+        if constexpr (directions) x[k].slide3 = e, x[k].turn3 = zero();
+        continue;
+      }
+      const Vec3<T> e = x[k].turn + by * x[k].turn;
+      const T cosine = sqrt(T(1) - s[k] * s[k]);
+      if (form.motion[k] == Motion::helix) way[k] = (T(info.parameter) * turned_angle(s[k])) * e;
+      x[k].gain = T(0.5) * cosine;
+      w = w * Quat<T>{cosine, s[k] * x[k].turn};
+      if constexpr (directions) {
+        x[k].turn3 = e;
+        x[k].slide3 = form.motion[k] == Motion::helix ? T(info.parameter) * e : zero();
+      }
+    }
+    // a turn takes the link along where it slides on from its axis
+    Vec3<T> shift = zero();
+    for (int k = form.count - 1; k >= 0; --k) {
+      if constexpr (directions)
+        if (form.motion[k] == Motion::turn && slides_on_link(info.branch)) x[k].slide3 = cross(x[k].turn3, shift);
+      shift += way[k];
+    }
+    swing += shift;
+  }
+
+  CATENA_INLINE void add_wrench(int i, Wrench<T>& s) const {
+    const LaneLink<T>& l = link[i];
+    Vec3<T> f = l.unit * force_residual(body[i], l.share), t = torque_residual(body[i]);
+    if (layout.drag && !resting) {
+      const Wrench<T> w = drag_residual(body[i], layout.drag + 6L * i, dt);
+      f += w.f, t += w.t;
+    }
+    if (reaction) f += reaction[i].f, t += reaction[i].t;
+    s.f += f;
+    s.t += t + cross(l.c, f);
+  }
+  CATENA_INLINE void add_matrix(int i, Articulation<T>& s) const {
+    const LaneLink<T>& l = link[i];
+    const Vec3<T> mc = l.mass * l.c, mc3 = l.mass * l.c3;
+    s.A.i.x += l.mass;
+    s.A.j.y += l.mass;
+    s.A.k.z += l.mass;
+    s.B.i.y -= mc3.z, s.B.i.z += mc3.y;
+    s.B.j.x += mc3.z, s.B.j.z -= mc3.x;
+    s.B.k.x -= mc3.y, s.B.k.y += mc3.x;
+    s.C.i.y += mc.z, s.C.i.z -= mc.y;
+    s.C.j.x -= mc.z, s.C.j.z += mc.x;
+    s.C.k.x += mc.y, s.C.k.y -= mc.x;
+    s.E = s.E + turn_jacobian(body[i]);
+    subtract_outer(s.E, mc3, l.c);
+    const T d = dot(mc, l.c3);
+    s.E.i.x += d;
+    s.E.j.y += d;
+    s.E.k.z += d;
+    if (layout.drag && !resting) add_drag(i, s);
+  }
+  void add_drag(int i, Articulation<T>& s) const {
+    const LaneLink<T>& l = link[i];
+    const double* drag = layout.drag + 6L * i;
+    Articulation<T> own;
+    own.A = drag_against_motion(body[i], drag, dt);
+    own.f = zero();
+    move_force(own, l.c, l.c3);
+    s.A = s.A + own.A;
+    s.B = s.B + own.B;
+    s.C = s.C + own.C;
+    s.E = s.E + own.E + drag_against_turn(body[i], drag, dt);
+  }
+
+  // the multiplier that a law on a freedom wants if that moves by so much, and its derivative against the measure
+  T wanted(int l, T by, T& slope) const {
+    const LaneLaw& own = law[l];
+    const Stage<T> stage = {dt, per_dt, resting, own.target, own.target_rate};
+    return law_multiplier<T>(own, own.measured, T(layout.law[l].sign) * by, stage, own.momentum, slope);
+  }
+  // efforts on all freedoms at the iterate, and how they fall
+  void act() {
+    if (layout.free_law_count == layout.law_count) return;
+    for (int n = 0; n < layout.axis_count; ++n) {
+      acting[n] = {pushed[n], T(0)};
+      for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
+        T slope;
+        const int l = layout.axis_law[at];
+        acting[n].effort += T(layout.law[l].sign) * wanted(l, moved_by(layout, layout.law[l], z), slope);
+        acting[n].stiffness -= slope;
+      }
+    }
+  }
+
+  // leaf to root with a new matrix; not positive in lanes where a pivot is not
+  T factor() {
+    T fine = T(1);
+    act();
+    from_leaf([&]<Way way, bool acted>(const Stretch& s) {
+      Articulation<T> m;
+      if (s.receives >= 0) {
+        m = received[s.receives];
+      } else {
+        m.A = m.B = m.C = m.E = diagonal(T(0));
+        m.f = m.t = zero();
+      }
+      for (int i = s.end - 1; i >= s.first; --i) {
+        add_wrench(i, m);
+        add_matrix(i, m);
+        const Acting<T>* acts = acting + layout.link[i].first_axis;
+        const bool root = i == s.first && s.parent < 0;
+        if constexpr (way == Way::general) {
+          eliminate_axes<acted>(i, m, acts, root, fine);
+        } else {
+          divide<way, acted>(link[i], m, acts, fine);
+          eliminate_wrench<way, acted>(link[i], m, acts);
+        }
+        if (root) return;
+        if constexpr (way != Way::general) reduce_and_move<way>(link[i], m);
+      }
+      Articulation<T>& to = received[s.sends];
+      if (s.opens)
+        to = m;
+      else
+        to = {{to.f + m.f, to.t + m.t}, to.A + m.A, to.B + m.B, to.C + m.C, to.E + m.E};
+    });
+    return fine;
+  }
+  // the one nearest to the link goes first; the last one moves on to the parent
+  template <bool acted>
+  void eliminate_axes(int i, Articulation<T>& m, const Acting<T>* acts, bool root, T& fine) {
+    Axis<T>* x = axis + layout.link[i].first_axis;
+    for (int k = branch_at(layout.link[i].branch).count - 1; k >= 0; --k) {
+      require(fine, x[k].template divide<acted>(m, acts + k));
+      if (k > 0)
+        x[k].reduce(m);
+      else if (!root)
+        x[k].reduce_and_move(m, link[i].rho, link[i].rho3);
+      x[k].finish();
+    }
+  }
+  template <Way way, bool acted>
+  static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, const Acting<T>* acts, T& fine) {
+    if constexpr (way == Way::turn || way == Way::slide) {
+      constexpr bool turns = way == Way::turn;
+      l.up = (turns ? s.B : s.A) * l.a3;
+      l.ur = (turns ? s.E : s.C) * l.a3;
+      T pivot = dot(l.a, turns ? l.ur : l.up);
+      if constexpr (acted) pivot += acts->stiffness;
+      require(fine, pivot);
+      l.inverse_pivot = T(1) / pivot;
+      l.row_P = l.inverse_pivot * transposed_times(turns ? s.C : s.A, l.a);
+      l.row_R = l.inverse_pivot * transposed_times(turns ? s.E : s.B, l.a);
+    } else if constexpr (way != Way::fixed) {
+      T det;
+      const Mat3<T> adjoint = adjugate(s.E, det);
+      l.E_inverse = (T(1) / det) * adjoint;
+      require(fine, det);
+      l.B = s.B;
+      l.rows = l.E_inverse * s.C;
+      if constexpr (way == Way::floating) {
+        const Mat3<T> rest = adjugate(s.A - s.B * l.rows, det);
+        l.A_inverse = (T(1) / det) * rest;
+        require(fine, det);
+      }
+    }
+  }
+  // what is left of the matrix, at the parent's joint point; in an order that keeps few numbers waiting
+  template <Way way>
+  static CATENA_INLINE void reduce_and_move(const LaneLink<T>& l, Articulation<T>& s) {
+    if constexpr (way == Way::swivel || way == Way::floating) {
+      // a force at the joint point
+      s.A = s.A - l.B * l.rows;
+      move_force(s, l.rho, l.rho3);
+    } else {
+      constexpr bool reduces = way != Way::fixed;
+      if constexpr (reduces) subtract_outer(s.A, l.up, l.row_P);
+      if constexpr (reduces) subtract_outer(s.B, l.up, l.row_R);
+      s.B = minus_times_skew(s.B, s.A, l.rho3);
+      if constexpr (reduces) subtract_outer(s.C, l.ur, l.row_P);
+      if constexpr (reduces) subtract_outer(s.E, l.ur, l.row_R);
+      s.E = minus_times_skew(s.E, s.C, l.rho3);
+      s.E = plus_skew_times(s.E, l.rho, s.B);
+      s.C = plus_skew_times(s.C, l.rho, s.A);
+      move(static_cast<Wrench<T>&>(s), l.rho);
+    }
+  }
+
+  // what a joint passes on of the wrench
+  template <Way way, bool acted>
+  static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s, const Acting<T>* acts) {
+    if constexpr (way == Way::turn || way == Way::slide) {
+      T share = dot(l.a, way == Way::turn ? s.t : s.f);
+      if constexpr (acted) share -= acts->effort;
+      l.first.x = l.inverse_pivot * share;
+      s.f -= l.first.x * l.up;
+      s.t -= l.first.x * l.ur;
+    } else if constexpr (way != Way::fixed) {
+      l.first = l.E_inverse * s.t;
+      s.f -= l.B * l.first;
+      s.t = zero();
+      l.free_force = s.f;
+    }
+  }
+
+  // leaf to root with the last matrix
+  void again() {
+    act();
+    from_leaf([this]<Way way, bool acted>(const Stretch& s) {
+      Wrench<T> m = {zero(), zero()};
+      if (s.receives >= 0) m = received[s.receives];
+      for (int i = s.end - 1; i >= s.first; --i) {
+        add_wrench(i, m);
+        const int first = layout.link[i].first_axis;
+        if constexpr (way == Way::general)
+          for (int k = unknowns<way>(s.branch) - 1; k >= 0; --k)
+            axis[first + k].template repeat<acted>(m, acting + first + k);
+        else
+          eliminate_wrench<way, acted>(link[i], m, acting + first);
+        move(m, link[i].rho);
+      }
+      if (s.parent < 0) return;
+      Wrench<T>& to = received[s.sends];
+      to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+    });
+  }
+
+  // the increments of the poses that a wrench on every link makes, with the last matrix
+  void respond(const Wrench<T>* on) {
+    from_leaf([&]<Way way, bool>(const Stretch& s) {
+      Wrench<T> m = {zero(), zero()};
+      if (s.receives >= 0) m = received[s.receives];
+      for (int i = s.end - 1; i >= s.first; --i) {
+        m.f += on[i].f;
+        m.t += on[i].t + cross(link[i].c, on[i].f);
+        const int first = layout.link[i].first_axis;
+        if constexpr (way == Way::general)
+          for (int k = unknowns<way>(s.branch) - 1; k >= 0; --k) axis[first + k].template repeat<false>(m, nullptr);
+        else
+          eliminate_wrench<way, false>(link[i], m, nullptr);
+        move(m, link[i].rho);
+      }
+      if (s.parent < 0) return;
+      Wrench<T>& to = received[s.sends];
+      to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+    });
+    substitute();
+  }
+
+  // root to leaf: dz and the increments of the poses
+  void substitute() {
+    T square = T(0), fine = T(1);
+    substitute<false>(Lane::Mask{}, square, fine);
+  }
+  // or the next iterate in lanes that are moving; the square of the increments' size, and not positive where a body
+  // would turn too far
+  void advance(Lane::Mask moving, T& square, T& fine) {
+    square = T(0), fine = T(1);
+    substitute<true>(moving, square, fine);
+  }
+  template <bool on>
+  CATENA_INLINE void substitute(Lane::Mask moving, T& square, T& fine) {
+    from_root([&]<Way way>(const Stretch& s) {
+      const T* q = z + s.variable;
+      T *ds = dz + s.variable, *next = ahead + s.variable;
+      Vec3<T> dP = zero(), phi = zero();
+      if (s.parent >= 0) dP = link[s.parent].dP, phi = link[s.parent].phi;
+      Moved m = follow(s);
+      const int count = unknowns<way>(s.branch);
+      T sum = square, room = fine;
+      for (int i = s.first; i < s.end; ++i) {
+        T step[space<way>];
+        increase<way>(i, dP, phi, step);
+        const Vec3<T> dx = dP + cross(phi, link[i].c3);
+        sum += norm2(dx) + norm2(phi);
+        if constexpr (on) {
+          // a lane that rests may hold anything but must not move
+          for (int k = 0; k < count; ++k) next[k] = choose(moving, q[k] + step[k], q[k]);
+          find_cosine<way>(i, next);
+          if (i > s.first) evaluate_link<way, false>(i - 1, next - count, m, room);
+        } else {
+          for (int k = 0; k < count; ++k) ds[k] = step[k];
+          body[i].dx = dx;
+          body[i].phi = phi;
+        }
+        q += count, ds += count, next += count;
+      }
+      if constexpr (on) evaluate_link<way, false>(s.end - 1, next - count, m, room);
+      square = sum, fine = room;
+      link[s.end - 1].dP = dP;
+      link[s.end - 1].phi = phi;
+      if constexpr (on) link[s.end - 1].u = m.u;
+    });
+  }
+  // the parent's increments become those of the link, `step` that of its unknowns
+  template <Way way>
+  CATENA_INLINE void increase(int i, Vec3<T>& dP, Vec3<T>& phi, T* step) const {
+    const LaneLink<T>& l = link[i];
+    if constexpr (way == Way::general) {
+      const Axis<T>* x = axis + layout.link[i].first_axis;
+      const Vec3<T> carried = plus_cross(dP, phi, l.rho3);
+      for (int k = 0; k < layout.link[i].axis_count; ++k) {
+        const T y = x[k].motion(dP, phi);
+        step[k] = x[k].gain * y;
+        dP = (k == 0 ? carried : dP) + y * x[k].slide3;
+        phi += y * x[k].turn3;
+      }
+      return;
+    }
+    if constexpr (way == Way::floating)
+      dP = -(l.A_inverse * l.free_force);
+    else
+      dP = plus_cross(dP, phi, l.rho3);
+    if constexpr (way == Way::turn || way == Way::slide) {
+      const T y = -(l.first.x + dot(l.row_P, dP) + dot(l.row_R, phi));
+      if constexpr (way == Way::turn) {
+        step[0] = T(0.5) * l.cosine * y;
+        phi += y * l.a3;
+      } else {
+        step[0] = y;
+        dP += y * l.a3;
+      }
+    } else if constexpr (way == Way::swivel || way == Way::floating) {
+      phi = -(l.first + l.rows * dP);
+      const Vec3<T> deta = turn_increment(body[i].w, phi);
+      if constexpr (way == Way::floating) *step++ = dP.x, *step++ = dP.y, *step++ = dP.z;
+      step[0] = deta.x, step[1] = deta.y, step[2] = deta.z;
+    }
+  }
+};
+
+}  // namespace catena::CATENA_ISA

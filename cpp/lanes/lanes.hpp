@@ -1,0 +1,378 @@
+// The loop over time for a group of members in lanes (solve/lane_tree.hpp): what simulate/run.hpp does for one.
+//
+// All take the same steps together, though they may have begun at different ones. A lane that cannot take a step hands
+// it to the single-mechanism solver, which may halve it, and comes back at the next node; one that fails there too is
+// finished, and its numbers are no longer looked at.
+#pragma once
+
+#include <limits>
+
+#include "args/run.hpp"
+#include "lanes/lane_error.hpp"
+#include "lanes/lane_step.hpp"
+#include "simulate/run.hpp"
+
+namespace catena::CATENA_ISA {
+
+// whether a batch can run in lanes
+inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
+  return args.solver == SolverKind::articulated && args.order == 2 && !args.paper_start && args.signal_count == 0 &&
+         args.error_rate == 0 && LaneLoops::fit(layout);
+}
+
+// `WithSingle` builds the single-mechanism runner of a lane and hands it to a function
+template <class WithSingle>
+struct LaneRunner {
+  using T = Lane;
+  using Mask = Lane::Mask;
+  using Single = Runner<Articulated<double>>;
+  static constexpr int width = lane_width;
+
+  const Layout& layout;  // of any member
+  LaneTree& tree;
+  LaneLoops& loops;
+  LaneNode& node;
+  LaneNewton& newton;
+  LaneEstimator& estimator;
+  WithSingle with_single;
+  LaneStep step = {node, newton};
+  long taken = 0;                 // steps of the group
+  T began = T(0), origin = T(0);  // the one at which the member came, and its time
+  T extra = T(0);                 // pieces that rescued steps took more than one
+  long next_stiff_check = 0;
+  Mask alive = {};  // still running
+
+  // members of a group: what each is, and what it is to do
+  void seat(const Layout* const* layouts, RunArgs* args, int members) {
+    node.layouts = layouts;
+    node.args = args;
+    node.members = members;
+    newton.tolerance = args->tolerance;
+    newton.iteration_limit = args->iteration_limit;
+  }
+  const RunArgs& common() const { return node.common(); }
+
+  // a member's steps, and where they have taken it
+  long steps_of(int k) const { return taken - static_cast<long>(began[k]); }
+  double time_of(int k) const { return origin[k] + static_cast<double>(steps_of(k)) * common().dt; }
+
+  //---- lanes and the single solver ----
+
+  // the caller's arrays -> a lane
+  void enter(int k) {
+    const int member = node.member(k);
+    alive[k] = k < node.members ? -1 : 0;
+    with_single(*node.layouts[member], node.args[member], [&](Single& one) {
+      one.enter();
+      newton.extent.set(k, one.newton.extent);
+      take(k, one);
+    });
+    node.enter(k);
+    newton.enter(k);
+    estimator.enter(k);
+    extra.set(k, 0);
+    began.set(k, static_cast<double>(taken));
+    origin.set(k, node.args[member].start_time);
+    next_stiff_check = taken;
+  }
+
+  // a lane's state from the single solver, and to it
+  void take(int k, const Single& one) {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<double>& from = one.solver.body[i];
+      Body<T>& b = tree.body[i];
+      put(b.x, k, from.x);
+      b.q.w.set(k, from.q.w);
+      put(b.q.v, k, from.q.v);
+      put(b.v, k, from.v);
+      put(b.L, k, from.L);
+      put(tree.link[i].offset, k, one.solver.link[i].offset);
+    }
+    for (int l = 0; l < layout.law_count; ++l) {
+      tree.law[l].measured.set(k, one.node.law_angle[l]);
+      tree.law[l].momentum.set(k, one.node.law_momentum[l]);
+      tree.law[l].before.set(k, one.node.law_force[l]);
+    }
+  }
+  void give(int k, Single& one) const {
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& to = one.solver.body[i];
+      const Body<T>& b = tree.body[i];
+      to.x = at(b.x, k);
+      to.q = {b.q.w[k], at(b.q.v, k)};
+      to.v = at(b.v, k);
+      to.L = at(b.L, k);
+      one.solver.link[i].offset = at(tree.link[i].offset, k);
+    }
+    for (int l = 0; l < layout.law_count; ++l) {
+      one.node.law_angle[l] = tree.law[l].measured[k];
+      one.node.law_momentum[l] = tree.law[l].momentum[k];
+      one.node.law_force[l] = tree.law[l].before[k];
+    }
+    for (int c = 0; c < common().counter_count; ++c)
+      one.node.turns.counted[c] = node.counted[k * common().counter_count + c];
+    one.node.turns.wound = node.wound[k];
+    one.node.half = node.half[k];
+    one.node.leaving = false;
+  }
+
+  // the single solver at a lane's node
+  template <class F>
+  void alone(int k, RunArgs& own, F&& use) {
+    with_single(*node.layouts[k], own, [&](Single& one) {
+      one.enter();
+      give(k, one);
+      one.newton.extent = newton.extent[k];
+      one.node.now = time_of(k);
+      one.node.place(taken);
+      use(one);
+    });
+  }
+  // a tired lane's step by the single solver, which may end the member
+  void rescue(int k) {
+    // records are kept here
+    RunArgs own = node.args[k];
+    const long steps = steps_of(k);
+    const double start = time_of(k);
+    double time = start;
+    alone(k, own, [&](Single& one) {
+      one.progress.spent = steps + static_cast<long>(extra[k]);
+      estimator.give(k, one.estimator);
+      // its guess is the last step as it was, or what the velocities say
+      History& history = *one.newton.history;
+      for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = newton.last_solution(e)[k];
+      history.count = history.order = newton.memory.count[k] > 0 ? 1 : 0;
+      history.dt = own.dt;
+      one.newton.rates = one.rest.rates;
+      if (newton.memory.count[k] == 0) one.rest.project(one.node.arriving());
+      if (!one.rescue.advance(steps, time)) {
+        own.status.records = node.args[k].status.records;
+        one.node.now = time;
+        one.node.place(steps);
+        const bool recorded = time == start && steps % own.record_every == 0;
+        if (!recorded && one.recorder.record(time)) ++own.status.records;
+        node.args[k].status = own.status;
+        alive[k] = 0;
+        return;
+      }
+      extra.set(k, static_cast<double>(one.progress.spent - steps - 1));
+      take(k, one);
+      estimator.take(k, one.estimator);
+      node.args[k].tally = own.tally;
+      node.half.set(k, one.node.half);
+      // turns are counted where its last piece is still known
+      one.solver.place();
+      one.node.turns.count(one.solver.body, one.solver.clock);
+      for (int c = 0; c < common().counter_count; ++c)
+        node.counted[k * common().counter_count + c] = one.node.turns.counted[c];
+      node.wound.set(k, 0);
+      newton.memory.restart(k, 1);
+      const double ratio = own.dt / history.dt;
+      for (int e = 0; e < layout.variable_count; ++e)
+        newton.last_solution(e).set(k, ratio * one.newton.last_solution(e));
+    });
+  }
+
+  //---- at a node ----
+
+  // node velocities into body.dx and body.phi, and rates of the unknowns into dz
+  void project() {
+    for (int e = 0; e < layout.variable_count; ++e) tree.z[e] = T(0);
+    tree.resting = true;
+    tree.last(1);
+    node.push(node.half);
+    tree.evaluate(node.half);
+    if (has_loops(layout)) {
+      loops.begin();
+      loops.look(true);
+    }
+    tree.factor();
+    Mask poor = {};
+    if (has_loops(layout)) {
+      poor = ~(loops.factor() > T(0));
+      tree.again();
+      loops.close(alive);
+    }
+    tree.substitute();
+    tree.resting = false;
+    for (int k = 0; any(poor & alive) && k < node.members; ++k)
+      if (holds(poor & alive, k)) project_alone(k);
+  }
+  // near a singular pose it takes the solver that looks for the order of rows, and refines
+  void project_alone(int k) {
+    RunArgs own = node.args[k];
+    alone(k, own, [&](Single& one) {
+      one.rest.project(one.node.arriving());
+      for (int i = 0; i < layout.link_count; ++i) {
+        put(tree.body[i].dx, k, one.solver.body[i].dx);
+        put(tree.body[i].phi, k, one.solver.body[i].phi);
+      }
+      for (int e = 0; e < layout.variable_count; ++e) tree.dz[e].set(k, one.rest.rates[e]);
+    });
+  }
+
+  void record() {
+    project();
+    for (int k = 0; k < node.members; ++k) {
+      if (!holds(alive, k)) continue;
+      RunArgs& own = node.args[k];
+      const long r = own.status.records++, n = r * layout.link_count;
+      own.out_time[r] = time_of(k);
+      for (int c = 0; c < common().counter_count; ++c)
+        own.out_counted[r * common().counter_count + c] = node.counted[k * common().counter_count + c];
+      for (int i = 0; i < layout.link_count; ++i) {
+        const Body<T>& b = tree.body[i];
+        const long row = n + layout.link[i].body;
+        store3(own.out_position + 3 * row, at(b.x, k));
+        store_quat(own.out_orientation + 4 * row, {b.q.w[k], at(b.q.v, k)});
+        store3(own.out_velocity + 3 * row, at(b.dx, k));
+        store3(own.out_angular_velocity + 3 * row, at(b.phi, k));
+      }
+    }
+  }
+
+  // members whose springs cannot be followed end here
+  void refuse_stiff() {
+    if (!node.has_springs || taken < next_stiff_check) return;
+    next_stiff_check = std::numeric_limits<long>::max();
+    for (int k = 0; k < node.members; ++k) {
+      if (!holds(alive, k)) continue;
+      RunArgs own = node.args[k];
+      alone(k, own, [&](Single& one) {
+        const bool fine = one.springs.follow(steps_of(k), time_of(k));
+        next_stiff_check = std::min(next_stiff_check, taken - steps_of(k) + one.progress.next_stiff_check);
+        if (fine) return;
+        own.status.records = node.args[k].status.records;
+        if (one.recorder.record(time_of(k))) ++own.status.records;
+        node.args[k].status = own.status;
+        alive[k] = 0;
+      });
+    }
+  }
+
+  // how those fare that are still running
+  void tell(StatusCode code) {
+    for (int k = 0; k < node.members; ++k) {
+      if (!holds(alive, k)) continue;
+      node.args[k].status.code = code;
+      node.args[k].status.step = steps_of(k);
+      node.args[k].status.time = time_of(k);
+    }
+  }
+  bool goes_on() const { return !common().poll || common().poll(common().context, taken); }
+
+  //---- a run ----
+
+  // from a node that has been placed
+  void advance() {
+    step.solve(alive);
+    if (common().estimates) estimator.see(step.tired);
+    step.commit();
+    for (int k = 0; k < node.members; ++k)
+      if (!holds(step.tired, k)) count(k);
+    const Mask rescued = step.tired & alive;
+    for (int k = 0; any(rescued) && k < node.members; ++k)
+      if (holds(rescued, k)) rescue(k);
+    ++taken;
+  }
+
+  // a step that a lane has taken
+  void count(int k) {
+    RunArgs& own = node.args[k];
+    const int iterations = static_cast<int>(newton.iterations[k]);
+    own.tally.iterations += iterations;
+    own.tally.pieces += 1;
+    own.tally.remainder = larger(own.tally.remainder, newton.remainder[k]);
+    if (own.out_iterations) {
+      own.out_iterations[taken] = iterations;
+      own.out_pieces[taken] = 1;
+      own.out_remainder[taken] = newton.remainder[k];
+    }
+    if (!own.estimates) return;
+    if (own.out_error) own.out_error[taken] = estimator.error[k];
+    // a name is asked for where it is coarse
+    const double error = estimator.error[k];
+    own.tally.count_error(error, time_of(k), error > coarse_error && error > own.tally.worst ? estimator.body(k) : 0);
+  }
+
+  void run() {
+    taken = 0;
+    node.take_numbers();
+    for (int k = 0; k < width; ++k) enter(k);
+    while (true) {
+      node.place(taken);
+      refuse_stiff();
+      const bool last = taken == common().steps;
+      if (last || taken % common().record_every == 0) record();
+      if (last || !any(alive)) return tell(StatusCode::done);
+      if (!goes_on()) return tell(StatusCode::interrupted);
+      advance();
+    }
+  }
+
+  //---- step by step: between two calls the lanes are for other members, and what is carried over stands in a row ----
+
+  template <class F>
+  void each_carried(F&& use) {
+    const auto use3 = [&](Vec3<T>& v) { use(v.x), use(v.y), use(v.z); };
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<T>& b = tree.body[i];
+      const int branch = layout.link[i].branch;
+      // carried links are placed anew
+      if (manner_of(branch) == floating_manner) use3(b.x);
+      use(b.q.w), use3(b.q.v), use3(b.v), use3(b.L);
+      if (slides(branch)) use3(tree.link[i].offset);
+    }
+    for (int l = 0; l < layout.law_count; ++l)
+      use(tree.law[l].measured), use(tree.law[l].momentum), use(tree.law[l].before);
+    for (int j = 0; j < common().input_count; ++j)
+      use(numbers_of(tree.law[common().input[j].law])[common().input[j].number]);
+    for (long e = 0; e < static_cast<long>(LaneNewton::points) * layout.variable_count; ++e) use(newton.difference[e]);
+    if (common().estimates) estimator.each_carried(use);
+    LaneMemory& m = newton.memory;
+    use(m.count), use(m.order), use(m.kappa), use(m.calm), use(m.unchecked);
+    use(node.half), use(newton.extent), use(extra), use(node.wound), use(began), use(origin);
+    T is_alive = choose(alive, T(1), T(0)), steps = T(static_cast<double>(taken)),
+      check = T(static_cast<double>(next_stiff_check));
+    use(is_alive), use(steps), use(check);
+    alive = is_alive > T(0);
+    taken = static_cast<long>(steps[0]);
+    next_stiff_check = static_cast<long>(check[0]);
+  }
+
+  // Steps from the node of the last call on; lanes whose bit is set in `entering` begin where their arrays say.
+  void go_on(T* row, unsigned entering, bool own_numbers) {
+    node.counted = node.args[0].out_counted;
+    if (own_numbers || !node.knows_numbers) node.take_numbers();
+    const bool all = entering == (1U << width) - 1;
+    if (all)
+      taken = 0;
+    else
+      each_carried([at = row](T& value) mutable { value = *at++; });
+    for (int k = 0; k < width; ++k)
+      if (entering >> k & 1)
+        enter(k);
+      else if (k < node.members)
+        node.hand_over_inputs(k);
+    node.place(taken);
+    if (common().steps > 0) node.change_inputs(taken);
+    // a lane's first guess is what its velocities say
+    if (common().steps > 0 && any(alive & (newton.memory.count < T(1)))) project();
+    refuse_stiff();
+    StatusCode code = StatusCode::done;
+    for (long end = taken + common().steps; taken < end && any(alive);) {
+      if (!goes_on()) {
+        code = StatusCode::interrupted;
+        break;
+      }
+      advance();
+      node.place(taken);
+      refuse_stiff();
+    }
+    tell(code);
+    record();
+    each_carried([at = row](T& value) mutable { *at++ = value; });
+  }
+};
+
+}  // namespace catena::CATENA_ISA

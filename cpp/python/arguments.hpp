@@ -1,0 +1,29 @@
+// From what crossed the border to the arguments of a kernel: all is checked here, and nothing is copied, so what Python
+// handed over has to stay until the kernel has returned.
+#pragma once
+
+#include <vector>
+
+#include "batch/member.hpp"
+#include "python/arrays.hpp"
+
+namespace catena {
+
+// states to start from are whole
+void require_start(const Start& start, const Layout& layout, Offset terms);
+
+// Where a run, or every member of a batch, starts and under which loads; the couplings of the mechanism have `terms`
+// terms, idle ones too.
+RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, const Start& start,
+                  const LoadArrays& loads, int signal_count);
+
+// of every row of `input`, a law and one of its numbers
+std::vector<InputInfo> inputs_of(const InInts<-1, 2>& input, const Layout& layout);
+
+// numbers of so many members
+MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const Layout& layout);
+
+// where it writes, of so many bodies
+void record_into(RunArgs& args, const Records& records, Offset members, Offset bodies);
+
+}  // namespace catena

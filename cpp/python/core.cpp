@@ -1,0 +1,496 @@
+#include "python/core.hpp"
+
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <stdexcept>
+#include <system_error>
+
+#include "batch/batch.hpp"
+#include "kernel/kernels.hpp"
+#include "model/assembly_tree.hpp"
+#include "model/groups.hpp"
+#include "python/arguments.hpp"
+#include "python/checks.hpp"
+
+namespace catena {
+
+namespace {
+
+Spec checked_spec(const Description& given) {
+  require_description(given);
+  Spec spec = describe(given);
+  require_spec(spec);
+  return spec;
+}
+
+}  // namespace
+
+template <class Positions, class Orientations>
+void Core::require_pose(const Positions& position, const Orientations& orientation) const {
+  require_shape(position, {model_.layout().link_count, 3}, "position");
+  require_shape(orientation, {model_.layout().link_count, 4}, "orientation");
+}
+
+Core::Core(const CoreArguments& given)
+    : kernel_(find_kernel(given.kernel)),
+      model_(checked_spec(given)),
+      term_count_(static_cast<Offset>(given.term_coefficient.size())) {
+  for (std::size_t j = 0; j < given.joint_kind.size(); ++j)
+    if (is_given(given.joint_kind[j])) hook_rows_.push_back(given.joint_rows[j]);
+}
+
+std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
+    const Settings& settings, int threads, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
+    const SignalFunction& signals, int signal_count, const MemberArrays& numbers, const InInts<-1>& bodies,
+    const Records& records, const std::optional<PollFunction>& poll) const {
+  const auto members = static_cast<Offset>(start.position.shape(0));
+  const auto recorded = static_cast<Offset>(bodies.size());
+  require_shape(bodies, {-1}, "bodies to record");
+  for (Offset k = 0; k < recorded; ++k)
+    require_between(bodies.data()[k], 0, model_.layout().link_count - 1, "body to record");
+  require(threads >= 1, "threads must be at least 1");
+  RunArgs run = arguments(model_.layout(), term_count_, settings, start, loads, signal_count);
+  record_into(run, records, members, recorded);
+  std::vector<Status> status(members);
+  std::vector<Tally> tally(members);
+  BatchArgs batch{
+      .run = run,
+      .member_count = static_cast<int>(members),
+      .threads = threads,
+      .numbers = member_numbers(numbers, members, model_.layout()),
+      .own_loads = loads.values.shape(0) > 1,
+      .body_count = static_cast<int>(recorded),
+      .bodies = bodies.data(),
+      .records = static_cast<Offset>(records.time.shape(1)),
+      .term_count = term_count_,
+      .status = status.data(),
+      .tally = tally.data(),
+      .poll = Calls::call_batch_poll,
+  };
+  batch.run.poll = Calls::call_stopped;
+  batch.run.poll_every = 1;
+
+  Calls calls;
+  const Layout layout = attached(layout_for(run.solver), calls, rows);
+  calls.signals = signals;
+  calls.signal_count = signal_count;
+  if (poll) calls.poll = *poll;
+  batch.run.context = &calls;
+  try {
+    nb::gil_scoped_release release;
+    catena::run_batch(kernel_, layout, batch);
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(std::string("the system has no thread for the batch: ") + error.what());
+  }
+  calls.rethrow();
+  return {std::move(status), std::move(tally)};
+}
+
+bool Core::fits_lanes(SolverKind solver, int order, int signal_count) const {
+  RunArgs run;
+  run.solver = solver;
+  run.order = order;
+  run.signal_count = signal_count;
+  return kernel_.lane_count(layout_for(solver), run) > 0;
+}
+
+void Core::linearise(double dt, double kick, const In<-1, 3>& position, const In<-1, 4>& orientation,
+                     const In<-1, 3>& velocity, const In<-1, 3>& momentum, const In<-1>& unknowns,
+                     const Out<-1>& residual, const Out<-1, -1>& matrix, const RowFunctions& rows,
+                     const std::optional<In<-1>>& signals) const {
+  const Offset n = model_.layout().link_count, count = unknown_count();
+  require_pose(position, orientation);
+  require_shape(velocity, {n, 3}, "velocity");
+  require_shape(momentum, {n, 3}, "momentum");
+  require_shape(unknowns, {count}, "unknowns");
+  require_shape(residual, {count}, "residual");
+  require_shape(matrix, {count, count}, "matrix");
+  if (signals) require_size(*signals, model_.layout().signal_count, "functions of time");
+  const std::vector<double> none(model_.layout().signal_count + 1, 0.0);
+  const LinearisationArgs args{
+      .dt = dt,
+      .kick = kick,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .velocity = velocity.data(),
+      .momentum = momentum.data(),
+      .unknowns = unknowns.data(),
+      .signals = signals ? signals->data() : none.data(),
+      .residual = residual.data(),
+      .matrix = matrix.data(),
+  };
+  Calls calls;
+  const Layout layout = attached(layout_for(SolverKind::dense), calls, rows);
+  const Workspace space = workspace(SolverKind::dense, 2);
+  kernel_.linearise(layout, space.get(), args);
+  calls.rethrow();
+}
+
+int Core::assemble(int iteration_limit, const Out<-1, 3>& position, const Out<-1, 4>& orientation,
+                   const Out<-1, 3>& velocity, const Out<-1, 3>& angular_velocity, const In<-1>& term_start,
+                   const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals, const In<-1>& signal_rates,
+                   double loose_below) const {
+  const Offset n = model_.layout().link_count;
+  require_pose(position, orientation);
+  require_shape(velocity, {n, 3}, "velocity");
+  require_shape(angular_velocity, {n, 3}, "angular velocity");
+  require_size(term_start, term_count_, "what couplings measure");
+  require_size(counted, model_.layout().counter_count, "angles");
+  require_size(signals, model_.layout().signal_count, "functions of time");
+  require_size(signal_rates, model_.layout().signal_count, "functions of time");
+  AssembleArgs args{
+      .iteration_limit = iteration_limit,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .velocity = velocity.data(),
+      .angular_velocity = angular_velocity.data(),
+      .term_start = term_start.data(),
+      .counted = counted.data(),
+      .signals = signals.data(),
+      .signal_rates = signal_rates.data(),
+      .loose_below = loose_below,
+  };
+  Calls calls;
+  // where the sparse solver has no program, the articulated one does it
+  const SolverKind solver =
+      model_.layout().excess == 0 && model_.elimination().fits ? SolverKind::ldu : SolverKind::articulated;
+  const Layout layout = attached(layout_for(solver), calls, rows);
+  const Workspace space = workspace(solver, 2);
+  {
+    nb::gil_scoped_release release;
+    kernel_.assemble(layout, space.get(), args);
+  }
+  calls.rethrow();
+  return args.iterations;
+}
+
+double Core::close(int iteration_limit, double size, double amplitude, int seed, double most_work,
+                   const InInts<-1, 3>& branches, const InInts<-1, 2>& bounded, const In<-1, 3>& bounds,
+                   const InInts<-1>& chosen, const Out<-1, 3>& position, const Out<-1, 4>& orientation,
+                   const In<-1>& term_start, const Out<-1>& counted, const RowFunctions& rows,
+                   const In<-1>& signals) const {
+  const Layout& own = model_.layout();
+  require_pose(position, orientation);
+  require_shape(branches, {own.link_count, 3}, "branches");
+  require_shape(bounded, {-1, 2}, "coordinates with bounds");
+  require_shape(bounds, {static_cast<Offset>(bounded.shape(0)), 3}, "bounds");
+  require_size(chosen, own.joint_count, "joints to be closed");
+  require_size(term_start, term_count_, "what couplings measure");
+  require_size(counted, own.counter_count, "angles");
+  require_size(signals, own.signal_count, "functions of time");
+  require(own.law_count == 0 && own.row_count == own.recorded_count, "all rows, and no laws, are needed for this");
+  // every body hangs on one that comes before it
+  std::vector<char> there(own.link_count, 0);
+  for (Offset k = 0; k < own.link_count; ++k) {
+    const int *branch = branches.data() + 3 * k, child = branch[1], parent = branch[2];
+    require(child >= 0 && child < own.link_count && !there[child], "branches: a body is there twice, or is none");
+    require(parent >= -1 && parent < own.link_count && (parent < 0 || there[parent]), "branches: parents come first");
+    require(branch[0] >= -1 && branch[0] < own.joint_count, "branches: there is no such joint");
+    if (branch[0] >= 0) {
+      const int at = own.joint_constraint[branch[0]];
+      require(at >= 0 && own.constraint[at].kind != JointKind::coupling, "branches: there is no such joint");
+      const int *end = own.constraint[at].end, c = own.body_link[child], p = parent < 0 ? -1 : own.body_link[parent];
+      require((end[0] == c && end[1] == p) || (end[0] == p && end[1] == c), "branches: a joint is of other bodies");
+    } else {
+      require(parent < 0, "branches: what floats stands in the world");
+    }
+    there[child] = 1;
+  }
+  std::vector<Closing::Bound> ranges;
+  for (std::size_t k = 0; k < bounded.shape(0); ++k) {
+    const int* at = bounded.data() + 2 * k;
+    const double* range = bounds.data() + 3 * k;
+    require(at[0] >= 0 && at[0] < own.link_count && at[1] >= 0 && at[1] < 6, "bounds: there is no such coordinate");
+    ranges.push_back({at[0], at[1], range[0], range[1], range[2]});
+  }
+  Calls calls;
+  const Layout layout = attached(own, calls, rows);
+  const Closing closing(layout, branches.data(), own.link_count, chosen.data(), ranges);
+  if (closing.plan().work > most_work) return -1;
+  CloseArgs args{
+      .iteration_limit = iteration_limit,
+      .size = size,
+      .amplitude = amplitude,
+      .seed = static_cast<unsigned long long>(seed),
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .term_start = term_start.data(),
+      .signals = signals.data(),
+      .counted = counted.data(),
+  };
+  const Workspace space = make_workspace(kernel_.close_size(layout, closing.plan()));
+  {
+    nb::gil_scoped_release release;
+    kernel_.close(layout, closing.plan(), space.get(), args);
+  }
+  calls.rethrow();
+  return args.open;
+}
+
+void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,
+                const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,
+                const Out<-1, -1, 2>& misfit) const {
+  require_shape(out, {-1, model_.layout().joint_count, 2}, "gaps");
+  const auto poses = static_cast<Offset>(out.shape(0));
+  const Offset n = model_.layout().link_count;
+  require_shape(misfit, {poses, model_.layout().joint_count, 2}, "misfit");
+  require_size(position, 3 * n * poses, "position");
+  require_size(orientation, 4 * n * poses, "orientation");
+  require_size(term_start, term_count_, "what couplings measure");
+  require_size(signals, model_.layout().signal_count, "functions of time");
+  const GapArgs args{
+      .count = poses,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .term_start = term_start.data(),
+      .signals = signals.data(),
+      .out = out.data(),
+      .misfit = misfit.data(),
+  };
+  Calls calls;
+  const Layout layout = attached(model_.layout(), calls, rows);
+  const Workspace space = make_workspace(kernel_.gaps_size(layout));
+  kernel_.gaps(layout, space.get(), args);
+  calls.rethrow();
+}
+
+bool Core::stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1, 3>& velocity,
+                  const In<-1, 3>& angular_velocity, const In<-1>& term_start, double closed, double roundings,
+                  double fastest) const {
+  const Layout& layout = model_.layout();
+  const Offset n = layout.link_count;
+  require_pose(position, orientation);
+  require_shape(velocity, {n, 3}, "velocity");
+  require_shape(angular_velocity, {n, 3}, "angular velocity");
+  require_size(term_start, term_count_, "what couplings measure");
+  // rows that are called, or that not all poses fulfil
+  if (layout.signal_count > 0 || !hook_rows_.empty() || layout.excess > 0 || layout.has_idle_rows) return false;
+  for (const ConstDoubles* array :
+       std::initializer_list<const ConstDoubles*>{&position, &orientation, &velocity, &angular_velocity})
+    if (!all_finite(array->data(), array->size())) return false;
+  const auto square = [](const double* v, int count) {
+    double sum = 0;
+    for (int k = 0; k < count; ++k) sum += v[k] * v[k];
+    return sum;
+  };
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, far = 0;
+  for (Offset body = 0; body < n; ++body) {
+    // two roundings of each; what is further off is normalised
+    if (std::fabs(square(orientation.data() + 4 * body, 4) - 1) > 1e-15) return false;
+    if (!(std::sqrt(square(angular_velocity.data() + 3 * body, 3)) < fastest)) return false;
+    for (int axis = 0; axis < 3; ++axis) {
+      const double x = position.data()[3 * body + axis];
+      low[axis] = std::min(low[axis], x);
+      high[axis] = std::max(high[axis], x);
+      far = std::max(far, std::fabs(x));
+    }
+  }
+  const double box[3] = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
+  const double most = closed * std::sqrt(square(box, 3)) + roundings * std::numeric_limits<double>::epsilon() * far;
+  std::vector<double> gaps(4 * static_cast<std::size_t>(layout.joint_count));
+  const GapArgs args{.count = 1,
+                     .position = position.data(),
+                     .orientation = orientation.data(),
+                     .term_start = term_start.data(),
+                     .out = gaps.data(),
+                     .misfit = gaps.data() + 2 * layout.joint_count};
+  const Workspace space = make_workspace(kernel_.gaps_size(layout));
+  kernel_.gaps(layout, space.get(), args);
+  for (int j = 0; j < layout.joint_count; ++j)
+    if (!(gaps[2 * j] <= most && gaps[2 * j + 1] <= closed)) return false;
+  return true;
+}
+
+void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
+                       const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& counted, const In<-1, -1>& signals,
+                       const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const {
+  const Layout& layout = model_.layout();
+  const auto count = static_cast<Offset>(position.shape(0));
+  for (const auto* array : {&position, &velocity, &angular_velocity})
+    require_shape(*array, {count, layout.link_count, 3}, "poses and velocities");
+  require_shape(orientation, {count, layout.link_count, 4}, "orientations");
+  require_shape(counted, {count, layout.counter_count}, "counted angles");
+  for (const auto* array : {&signals, &signal_rates})
+    require_shape(*array, {count, layout.signal_count}, "functions of time");
+  for (const auto* array : {&coordinates, &rates})
+    require_shape(*array, {count, layout.coordinate_count}, "coordinates");
+  kernel_.coordinates(layout, {.count = count,
+                               .position = position.data(),
+                               .orientation = orientation.data(),
+                               .velocity = velocity.data(),
+                               .angular_velocity = angular_velocity.data(),
+                               .counted = counted.data(),
+                               .signals = signals.data(),
+                               .signal_rates = signal_rates.data(),
+                               .coordinate = coordinates.data(),
+                               .rate = rates.data()});
+}
+
+void Core::place(const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
+                 const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
+                 const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
+                 const Out<-1, -1, 3>& angular_velocity) const {
+  const Layout& layout = model_.layout();
+  const auto count = static_cast<Offset>(position.shape(0));
+  for (const auto* array : {&position, &velocity, &angular_velocity})
+    require_shape(*array, {count, layout.link_count, 3}, "poses and velocities");
+  require_shape(orientation, {count, layout.link_count, 4}, "orientations");
+  for (const auto* array : {&signals, &signal_rates})
+    require_shape(*array, {count, layout.signal_count}, "functions of time");
+  for (const auto* array : {&coordinates, &rates}) {
+    require_shape(*array, {count, layout.coordinate_count}, "coordinates and rates");
+    require_finite(*array, "coordinates and rates");
+  }
+  require_shape(moves, {-1, 2}, "moves");
+  const auto move_count = static_cast<int>(moves.shape(0));
+  for (const int* move = moves.data(); move < moves.data() + 2 * move_count; move += 2) {
+    require_between(move[0], move == moves.data() ? 0 : -1, layout.coordinated_count - 1, "the joint of a move");
+    require_between(move[1], 0, layout.link_count - 1, "the body of a move");
+    if (move[0] < 0) continue;
+    const int *end = layout.coordinated[move[0]].joint.end, link = layout.body_link[move[1]];
+    require(end[0] == link || end[1] == link, "the joint of a move does not hold the body");
+  }
+  kernel_.place(layout, {.count = count,
+                         .move_count = move_count,
+                         .move = moves.data(),
+                         .coordinate = coordinates.data(),
+                         .rate = rates.data(),
+                         .signals = signals.data(),
+                         .signal_rates = signal_rates.data(),
+                         .position = position.data(),
+                         .orientation = orientation.data(),
+                         .velocity = velocity.data(),
+                         .angular_velocity = angular_velocity.data()});
+}
+
+void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
+                   const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const {
+  const Layout& own = model_.layout();
+  const Offset n = own.link_count;
+  require(own.law_count == 0 && own.row_count == own.recorded_count, "all rows, and no laws, are needed for this");
+  require_shape(position, {-1, n, 3}, "position");
+  const auto nodes = static_cast<Offset>(position.shape(0));
+  require_shape(orientation, {nodes, n, 4}, "orientation");
+  require_shape(signals, {nodes, own.signal_count}, "functions of time");
+  require_shape(scale, {own.recorded_count}, "scale of multipliers");
+  require_shape(multipliers, {nodes, own.recorded_count}, "multipliers");
+  Calls calls;
+  const Layout layout = attached(own, calls, rows);
+  const Groups groups(layout);
+  const Workspace space = make_workspace(kernel_.relieve_size(layout, groups.plan()));
+  const StressArgs args{
+      .count = nodes,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .signals = signals.data(),
+      .size = size,
+      .scale = scale.data(),
+      .multipliers = multipliers.data(),
+      .poll = Calls::call_look,
+      .context = &calls,
+  };
+  {
+    nb::gil_scoped_release release;
+    kernel_.relieve(layout, groups.plan(), space.get(), args);
+  }
+  calls.rethrow();
+}
+
+int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1>& term_start,
+                  const RowFunctions& rows, const In<-1>& signals, const In<-1>& length, const Out<-1, -1, 6>& singular,
+                  const Out<-1, -1, 6, 6>& direction, const Out<-1, -1, 6>& misfit) const {
+  const Offset loops = model_.layout().loop_count;
+  require_pose(position, orientation);
+  require_size(term_start, term_count_, "what couplings measure");
+  require_size(signals, model_.layout().signal_count, "functions of time");
+  require_shape(length, {loops}, "lengths of loops");
+  require_shape(singular, {-1, loops, 6}, "singular values");
+  require(singular.shape(0) >= 2, "singular values: there is no room for a pose");
+  const auto poses = static_cast<Offset>(singular.shape(0));
+  require_shape(direction, {poses, loops, 6, 6}, "directions");
+  require_shape(misfit, {poses, loops, 6}, "misfits");
+  ExploreArgs args{
+      .fit = fit,
+      .poses = static_cast<int>(poses) - 1,
+      .position = position.data(),
+      .orientation = orientation.data(),
+      .term_start = term_start.data(),
+      .signals = signals.data(),
+      .length = length.data(),
+      .singular = singular.data(),
+      .direction = direction.data(),
+      .misfit = misfit.data(),
+  };
+  Calls calls;
+  const Layout layout = attached(model_.layout(), calls, rows);
+  const Workspace space = make_workspace(kernel_.explore_size(layout));
+  {
+    nb::gil_scoped_release release;
+    kernel_.explore(layout, space.get(), args);
+  }
+  calls.rethrow();
+  return args.found;
+}
+
+std::vector<int> Core::loop_joints() const {
+  const Layout& layout = model_.layout();
+  std::vector<int> list;
+  for (int l = 0; l < layout.loop_count; ++l) list.push_back(layout.constraint[layout.loop[l]].joint);
+  return list;
+}
+
+std::pair<std::vector<int>, std::vector<int>> Core::loop_groups() const {
+  const Layout& layout = model_.layout();
+  const Groups groups(layout);
+  const LoopGroups& plan = groups.plan();
+  std::vector<int> group(layout.loop_count, -1), freedoms;
+  for (int g = 0; g < plan.group_count; ++g) {
+    for (int l = plan.group[g].first_loop; l < plan.group[g].end_loop; ++l)
+      group[layout.constraint[plan.loop[l].constraint].loop] = g;
+    freedoms.push_back(plan.group[g].freedom_count);
+  }
+  return {group, freedoms};
+}
+
+std::vector<int> Core::link_bodies() const {
+  const Layout& layout = model_.layout();
+  std::vector<int> list;
+  for (int i = 0; i < layout.link_count; ++i) list.push_back(layout.link[i].body);
+  return list;
+}
+
+std::tuple<std::vector<std::pair<int, int>>, Core::Turns, Core::Turns> Core::elimination() const {
+  const Layout& layout = model_.layout();
+  const Elimination& found = model_.elimination();
+  std::vector<int> place(found.order.size());
+  for (size_t k = 0; k < place.size(); ++k) place[found.order[k]] = static_cast<int>(k);
+  std::vector<std::pair<int, int>> nodes;
+  Turns first, later;
+  for (int node : found.order) {
+    const int constraint = node - layout.link_count;
+    nodes.emplace_back(constraint < 0 ? layout.link[node].body : -1,
+                       constraint < 0 ? -1 : layout.constraint[constraint].joint);
+    for (auto [from, to] : {std::pair(&found.adjacency[node], &first), std::pair(&found.later[node], &later)}) {
+      to->emplace_back();
+      for (int other : *from) to->back().push_back(place[other]);
+    }
+  }
+  return {nodes, first, later};
+}
+
+Offset Core::workspace_size(SolverKind solver, int order) const {
+  require_order(order);
+  return kernel_.workspace_size(layout_for(solver), solver, order);
+}
+
+Layout Core::attached(const Layout& given, Calls& calls, const RowFunctions& rows) const {
+  require(rows.size() == hook_rows_.size(), "the core needs a function for every custom joint");
+  calls.rows.assign(rows.begin(), rows.end());
+  calls.counts = &hook_rows_;
+  Layout layout = given;
+  layout.hook = {Calls::call_rows, &calls};
+  return layout;
+}
+
+}  // namespace catena

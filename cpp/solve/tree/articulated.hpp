@@ -1,0 +1,628 @@
+// The fast solver: maximal-coordinate state, joints eliminated inside the step.
+//
+// Instead of all velocities and multipliers, a step's unknowns are the motions of the tree joints over the step: the
+// sine of half the angle turned by a revolute joint, the distance slid by a prismatic one, the step quaternion of a
+// body on a ball joint, displacement and step quaternion of a floating one. Poses follow from root to leaf, so tree
+// joints are closed to rounding at every iterate (solve/link.hpp), and the joint wrench is what the subtree needs,
+// summed from leaf to root (solve/articulation.hpp).
+//
+// Links are worked on in stretches (solve/stretch.hpp).
+#pragma once
+
+#include "physics/drag.hpp"
+#include "solve/loops/loops.hpp"
+#include "solve/newton.hpp"
+#include "solve/tree/link.hpp"
+#include "solve/tree/segment.hpp"
+#include "solve/tree/ties.hpp"
+
+namespace catena::CATENA_ISA {
+
+// links that are worked on in one go where several sweeps follow each other
+constexpr int portion = 32;
+
+template <class T>
+struct Articulated {
+  const Layout& layout;
+  Body<T>* body;
+  Link<T>* link;
+  Stretch* stretch;
+  Axis<T>* axis;
+  Acting<T>* acting;  // (axis)
+  Swivel<T>* swivel;
+  Articulation<T>* received;
+  Loops loop;
+  Tied* tied;
+  T* ahead;          // the unknowns after the Newton increment
+  T* z = nullptr;    // unknowns: joint motions of the step, then multipliers of the loop rows times dt^2
+  T* dz = nullptr;   // their Newton increment
+  Clock clock = {};  // of the step to be solved
+  const double* momentum = nullptr;  // (law) of rotors, before it
+  const double* measured = nullptr;  // (law) at the node, of those on freedoms of the tree
+  const double* pushed = nullptr;    // (axis) impulse of the step at the node, times dt
+  double reach = 1;                  // a length that lengths of gaps are measured by
+  double widest_gap = 0;             // of the loops, over the reach or in rad
+  int widest_constraint = -1;
+  Misfit misfit = {};         // of loops, what is not asked for
+  bool in_reach = true;       // no body turns too far at `ahead`
+  bool prepared = false;      // for a new matrix at the iterate
+  Vec3<T> moved = {0, 0, 0};  // squares of the increments of the poses, summed
+  int stretch_count = 0;
+  bool positive = true;  // so were all pivots of the last matrix
+
+  // kappa hardly changes from step to step in joint space
+  static constexpr double caution = 4;
+  // earlier steps that the guess may extrapolate
+  static constexpr int guess_points = most_points, violent_guess_points = most_points;
+  static int motion_count(const Layout& layout) { return layout.variable_count; }
+  static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
+  static int swivel_count(const Layout& layout) {
+    int count = 0;
+    for (int i = 0; i < layout.link_count; ++i) count += manner_of(layout.link[i].branch) >= swivel_manner;
+    return count;
+  }
+  // a sweep over all stretches: f.template operator()<branch>(stretch)
+  template <class F>
+  CATENA_INLINE void from_root(F f) {
+    for (int k = 0; k < stretch_count; ++k) dispatch(stretch[k], f);
+  }
+  // the same by manner, and whether laws act on it
+  template <class F>
+  CATENA_INLINE void by_manner(const Stretch& s, F f) {
+    switch (manner_of(s.branch)) {
+      case 1: return s.acted ? f.template operator()<1, true>(s) : f.template operator()<1, false>(s);
+      case swivel_manner: return f.template operator()<swivel_manner, false>(s);
+      case floating_manner: return f.template operator()<floating_manner, false>(s);
+      case 0: return f.template operator()<0, false>(s);
+      case 2: return s.acted ? f.template operator()<2, true>(s) : f.template operator()<2, false>(s);
+      default: return s.acted ? f.template operator()<3, true>(s) : f.template operator()<3, false>(s);
+    }
+  }
+
+  // a new trajectory begins: joint displacements are read off the poses, along what the joint leaves free
+  void enter() {
+    for (int i = 0; i < layout.link_count; ++i) {
+      const LinkInfo& info = layout.link[i];
+      link[i].mass = T(info.mass);
+      link[i].unit = T(info.unit);
+      link[i].share = T(info.share);
+      link[i].offset = {T(0), T(0), T(0)};
+      const Branch branch = branch_at(info.branch);
+      const Pose<T> p = old_pose(body, info.parent);
+      // from the joint point on the parent to that on the link
+      const Vec3<T> from = p.x + p.R * load3(info.parent_anchor);
+      const Vec3<T> span = body[i].x + body[i].R * load3(info.anchor) - from;
+      for (int k = 0; k < info.axis_count; ++k) {
+        if (branch.motion[k] == Motion::turn) continue;
+        const Vec3<T> e = load3(info.direction + 3 * k);
+        link[i].offset +=
+            branch.own[k] ? -dot(e, transposed_times(body[i].R, span)) * e : dot(e, transposed_times(p.R, span)) * e;
+      }
+    }
+    stretch_count = find_stretches(layout, link, stretch);
+    loop.enter();
+  }
+
+  // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
+  void place() {
+    from_root([this]<int branch>(const Stretch& s) { place_stretch<branch>(s); });
+    loop.place(clock);
+  }
+  template <int branch>
+  void place_stretch(const Stretch& s) {
+    Pose<T> p = old_pose(body, s.parent);
+    Axis<T>* x = axis + s.slot;
+    Link<T>* const links = link;
+    Body<T>* const bodies = body;
+    const LinkInfo* const infos = layout.link;
+    for (int i = s.first; i < s.end; ++i) {
+      place_link<branch>(links[i], bodies[i], infos[i], x, p);
+      x += manner_of(branch);
+    }
+  }
+
+  // Iterate from the unknowns, and what a new matrix needs of it; false where a body would turn too far for the step.
+  // A portion of a stretch at a time, which stays in the cache.
+  bool evaluate() {
+    bool fine = true;
+    from_root([&]<int branch>(const Stretch& s) { fine &= evaluate_stretch<branch>(s); });
+    prepared = true;
+    return fine;
+  }
+  // the same where nothing moves and all unknowns are zero: directions are those of the old pose
+  void rest() {
+    from_root([this]<int branch>(const Stretch& s) { rest_stretch<branch>(s); });
+    prepared = true;
+  }
+  template <int branch>
+  void rest_stretch(const Stretch& run) {
+    Axis<T>* x = axis + run.slot;
+    for (int i = run.first; i < run.end; ++i) {
+      Link<T>& l = link[i];
+      Body<T>& b = body[i];
+      b.w = {T(1), {T(0), T(0), T(0)}};
+      b.d = {T(0), T(0), T(0)};
+      l.c3 = l.c;
+      l.r3 = l.r;
+      l.H = b.J;
+      l.f = -l.unit * b.target_d;
+      l.t = -b.target_L;
+      for (int k = 0; k < manner_of(branch) && manner_of(branch) < swivel_manner; ++k, ++x) {
+        x->slide3 = x->slide;
+        x->turn3 = x->turn;
+        x->gain = T(turns(branch, k) ? 0.5 : 1);
+      }
+    }
+    if constexpr (manner_of(branch) < swivel_manner)
+      if (run.acted) act<branch>(run, run.first, run.end);
+  }
+  template <int branch>
+  bool evaluate_stretch(const Stretch& run) {
+    bool fine = true;
+    Quat<T> w;
+    Vec3<T> d;
+    follow(run, w, d);
+    const T* s = z + run.variable;
+    Axis<T>* x = axis + run.slot;
+    // copies of pointers, which the compiler would read again after every store
+    Link<T>* const links = link;
+    Body<T>* const bodies = body;
+    const LinkInfo* const infos = layout.link;
+    for (int i = run.first; i < run.end;) {
+      const int first = i, end = run.end - i < portion ? run.end : i + portion;
+      for (; i < end; ++i, s += freedoms(branch), x += manner_of(branch))
+        fine &= evaluate_link<branch>(links[i], bodies[i], infos[i], x, s, turn_of<branch>(s), w, d);
+      prepare<branch>(run, first, end);
+    }
+    return fine;
+  }
+  // how the parent of a stretch turns and moves
+  CATENA_INLINE void follow(const Stretch& run, Quat<T>& w, Vec3<T>& d) const {
+    w = {T(1), {T(0), T(0), T(0)}};
+    d = {T(0), T(0), T(0)};
+    if (run.parent >= 0) w = body[run.parent].w, d = body[run.parent].d;
+  }
+
+  // Bodies and directions of joints at the iterate: all that the elimination needs and no link has to wait for.
+  template <int branch>
+  void prepare(const Stretch& run, int first, int end) {
+    Axis<T>* x = axis + run.slot + (first - run.first) * manner_of(branch);
+    Link<T>* const links = link;
+    const Body<T>* const bodies = body;
+    for (int i = first; i < end; ++i) {
+      Link<T>& l = links[i];
+      const Body<T>& b = bodies[i];
+      l.H = turn_jacobian(b);
+      l.f = l.unit * force_residual(b, l.share);
+      l.t = torque_residual(b);
+      if constexpr (manner_of(branch) > 0 && manner_of(branch) < swivel_manner) {
+        const int parent = i == run.first ? run.parent : i - 1;
+        const Quat<T> w = parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : bodies[parent].w;
+        direct_axes<branch>(x, layout.link[i], l.c3, z + run.variable + (i - run.first) * manner_of(branch), w);
+        x += manner_of(branch);
+      }
+    }
+    if (layout.drag)
+      for (int i = first; i < end; ++i) {
+        const Wrench<T> w = drag_residual(bodies[i], drag_of(i), T(clock.dt));
+        links[i].H = links[i].H + drag_against_turn(bodies[i], drag_of(i), T(clock.dt));
+        links[i].f += w.f;
+        links[i].t += w.t;
+      }
+    if constexpr (manner_of(branch) < swivel_manner)
+      if (run.acted) act<branch>(run, first, end);
+  }
+  const double* drag_of(int i) const { return layout.drag + 6L * i; }
+
+  // Efforts on the freedoms of links at the iterate, and how they fall.
+  template <int branch>
+  void act(const Stretch& run, int first, int end) {
+    constexpr int manner = manner_of(branch);
+    int n = run.slot + (first - run.first) * manner;
+    const T* s = z + run.variable + (first - run.first) * manner;
+    for (int i = first; i < end; ++i)
+      for (int k = 0; k < manner; ++k, ++n, ++s) {
+        acting[n] = {pushed[n], T(0)};
+        if (layout.first_axis_law[n] == layout.first_axis_law[n + 1]) continue;
+        const T by = moved_by(branch, k, *s);
+        for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
+          T slope;
+          const LawInfo& law = layout.law[layout.axis_law[at]];
+          acting[n].effort += law.sign * wanted(layout.axis_law[at], by, slope);
+          acting[n].stiffness -= slope;
+        }
+      }
+  }
+  // the multiplier that a law on a freedom wants if that moves by so much, and its derivative against the measure
+  CATENA_INLINE T wanted(int l, T by, T& slope) const {
+    const LawInfo& law = layout.law[l];
+    return law_multiplier<T>(law, measured[l], law.sign * by, stage_of(law, clock), momentum[l], slope);
+  }
+  // of a law on a freedom, at the iterate
+  T axis_multiplier(int l) const {
+    T slope;
+    return wanted(l, moved_by(layout, layout.law[l], z), slope);
+  }
+
+  // Newton increment at the iterate: dz, and the increments of the poses; at rest false on a pivot that is not positive
+  bool direction() {
+    if (!factor()) return false;
+    substitute<false>();
+    return true;
+  }
+  // the same, and the iterate where it leads; or with the matrix of the last one
+  bool advance(bool again) {
+    if (again)
+      repeat();
+    else if (!factor())
+      return false;
+    substitute<true>();
+    return true;
+  }
+
+  bool factor() { return layout.loop_count > 0 ? factor<true>() : factor<false>(); }
+  template <bool loops>
+  bool factor() {
+    if (!prepared) from_root([this]<int branch>(const Stretch& s) { prepare<branch>(s, s.first, s.end); });
+    if constexpr (loops) find_rows(false);
+    bool fine = true;
+    for (int k = stretch_count - 1; k >= 0; --k)
+      by_manner(stretch[k],
+                [&]<int manner, bool acted>(const Stretch& s) { fine &= eliminate<manner, loops, acted>(s); });
+    if constexpr (loops) fine &= close_world();
+    positive = fine;
+    return fine || !clock.resting;
+  }
+  void repeat() { layout.loop_count > 0 ? repeat<true>() : repeat<false>(); }
+  template <bool loops>
+  void repeat() {
+    if constexpr (loops) find_rows(true);
+    from_root([this]<int branch>(const Stretch& s) {
+      if constexpr (manner_of(branch) < swivel_manner)
+        if (s.acted) act<branch>(s, s.first, s.end);
+    });
+    for (int k = stretch_count - 1; k >= 0; --k)
+      by_manner(stretch[k],
+                [this]<int manner, bool acted>(const Stretch& s) { repeat_stretch<manner, loops, acted>(s); });
+    if constexpr (loops) close_world_again();
+  }
+
+  Ties ties() const { return {layout, loop, axis, link, tied}; }
+  void find_rows(bool again) {
+    ties().find_gaps(z);
+    loop.find_rows(clock, loop_multipliers(), momentum, again);
+  }
+  // loops and ties that end or sit at a link
+  CATENA_INLINE bool close(Articulation<T>& m, int i) const {
+    // a copy, so that most links can keep theirs in registers
+    Articulation<T> own = m;
+    const bool fine = close_at(own, i);
+    m = own;
+    return fine;
+  }
+  bool close_at(Articulation<T>& m, int i) const {
+    const bool fine = ties().close(m, i);
+    loop.close(m, i, loop_multipliers());
+    return fine;
+  }
+  void close_again(Wrench<T>& m, int i) const {
+    ties().close_again(m, i);
+    loop.close_again(m, i, loop_multipliers());
+  }
+  bool close_world() const {
+    Articulation<T> none;
+    none.A = none.B = none.C = none.E = diagonal(T(0));
+    none.f = none.t = {T(0), T(0), T(0)};
+    const bool fine = ties().close(none, layout.link_count);
+    loop.close_world(none);
+    return fine;
+  }
+  void close_world_again() const {
+    Wrench<T> none = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
+    ties().close_again(none, layout.link_count);
+    loop.close_world_again(none);
+  }
+
+  // what a link adds to its own balance
+  CATENA_INLINE void add_wrench(Wrench<T>& m, const Link<T>& l, const Body<T>& b, int i) const {
+    m.f += l.unit * force_residual(b, l.share);
+    m.t += torque_residual(b);
+    if (!layout.drag) return;
+    const Wrench<T> w = drag_residual(b, drag_of(i), T(clock.dt));
+    m.f += w.f;
+    m.t += w.t;
+  }
+
+  // leaf to root
+  template <int manner, bool loops, bool acted>
+  bool eliminate(const Stretch& s) {
+    bool fine = true;
+    Articulation<T> m;
+    if (s.receives >= 0) {
+      m = received[s.receives];
+    } else {
+      m.A = m.B = m.C = m.E = diagonal(T(0));
+      m.f = m.t = {T(0), T(0), T(0)};
+    }
+    Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
+    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
+    Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    const Link<T>* const links = link;
+    const bool drags = layout.drag && !clock.resting;
+    for (int i = s.end - 1;; --i) {
+      const Link<T>& l = links[i];
+      const bool root = i == s.first && s.parent < 0;
+      m.A = m.A + diagonal(l.mass);
+      if (drags) m.A = m.A + drag_against_motion(body[i], drag_of(i), T(clock.dt));
+      m.E = m.E + l.H;
+      m.f += l.f;
+      m.t += l.t;
+      if constexpr (loops)
+        if (loop.stop(i)) fine &= close(m, i);
+      if constexpr (manner < swivel_manner) {
+        x -= manner;
+        if constexpr (acted) acts -= manner;
+        // the freedom nearest to the link goes first
+        for (int k = manner - 1; k >= 0; --k) {
+          Axis<T>& e = x[k];
+          fine &= e.template divide<acted>(m, acts + k) > T(0);
+          if (k > 0)
+            e.reduce(m);
+          else if (!root)
+            e.reduce_and_move(m, l.r, l.r3);
+          e.finish();
+        }
+        if (manner == 0 && !root) move(m, l.r, l.r3);
+      } else {
+        --turned;
+        if constexpr (manner == swivel_manner) move(m, l.c, l.c3);
+        fine &= turned->eliminate(m);
+        if constexpr (manner == floating_manner)
+          fine &= turned->eliminate_shift(m);
+        else if (!root)
+          move_force(m, l.r, l.r3);
+      }
+      if constexpr (loops) loop.send<manner>(i, x, turned, l.c, l.c3, l.r, l.r3);
+      if (i == s.first) break;
+    }
+    if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
+    return fine;
+  }
+  static void hand_over(const Articulation<T>& m, Articulation<T>& to, bool opens) {
+    if (opens) {
+      to = m;
+      return;
+    }
+    to.A = to.A + m.A;
+    to.B = to.B + m.B;
+    to.C = to.C + m.C;
+    to.E = to.E + m.E;
+    to.f += m.f;
+    to.t += m.t;
+  }
+
+  template <int manner, bool loops, bool acted>
+  void repeat_stretch(const Stretch& s) {
+    Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
+    if (s.receives >= 0) m = received[s.receives];
+    Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
+    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
+    Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    const Link<T>* const links = link;
+    const Body<T>* const bodies = body;
+    for (int i = s.end - 1; i >= s.first; --i) {
+      const Link<T>& l = links[i];
+      add_wrench(m, l, bodies[i], i);
+      if constexpr (loops)
+        if (loop.stop(i)) close_again(m, i);
+      if constexpr (manner < swivel_manner) {
+        x -= manner;
+        if constexpr (acted) acts -= manner;
+        for (int k = manner - 1; k >= 0; --k) x[k].template repeat<acted>(m, acts + k);
+        move(m, l.r);
+      } else {
+        --turned;
+        if constexpr (manner == swivel_manner) move(m, l.c);
+        turned->repeat(m);
+        if constexpr (manner == floating_manner)
+          turned->repeat_shift(m);
+        else
+          m.t = cross(l.r, m.f);
+      }
+      if constexpr (loops) loop.send_again<manner>(i, x, turned);
+    }
+    if (s.sends < 0) return;
+    Wrench<T>& to = received[s.sends];
+    to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+  }
+
+  // root to leaf; `on` to the next iterate, which is evaluated in the same go
+  template <bool on>
+  void substitute() {
+    T* lambda = dz + layout.variable_count;
+    in_reach = true;
+    prepared = false;
+    moved = {T(0), T(0), T(0)};
+    if (layout.loop_count == 0)
+      return from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, false, on>(s); });
+    loop.open_world(lambda);
+    ties().open(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)}, z, dz);
+    from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, true, on>(s); });
+    loop.settle(lambda);
+    for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
+  }
+  template <int branch, bool loops, bool on>
+  void substitute_stretch(const Stretch& run) {
+    constexpr int manner = manner_of(branch);
+    T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
+    const T* s = z + run.variable;
+    Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, deta = dx, d;
+    Quat<T> w;
+    if (run.parent >= 0) dx = body[run.parent].dx, phi = body[run.parent].phi;
+    follow(run, w, d);
+    Axis<T>* x = axis + run.slot;
+    const Swivel<T>* turned = swivel + run.slot;
+    Vec3<T> sum = moved;
+    bool fine = true;
+    Link<T>* const links = link;
+    Body<T>* const bodies = body;
+    const LinkInfo* const infos = layout.link;
+    for (int i = run.first; i < run.end; ++i) {
+      Link<T>& l = links[i];
+      Body<T>& b = bodies[i];
+      const bool passes = loops && loop.pass(i);
+      const auto pull = [&](int k) { return loop.front(i).pull(k, lambda); };
+      if constexpr (manner < swivel_manner) {
+        const Vec3<T> carried = dx + cross(phi, l.r3);
+        for (int k = 0; k < manner; ++k) {
+          T y = x[k].motion(dx, phi);
+          if (passes) y -= pull(k);
+          ds[k] = x[k].gain * y;
+          dx = (k == 0 ? carried : dx) + y * x[k].slide3;
+          phi += y * x[k].turn3;
+        }
+        if (manner == 0) dx = carried;
+      } else {
+        if constexpr (manner == swivel_manner) {
+          dx += cross(phi, l.r3);
+        } else {
+          dx = -turned->shift_first;
+          if (passes) dx -= Vec3<T>{pull(3), pull(4), pull(5)};
+          store_whole(ds, dx);
+        }
+        phi = -(turned->first + turned->rows * dx);
+        if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
+        deta = turn_increment(b.w, phi);
+        store_whole(ds + slides_of(branch), deta);
+        if constexpr (manner == swivel_manner) dx += cross(phi, l.c3);
+        ++turned;
+      }
+      b.dx = dx;
+      b.phi = phi;
+      sum += squares(dx) + squares(phi);
+      if constexpr (loops)
+        if (loop.stop(i)) {
+          loop.open(i, dx, phi, lambda);
+          ties().open(i, dx, phi, z, dz);
+        }
+      if constexpr (on) {
+        for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
+        const Vec3<T> eta = turn_of<branch>(s) + deta;
+        if constexpr (manner >= swivel_manner) store_whole(next + slides_of(branch), eta);
+        fine &= evaluate_link<branch>(l, b, infos[i], x, next, eta, w, d);
+      }
+      x += manner;
+      s += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
+    }
+    moved = sum;
+    in_reach &= fine;
+  }
+
+  //---- between steps ----
+
+  // the step has been solved
+  void commit(T dt) {
+    for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, 1 / dt);
+    for (int i = 0; i < layout.link_count && layout.drag; ++i)
+      drag_momenta(body[i], body[i].q, drag_of(i), link[i].unit, body[i].v, body[i].L);
+    for (int k = 0; k < stretch_count; ++k)
+      if (slides(stretch[k].branch))
+        for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);
+  }
+
+  // Whether a slide has taken a link so far from its parent that what the joint does not hand over is lost in what it
+  // does: its inertia about the parent against the parent's own.
+  bool slid_far() const {
+    for (int k = 0; k < stretch_count; ++k) {
+      if (!slides(stretch[k].branch)) continue;
+      for (int i = stretch[k].first; i < stretch[k].end; ++i) {
+        const int parent = layout.link[i].parent;
+        if (parent < 0) continue;
+        const Mat3<T>& J = body[parent].J;
+        if (link[i].mass * norm2(link[i].r) > T(1e3) * (J.i.x + J.j.y + J.k.z)) return true;
+      }
+    }
+    return false;
+  }
+
+  // pivot of what closes loops, in the last matrix
+  double smallest() const { return *loop.least_pivot; }
+  T* loop_multipliers() const { return z + layout.variable_count; }
+  // rows of a constraint that is no branch of the tree, at the node
+  JointRows& rows_of(const ConstraintInfo& c) { return loop.old_rows[c.loop]; }
+  // all that are kept from node to node
+  static int memory_count(const Layout& layout) { return layout.loop_count; }
+  RowMemory& memory_at(int k) { return loop.old_rows[k]; }
+  // laws on freedoms of the tree are part of its pivots
+  static constexpr bool acts_on_axes = true;
+  double multiplier_of(int l) const {
+    const LawInfo& law = layout.law[l];
+    return law.axis >= 0 ? axis_multiplier(l) : loop_multipliers()[layout.constraint[law.constraint].loop_row];
+  }
+  void find_gap() {
+    ties().find_gaps(z);
+    loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit);
+  }
+
+  // the state between steps, to and fro
+  static Offset state_size(const Layout& layout) { return layout.link_count * (body_state_size + Offset{3}); }
+  void save(double* to) const {
+    for (int i = 0; i < layout.link_count; ++i, to += body_state_size + 3) {
+      save_body(body[i], to);
+      store3(to + body_state_size, link[i].offset);
+    }
+  }
+  void restore(const double* from) {
+    for (int i = 0; i < layout.link_count; ++i, from += body_state_size + 3) {
+      restore_body(body[i], from);
+      link[i].offset = load3(from + body_state_size);
+    }
+  }
+
+  // multipliers of every constraint at the iterate, times `scale`: the wrench that the subtree needs, on its rows
+  void multipliers(T scale, double* out) {
+    for (int k = 0; k < layout.loop_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
+      record_multipliers(layout, c, scale, loop_multipliers() + c.loop_row, out);
+    }
+    for (int l = 0; l < layout.law_count; ++l)
+      if (layout.law[l].axis >= 0 && layout.law[l].constraint >= 0)
+        out[layout.constraint[layout.law[l].constraint].recorded] = scale * axis_multiplier(l);
+    for (int k = stretch_count - 1; k >= 0; --k) {
+      const Stretch& s = stretch[k];
+      Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
+      if (s.receives >= 0) m = received[s.receives];
+      for (int i = s.end - 1; i >= s.first; --i) {
+        add_wrench(m, link[i], body[i], i);
+        loop.act(m, i, loop_multipliers());
+        // at the joint point, then at the parent's centre
+        move(m, link[i].c);
+        reaction(m, i, scale, out);
+        move(m, link[i].arm);
+      }
+      if (s.sends < 0) continue;
+      Wrench<T>& to = received[s.sends];
+      to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+    }
+  }
+  // on the only freedom of a link, at the iterate
+  T effort_at(const LinkInfo& info) const {
+    T effort = pushed[info.first_axis];
+    for (int at = layout.first_axis_law[info.first_axis]; at < layout.first_axis_law[info.first_axis + 1]; ++at)
+      effort += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
+    return effort;
+  }
+  void reaction(const Wrench<T>& m, int i, T scale, double* out) const {
+    const LinkInfo& info = layout.link[i];
+    if (info.joint < 0) return;
+    const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
+    const T sign = info.flipped ? -scale : scale;
+    Vec3<T> torque = m.t;
+    // what acts along the freedom of a screw is not across its rows
+    if (branch_at(info.branch).motion[0] == Motion::helix) torque -= effort_at(info) * axis[info.first_axis].turn;
+    RowShares shares = {{sign * m.f, sign * torque}, body[i].x - link[i].c, out + joint.recorded, {}, {}};
+    joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, shares);
+  }
+};
+
+}  // namespace catena::CATENA_ISA

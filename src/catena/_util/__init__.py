@@ -1,0 +1,1 @@
+"""What knows nothing of mechanisms: rotations, checks of numbers, names, files, memory, errors."""

@@ -1,0 +1,82 @@
+"""What to say of a name that is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from ..describe.joint import Joint
+    from ..describe.mechanism import Mechanism
+
+Kind: TypeAlias = Literal["body", "joint", "force", "coupling", "frame"]
+Thing = TypeVar("Thing")
+
+
+class ByName(dict[str, Thing]):
+    """Things of one kind by name; one that is not there is a KeyError with a sentence."""
+
+    def __init__(self, kind: Kind, things: Mapping[str, Thing] | None = None) -> None:
+        super().__init__(things or {})
+        self.kind = kind
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise KeyError(f"there is no {self.kind} called {name!r}{did_you_mean(name, self)}")
+
+
+def name_of(item: object) -> str:
+    """The name of a body, joint or coupling, where it may be given instead of its name."""
+    name = getattr(item, "name", item)
+    return name if isinstance(name, str) else repr(name)
+
+
+def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", after: str = "") -> ValueError:
+    """What to raise if a mechanism has nothing of that kind under a name: says what it is, or what was meant.
+
+    `before` says who asked, such as "spring 'a': "; `after` where, such as " in this state".
+    """
+    known: dict[str, Mapping[str, Any]] = {
+        "body": mechanism.bodies,
+        "joint": mechanism.joints,
+        "force": mechanism.forces,
+        "coupling": mechanism.couplings,
+        "frame": mechanism.frames,
+    }
+    hint = did_you_mean(name, known[kind]) or _there_are(known[kind])
+    if isinstance(name, str):
+        others = [other for other, named in known.items() if other != kind and name in named]
+        others += ["world"] if name == mechanism.world.name else []
+        if others:
+            article = "the" if others[0] == "world" else "a"
+            hint = f": {name!r} is {article} {others[0]}, not a {kind}"
+    return ValueError(f"{before}there is no {kind} called {name!r}{after}{hint}")
+
+
+def in_a_loop(joint: Joint) -> ValueError:
+    """What to raise if the coordinates of a joint in a loop are set."""
+    way = f"assemble(drive={{{joint.name!r}: ...}}) moves the others along"
+    return ValueError(f"{joint.label} lies in a loop, so it cannot be set on its own; {way}")
+
+
+def _there_are(known: Iterable[str]) -> str:
+    names = list(known)
+    return f"; there are {', '.join(map(repr, names))}" if 1 < len(names) <= 8 else ""
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The end of a sentence: the known name that is most like a misspelt one, or nothing if none is."""
+    if not isinstance(name, str):
+        return ""
+    # difflib is only imported to explain a mistake
+    from difflib import get_close_matches
+
+    spellings: dict[str, str] = {}
+    for candidate in known:
+        spellings.setdefault(candidate.casefold(), candidate)
+    near = get_close_matches(name.casefold(), spellings, n=1)
+    return f"; did you mean {spellings[near[0]]!r}?" if near else ""
+
+
+def how_many(number: int, one: str, many: str) -> str:
+    """How many of something, in words."""
+    return f"{number} {one if number == 1 else many}"

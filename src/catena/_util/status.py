@@ -1,0 +1,96 @@
+"""How a run ended: codes of the core as sentences with a time and a name, and the errors that carry them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import _core
+
+if TYPE_CHECKING:
+    from ..results.trajectory import Trajectory
+    from ..simulate.simulator import Simulator
+
+# a step may be halved this often before the rescue gives up
+RESCUE_DEPTH = 12
+
+_SENTENCES = {
+    _core.StatusCode.interrupted: "it was interrupted at t = {time:.6g} s, and stands nowhere until it is restarted",
+    _core.StatusCode.diverged: "the step at t = {time:.6g} s has no solution that Newton's method can reach; "
+    "body {body!r} changes most (last increment {size:.3g} m/s)",
+    _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
+    _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
+    _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
+    "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
+    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be cut into hundreds of pieces, "
+    "because of body {body!r}: the motion is too fast for dt, or a force too stiff",
+    _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
+    "where it lies on its plane",
+    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with "
+    "w dt = {size:.3g}, and would explode; give it implicit=True, or take a smaller dt",
+}
+_ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {RESCUE_DEPTH} times"}
+
+
+class CatenaError(Exception):
+    """What catena raises of its own: a run, a batch or an assembly that could not be finished."""
+
+
+class CatenaWarning(UserWarning):
+    """What catena warns of."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run ended; `message` is empty if it went well, else a sentence with the time and a name.
+
+    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one, or
+    the wheel that lies flat.
+    """
+
+    ok: bool = True
+    reason: str = "done"
+    message: str = ""
+    time: float = 0.0
+    step: int = 0
+    body: str = ""
+    joint: str = ""
+
+
+class SimulationError(CatenaError, RuntimeError):
+    """A run that could not be finished; `status` says why, `trajectory` holds what was computed."""
+
+    def __init__(self, status: Status, trajectory: Trajectory) -> None:
+        super().__init__(status.message)
+        self.status = status
+        self.trajectory = trajectory
+
+    def __reduce__(self) -> tuple[type[SimulationError], tuple[Status, Trajectory]]:
+        return type(self), (self.status, self.trajectory)
+
+
+def status_of(simulator: Simulator, ended: _core.Ended) -> Status:
+    """How a run ended, from the core's account of it."""
+    code, time, step = ended.code, ended.time, ended.step
+    if code == _core.StatusCode.done:
+        return Status(time=time, step=step)
+    m = simulator.mechanism
+    moved = list(m.bodies)[ended.body]
+    opened = [*m.joints, *m.couplings][ended.joint] if ended.joint >= 0 else ""
+    stiff = [force.label for force in m.forces.values() for _ in force.parts][ended.law] if ended.law >= 0 else ""
+    message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, dt=simulator.dt)
+    if code in (_core.StatusCode.stiff, _core.StatusCode.interrupted):
+        return Status(ok=False, reason=code.name, message=message, time=time, step=step)
+    if stiff:
+        message = f"{stiff} is too stiff for the backward substeps of order {simulator.order} at t = {time:.6g} s"
+    if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not simulator.rescue):
+        message += _ADVICE[simulator.rescue]
+    dropped = simulator._compiled.asked.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
+    if dropped:
+        message += f"; what nearly follows from other joints, by {dropped:.2g}, is left out of it: if meant, lower fit="
+    leads = [coupling.label for coupling in m.couplings.values() if coupling.function is not None]
+    leads += [f"the ground of {joint.label}" for joint in m.joints.values() if joint.ground is not None]
+    if leads and code in (_core.StatusCode.diverged, _core.StatusCode.too_far, _core.StatusCode.exhausted):
+        more = f" and {len(leads) - 1} more" * (len(leads) > 1)
+        message += f"; {leads[0]}{more} may jump, or ask for what cannot be reached"
+    return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)

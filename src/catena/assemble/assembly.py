@@ -1,0 +1,337 @@
+"""Assembly: from a rough pose to one that closes every joint, loops included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import TYPE_CHECKING
+from warnings import warn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._util.lookup import no_such
+from .._util.rotation import Array, finite
+from .._util.status import CatenaError, CatenaWarning
+from ..compile.compile import Compiled, all_rows
+from ..kinematics.geometry import extent
+from ..kinematics.state import State
+from .core import build_core
+from .redundancy import described_asked, find_asked, warn_of, whole_size
+from .trust_region import close_wide, limits_passed, open_alone
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+
+# closed: gaps below this part of the mechanism's size (m), or below this angle (rad)
+CLOSED = 5e-11
+
+# and so many roundings of the largest coordinate, below which no gap can be told
+_ROUNDINGS = 32
+
+# longest step of a driven joint (rad or m) between two assemblies
+_STRIDE = 0.05
+_ITERATIONS = 100
+
+# gaps (parts of the mechanism's size, rad) beyond which the nearest motion is not tried first
+_WIDE = 0.1
+
+
+class AssemblyWarning(CatenaWarning):
+    """A mechanism that was put together in another way than it was described."""
+
+
+class AssemblyError(CatenaError, ValueError):
+    """A mechanism that cannot be put together; `gaps` holds what is left open: joint name to (m, rad)."""
+
+    def __init__(self, message: str, gaps: dict[str, tuple[float, float]]) -> None:
+        super().__init__(message)
+        self.gaps = gaps
+
+    def __reduce__(self) -> tuple[type[AssemblyError], tuple[str, dict[str, tuple[float, float]]]]:
+        return type(self), (str(self), self.gaps)
+
+
+def assemble(
+    mechanism: Mechanism,
+    guess: State | None,
+    fixed: Iterable[str] = (),
+    drive: Mapping[str, ArrayLike] | None = None,
+) -> State:
+    """See Mechanism.assemble."""
+    from .placeholders import lightened
+
+    if mechanism.body_count == 0:
+        raise ValueError("the mechanism has no bodies")
+    state = mechanism.state() if guess is None else _of(mechanism, guess)
+    rough = _described(mechanism) if guess is None else state.copy()
+    mechanism = lightened(mechanism)
+    goals = {name: _coordinates(mechanism, name, value) for name, value in (drive or {}).items()}
+    start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
+    velocity = state.velocity.copy(), state.angular_velocity.copy()
+    far = is_wide(mechanism, rough)
+
+    # driven joints go to their goal in short strides, so that the others follow on the same branch
+    longest = max((float(np.abs(goals[name] - start[name]).max(initial=0.0)) for name in goals), default=0.0)
+    count = max(1, ceil(longest / _STRIDE))
+    for k in range(1, count + 1):
+        frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
+        if k == 1:
+            state, compiled = _begun(mechanism, state, rough, frozen, guess is None)
+            asked = compiled.asked
+        else:
+            compiled = build_core(mechanism, frozen=frozen, asked=asked)
+            _bring(mechanism, compiled, state, frozen)
+        for name in goals:
+            # welded joints are not followed on the way
+            if mechanism.joints[name].angles:
+                state.turned[name] = frozen[name][list(mechanism.joints[name].angles)]
+    if start:
+        # velocities are those that the joints themselves allow
+        state.velocity, state.angular_velocity = velocity
+        compiled = build_core(mechanism, frozen={}, asked=asked)
+        _close(compiled, state, iterations=0)
+        for name in goals:
+            if np.abs(state.joint(name).coordinates - goals[name]).max(initial=0.0) > 1e-9:
+                gaps = open_joints(compiled, state)
+                nearest = np.squeeze(state.joint(name).coordinates)
+                raise AssemblyError(
+                    f"{mechanism.joints[name].label} cannot reach {np.squeeze(goals[name])}: "
+                    + (describe(mechanism, gaps) if gaps else f"the other joints allow {nearest}"),
+                    gaps,
+                )
+    gaps = open_joints(compiled, state)
+    if gaps:
+        what = f"the mechanism cannot be assembled: {describe(mechanism, gaps)}"
+        raise AssemblyError(what + _alone(mechanism, rough, gaps), gaps)
+    refuse_misfit(compiled, state)
+    warn_of(mechanism, asked, 4)
+    passed = limits_passed(mechanism, rough, state) if far else []
+    if passed:
+        warn(f"the loops close only beyond limits: {'; '.join(passed)}", AssemblyWarning, stacklevel=4)
+    return state
+
+
+def _begun(
+    mechanism: Mechanism, state: State, rough: State, frozen: Mapping[str, Array], described: bool
+) -> tuple[State, Compiled]:
+    """A first closed pose: the nearest one, or else, and where joints are wide open, one along a tree of joints.
+
+    What cannot be closed is left as it comes nearest to it. `rough` is the same with all bodies as they were given.
+    """
+    found: list[tuple[State, Compiled]] = []
+    velocity = state.velocity, state.angular_velocity
+    if not is_wide(mechanism, rough):
+        asked = described_asked(mechanism) if described else find_asked(mechanism, state)
+        nearest = build_core(mechanism, frozen=frozen, asked=asked)
+        _bring(mechanism, nearest, state, frozen)
+        found.append((state, nearest))
+        if not open_joints(nearest, state):
+            return found[0]
+    along = rough.copy()
+    along.velocity, along.angular_velocity = velocity
+    close_wide(mechanism, along, frozen)
+    compiled = build_core(mechanism, frozen=frozen, asked=find_asked(mechanism, along))
+    found.append((along.copy(), compiled))
+    _bring(mechanism, compiled, along, frozen)
+    found.append((along, compiled))
+    return min(reversed(found), key=lambda one: _total(open_joints(one[1], one[0])))
+
+
+def _bring(mechanism: Mechanism, compiled: Compiled, state: State, frozen: Mapping[str, Array]) -> None:
+    """Bring a pose onto what is asked, with the least motion, and its velocities with it, in place."""
+    velocity = state.velocity.copy(), state.angular_velocity.copy()
+    if compiled.asked.excess.any():
+        # loops whose directions turn are closed by a walk along the other joints, which must be closed before
+        _close(build_core(mechanism, frozen=frozen, asked=compiled.asked.still()), state)
+        state.velocity, state.angular_velocity = velocity
+    _close(compiled, state)
+
+
+def _total(gaps: Mapping[str, tuple[float, float]]) -> float:
+    return sum(shift + turn for shift, turn in gaps.values())
+
+
+def _of(mechanism: Mechanism, guess: State) -> State:
+    """A guess for a mechanism: poses and velocities by body name, whatever joints the guess has been made with."""
+    rows = []
+    for name in mechanism.bodies:
+        if name not in guess.mechanism.bodies:
+            raise ValueError(f"the guess is of another mechanism: it has no body {name!r}")
+        rows.append(guess._rows[name])
+    arrays = (guess.position, guess.orientation, guess.velocity, guess.angular_velocity)
+    joints = mechanism.joints
+    turned = {n: a for n, a in guess._angles.items() if n in joints and np.size(a) == len(joints[n].angles)}
+    return State(mechanism, *(array[rows] for array in arrays), time=guess.time, turned=turned)
+
+
+def _described(mechanism: Mechanism) -> State:
+    """Bodies as they were described, whichever joints are open."""
+    bodies = mechanism.bodies.values()
+    position = np.reshape([body.position for body in bodies], (-1, 3))
+    orientation = np.reshape([body.orientation for body in bodies], (-1, 4))
+    return State(mechanism, position, orientation, np.zeros_like(position), np.zeros_like(position))
+
+
+def is_wide(mechanism: Mechanism, state: State) -> bool:
+    """Whether joints are so far open that the nearest motion need not close them."""
+    # what has no loops is compiled with all its rows anyway
+    is_tree = not (mechanism.spanning_tree().loops or mechanism.couplings)
+    compiled = build_core(mechanism, frozen={}, asked=described_asked(mechanism)) if is_tree else all_rows(mechanism)
+    gaps, _ = joint_gaps(compiled, state)
+    return not ((gaps[:, 0] <= _WIDE * whole_size(state)) & (gaps[:, 1] <= _WIDE)).all()
+
+
+def _alone(mechanism: Mechanism, state: State, gaps: Mapping[str, tuple[float, float]]) -> str:
+    """Which of the open loops cannot be closed even alone, in words."""
+    found = open_alone(mechanism, state, list(gaps))
+    worst = sorted(found, key=lambda name: -found[name][0] - found[name][1])
+    parts = []
+    for name in worst[:3]:
+        gap, turn, joints = found[name]
+        rest = " and ".join(part for part in (_mm(gap), _degrees(turn)) if part)
+        movable = "one joint does" if joints == 1 else f"{joints} joints do"
+        parts.append(f"{name!r} alone stays open by {rest} whatever its {movable}")
+    more = f", and {len(worst) - 3} more" if len(worst) > 3 else ""
+    return f"; {'; '.join(parts)}{more}" if parts else ""
+
+
+def _mm(length: float) -> str:
+    return f"{1e3 * length:.3g} mm" if length > 1e-9 else ""
+
+
+def _degrees(angle: float) -> str:
+    return f"{np.degrees(angle):.3g} degrees" if angle > 1e-9 else ""
+
+
+def close_nearest(compiled: Compiled, state: State) -> State | None:
+    """A state beside another in which all that is asked is closed, or None."""
+    found = state.copy()
+    _close(compiled, found)
+    return None if open_joints(compiled, found) else found
+
+
+def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> None:
+    """One assembly in place, velocities projected."""
+    rates = compiled.signals.rates(state.time)
+    counted = compiled.start(compiled.counters, [state])[0]
+    compiled.core.assemble(
+        iteration_limit=iterations,
+        term_start=compiled.start(compiled.terms, [state])[0],
+        counted=counted,
+        rows=compiled.rows,
+        signals=compiled.signals.read(state.time),
+        signal_rates=rates,
+        position=state.position,
+        orientation=state.orientation,
+        velocity=state.velocity,
+        angular_velocity=state.angular_velocity,
+    )
+    if iterations:
+        state.turned |= compiled.by_joint(counted)
+
+
+def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
+    """Gap (m) and misalignment (rad) of every joint and coupling (joint, 2), and what redundant ones disagree by."""
+    mechanism = state.mechanism
+    count = mechanism.joint_count + compiled.coupling_count
+    gaps, misfit = (np.zeros((1, count, 2)) for _ in range(2))
+    compiled.core.gaps(
+        position=state.position,
+        orientation=state.orientation,
+        term_start=compiled.start(compiled.terms, [state])[0],
+        rows=compiled.rows,
+        signals=compiled.signals.read(state.time),
+        out=gaps,
+        misfit=misfit,
+    )
+    own = mechanism.joint_count + len(mechanism.couplings)
+    return gaps[0, :own], misfit[0, :own]
+
+
+def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, float]]:
+    """Gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
+    mechanism = state.mechanism
+    gaps, _ = joint_gaps(compiled, state)
+    # the centres of mass are a part of the mechanism, and sooner measured than all of it
+    spread = np.linalg.norm(np.ptp(state.position, axis=0))
+    rounding = _ROUNDINGS * np.finfo(float).eps * np.abs(state.position).max(initial=0.0)
+    if (gaps[:, 0] <= CLOSED * spread + rounding).all() and (gaps[:, 1] <= CLOSED).all():
+        return {}
+    # what is no number is not closed
+    wide = ~((gaps[:, 0] <= CLOSED * extent(state) + rounding) & (gaps[:, 1] <= CLOSED))
+    names = [*mechanism.joints, *mechanism.couplings]
+    return {names[k]: (float(gaps[k, 0]), float(gaps[k, 1])) for k in np.flatnonzero(wide)}
+
+
+def stands(compiled: Compiled, state: State, fastest: float) -> bool:
+    """Whether a state is whole and closed, and bodies turn slower than `fastest` (rad/s); False asks for a closer look.
+
+    What the checks of a State, `open_joints`, `refuse_misfit` and the like would find, where the core can tell alone.
+    """
+    return compiled.is_plain and compiled.core.stands(
+        position=state.position,
+        orientation=state.orientation,
+        velocity=state.velocity,
+        angular_velocity=state.angular_velocity,
+        term_start=compiled.start(compiled.terms, [state])[0],
+        closed=CLOSED,
+        roundings=_ROUNDINGS,
+        fastest=fastest,
+    )
+
+
+def misfits(compiled: Compiled, state: State) -> Array:
+    """What redundant joints and couplings (joint + coupling,) disagree by, in rad or parts of their bodies' size."""
+    _, misfit = joint_gaps(compiled, state)
+    # as a run measures it
+    return np.hypot(misfit[:, 0] / _lengths(compiled, state), misfit[:, 1])
+
+
+def _lengths(compiled: Compiled, state: State) -> Array:
+    return np.concatenate((compiled.asked.length, np.ones(len(state.mechanism.couplings))))
+
+
+def refuse_misfit(compiled: Compiled, state: State) -> None:
+    """Raise where redundant joints disagree by more than the mechanism's `fit`."""
+    fit, mechanism = compiled.asked.fit, state.mechanism
+    if not (compiled.asked.unasked.any() or compiled.asked.idle.any()):
+        return
+    _, misfit = joint_gaps(compiled, state)
+    length = _lengths(compiled, state)
+    part = misfits(compiled, state)
+    wide = np.flatnonzero(part > fit)
+    if len(wide) == 0:
+        return
+    names = [*mechanism.joints, *mechanism.couplings]
+    gaps = {names[k]: (float(misfit[k, 0]), float(misfit[k, 1])) for k in wide}
+    worst = int(part.argmax())
+    label = (mechanism.joints.get(names[worst]) or mechanism.couplings[names[worst]]).label
+    raise AssemblyError(
+        f"{label} contradicts the rest of its loop by {misfit[worst, 0]:.3g} m, {misfit[worst, 1]:.3g} rad; joints "
+        f"that say the same thing twice may disagree by {fit:g} rad, or parts of their bodies' size "
+        f"({fit * length[worst]:.3g} m here): see fit=",
+        gaps,
+    )
+
+
+def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> str:
+    """The worst of the open joints in words."""
+    worst = sorted(gaps, key=lambda name: -sum(gaps[name]))[:3]
+    labels = {name: joint.label for name, joint in mechanism.joints.items()}
+    labels |= {name: coupling.label for name, coupling in mechanism.couplings.items()}
+    parts = [
+        f"{labels[n]} stays open by {gaps[n][0]:.3g} m, {gaps[n][1]:.3g} rad"
+        if np.isfinite(gaps[n]).all()
+        else f"{labels[n]} has no gap in this pose (a disk that lies flat has no lowest point)"
+        for n in worst
+    ]
+    more = f", and {len(gaps) - len(worst)} more" if len(gaps) > len(worst) else ""
+    return "; ".join(parts) + more
+
+
+def _coordinates(mechanism: Mechanism, name: str, value: ArrayLike) -> Array:
+    if name not in mechanism.joints:
+        raise no_such("joint", name, mechanism, "drive: ")
+    joint = mechanism.joints[name]
+    return finite(np.reshape(np.asarray(value, dtype=float), -1), (joint.dof,), f"drive of {joint.label}")

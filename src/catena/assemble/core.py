@@ -1,0 +1,42 @@
+"""The core of a mechanism, with the rows of its loops that are enforced: compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from .._util.rotation import Array
+from ..compile.compile import Compiled, compile_rows, default_kernel
+from ..compile.row_selection import Asked
+from .massless import loose_in_tree, refuse_loose
+from .redundancy import described_asked
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+
+
+def build_core(
+    mechanism: Mechanism,
+    *,
+    kernel: str | None = None,
+    frozen: Mapping[str, Array] | None = None,
+    asked: Asked | None = None,
+) -> Compiled:
+    """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,), and forces left out.
+
+    `asked` says which rows of loops to ask for, by default those that are found around the described pose: these, and
+    nothing welded, are compiled once.
+    """
+    mechanism = mechanism.snapshot()
+    if asked is None:
+        asked = described_asked(mechanism)
+    kernel = kernel or default_kernel()
+    key = kernel, "joints" if frozen is not None or not mechanism.forces else "joints and forces"
+    kept = mechanism._known.compiled if not frozen and asked is mechanism._known.asked else {}
+    if key not in kept:
+        kept[key] = compile_rows(mechanism, kernel=kernel, frozen=frozen, asked=asked)
+    compiled = kept[key]
+    if frozen is None and compiled.loose_in_tree is None:
+        refuse_loose(mechanism)
+        compiled.loose_in_tree = loose_in_tree(mechanism, asked)
+    return compiled

@@ -1,0 +1,127 @@
+"""Placeholder masses: bodies so light that no motion shows it, as exporters write for links that only join others.
+
+In a loop a body of 1e-9 kg between others of 1 kg asks for digits that there are none of. What it does to a motion is
+told by the share of the kinetic energy that it can have: the motion changes by about as much. Bodies that have next to
+none in any motion that the loops leave free count as massless, if the joints on them hold them without a mass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from warnings import warn
+
+import numpy as np
+
+from .._util.rotation import Array, to_matrix
+from .._util.status import CatenaWarning
+from ..describe.inertia import Inertia
+from . import massless
+from .motions import Motions
+from .trust_region import close_wide
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+
+# of the heaviest body's mass: what is heavier is not looked at
+_LIGHT = 1e-6
+
+# of the kinetic energy of any free motion, what all bodies that count as massless may have together
+_SHARE = 1e-7
+
+# singular values of rows of order one that say nothing
+_FREE = 1e-6
+
+
+class PlaceholderWarning(CatenaWarning):
+    """Bodies with a mass that count as massless."""
+
+
+def lightened(mechanism: Mechanism) -> Mechanism:
+    """The same with bodies massless whose mass is a placeholder, itself if there are none; found once."""
+    mechanism = mechanism.snapshot()
+    known = mechanism._known
+    if known.lightened is None:
+        found, share = _placeholders(mechanism)
+        known.lightened = mechanism
+        if found:
+            copy = mechanism.copy()
+            for name in found:
+                copy.bodies[name].inertia = Inertia.massless()
+            known.lightened = copy.snapshot()
+            known.lightened._known.lightened = known.lightened
+            known.placeholders = tuple(found), share
+    return known.lightened
+
+
+def warn_of(mechanism: Mechanism, stacklevel: int) -> None:
+    """Warn of the placeholders of a mechanism, once as long as it does not change."""
+    known = mechanism.snapshot()._known
+    names, share = known.placeholders
+    if not names or known.told_placeholders:
+        return
+    known.told_placeholders = True
+    mass = max(mechanism.bodies[name].mass for name in names)
+    several = f"{len(names)} bodies of {mass:.2g} kg or less count" if len(names) > 1 else f"{names[0]!r} counts"
+    listed = f" ({', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''})" if len(names) > 1 else ""
+    warn(
+        f"{several} as massless{listed}: at most {share:.1g} of any motion's energy is theirs",
+        PlaceholderWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _placeholders(mechanism: Mechanism) -> tuple[list[str], float]:
+    """Bodies whose mass is a placeholder, and their share of the energy together."""
+    masses = {name: body.mass for name, body in mechanism.bodies.items()}
+    heaviest = max(masses.values(), default=0.0)
+    light = [name for name, mass in masses.items() if 0 < mass <= _LIGHT * heaviest]
+    if not light or not (mechanism.spanning_tree().loops or mechanism.couplings):
+        return [], 0.0
+    shares = _motions_of(mechanism, light)
+    light = [name for name in light if _norm(shares[name]) <= _SHARE]
+    while light:
+        together = _norm(np.concatenate([shares[name] for name in light]))
+        loose = [] if together > _SHARE else _loose(mechanism, light)
+        if together <= _SHARE and not loose:
+            return light, together
+        # what is not held without a mass, or else the one that has most of it
+        out = set(loose) & set(light) or {max(light, key=lambda name: _norm(shares[name]))}
+        light = [name for name in light if name not in out]
+    return [], 0.0
+
+
+def _loose(mechanism: Mechanism, names: list[str]) -> list[str]:
+    """Bodies that could move by themselves if these had no mass."""
+    copy = mechanism.copy()
+    for name in names:
+        copy.bodies[name].inertia = Inertia.massless()
+    return massless.loose(copy)
+
+
+def _norm(part: Array) -> float:
+    """The largest share of the energy that bodies have in any motion (row, motion) of unit energy."""
+    return float(np.linalg.norm(part, 2) ** 2) if part.size else 0.0
+
+
+def _motions_of(mechanism: Mechanism, names: list[str]) -> dict[str, Array]:
+    """Roots of energies (6, motion) of bodies, in a basis of free motions in which the energy of all is the square."""
+    state = mechanism.state()
+    close_wide(mechanism, state, {})
+    motions = Motions(mechanism, state)
+    rows = [motions.rows(motions.pulls(closure)) for closure in motions.closures]
+    jacobian = np.concatenate(rows)
+    _, values, ways = np.linalg.svd(jacobian)
+    free = ways[np.count_nonzero(values > _FREE) :].T
+    roots = {}
+    for name, body in mechanism.bodies.items():
+        if body.mass > 0:
+            turned = to_matrix(state.body(name).orientation).T
+            values, axes = np.linalg.eigh(body.inertia.tensor)
+            turn = np.sqrt(np.maximum(values, 0.0))[:, None] * axes.T @ turned
+            move = motions.of_body(name) @ free
+            roots[name] = np.concatenate((np.sqrt(body.mass) * move[:3], turn @ move[3:]))
+    # a motion that nothing with a mass takes part in is no part of the basis
+    _, energies, basis = np.linalg.svd(np.concatenate(list(roots.values())), full_matrices=False)
+    some = energies > 1e-12 * energies.max(initial=0.0)
+    unit = basis[some].T / energies[some]
+    return {name: roots[name] @ unit for name in names}

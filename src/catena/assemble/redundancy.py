@@ -1,0 +1,375 @@
+"""Redundancy: which rows of the joints that close loops follow from the other joints, and what is asked instead.
+
+A linkage in a plane that is described in space has rows too many: a four-bar of whole hinges twenty, of which seventeen
+say something. With exact numbers the others are met by themselves; with numbers rounded to a few digits they can only
+be met to that, and the mechanism that is meant is the one that does not ask for them. So they are left out: where the
+directions that say nothing stand still in the joint's frame, as rows that are never made; where they turn with the
+pose, by the solver, which is told how many there are. What is left over, the misfit of a joint, depends on the pose
+alone and is as large as the numbers are wrong.
+
+A direction that hardly moves, by a value s per rad or size, may also be meant: two planes that are nearly parallel hold
+a point on a line. Numbers that are wrong by e bring back values of about e and leave misfits m of about e: s and m are
+of a size. Where s is far above m the numbers agree much better than they would by chance, and the direction is asked
+for, unless nothing could move then. Of either there is a warning.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from hashlib import sha256
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._util.rotation import Array
+from .._util.status import CatenaWarning
+from ..compile.compile import all_rows
+from ..compile.row_selection import EXACT, Asked, body_sizes, everything
+from ..describe.joint import FORMS
+from ..kinematics.geometry import extent
+
+if TYPE_CHECKING:
+    from ..compile.compile import Compiled
+    from ..describe.mechanism import Mechanism
+    from ..kinematics.state import State
+    from ..results.trajectory import Trajectory
+
+# poses at which rows are judged, and multiplications that may be spent on them; a pose takes about so many increments
+_POSES = 5
+_BUDGET = 3e9
+_INCREMENTS = 6
+
+# a direction stands still if it turns by less than its cosine says between poses
+_STILL = 0.999
+
+# what was found last, by all that it follows from: whatever is edited is another key
+_KEPT = 4
+_found: OrderedDict[bytes, Asked] = OrderedDict()
+_lock = Lock()
+
+# why joints are not judged
+_TOO_LONG = "that would take too long"
+_OPEN = "their loops cannot be closed around this pose"
+_AT_THEIR_WORD = "constraints of one's own and joints to moving ground are taken at their word"
+
+# a value that is more than so many misfits is meant: below 4 where numbers are rounded or noisy, above 30 where a few
+# digits are left of a direction that is meant
+_MEANT = 30.0
+
+# poses to which a closing motion leads, in parts of the mechanism's size and in rad, are still about the same
+_BESIDE = 1 / _MEANT
+
+# nodes of a run at which misfits are looked at
+_LOOKS = 32
+
+
+class LoopWarning(CatenaWarning):
+    """Directions of joints in loops that hold so weakly that they may be rounding."""
+
+
+# gaps below this, over the size or in rad, are closed
+_CLOSED = 1e-10
+
+_ITERATIONS = 100
+
+
+def whole_size(state: State) -> float:
+    """Size (m) of a mechanism, that of a typical body at least."""
+    return max(extent(state), float(body_sizes(state.mechanism).max(initial=0.0)))
+
+
+def described_asked(mechanism: Mechanism) -> Asked:
+    """What is asked around the described pose; found once for a mechanism that cannot change."""
+    mechanism = mechanism.snapshot()
+    if mechanism._known.asked is None:
+        mechanism._known.asked = find_asked(mechanism, mechanism.state())
+    return mechanism._known.asked
+
+
+def find_asked(mechanism: Mechanism, state: State, agreed: float = np.inf) -> Asked:
+    """Judge the rows around a pose, which is closed first as well as it can be.
+
+    `agreed` is what the numbers are known to disagree by elsewhere, which may be less. What was found before for the
+    same joints at the same pose is not looked for again.
+    """
+    mechanism = mechanism.snapshot()
+    if mechanism.fit == 0 or not (mechanism.spanning_tree().loops or mechanism.couplings):
+        # the same at any pose
+        mechanism._known.asked = mechanism._known.asked or everything(mechanism, mechanism.fit)
+        return mechanism._known.asked
+    compiled = all_rows(mechanism)
+    key = _key(compiled, state, agreed)
+    with _lock:
+        if key is not None and key in _found:
+            _found.move_to_end(key)
+            return _found[key]
+    asked = _judge(mechanism, state, compiled, agreed)
+    if key is not None:
+        # several mechanisms share it from now on
+        for value in vars(asked).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        with _lock:
+            _found[key] = asked
+            while len(_found) > _KEPT:
+                _found.popitem(last=False)
+    return asked
+
+
+def _key(given: Compiled, state: State, agreed: float) -> bytes | None:
+    """A digest of all numbers that the search depends on; None where it also depends on functions of the user's."""
+    if given.rows:
+        return None
+    digest = sha256()
+
+    def add(value: Any) -> None:
+        if isinstance(value, tuple):
+            for part in value:
+                add(part)
+        elif isinstance(value, np.ndarray):
+            digest.update(repr(value.shape).encode())
+            digest.update(value.tobytes())
+        else:
+            digest.update(repr(value).encode())
+
+    # all rows are asked for, and the walk from pose to pose knows no gravity
+    add((given.asked.fit, agreed))
+    add(tuple(value for name, value in given.arguments.items() if name not in ("asked", "gravity")))
+    add((state.position, state.orientation, given.signals.read(state.time)))
+    add(tuple(given.start(measures, [state]) for measures in (given.terms, given.counters)))
+    return digest.digest()
+
+
+def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float) -> Asked:
+    whole, fit = everything(mechanism, mechanism.fit), mechanism.fit
+    owner = np.array(compiled.core.loop_joints, dtype=int)
+    length = _lengths(mechanism, body_sizes(mechanism))
+    unjudged = np.isin(np.arange(len(whole.unjudged)), owner)
+    poses = min(_POSES, int(_BUDGET / (_INCREMENTS * compiled.core.explore_work)))
+    if poses == 0:
+        return replace(whole, unjudged=unjudged, why=_TOO_LONG)
+    size = np.concatenate((length, np.ones(len(mechanism.couplings))))
+    found = _explore(mechanism, compiled, state, poses, owner, size)
+    if found is None:
+        return replace(whole, unjudged=unjudged, why=_OPEN)
+    values, vectors, misfit = found
+    misfit = np.minimum(misfit, agreed)
+    null, weak = _null(compiled, owner, values, misfit, fit)
+    # poses at which least says nothing new are those that are not singular by chance
+    ordinary = null.sum(axis=(1, 2)) == null.sum(axis=(1, 2)).min()
+    values, vectors, null = values[ordinary], vectors[ordinary], null[ordinary]
+    used = ~np.isinf(values)
+    result = replace(whole, length=length, misfit=float(misfit.max(initial=0.0)))
+    for loop, joint in enumerate(owner):
+        result.weak[joint] = weak[loop]
+        zero = values[:, loop][null[:, loop] & used[:, loop]].max(initial=0.0)
+        result.dropped[joint] = zero if zero > EXACT else 0.0
+    count = null.sum(axis=2).min(axis=0)
+    # of a joint's null directions those that are nearest to zero
+    keep = np.arange(6) < count[:, None]
+    null_part = np.einsum("plik,pljk,lk->plij", vectors, vectors, keep.astype(float))
+    # rows beyond a joint's own come first in the order of eigenvalues
+    beyond = np.isinf(values[0])
+    weights, axes = np.linalg.eigh(null_part.mean(axis=0) - np.eye(6) * beyond[:, None])
+    least = np.take_along_axis(weights, np.maximum(6 - count, 0)[:, None].clip(max=5), axis=1)[:, 0]
+    still = least > _STILL**2
+    joints = list(mechanism.joints.values())
+    for loop, joint in enumerate(owner):
+        k = int(count[loop])
+        if k == 0:
+            continue
+        if joint >= len(joints):
+            result.idle[joint - len(joints)] = 1
+            continue
+        result.unasked[joint] = k
+        if not still[loop]:
+            result.excess[joint] = k
+            continue
+        lengths = FORMS[joints[joint].code].lengths
+        row_count = len(lengths)
+        weight = np.where(lengths, length[joint], 1.0)
+        kept = axes[loop][:row_count, 6 - row_count : 6 - k]
+        result.rows[joint] = row_count - k
+        result.combination[joint].reshape(-1)[: (row_count - k) * row_count] = (_orthonormal(kept).T / weight).ravel()
+    largest_zero, smallest_kept = values[null & used].max(initial=0.0), values[~null & used].min(initial=np.inf)
+    unjudged[: len(joints)] &= [joint.code == "custom" or joint.ground is not None for joint in joints]
+    unjudged[len(joints) :] = False
+    return replace(
+        result,
+        unjudged=unjudged,
+        largest_zero=float(largest_zero),
+        smallest_kept=float(smallest_kept),
+        why=_AT_THEIR_WORD if unjudged.any() else "",
+    )
+
+
+def _explore(
+    mechanism: Mechanism, compiled: Compiled, state: State, poses: int, owner: NDArray[np.int_], size: Array
+) -> tuple[Array, Array, Array] | None:
+    """Singular values (pose, loop, 6), directions (pose, loop, 6, 6) and what is open along these at the first pose.
+
+    None where the loops cannot be closed.
+    """
+    from .assembly import is_wide, joint_gaps
+    from .trust_region import close_wide
+
+    core, guess, fit = compiled.core, state.copy(), compiled.asked.fit
+    signals = compiled.signals.read(state.time)
+    terms = compiled.start(compiled.terms, [state])[0]
+    # a pose that is closed needs no assembly; where that would take too long, the walk below has to do
+    gaps, _ = joint_gaps(compiled, state)
+    closed = (np.hypot(gaps[:, 0] / size, gaps[:, 1]) <= _CLOSED).all()
+    if not closed and is_wide(mechanism, guess):
+        close_wide(mechanism, guess, {})
+
+    def assembled(loose_below: float) -> State:
+        result = guess.copy()
+        core.assemble(
+            iteration_limit=_ITERATIONS,
+            term_start=terms,
+            rows=compiled.rows,
+            counted=compiled.start(compiled.counters, [state])[0],
+            signals=signals,
+            signal_rates=np.zeros_like(signals),
+            position=result.position,
+            orientation=result.orientation,
+            velocity=result.velocity,
+            angular_velocity=result.angular_velocity,
+            loose_below=loose_below,
+        )
+        return result
+
+    if not closed and _ITERATIONS * core.ldu_work <= _BUDGET:
+        # at its word if there is such a pose beside this one, or else what says something new; far off, what hardly
+        # says anything would be closed little by little
+        at_word, loosely = assembled(0.0), assembled(fit**2)
+        gaps, _ = joint_gaps(compiled, at_word)
+        fits = (np.hypot(gaps[:, 0] / size, gaps[:, 1]) <= _CLOSED).all() and _beside(guess, at_word)
+        guess = at_word if fits else loosely if _beside(guess, loosely) else guess
+    loops = len(owner)
+    values, vectors = np.full((poses + 1, loops, 6), np.inf), np.zeros((poses + 1, loops, 6, 6))
+    misfit = np.zeros((poses + 1, loops, 6))
+    found = core.explore(
+        fit=fit,
+        position=guess.position,
+        orientation=guess.orientation,
+        term_start=terms,
+        rows=compiled.rows,
+        signals=signals,
+        length=size[owner],
+        singular=values,
+        direction=vectors,
+        misfit=misfit,
+    )
+    if found == 0:
+        return None
+    # the first of them is a little way off: where it says more, the closed ones are stuck at a singular pose
+    null = (values[: found + 1] <= fit).sum(axis=(1, 2))
+    chosen = slice(0, 1) if np.isfinite(values[0]).any() and null[0] < null[1:].min() else slice(1, found + 1)
+    return values[chosen], vectors[chosen], misfit[1]
+
+
+def meant_after_all(compiled: Compiled, run: Trajectory) -> Asked | None:
+    """What to ask instead, if what was left out in a run turns out to be meant; None if it does not.
+
+    What numbers disagree by depends on the pose, and changes little if they are rounded. Where it outgrows by far that
+    of the first node, values there are compared with what the numbers did agree to.
+    """
+    from .assembly import misfits
+
+    if not compiled.asked.dropped.any() or len(run) < 2:
+        return None
+    nodes = [*range(0, len(run), max(1, len(run) // _LOOKS)), len(run) - 1]
+    parts = [float(misfits(compiled, run[k]).max(initial=0.0)) for k in nodes]
+    worst = int(np.argmax(parts))
+    if parts[worst] <= _MEANT * max(parts[0], _CLOSED):
+        return None
+    there = find_asked(run.mechanism, run[nodes[worst]], max(parts[0], _CLOSED))
+    return there if there.count_left_out < compiled.asked.count_left_out else None
+
+
+def _beside(one: State, other: State) -> bool:
+    """Whether two poses are about the same."""
+    shift = np.abs(one.position - other.position).max(initial=0.0) / whole_size(one)
+    turn = 2 * np.arccos(np.abs((one.orientation * other.orientation).sum(axis=1)).clip(max=1.0)).max(initial=0.0)
+    return bool(max(shift, turn) <= _BESIDE)
+
+
+def _null(
+    compiled: Compiled, owner: NDArray[np.int_], values: Array, misfit: Array, fit: float
+) -> tuple[NDArray[np.bool_], Array]:
+    """Which directions (pose, loop, 6) say nothing new, and the largest value (loop,) that is weak and yet meant.
+
+    Judged for each group of loops that share joints, by the largest of their weak values and of their misfits.
+    """
+    null, weak = values <= fit, np.zeros(len(owner))
+    # not those at poses that are singular by chance
+    ordinary = null.sum(axis=(1, 2)) == null.sum(axis=(1, 2)).min()
+    groups, freedoms = compiled.core.loop_groups
+    rows = np.array([*compiled.arguments["joint_rows"], *np.ones(compiled.coupling_count, dtype=int)])[owner]
+    for group, freedom in enumerate(freedoms):
+        own = np.flatnonzero(np.array(groups) == group)
+        some = values[:, own]
+        largest = some[ordinary][null[ordinary][:, own]].max(initial=0.0)
+        if largest <= EXACT or largest <= _MEANT * misfit[own][null[:, own].any(axis=0)].max(initial=0.0):
+            continue
+        # rows that are not judged, and those beyond a joint's own, have no value
+        judged = np.isfinite(some)
+        others = int((rows[own] - judged[0].sum(axis=1)).sum())
+        held, at_word = ((others + (judged & (some > least)).sum(axis=(1, 2))).max() for least in (fit, EXACT))
+        if freedom - at_word <= 0 < freedom - held:
+            continue
+        # what is meant holds at the first pose too; roots of what closing leaves open vanish there
+        if others + (judged[0] & (some[0] > EXACT)).sum() < at_word:
+            continue
+        null[:, own] = some <= EXACT
+        kept = judged & (some <= fit) & (some > EXACT) & ordinary[:, None, None]
+        weak[own] = np.where(kept, some, 0.0).max(axis=(0, 2))
+    return null, weak
+
+
+def warn_of(mechanism: Mechanism, asked: Asked, stacklevel: int) -> None:
+    """Warn of what is left out, and of what holds weakly, once for a mechanism that cannot change."""
+    known = mechanism.snapshot()._known
+    if known.warned_of is asked:
+        return
+    known.warned_of = asked
+    names = [*mechanism.joints, *mechanism.couplings]
+
+    def listed(numbers: Array) -> str:
+        found = [repr(names[k]) for k in np.flatnonzero(numbers)]
+        return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+
+    sentences = []
+    units = "(rad, or parts of the bodies' size)"
+    # what disagrees by more is refused where a run starts
+    if asked.dropped.any() and asked.misfit <= asked.fit:
+        sentences.append(
+            f"what nearly follows from other joints is left out of {listed(asked.dropped)}: values up to "
+            f"{asked.dropped.max():.2g}, while the numbers disagree by {asked.misfit:.2g} {units}; if it is meant, "
+            "give the numbers more digits, or lower fit="
+        )
+    if asked.weak.any():
+        sentences.append(
+            f"{listed(asked.weak)} and other joints hold some direction only weakly, by values down to "
+            f"{asked.weak[asked.weak > 0].min():.2g}, and are taken at their word, since the numbers agree to "
+            f"{asked.misfit:.2g} {units}; if two of them were meant to say the same, remove one"
+        )
+    if sentences:
+        warn("; ".join(sentences), LoopWarning, stacklevel=stacklevel)
+
+
+def _orthonormal(columns: Array) -> Array:
+    return np.linalg.qr(columns)[0] if columns.size else columns
+
+
+def _lengths(mechanism: Mechanism, sizes: Array) -> Array:
+    rows = {name: row for row, name in enumerate(mechanism.bodies)}
+    result = np.ones(mechanism.joint_count)
+    for k, joint in enumerate(mechanism.joints.values()):
+        result[k] = np.mean([sizes[rows[body.name]] for body in (joint.a, joint.b) if not body.is_world])
+    return result

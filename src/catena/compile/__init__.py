@@ -1,0 +1,1 @@
+"""From a description to the flat arrays of the core."""

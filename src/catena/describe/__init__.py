@@ -1,0 +1,1 @@
+"""What a user describes: bodies, joints, couplings, forces, and the mechanism they make."""

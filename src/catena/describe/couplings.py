@@ -1,0 +1,222 @@
+"""Couplings: gears, racks, differentials and drives, that tie joint coordinates to each other or to time.
+
+A coupling keeps the sum of coefficient x coordinate equal to an offset, or to an offset and a function of time. Angles
+count their turns. It is a constraint like a joint, exact at every step, and pulls on the joints' bodies equally and
+oppositely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from .._util.checks import shown
+from .._util.lookup import name_of, no_such
+from .._util.rotation import Array, finite
+from .._util.strict import Named, Strict
+from .measures import Measure, coordinate_measure
+
+if TYPE_CHECKING:
+    from .joint import Joint
+    from .mechanism import Mechanism
+    from .signals import TimeFunction
+
+# the core has room for this many
+MOST_TERMS = 6
+
+# a joint by name, or a pair of that and the coordinate's name
+CoordinateLike: TypeAlias = "Joint | str | tuple[Joint | str, str]"
+
+
+@dataclass
+class Term(Strict):
+    """A coefficient and the coordinate it multiplies."""
+
+    measure: Measure
+    coefficient: float
+
+
+class Coupling(Named):
+    """Keeps sum(coefficient x coordinate) = offset (+ function(t)); coordinates in rad and m.
+
+    `terms` are pairs of a coordinate and its coefficient; a coordinate is a joint, or a pair of a joint and the name of
+    its coordinate ("angle", "displacement", "x", "y", "first", "second").
+    """
+
+    terms: Sequence[Term]
+    _kind = "coupling"
+
+    def __init__(
+        self,
+        terms: Sequence[tuple[CoordinateLike, float]],
+        *,
+        offset: float = 0.0,
+        function: TimeFunction | None = None,
+        name: str | None = None,
+    ) -> None:
+        try:
+            wanted = [(*_named(coordinate), factor) for coordinate, factor in terms]
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"a coupling takes pairs of a coordinate and its coefficient, got {shown(terms)}"
+            ) from None
+        kind = type(self).__name__.lower()
+        self.name = name if name is not None else f"{kind} {'-'.join(joint for joint, _, _ in wanted)}"
+        self.named = name is not None
+        self._wanted = wanted
+        self.offset = offset
+        self.function = function
+        if not 1 <= len(wanted) <= MOST_TERMS:
+            raise ValueError(f"{self.label}: a coupling has 1 to {MOST_TERMS} terms, got {len(wanted)}")
+        for joint, _, factor in wanted:
+            if finite(factor, (), f"{self.label}: the coefficient of joint {joint!r}") == 0:
+                raise ValueError(f"{self.label}: the coefficient of joint {joint!r} must not be zero")
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{type(self).__name__.lower()} {self.name!r}"
+
+    @property
+    def added(self) -> bool:
+        """Whether the coupling is part of a mechanism."""
+        return "terms" in self.__dict__
+
+    @property
+    def offset(self) -> float:
+        """What the sum is to be, beside the function of time."""
+        return self._offset
+
+    @offset.setter
+    def offset(self, value: float) -> None:
+        self._offset = float(finite(value, (), f"{self.label}: offset"))
+
+    @property
+    def function(self) -> TimeFunction | None:
+        """The function of time (s) that is added to the offset, if any."""
+        return self._function
+
+    @function.setter
+    def function(self, value: TimeFunction | None) -> None:
+        if value is not None and not callable(value):
+            raise ValueError(f"{self.label}: needs a function of time, got {shown(value)}")
+        self._function = value
+
+    def __repr__(self) -> str:
+        if self.added:
+            found = [(term.measure.joint, term.coefficient) for term in self.terms]
+        else:
+            found = [(joint, factor) for joint, _, factor in self._wanted]
+        total = " + ".join(f"{factor:g} {joint}" for joint, factor in found)
+        return f"{type(self).__name__}({total} = {self.offset:g}{' + f(t)' if self.function else ''})"
+
+    def resolve(self, mechanism: Mechanism) -> None:
+        """Find the coordinates; called by Mechanism.add_coupling."""
+        terms = []
+        for name, coordinate, factor in self._wanted:
+            if name not in mechanism.joints:
+                raise no_such("joint", name, mechanism, f"{self.label}: ")
+            joint = mechanism.joints[name]
+            terms.append(Term(coordinate_measure(joint, coordinate, self.label), float(factor)))
+        self.terms = terms
+
+
+class Gear(Coupling):
+    """`driven` turns by `ratio` times what `driver` turns; a pair of wheels that mesh outside has a negative ratio."""
+
+    def __init__(
+        self,
+        driver: CoordinateLike,
+        driven: CoordinateLike,
+        ratio: float,
+        *,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(driven, 1.0), (driver, -_number(ratio, "a gear's ratio"))], offset=offset, name=name)
+
+
+class Rack(Coupling):
+    """A rack and pinion: the rack slides by `radius` (m) times the angle by which the pinion turns."""
+
+    def __init__(
+        self,
+        pinion: CoordinateLike,
+        rack: CoordinateLike,
+        radius: float,
+        *,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(rack, 1.0), (pinion, -_number(radius, "a rack's radius"))], offset=offset, name=name)
+
+
+class Differential(Coupling):
+    """The carrier turns by the mean of what left and right turn; `balance` is the left one's share of it."""
+
+    def __init__(
+        self,
+        carrier: CoordinateLike,
+        left: CoordinateLike,
+        right: CoordinateLike,
+        *,
+        balance: float = 0.5,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        share = _number(balance, "a differential's balance")
+        super().__init__([(carrier, 1.0), (left, -share), (right, share - 1.0)], offset=offset, name=name)
+
+
+class Mimic(Coupling):
+    """`follower` = `factor` x `leader` + `offset`, for any two coordinates."""
+
+    def __init__(
+        self,
+        leader: CoordinateLike,
+        follower: CoordinateLike,
+        *,
+        factor: float = 1.0,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(follower, 1.0), (leader, -_number(factor, "a mimic's factor"))], offset=offset, name=name)
+
+
+class Drive(Coupling):
+    """Prescribes a joint coordinate (rad or m) as a function of time (s), with whatever force that takes."""
+
+    def __init__(
+        self,
+        coordinate: CoordinateLike,
+        function: TimeFunction,
+        *,
+        name: str | None = None,
+    ) -> None:
+        super().__init__([(coordinate, 1.0)], function=function, name=name)
+        if function is None:
+            raise ValueError(f"{self.label}: needs a function of time")
+
+
+def _number(value: float, what: str) -> float:
+    """The number itself, finite or not: the coupling, which has a name, looks at that."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{what} must be a number, got {shown(value)}") from None
+
+
+def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:
+    joint, which = coordinate if isinstance(coordinate, tuple) else (coordinate, None)
+    return name_of(joint), which
+
+
+def holds(joint: Joint, coordinates: Array) -> list[Coupling]:
+    """Couplings that keep the coordinates of a joint at the given values; it must have names for all of them."""
+    result = []
+    for name, value in zip(joint.names, coordinates, strict=True):
+        hold = Coupling([((joint.name, name), 1.0)], offset=float(value))
+        hold.terms = [Term(coordinate_measure(joint, name, hold.label), 1.0)]
+        result.append(hold)
+    return result

@@ -1,0 +1,173 @@
+"""Copies of a mechanism that share nothing with it: linear in its size, without a general deep copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from .._util.lookup import ByName
+from .._util.strict import Strict
+from .bodies import Body, World
+from .measures import Measure
+
+if TYPE_CHECKING:
+    from ..assemble.forward_kinematics import Walk
+    from ..compile.compile import Compiled
+    from ..compile.row_selection import Asked
+    from .couplings import Coupling
+    from .forces import Force
+    from .joint import BodyLike
+    from .mechanism import Mechanism, SpanningTree
+
+Thing = TypeVar("Thing", bound=Strict)
+
+_BODY_ARRAYS = ("position", "orientation", "velocity", "angular_velocity")
+_JOINT_ARRAYS = ("anchor_a", "anchor_b", "frame_a", "frame_b")
+
+_ENDS = (Body, World)
+_SEQUENCES = (list, tuple)
+_MAPPINGS = (dict, MappingProxyType)
+
+
+@dataclass
+class Known:
+    """What follows from a mechanism that cannot change, found once.
+
+    Rows of its bodies; its trees; the way along which joints are set (placing.py); which rows of loops to ask for
+    (redundancy.py), and those that were warned of; the same with bodies massless whose mass is a placeholder, these and
+    their share of the energy (placeholders.py); what was compiled, by kernel and purpose (_handover.py); coordinates
+    with limits (doubts.py).
+    """
+
+    rows: dict[str, int] | None = None
+    tree: SpanningTree | None = None
+    described_tree: SpanningTree | None = None
+    walk: Walk | None = None
+    asked: Asked | None = None
+    warned_of: Asked | None = None
+    lightened: Mechanism | None = None
+    placeholders: tuple[tuple[str, ...], float] = (), 0.0
+    told_placeholders: bool = False
+    compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
+    limited: list[tuple[str, int, float, float]] | None = None
+
+
+def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
+    """An independent mechanism; with an owner, one in which nothing can be assigned.
+
+    Functions, inertias, shapes, frames and limits, which nothing can change, are shared.
+    """
+    result = _twin(mechanism, owner)
+    gravity = result.__dict__["gravity"] = mechanism.gravity.copy()
+    gravity.flags.writeable = not owner
+    result._world = _twin(mechanism._world, owner)
+    result._bodies = _twins(mechanism._bodies, owner, _BODY_ARRAYS)
+    result._joints = _twins(mechanism._joints, owner, _JOINT_ARRAYS)
+    bodies: dict[str, BodyLike] = {result.world.name: result.world, **result._bodies}
+    for joint in result._joints.values():
+        ends = joint.__dict__
+        ends["_a"], ends["_b"] = bodies[joint.a.name], bodies[joint.b.name]
+    result._forces = ByName("force", {name: _force(force, owner) for name, force in mechanism._forces.items()})
+    couplings = {name: _coupling(coupling, owner) for name, coupling in mechanism._couplings.items()}
+    result._couplings = ByName("coupling", couplings)
+    result._frames = ByName("frame", mechanism._frames)
+    result._numbered = dict(mechanism._numbered)
+    result._known = Known()
+    result._last = None
+    return result
+
+
+def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
+    """Whether a mechanism is still what a copy was made of; values that both share, such as functions, are the same."""
+    if mechanism.fit != copy.fit or not _same(mechanism.gravity, copy.gravity):
+        return False
+    if not _same_item(mechanism.world, copy.world):
+        return False
+    for kind in ("_bodies", "_joints", "_forces", "_couplings", "_frames"):
+        mine, theirs = getattr(mechanism, kind), getattr(copy, kind)
+        if list(mine) != list(theirs) or not all(map(_same_item, mine.values(), theirs.values())):
+            return False
+    return True
+
+
+def what_changed(mechanism: Mechanism, copy: Mechanism, *, poses: bool) -> str:
+    """What is no longer as it was when a copy was made, by name; poses of bodies count if they are to; else empty."""
+    if mechanism.fit != copy.fit or not _same(mechanism.gravity, copy.gravity):
+        return "its gravity or fit"
+    for kind in ("_bodies", "_joints", "_forces", "_couplings"):
+        mine, theirs = getattr(mechanism, kind), getattr(copy, kind)
+        if list(mine) != list(theirs):
+            name = next(iter({*mine} ^ {*theirs}), "")
+            return f"{mine.kind} {name!r}" if name else f"the order of its {kind[1:]}"
+        for name, item in mine.items():
+            if not _same_item(item, theirs[name], () if poses else _BODY_ARRAYS):
+                return f"{mine.kind} {name!r}"
+    return ""
+
+
+def _same_item(a: Any, b: Any, apart: tuple[str, ...] = ()) -> bool:
+    if type(a) is not type(b):
+        return False
+    mine, theirs = ({**vars(item), "_owner": "", **dict.fromkeys(apart)} for item in (a, b))
+    return mine.keys() == theirs.keys() and all(_same(value, theirs[name]) for name, value in mine.items())
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, _ENDS):
+        return isinstance(b, _ENDS) and a.name == b.name
+    if isinstance(a, _SEQUENCES):
+        return isinstance(b, _SEQUENCES) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, _MAPPINGS):
+        return isinstance(b, _MAPPINGS) and _same([*a.items()], [*b.items()])
+    return _same_item(a, b) if isinstance(a, (Strict, Measure)) else isinstance(a, (str, float, int)) and bool(a == b)
+
+
+def _twin(item: Thing, owner: str) -> Thing:
+    """Another one with the same values."""
+    twin: Thing = object.__new__(type(item))
+    twin.__dict__.update(item.__dict__, _owner=owner)
+    return twin
+
+
+def _twins(items: ByName[Thing], owner: str, arrays: tuple[str, ...]) -> ByName[Thing]:
+    """Twins with arrays of their own: rows of one array for all, which takes a fraction of the time."""
+    twins = ByName(items.kind, {name: _twin(item, owner) for name, item in items.items()})
+    for key in arrays if twins else ():
+        block = np.array([item.__dict__[key] for item in items.values()])
+        block.flags.writeable = not owner
+        for twin, row in zip(twins.values(), block, strict=True):
+            twin.__dict__[key] = row
+    return twins
+
+
+def _force(force: Force, owner: str) -> Force:
+    twin = _twin(force, owner)
+    twin.__dict__["parts"] = tuple(_twin(part, owner) for part in force.parts)
+    for part in twin.parts:
+        law, functions = dict(part.law), dict(part.functions)
+        own: dict[str, Any] = {"measure": _measure(part.measure, owner), "law": law, "functions": functions}
+        if owner:
+            own |= {"law": MappingProxyType(law), "functions": MappingProxyType(functions)}
+        part.__dict__.update(own)
+    return twin
+
+
+def _coupling(coupling: Coupling, owner: str) -> Coupling:
+    twin = _twin(coupling, owner)
+    twin.__dict__["terms"] = tuple(_twin(term, owner) for term in coupling.terms)
+    for term in twin.terms:
+        term.__dict__["measure"] = _measure(term.measure, owner)
+    return twin
+
+
+def _measure(measure: Measure, owner: str) -> Measure:
+    anchors, frames = measure.anchors.copy(), measure.frames.copy()
+    anchors.flags.writeable = frames.flags.writeable = not owner
+    return type(measure)(measure.code, measure.a, measure.b, anchors, frames, measure.joint, measure.index)

@@ -1,0 +1,406 @@
+"""A joint: where it sits on two bodies, and what every one can be asked.
+
+A joint carries one frame on each body: an anchor point and a quaternion, both in the body's own frame; the
+joint axis is the frame's z. The pose of frame b in frame a is a translation t (3,) and a quaternion q (4,);
+the joint allows the poses (t, q) = relative(coordinates), with all coordinates zero where the frames
+coincide. Its relative twist is the velocity dt/dt of b's point as seen from the turning frame a, and the
+angular velocity of b against a, both in frame a.
+
+A new joint (joints.py) fills this form: code, dof, motion, names, angles, and the two functions relative and
+coordinates_of, which takes any pose, allowed or not, and returns the coordinates of the nearest allowed one; gap and
+misalignment follow from that. Functions that measure (coordinates_of, rates_of, measure) broadcast over leading axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import dist, hypot
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from .._util.rotation import (
+    IDENTITY,
+    Array,
+    between,
+    conjugate,
+    cross,
+    finite,
+    multiply,
+    normalised,
+    plain,
+    rotate,
+    rotation_vector,
+    seen_from,
+    unit_quaternion,
+)
+from .._util.strict import Named
+from .limits import Limits
+from .signals import rate
+
+if TYPE_CHECKING:
+    from .bodies import Body, World
+
+    BodyLike: TypeAlias = Body | World
+    BodyOrName: TypeAlias = Body | World | str
+
+Pose: TypeAlias = tuple[Array, Array]
+
+# position, orientation, velocity and angular velocity of a body, in the world frame
+Motion: TypeAlias = tuple[Array, Array, Array, Array]
+
+# time (s) to displacement (3,), or to displacement and quaternion
+Ground: TypeAlias = Callable[[float], "ArrayLike | tuple[ArrayLike, ArrayLike]"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of joint as the core knows it: its code, which of its rows are lengths, the others angles, coordinates."""
+
+    code: int
+    lengths: NDArray[np.bool_]
+    coordinate_count: int  # 0 for those that only Python tells
+
+
+FORMS = {
+    name: Form(code, np.array(lengths, dtype=bool), coordinates)
+    for code, (name, lengths, coordinates) in enumerate(_core.joint_forms())
+}
+
+
+_PLACES = frozenset(("anchor_a", "anchor_b", "frame_a", "frame_b"))
+
+
+class Joint(Named):
+    """A joint between bodies a and b, either of which may be the world.
+
+    `at` is a world point (m) in the described pose; `anchors` are two points (m) in the frames of a and b;
+    give one of them. After `Mechanism.add_joint`: `anchor_a`, `anchor_b` (3,) and `frame_a`, `frame_b` (4,)
+    in the two body frames. Assigning one of these checks and copies it.
+    """
+
+    _kind = "joint"
+
+    code: ClassVar[str] = ""
+    """Kind of joint in lower case."""
+    dof: ClassVar[int] = 0
+    """Number of coordinates."""
+    motion: ClassVar[Array] = np.zeros((6, 0))
+    """Twist (velocity, angular velocity) per unit rate, (6, dof), orthonormal columns."""
+    names: ClassVar[tuple[str, ...]] = ()
+    """What the coordinates are called on which forces and couplings can act; "" for one that has no name."""
+    angles: ClassVar[tuple[int, ...]] = ()
+    """Which coordinates are angles whose turns are counted."""
+    carries: ClassVar[bool] = True
+    """Whether b can hang on a by this joint alone; otherwise b floats and the joint is a constraint on it."""
+    needs_place: ClassVar[bool] = True
+    """Whether at or anchors must be given."""
+
+    has_size: ClassVar[bool] = False
+    """Whether the parameter is a size, which must be positive."""
+
+    _a: BodyOrName
+    _b: BodyOrName
+    _at: Array | None
+    _anchors: Array | None
+    _parameter: float = 0.0
+    _ground: Ground | None = None
+    _limits: Mapping[str, Limits] = MappingProxyType({})  # replaced, never changed: copies share it
+    _closes_loop: bool = False
+
+    anchor_a: Array
+    anchor_b: Array
+    frame_a: Array
+    frame_b: Array
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        at: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.__dict__.update(_a=a, _b=b, named=name is not None)
+        if name is None:
+            self.__dict__["_name"] = f"{_name(a)}-{_name(b)}"
+        else:
+            self.name = name
+        if a is b or ((isinstance(a, str) or isinstance(b, str)) and _name(a) == _name(b)):
+            raise ValueError(f"{self.label} joins {_name(a)!r} to itself")
+        if at is not None and anchors is not None:
+            raise ValueError(f"{self.label}: give at= or anchors=, not both")
+        if at is None and anchors is None and self.needs_place:
+            raise ValueError(f"{self.label}: give at= (a world point) or anchors= (a point in each body's frame)")
+        place = None if at is None else plain(at, 3)
+        if at is not None and place is None:
+            place = finite(at, (3,), f"{self.label}: at")
+        both = None if anchors is None else finite(anchors, (2, 3), f"{self.label}: anchors")
+        self.__dict__.update(_at=place, _anchors=both)
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{self.code} joint {self.name!r}"
+
+    @property
+    def a(self) -> BodyLike:
+        """First body."""
+        return self._body(self._a)
+
+    @property
+    def b(self) -> BodyLike:
+        """Second body."""
+        return self._body(self._b)
+
+    @property
+    def added(self) -> bool:
+        """Whether the joint is part of a mechanism."""
+        return "frame_b" in self.__dict__
+
+    @property
+    def parameter(self) -> float:
+        """What else the kind needs: pitch of a screw (m/rad), length of a rod (m), radius of what rolls (m)."""
+        return self._parameter
+
+    @parameter.setter
+    def parameter(self, value: float) -> None:
+        number = float(finite(value, (), f"{self.label}: parameter"))
+        if self.has_size and number <= 0:
+            raise ValueError(f"{self.label}: parameter must be positive, got {value}")
+        self._parameter = number
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _PLACES:
+            what = f"{self.label}: {name}"
+            value = finite(value, (3,), what) if name[0] == "a" else unit_quaternion(value, (4,), what)
+        super().__setattr__(name, value)
+
+    @property
+    def row_count(self) -> int:
+        """Number of constraint rows, and of multipliers."""
+        return len(FORMS[self.code].lengths)
+
+    @property
+    def told(self) -> bool:
+        """Whether its coordinates are among those of a mechanism: what it leaves free is turns, slides and shifts."""
+        return FORMS[self.code].coordinate_count > 0
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """What the coordinates are called, or their numbers where they have no names."""
+        return [name or str(k) for k, name in enumerate(self.names or ("",) * self.dof)]
+
+    @property
+    def is_branch(self) -> bool:
+        """Whether a spanning tree may run through the joint."""
+        return self.carries and self._ground is None
+
+    @property
+    def ground(self) -> Ground | None:
+        """How the world's side of the joint moves: a function of time (s), or None if it stands still.
+
+        It returns the displacement (3,) of the joint's place in the world (m) from where it was described, or a pair of
+        that and a quaternion by which the joint's frame has turned about that place.
+        """
+        return self._ground
+
+    @ground.setter
+    def ground(self, motion: Ground | None) -> None:
+        if motion is not None and not callable(motion):
+            raise ValueError(f"{self.label}: ground must be a function of time, got {motion!r}")
+        if motion is not None and not (self.added and (self.a.is_world or self.b.is_world)):
+            raise ValueError(
+                f"{self.label}: only a joint to the world, added to a mechanism, has a ground that can move"
+            )
+        self._ground = motion
+
+    @property
+    def limits(self) -> Mapping[str, Limits]:
+        """Limits by the name of the coordinate; they are kept and listed, but nothing stops there yet.
+
+        Assign them so, or `Limits(...)` alone where there is one coordinate, or one of several is the angle.
+        """
+        return MappingProxyType(self._limits)
+
+    @limits.setter
+    def limits(self, value: Limits | Mapping[str, Limits]) -> None:
+        if isinstance(value, Limits):
+            only = self.names[0] if len(self.names) == 1 else "angle"
+            value = {only: value}
+        if not isinstance(value, Mapping) or not all(isinstance(found, Limits) for found in value.values()):
+            raise ValueError(f"{self.label}: limits must be Limits(...), or these by coordinate, got {value!r}")
+        for name in value:
+            if name not in self.names:
+                known = " and ".join(map(repr, filter(None, self.names))) or "none that has a name"
+                raise ValueError(f"{self.label} has no coordinate {name!r} to be limited, but {known}")
+        self._limits = dict(value)
+
+    @property
+    def closes_loop(self) -> bool:
+        """Whether it only measures where bodies are described: `Mechanism.state` places them along the other joints.
+
+        Readers of files set it for what closes loops beside the parents that the file gives its links.
+        """
+        return self._closes_loop
+
+    @closes_loop.setter
+    def closes_loop(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{self.label}: closes_loop must be True or False, got {value!r}")
+        self._closes_loop = bool(value)
+
+    def ground_pose(self, time: float) -> Pose:
+        """Pose of the world's side: the identity, or where its function of time has brought it."""
+        if self._ground is None:
+            return np.zeros(3), np.array(IDENTITY)
+        moved = self._ground(time)
+        label = f"the ground of {self.label} at t = {time:g} s"
+        if isinstance(moved, tuple) and len(moved) == 2 and np.size(moved[0]) == 3:
+            shift, turn = finite(moved[0], (3,), label), unit_quaternion(moved[1], (4,), label)
+        else:
+            shift, turn = finite(moved, (3,), label), np.array(IDENTITY)  # type: ignore[arg-type]
+        place = self.anchor_a if self.a.is_world else self.anchor_b
+        return shift + place - rotate(turn, place), turn
+
+    def ground_rate(self, time: float) -> Array:
+        """Derivative (7,) of the ground's position and quaternion, on the side of the latter that it is on now."""
+        _, now = self.ground_pose(time)
+
+        def pose(t: float) -> Array:
+            x, q = self.ground_pose(t)
+            return np.concatenate((x, q if q @ now > 0 else -q))
+
+        return rate(pose, time)
+
+    def ground_motion(self, time: float) -> Motion:
+        """Pose of the world's side, velocity of the point that is its position, and angular velocity."""
+        x, q = self.ground_pose(time)
+        if self._ground is None:
+            return x, q, np.zeros(3), np.zeros(3)
+        change = self.ground_rate(time)
+        return x, q, change[:3], 2 * multiply(change[3:], conjugate(q))[1:]
+
+    def _body(self, body: BodyOrName) -> BodyLike:
+        if isinstance(body, str):
+            raise ValueError(
+                f"{self.label} names body {body!r}, which is looked up when the joint is added to a mechanism"
+            )
+        return body
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_name(self._a)!r}, {_name(self._b)!r}, name={self.name!r})"
+
+    # ---- the form
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Pose of frame b in frame a at the given coordinates (dof,)."""
+        raise NotImplementedError
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Coordinates (dof,) of the allowed pose nearest to the given one."""
+        raise NotImplementedError
+
+    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Relative (velocity (3,), angular velocity (3,)) in frame a at the given rates and coordinates."""
+        both = self.motion @ rates
+        return both[:3], both[3:]
+
+    def twists(self, coordinates: Array | None = None) -> Array:
+        """Twists (6, dof) per unit of every rate, at the given coordinates or where they are zero."""
+        place = np.zeros(self.dof) if coordinates is None else coordinates
+        return np.reshape([np.concatenate(self.twist(rates, place)) for rates in np.eye(self.dof)], (-1, 6)).T
+
+    def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
+        """Rates (dof,) of the allowed twist nearest to the given one."""
+        result: Array = np.concatenate((velocity, angular_velocity), axis=-1) @ self.motion
+        return result
+
+    # ---- poses of the two bodies
+
+    def measure(self, pose_a: Pose, pose_b: Pose) -> Pose:
+        """Pose of frame b in frame a, from the world poses of the two bodies."""
+        return pose_between(pose_a, pose_b, (self.anchor_a, self.frame_a), (self.anchor_b, self.frame_b))
+
+    def relative_twist(self, a: Motion, b: Motion) -> tuple[Array, Array]:
+        """Velocity (..., 3) of b's joint point against a, and angular velocity (..., 3), in frame a."""
+        (xa, qa, va, wa), (xb, qb, vb, wb) = a, b
+        arm = rotate(qb, self.anchor_b)
+        velocity = vb + cross(wb, arm) - va - cross(wa, xb + arm - xa)
+        into = conjugate(multiply(qa, self.frame_a))
+        return rotate(into, velocity), rotate(into, wb - wa)
+
+    def nearest(self, translation: Array, quaternion: Array) -> Pose:
+        """Return the allowed pose of frame b in frame a nearest to the given one."""
+        return self.relative(self.coordinates_of(translation, quaternion))
+
+    def place_b(self, pose_a: Pose, translation: Array, quaternion: Array) -> Pose:
+        """World pose of body b that puts frame b at the given pose in frame a."""
+        xa, qa = pose_a
+        turn = multiply(qa, self.frame_a)
+        q = normalised(multiply(multiply(turn, quaternion), conjugate(self.frame_b)))
+        return xa + rotate(qa, self.anchor_a) + rotate(turn, translation) - rotate(q, self.anchor_b), q
+
+    def place_a(self, pose_b: Pose, translation: Array, quaternion: Array) -> Pose:
+        """World pose of body a that puts frame b at the given pose in frame a."""
+        xb, qb = pose_b
+        turn = multiply(multiply(qb, self.frame_b), conjugate(quaternion))
+        q = normalised(multiply(turn, conjugate(self.frame_a)))
+        return xb + rotate(qb, self.anchor_b) - rotate(turn, translation) - rotate(q, self.anchor_a), q
+
+    # ---- from the described pose to anchors and frames
+
+    def resolve(self, a: BodyLike, b: BodyLike) -> None:
+        """Fix anchors and frames from the described poses of a and b; called by Mechanism.add_joint."""
+        self.__dict__.update(_a=a, _b=b)
+        anchor_a, anchor_b = self._resolve_anchors(a, b)
+        frame_a, frame_b = self._resolve_frames(a, b)
+        self.__dict__.update(anchor_a=anchor_a, anchor_b=anchor_b, frame_a=frame_a, frame_b=frame_b)
+
+    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        if self._anchors is not None:
+            return self._anchors[0].copy(), self._anchors[1].copy()
+        assert self._at is not None
+        return into(a, self._at), into(b, self._at)
+
+    def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        frame_a = np.array(IDENTITY)
+        return frame_a, same_frame(a, b, frame_a)
+
+
+def pose_between(pose_a: Pose, pose_b: Pose, frame_a: Pose, frame_b: Pose) -> Pose:
+    """Pose of b's frame in a's, from the poses of two bodies and those of the frames on them."""
+    (xa, qa), (xb, qb) = pose_a, pose_b
+    turn = conjugate(multiply(qa, frame_a[1]))
+    span = xb + rotate(qb, frame_b[0]) - xa - rotate(qa, frame_a[0])
+    return rotate(turn, span), multiply(turn, multiply(qb, frame_b[1]))
+
+
+def mismatch(measured: Pose, allowed: Pose) -> tuple[float, float]:
+    """Distance (m) and angle (rad) between two poses of a frame."""
+    turn = rotation_vector(multiply(conjugate(allowed[1]), measured[1]))
+    return dist(measured[0].tolist(), allowed[0].tolist()), hypot(*turn.tolist())
+
+
+def _name(body: BodyOrName) -> str:
+    return body if isinstance(body, str) else str(getattr(body, "name", body))
+
+
+def about_z(angle: Array | float) -> Array:
+    """Return the turn about z by an angle."""
+    return np.array((np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)))
+
+
+def into(body: BodyLike, point: Array) -> Array:
+    """Return a world point in the frame of a body."""
+    return seen_from(body.position, body.orientation, point)
+
+
+def same_frame(a: BodyLike, b: BodyLike, frame_a: Array) -> Array:
+    """Return the frame on b that coincides with frame_a on a in the described pose."""
+    return between(a.orientation, b.orientation, frame_a)

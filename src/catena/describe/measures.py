@@ -1,0 +1,88 @@
+"""Measures: single numbers that two bodies have between them, on which forces act and which couplings add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._util.rotation import Array, multiply
+
+if TYPE_CHECKING:
+    from .joint import Joint
+    from .mechanism import Mechanism
+
+# turns of a frame that bring z onto x, and onto y
+Z_TO_X = np.array((0.5, 0.5, 0.5, 0.5))
+Z_TO_Y = np.array((0.5, -0.5, -0.5, -0.5))
+_ABOUT_X = np.array((sqrt(0.5), sqrt(0.5), 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Kind, bodies by name, where it sits on them, and which joint coordinate it is, if it is one."""
+
+    code: str
+    a: str
+    b: str
+    anchors: Array
+    frames: Array
+    joint: str = ""
+    index: int = 0
+
+    @property
+    def is_angle(self) -> bool:
+        """Whether turns are counted."""
+        return self.code == "measured_angle"
+
+
+def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Measure:
+    """The measure of one coordinate of a joint; `asker` begins the message if there is none."""
+    names = [name for name in joint.names if name]
+    if not names:
+        raise ValueError(
+            f"{asker}: {joint.label} has no single coordinate to act on; Drag acts on one body, a Bushing on two"
+        )
+    if coordinate is None:
+        # where none is named, the only one is meant, or the angle
+        coordinate = names[0] if len(names) == 1 else "angle" if "angle" in names else None
+    if coordinate is None:
+        raise ValueError(f"{asker}: say which coordinate of {joint.label}: {' or '.join(map(repr, names))}")
+    if coordinate not in names:
+        raise ValueError(f"{asker}: {joint.label} has no {coordinate!r}, only {' and '.join(map(repr, names))}")
+    index = joint.names.index(coordinate)
+    a, b = joint.a.name, joint.b.name
+    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
+    if coordinate == "first":
+        # about x of a, read off y of b
+        return Measure("measured_angle", a, b, anchors, multiply(frames, Z_TO_X), joint.name, index)
+    if coordinate == "second":
+        # about y of b, read off x of a: a turns against b
+        turned = np.array((multiply(frames[1], _ABOUT_X), frames[0]))
+        return Measure("measured_angle", b, a, anchors[::-1].copy(), turned, joint.name, index)
+    if coordinate in ("x", "y"):
+        turned = multiply(frames, Z_TO_X if coordinate == "x" else Z_TO_Y)
+        return Measure("measured_slide", a, b, anchors, turned, joint.name, index)
+    code = {"angle": "measured_angle", "displacement": "measured_slide"}[coordinate]
+    return Measure(code, a, b, anchors, frames, joint.name, index)
+
+
+def angle_measures(joint: Joint) -> list[Measure]:
+    """The measures of those coordinates of a joint that are counted angles."""
+    if joint.names:
+        return [coordinate_measure(joint, joint.names[k], joint.label) for k in joint.angles]
+    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
+    return [Measure("measured_angle", joint.a.name, joint.b.name, anchors, frames, joint.name, k) for k in joint.angles]
+
+
+def closing_costs(mechanism: Mechanism) -> dict[str, int]:
+    """What it takes to close a loop at a joint, by its name: its rows, and all that measures its coordinates."""
+    costs = {name: joint.row_count for name, joint in mechanism.joints.items()}
+    measures = [part.measure for force in mechanism.forces.values() for part in force.parts]
+    measures += [term.measure for coupling in mechanism.couplings.values() for term in coupling.terms]
+    for measure in measures:
+        if measure.joint:
+            costs[measure.joint] += 1
+    return costs

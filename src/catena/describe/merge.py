@@ -1,0 +1,182 @@
+"""One mechanism put into another: renamed, moved, and tied to the other's world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._util.rotation import (
+    IDENTITY,
+    Array,
+    conjugate,
+    finite,
+    multiply,
+    normalised,
+    rotate,
+    to_matrix,
+    unit_quaternion,
+)
+from .custom import BodyPose, Custom, VelocityRows
+from .frames import made
+from .freeze import copied
+
+if TYPE_CHECKING:
+    from .joint import Joint, Pose
+    from .measures import Measure
+    from .mechanism import Mechanism
+
+# where a mechanism is put: a position (3,) m, or a position and a unit quaternion
+Placement: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike]"
+
+
+@dataclass(frozen=True)
+class AddedNames:
+    """What everything is called in the mechanism it was added to, by the name it had before."""
+
+    bodies: dict[str, str] = field(default_factory=dict)
+    joints: dict[str, str] = field(default_factory=dict)
+    forces: dict[str, str] = field(default_factory=dict)
+    couplings: dict[str, str] = field(default_factory=dict)
+    frames: dict[str, str] = field(default_factory=dict)
+
+
+def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | None) -> AddedNames:
+    """See Mechanism.add."""
+    if not isinstance(prefix, str):
+        raise ValueError(f"prefix must be a string, got {prefix!r}")
+    place = _placement(at)
+    guest = copied(other)
+    names = AddedNames()
+    taken = {*mechanism._joints, *mechanism._couplings}
+    for what, mine, theirs, names_of in (
+        ("body", mechanism._bodies, guest._bodies, names.bodies),
+        ("joint", taken, guest._joints, names.joints),
+        ("coupling", taken, guest._couplings, names.couplings),
+        ("force", mechanism._forces, guest._forces, names.forces),
+        ("frame", mechanism._frames, guest._frames, names.frames),
+    ):
+        for name in theirs:
+            if prefix + name in mine:
+                raise ValueError(f"there is already a {what} called {prefix + name!r}; give another prefix")
+            names_of[name] = prefix + name
+    if mechanism.world.name in names.bodies.values():
+        raise ValueError("the body name 'world' is reserved for the world itself; give another prefix")
+
+    for shape in guest.world.shapes:
+        position, orientation = _moved(place, (shape.position, shape.orientation))
+        mechanism.world.add_shape(**(vars(shape) | {"position": position, "orientation": orientation}))
+    for name, body in guest._bodies.items():
+        body._name = names.bodies[name]
+        body.position, body.orientation = _moved(place, (body.position, body.orientation))
+        body.velocity, body.angular_velocity = rotate(place[1], body.velocity), rotate(place[1], body.angular_velocity)
+        mechanism._bodies[body.name] = body
+    for name, joint in guest._joints.items():
+        _tie(joint, mechanism, place)
+        joint._name = names.joints[name]
+        mechanism._joints[joint.name] = joint
+    for name, force in guest._forces.items():
+        force._name = names.forces[name]
+        for part in force.parts:
+            part.measure = _renamed(part.measure, names, mechanism.world.name, place)
+        if force.resistances:
+            force.resistances = [replace(r, body=names.bodies[r.body]) for r in force.resistances]
+        mechanism._forces[force.name] = force
+    for name, coupling in guest._couplings.items():
+        coupling._name = names.couplings[name]
+        for term in coupling.terms:
+            term.measure = _renamed(term.measure, names, mechanism.world.name, place)
+        mechanism._couplings[coupling.name] = coupling
+    for name, frame in guest._frames.items():
+        pose = frame.position, frame.orientation
+        on_world = frame.body == mechanism.world.name
+        host = names.bodies.get(frame.body, frame.body)
+        mechanism._frames[prefix + name] = made(prefix + name, host, *(_moved(place, pose) if on_world else pose))
+    return names
+
+
+def _placement(at: Placement | None) -> Pose:
+    if at is None:
+        return np.zeros(3), np.array(IDENTITY)
+    if isinstance(at, tuple) and len(at) == 2:
+        return finite(at[0], (3,), "at: position"), unit_quaternion(at[1], (4,), "at: orientation")
+    return finite(at, (3,), "at"), np.array(IDENTITY)
+
+
+def _moved(place: Pose, pose: Pose) -> Pose:
+    """A pose in the world from one in the frame that `place` puts there."""
+    return place[0] + rotate(place[1], pose[0]), normalised(multiply(place[1], pose[1]))
+
+
+def _tie(joint: Joint, mechanism: Mechanism, place: Pose) -> None:
+    """Move the world's side of a joint, and all that its functions know of the world."""
+    moved = joint.__dict__
+    for side in ("a", "b"):
+        if getattr(joint, side).is_world:
+            moved[f"anchor_{side}"], moved[f"frame_{side}"] = _moved(
+                place, (moved[f"anchor_{side}"], moved[f"frame_{side}"])
+            )
+            moved[f"_{side}"] = mechanism.world
+    if joint.ground is not None:
+        moved["_ground"] = _moved_ground(joint.ground, place)
+    if isinstance(joint, Custom):
+        gap, jacobian = joint._gap, joint._jacobian
+        moved["_gap"] = _seen_from(gap, joint, place)
+        moved["_jacobian"] = None if jacobian is None else _rows_seen_from(jacobian, joint, place)
+    elif isinstance(joint, VelocityRows):
+        moved["_function"] = _rows_seen_from(joint._function, joint, place)
+
+
+def _renamed(measure: Measure, names: AddedNames, world: str, place: Pose) -> Measure:
+    anchors, frames = measure.anchors.copy(), measure.frames.copy()
+    for k, name in enumerate((measure.a, measure.b)):
+        if name == world:
+            anchors[k], frames[k] = _moved(place, (anchors[k], frames[k]))
+    a, b = (names.bodies.get(name, name) for name in (measure.a, measure.b))
+    joint = names.joints.get(measure.joint, "")
+    return replace(measure, a=a, b=b, anchors=anchors, frames=frames, joint=joint)
+
+
+def _moved_ground(ground: Callable[[float], Any], place: Pose) -> Callable[[float], Any]:
+    """The same motion along the turned axes."""
+
+    def moved(time: float) -> Any:
+        found = ground(time)
+        if isinstance(found, tuple) and len(found) == 2 and np.size(found[0]) == 3:
+            turn = multiply(multiply(place[1], np.asarray(found[1], dtype=float)), conjugate(place[1]))
+            return rotate(place[1], np.asarray(found[0], dtype=float)), turn
+        return rotate(place[1], np.asarray(found, dtype=float))
+
+    return moved
+
+
+def _seen_from(function: Callable[..., ArrayLike], joint: Joint, place: Pose) -> Callable[..., ArrayLike]:
+    """A function of two poses that is given them as they were before the mechanism was moved."""
+    back = conjugate(place[1])
+    fixed = (joint.a.is_world, joint.b.is_world)
+
+    def seen(*poses: BodyPose) -> ArrayLike:
+        before = [
+            pose if still else BodyPose(rotate(back, pose.position - place[0]), multiply(back, pose.orientation))
+            for pose, still in zip(poses, fixed, strict=True)
+        ]
+        return function(*before)
+
+    return seen
+
+
+def _rows_seen_from(function: Callable[..., ArrayLike], joint: Joint, place: Pose) -> Callable[..., Array]:
+    """The same for rows against motions (rows, 12) along world axes."""
+    seen = _seen_from(function, joint, place)
+    back = to_matrix(conjugate(place[1]))
+
+    def rows(*poses: BodyPose) -> Array:
+        return np.concatenate(
+            [part @ back for part in np.split(np.reshape(np.asarray(seen(*poses), dtype=float), (-1, 12)), 4, axis=1)],
+            axis=1,
+        )
+
+    return rows

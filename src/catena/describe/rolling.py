@@ -1,0 +1,195 @@
+"""Rolling and blades: constraints on velocities, which leave all poses within reach.
+
+They take the form of joint.py for what they hold of the pose, a height; what they hold of the velocity is no
+coordinate. The plane belongs to body a, which may be the world, or move.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._util.rotation import (
+    Array,
+    conjugate,
+    cross,
+    finite,
+    from_matrix,
+    from_rotation_vector,
+    multiply,
+    rotate,
+    rotation_vector,
+    to_matrix,
+    z_to,
+)
+from .joint import Joint, Pose, into
+
+if TYPE_CHECKING:
+    from .joint import BodyLike, BodyOrName
+
+
+class _Rolling(Joint):
+    """What rolls on a plane of a; `at` is a world point of the plane, `normal` its world direction, towards b.
+
+    Coordinates (5,): place of b's centre in the plane (m), then rotation vector (rad) of frame b in frame a.
+    """
+
+    has_size = True
+    dof = 5
+    motion = np.zeros((6, 5))
+    carries = False
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        radius: float,
+        at: ArrayLike = (0.0, 0.0, 0.0),
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        centre: ArrayLike = (0.0, 0.0, 0.0),
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, at=at, name=name)
+        size = float(finite(radius, (), f"{self.label}: radius"))
+        if size <= 0:
+            raise ValueError(f"{self.label}: radius must be positive, got {radius}")
+        self.parameter = size
+        self._normal = _direction(normal, f"{self.label}: normal")
+        self._centre = finite(centre, (3,), f"{self.label}: centre")
+
+    def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        assert self._at is not None
+        return into(a, self._at), self._centre
+
+    def _axis_b(self, b: BodyLike) -> Array:
+        """The axis of what rolls, in b's frame."""
+        return np.array((0.0, 0.0, 1.0))
+
+    def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        return z_to(rotate(conjugate(a.orientation), self._normal)), z_to(self._axis_b(b))
+
+    def _height(self, quaternion: Array) -> Array:
+        """Of the centre above the plane."""
+        raise NotImplementedError
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Stand on the plane."""
+        turn = from_rotation_vector(coordinates[2:])
+        return np.array((coordinates[0], coordinates[1], self._height(turn))), turn
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the place in the plane and the rotation vector."""
+        return np.concatenate((translation[..., :2], rotation_vector(quaternion)), axis=-1)
+
+    def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
+        """Read the velocity in the plane and the angular velocity."""
+        return np.concatenate((velocity[..., :2], angular_velocity), axis=-1)
+
+
+class RollingBall(_Rolling):
+    """A ball of the given radius (m) that rolls on a plane of a without slipping; `centre` is in b's frame."""
+
+    code = "rolling_ball"
+
+    def _height(self, quaternion: Array) -> Array:
+        return np.full(quaternion.shape[:-1], self.parameter)
+
+    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Move along the plane, and turn."""
+        return np.array((rates[0], rates[1], 0.0)), rates[2:]
+
+
+class RollingDisk(_Rolling):
+    """A thin disk of the given radius (m) whose rim rolls on a plane of a without slipping.
+
+    `axis` is the disk's axis, in b's frame, as is its `centre`. A disk that lies flat has no lowest point: the run ends
+    within three degrees of that.
+    """
+
+    code = "rolling_disk"
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        radius: float,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike = (0.0, 0.0, 0.0),
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        centre: ArrayLike = (0.0, 0.0, 0.0),
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, radius=radius, at=at, normal=normal, centre=centre, name=name)
+        self._axis = _direction(axis, f"{self.label}: axis")
+
+    def _axis_b(self, b: BodyLike) -> Array:
+        return self._axis
+
+    def _height(self, quaternion: Array) -> Array:
+        tilt = to_matrix(quaternion)[..., 2, 2]
+        height: Array = self.parameter * np.sqrt(np.maximum(1 - tilt**2, 0.0))
+        return height
+
+    def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Move along the plane and turn, the centre rising and falling with the rim."""
+        axis = rotate(from_rotation_vector(coordinates[2:]), np.array((0.0, 0.0, 1.0)))
+        across = np.sqrt(1 - axis[2] ** 2)
+        rise = -self.parameter * axis[2] * cross(rates[2:], axis)[2] / across if across > 0 else 0.0
+        return np.array((rates[0], rates[1], rise)), rates[2:]
+
+
+class KnifeEdge(Joint):
+    """A blade or skate on b: its point does not move across the blade, relative to a.
+
+    `at` is the blade's world point, `along` its world direction, `normal` the direction away from the plane it slides
+    on. It holds one velocity and no height: give b a Planar joint if it is to stay on a plane. Coordinates (6,): as of
+    Free.
+    """
+
+    code = "knife_edge"
+    dof = 6
+    motion = np.eye(6)
+    carries = False
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        at: ArrayLike,
+        along: ArrayLike,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, at=at, name=name)
+        self._along = _direction(along, f"{self.label}: along")
+        across = cross(_direction(normal, f"{self.label}: normal"), self._along)
+        if np.linalg.norm(across) < 1e-6:
+            raise ValueError(f"{self.label}: the blade must not stand along the normal")
+        self._across = across / np.linalg.norm(across)
+
+    def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
+        # x along the blade, y across it
+        world = from_matrix(np.stack((self._along, self._across, cross(self._along, self._across)), axis=1))
+        return multiply(conjugate(a.orientation), world), multiply(conjugate(b.orientation), world)
+
+    def relative(self, coordinates: Array) -> Pose:
+        """Shift, then turn by the rotation vector."""
+        return coordinates[:3], from_rotation_vector(coordinates[3:])
+
+    def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
+        """Read the shift and the rotation vector."""
+        return np.concatenate((translation, rotation_vector(quaternion)), axis=-1)
+
+
+def _direction(value: ArrayLike, what: str) -> Array:
+    vector = finite(value, (3,), what)
+    length = np.linalg.norm(vector)
+    if length == 0:
+        raise ValueError(f"{what} must not be zero")
+    unit: Array = vector / length
+    return unit

@@ -1,0 +1,158 @@
+"""Shapes: what bodies and the world look like and where they would touch, apart from what they weigh.
+
+A body has any number of them, each at its own place in the body's frame: the solid that it was made of, if it was, and
+those added with `add_shape`; the world has those that were added to it. None of them changes an inertia, and nothing
+collides yet: shapes are kept for files, pictures and those who look at them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._util.lookup import did_you_mean
+from .._util.rotation import IDENTITY, Array, finite, unit_quaternion
+from .._util.strict import Strict, belongs
+
+# how many lengths (m) describe each kind; those of a mesh are factors on the numbers of its file
+SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2, "ellipsoid": 3, "mesh": 3}
+
+Colour: TypeAlias = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedShape:
+    """A shape on a body or in the world, made by `add_shape`.
+
+    `kind` and `size` (m): (x, y, z) of a "box", (radius,) of a "sphere", (radius, length) of a "cylinder" or "capsule"
+    along its z, length without the round ends, the three half axes of an "ellipsoid", and for a "mesh" the factors by
+    which the numbers in its file are metres. position (3,) m and orientation (4,) in the frame of the body, which sits
+    at its centre of mass, or of the world. colour (red, green, blue, alpha) from 0 to 1, or None where none was given;
+    `mesh` is the path of the file. `visible` and `collides` say what it is there for.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    position: Array
+    orientation: Array
+    colour: Colour | None = None
+    mesh: str = ""
+    name: str = ""
+    visible: bool = True
+    collides: bool = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+        # pickling and copying lose these flags
+        self.position.flags.writeable = self.orientation.flags.writeable = False
+
+
+def placed(
+    kind: str,
+    size: ArrayLike,
+    *,
+    position: ArrayLike = (0.0, 0.0, 0.0),
+    orientation: ArrayLike = IDENTITY,
+    colour: ArrayLike | None = None,
+    mesh: str = "",
+    name: str = "",
+    visible: bool = True,
+    collides: bool = False,
+    label: str = "shape",
+) -> PlacedShape:
+    """A shape, checked; `label` begins the messages."""
+    if kind not in SIZES:
+        raise ValueError(f"{label}: there is no kind of shape {kind!r}{did_you_mean(kind, SIZES)}")
+    lengths = finite(size, (SIZES[kind],), f"{label}: size of a {kind}")
+    if kind == "mesh":
+        if not isinstance(mesh, str) or not mesh:
+            raise ValueError(f"{label}: a mesh needs the path of its file, mesh=")
+        if not lengths.all():
+            raise ValueError(f"{label}: the factors of a mesh must not be zero, got {lengths.tolist()}")
+    elif mesh:
+        raise ValueError(f"{label}: only a shape of kind 'mesh' has a file, this is a {kind}")
+    elif (lengths <= 0).any():
+        raise ValueError(f"{label}: size of a {kind} must be positive, got {lengths.tolist()}")
+    if not isinstance(name, str):
+        raise ValueError(f"{label}: name must be a string, got {name!r}")
+    for what, flag in (("visible", visible), ("collides", collides)):
+        if not isinstance(flag, (bool, np.bool_)):
+            raise ValueError(f"{label}: {what} must be True or False, got {flag!r}")
+    place, turn = (
+        finite(position, (3,), f"{label}: position"),
+        unit_quaternion(orientation, (4,), f"{label}: orientation"),
+    )
+    place.flags.writeable = turn.flags.writeable = False
+    tint = None if colour is None else _colour(colour, label)
+    return PlacedShape(kind, tuple(lengths.tolist()), place, turn, tint, mesh, name, bool(visible), bool(collides))
+
+
+def _colour(value: ArrayLike, label: str) -> Colour:
+    """Red, green, blue and alpha; of three numbers the alpha is 1."""
+    given = finite(value, (3,) if np.shape(value) == (3,) else (4,), f"{label}: colour")
+    if (given < 0).any() or (given > 1).any():
+        raise ValueError(f"{label}: colour must be three or four numbers from 0 to 1, got {given.tolist()}")
+    red, green, blue, *alpha = given.tolist()
+    return red, green, blue, alpha[0] if alpha else 1.0
+
+
+class Shaped(Strict):
+    """What has shapes: a body, or the world."""
+
+    _added_shapes: tuple[PlacedShape, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        raise NotImplementedError
+
+    @property
+    def shapes(self) -> tuple[PlacedShape, ...]:
+        """All that it looks like."""
+        return self._added_shapes
+
+    def add_shape(
+        self,
+        kind: str,
+        size: ArrayLike = (1.0, 1.0, 1.0),
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = IDENTITY,
+        colour: ArrayLike | None = None,
+        mesh: str = "",
+        name: str = "",
+        visible: bool = True,
+        collides: bool = False,
+    ) -> PlacedShape:
+        """Add what it looks like and return it; mass and inertia stay as they are.
+
+        Arguments are what `PlacedShape` has: kind and size (m), of a mesh the factors of its file; position (m) and
+        orientation in the frame of the body, or of the world; colour from 0 to 1, its alpha may be left out; the path
+        of a mesh.
+        """
+        if self._owner:
+            raise ValueError(belongs(self._owner))
+        shape = placed(
+            kind,
+            size,
+            position=position,
+            orientation=orientation,
+            colour=colour,
+            mesh=mesh,
+            name=name,
+            visible=visible,
+            collides=collides,
+            label=f"{self.label}: shape",
+        )
+        self._added_shapes = (*self._added_shapes, shape)
+        return shape
+
+    def clear_shapes(self) -> None:
+        """Forget the shapes that were added."""
+        if self._owner:
+            raise ValueError(belongs(self._owner))
+        self._added_shapes = ()

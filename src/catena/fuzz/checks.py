@@ -1,0 +1,388 @@
+"""What is asked of a member: all three solvers, the laws, each other, and going on from the middle.
+
+A finding is a class, and a sentence with figures. What is refused or stopped with a sentence is none; nor is a motion
+in which rounding decides: a start shaken by 1e-13 is simulated too, and its distance bounds what solvers may differ by.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._util.rotation import Array, cross, from_rotation_vector, multiply, normalised
+from ..kinematics import geometry
+from ..kinematics.state import State
+from ..results import analysis
+from ..results.trajectory import Trajectory
+from ..simulate.simulator import Simulator
+from .members import Case
+
+SOLVERS: tuple[str, ...] = ("articulated", "ldu", "dense")
+CLASSES = (
+    "did not end",
+    "crashed",
+    "internal error",
+    "not finite",
+    "gap",
+    "velocity rows",
+    "energy",
+    "momentum",
+    "differs after the first step",
+    "differs within five steps",
+    "differs later",
+    "one goes on, another stops",
+    "node refused as a start",
+    "goes on differently",
+    "halved over and over",
+)
+
+_SHAKE = 1e-13
+_EPS = float(np.finfo(float).eps)
+
+# parts of the size (m) and rad: what a joint may be open by, and what solvers may differ by in any case
+_GAP = 1e-10
+_DIFFERENCE = 1e-8
+
+# how much further than the shaken run another solver may go astray
+_AMPLIFIED = 1e3
+
+# beyond this the shaken run is another motion, and nothing can be compared
+_ASTRAY = 1e-3
+
+# parts of the fastest velocity: loops that are nearly singular hold to 1e-6
+_ROWS = 1e-5
+_ENERGY = 0.1
+_MOMENTUM = 1e-9
+
+
+@dataclass
+class End:
+    """How a run ended: "ok", "refused", "stopped" or "error", in what words, and what it computed."""
+
+    kind: str
+    text: str = ""
+    run: Trajectory | None = None
+    seconds: float = 0.0
+
+
+@dataclass
+class Findings:
+    """Classes and sentences of one member, and figures worth keeping."""
+
+    classes: dict[str, list[str]] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, name: str, text: str) -> None:
+        """Note a finding."""
+        assert name in CLASSES
+        self.classes.setdefault(name, []).append(text)
+
+
+def examine(case: Case, found: Findings, stage: Callable[[str], None] = lambda name: None) -> None:
+    """Run and check everything, and note what is found; `stage` is told what comes next."""
+    ends: dict[str, End] = {}
+    for solver in SOLVERS:
+        stage(solver)
+        ends[solver] = simulate(case, solver, case.state, case.steps)
+    found.facts |= {"ends": {solver: [end.kind, end.text] for solver, end in ends.items()}}
+    found.facts |= {"seconds": {solver: round(end.seconds, 3) for solver, end in ends.items()}}
+    runs = {solver: end.run for solver, end in ends.items() if end.run is not None}
+    for solver, end in ends.items():
+        if end.kind == "error":
+            found.add("internal error", f"{solver}: {end.text}")
+    _count_pieces(case, runs, found)
+    size = _size(case)
+    for solver, run in runs.items():
+        if not _finite(run):
+            found.add("not finite", f"{solver}: a number that is none, status {'ok' if run.status.ok else 'stopped'}")
+    runs = {solver: run for solver, run in runs.items() if _finite(run)}
+    for solver, run in runs.items():
+        _gaps(run, size, solver, found)
+        _rows(case, run, size, solver, found)
+        if case.isolated:
+            _momentum(run, solver, found)
+    if case.conservative:
+        stage("energy")
+        _energy(case, runs, found)
+    stage("shaken")
+    bound = _bound(case, runs, size, found)
+    _compare(case, ends, runs, size, bound, found)
+    for solver, run in runs.items():
+        if ends[solver].kind == "ok":
+            stage(f"{solver}, going on")
+            _going_on(case, solver, run, size, bound, found)
+
+
+def simulate(case: Case, solver: str, state: State, steps: int, refine: int = 1) -> End:
+    """A run of the member, from any state, and what became of it."""
+    start = time.perf_counter()
+    try:
+        simulator = Simulator(
+            case.mechanism,
+            case.dt / refine,
+            solver=solver,  # type: ignore[arg-type]
+            order=case.order,
+            on_failure="stop",
+            # members are coarse on purpose
+            on_coarse="ignore",
+        )
+        run = simulator.run(steps=steps * refine, state=state, record_every=refine)
+    except ValueError as refusal:
+        return End("refused", str(refusal), seconds=time.perf_counter() - start)
+    except Exception as error:
+        return End("error", f"{type(error).__name__}: {error}", seconds=time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return End("ok", "", run, seconds) if run.status.ok else End("stopped", run.status.message, run, seconds)
+
+
+# ---- each run by itself
+
+
+def _finite(run: Trajectory) -> bool:
+    names = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
+    return all(np.isfinite(getattr(run, name)).all() for name in names)
+
+
+def _size(case: Case) -> float:
+    """How far the mechanism reaches (m); a body alone has arms too."""
+    arms = [np.sqrt(np.trace(body.inertia.tensor) / body.inertia.mass) for body in case.mechanism.bodies.values()]
+    size = geometry.extent(case.state) if case.mechanism.joint_count or case.mechanism.body_count > 1 else 0.0
+    return float(max(size, *arms))
+
+
+def _count_pieces(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
+    found.facts["halved"] = {solver: run.halved_count for solver, run in runs.items()}
+    found.facts["pieces"] = {solver: int(run.pieces.max(initial=0)) for solver, run in runs.items()}
+    # what no solver started has the spin it was to start with
+    spins = [np.linalg.norm(run.angular_velocity, axis=2) for run in runs.values()]
+    found.facts["spin"] = max((float(np.nanmax(spin)) * case.dt for spin in spins if spin.size), default=case.pace)
+    for solver, run in runs.items():
+        deep = int(np.count_nonzero(run.pieces >= 64))
+        if deep >= 3:
+            found.add("halved over and over", f"{solver}: {deep} steps in 64 to {run.pieces.max()} pieces")
+
+
+def _gaps(run: Trajectory, size: float, solver: str, found: Findings) -> None:
+    """Joints and couplings at all nodes."""
+    rounding = 64 * _EPS * float(np.abs(run.position).max(initial=0.0))
+    names = list(run.mechanism.joints)
+    for values, limit, unit in (
+        (run.drift(), _GAP * size + rounding, "m"),
+        (run.misalignment(), _GAP, "rad"),
+    ):
+        if values.max(initial=0.0) > limit:
+            node, joint = np.unravel_index(int(values.argmax()), values.shape)
+            found.add(
+                "gap",
+                f"{solver}: joint {names[joint]!r} is open by {values.max():.2g} {unit} at node {node}, {size=:.2g}",
+            )
+    for coupling in run.mechanism.couplings.values():
+        gap = np.abs(analysis.coupling_gap(run, coupling))
+        terms = [np.abs(term.coefficient * analysis.measured(run, term.measure)).max() for term in coupling.terms]
+        unit_size = sum(abs(term.coefficient) * (1.0 if term.measure.is_angle else size) for term in coupling.terms)
+        if gap.max(initial=0.0) > _GAP * (unit_size + max(terms)):
+            found.add("gap", f"{solver}: {coupling.label} is off by {gap.max():.2g} at node {gap.argmax()}")
+
+
+def _rows(case: Case, run: Trajectory, size: float, solver: str, found: Findings) -> None:
+    """Velocities at all nodes are those that joints and couplings allow; there may be none if the run cannot begin."""
+    if len(run) < 2:
+        return
+    # the start as it was given counts too: what is left of it by a projection that allows nothing is rounding
+    fastest = max(
+        float(np.linalg.norm(of.velocity, axis=-1).max() + size * np.linalg.norm(of.angular_velocity, axis=-1).max())
+        for of in (run, case.state)
+    )
+    # and what opens a joint by less than it may be open in a step is no motion
+    far = size + float(np.abs(run.position).max(initial=0.0))
+    limit = _ROWS * fastest + (_GAP * size + 64 * _EPS * far) / run.dt
+    for joint in run.mechanism.joints.values():
+        if joint.row_count == 0:
+            continue
+        _, wrench, point = geometry.joint_rows(joint, *geometry.poses(run, joint))
+        rate = np.zeros((len(run), joint.row_count))
+        for sign, body in ((-1.0, joint.a), (1.0, joint.b)):
+            if not body.is_world:
+                of = run.body(body.name)
+                velocity = of.velocity + cross(of.angular_velocity, point - of.position)
+                rate += sign * np.einsum("srk,sk->sr", wrench[..., :3], velocity)
+                rate += sign * np.einsum("srk,sk->sr", wrench[..., 3:], of.angular_velocity)
+        rate = np.abs(rate) * np.where(geometry.row_lengths(joint), 1.0, size)
+        if rate.max(initial=0.0) > limit:
+            node = int(rate.max(axis=1).argmax())
+            text = f"{joint.label} opens at {rate.max() / fastest:.2g} of the fastest velocity at node {node}"
+            found.add("velocity rows", f"{solver}: {text}")
+    for coupling in run.mechanism.couplings.values():
+        total = sum(term.coefficient * analysis.measured_rate(run, term.measure) for term in coupling.terms)
+        h = 1e-3 * run.dt
+        if coupling.function is not None:
+            f = coupling.function
+            total = total - np.array([(f(t + h) - f(t - h)) / (2 * h) for t in map(float, run.time)])
+        weight = max(abs(term.coefficient) * (1.0 / size if term.measure.is_angle else 1.0) for term in coupling.terms)
+        off = np.abs(total) / weight
+        if off.max(initial=0.0) > 10 * limit:
+            text = f"{coupling.label} slips at {off.max() / fastest:.2g} of the fastest velocity at node {off.argmax()}"
+            found.add("velocity rows", f"{solver}: {text}")
+
+
+def _momentum(run: Trajectory, solver: str, found: Findings) -> None:
+    linear, spin = analysis.body_momenta(run)
+    arms = np.linalg.norm(run.position, axis=2) * np.linalg.norm(linear, axis=2)
+    scales = (np.linalg.norm(linear, axis=2).sum(axis=1).max(), (arms + np.linalg.norm(spin, axis=2)).sum(axis=1).max())
+    for name, values, scale in zip(
+        ("momentum", "angular momentum"), (run.momentum(), run.angular_momentum()), scales, strict=True
+    ):
+        off = float(np.abs(values - values[0]).max())
+        if scale > 0 and off > _MOMENTUM * scale:
+            found.add("momentum", f"{solver}: {name} changes by {off / scale:.2g} of its bodies'")
+
+
+def _energy_error(run: Trajectory) -> float:
+    """Largest change of the energy, in parts of the largest kinetic energy or change of the potential one."""
+    kinetic, potential = run.kinetic_energy(), run.potential_energy()
+    scale = float(max(kinetic.max(), np.ptp(potential)))
+    total = kinetic + potential
+    mass = float(analysis.masses(run.mechanism).sum())
+    still = mass * (1e-10 * (1 + float(np.abs(run.position).max())) / run.dt) ** 2
+    if scale <= still or scale <= 1e-9 * np.abs(potential).max():
+        return 0.0
+    return float(np.abs(total - total[0]).max() / scale)
+
+
+def _energy(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
+    """Kept within a tenth; where it is not, a run with an eighth of the step tells whether the step resolves it."""
+    errors = {solver: _energy_error(run) for solver, run in runs.items() if len(run) > 1}
+    found.facts["energy"] = errors
+    # the paper's start is off by the force of one step
+    limit = _ENERGY + (1.0 / case.steps if case.order == 1 else 0.0)
+    if max(errors.values(), default=0.0) <= limit:
+        return
+    fine = simulate(case, "articulated", case.state, case.steps, refine=8)
+    fine_error = _energy_error(fine.run) if fine.run is not None and _finite(fine.run) else float("nan")
+    found.facts["energy of an eighth"] = fine_error
+    for solver, error in errors.items():
+        if error > limit:
+            text = f"off by {error:.2g}, with an eighth of the step {fine_error:.2g} ({fine.kind})"
+            found.add("energy", f"{solver}: {text}")
+
+
+# ---- runs against each other
+
+
+def distance(one: Trajectory, other: Trajectory, size: float) -> Array:
+    """Largest difference of any pose (node,), in parts of the size and rad, over the nodes both have.
+
+    A run that stops records its last piece of a step, at a time of its own.
+    """
+    count = min(len(one), len(other))
+    count = int(np.argmin([*(np.abs(one.time[:count] - other.time[:count]) < 1e-6 * one.dt), False]))
+    places = np.abs(one.position[:count] - other.position[:count]).max(axis=(1, 2)) / size
+    p, q = one.orientation[:count], other.orientation[:count]
+    turns = 2 * np.minimum(np.linalg.norm(p - q, axis=2), np.linalg.norm(p + q, axis=2)).max(axis=1)
+    result: Array = np.maximum(places, turns)
+    return result
+
+
+def _bound(case: Case, runs: dict[str, Trajectory], size: float, found: Findings) -> Array:
+    """What runs may differ by at every node (steps + 1,): rounding, as much as a shaken start says it grows."""
+    bound = np.full(case.steps + 1, _DIFFERENCE)
+    first = runs.get("articulated")
+    if first is None:
+        return bound
+    end = simulate(case, "articulated", shaken(case.state, size), case.steps)
+    if end.run is None or not _finite(end.run):
+        return np.full(case.steps + 1, np.inf)
+    grown = np.maximum.accumulate(distance(first, end.run, size))
+    bound[: len(grown)] += _AMPLIFIED * grown
+    bound[len(grown) :] = np.inf
+    bound[bound > _ASTRAY * _AMPLIFIED] = np.inf
+    found.facts["shaken"] = [float(grown[min(k, len(grown) - 1)]) for k in (1, 5, case.steps)]
+    return bound
+
+
+def shaken(state: State, size: float) -> State:
+    """The state with every number changed by about 1e-13."""
+    rng = np.random.default_rng(1)
+    other = state.copy()
+    shape = state.position.shape
+    far = size + np.abs(state.position).max()
+    other.position = state.position + _SHAKE * far * rng.uniform(-1, 1, size=shape)
+    turns = from_rotation_vector(_SHAKE * rng.uniform(-1, 1, size=shape))
+    other.orientation = normalised(multiply(turns, state.orientation))
+    for name in ("velocity", "angular_velocity"):
+        values = getattr(state, name)
+        setattr(other, name, values + _SHAKE * np.abs(values).max() * rng.uniform(-1, 1, size=shape))
+    return other
+
+
+def _compare(
+    case: Case, ends: dict[str, End], runs: dict[str, Trajectory], size: float, bound: Array, found: Findings
+) -> None:
+    first = runs.get("articulated")
+    kinds = {solver: end.kind for solver, end in ends.items()}
+    stops = [len(end.run) - 1 for end in ends.values() if end.kind == "stopped" and end.run is not None]
+    apart_ways = "ok" in kinds.values() and (stops or "refused" in kinds.values())
+    # where rounding decides, it decides this too
+    if apart_ways and np.isfinite(bound[min(stops, default=0)]):
+        words = "; ".join(f"{solver} {end.kind} {end.text}".strip() for solver, end in ends.items())
+        found.add("one goes on, another stops", words)
+    if first is None:
+        return
+    nodes = []
+    for solver, run in runs.items():
+        if solver == "articulated":
+            continue
+        apart = distance(first, run, size)
+        wide = np.flatnonzero(apart > bound[: len(apart)])
+        found.facts[f"articulated - {solver}"] = [float(apart[min(k, len(apart) - 1)]) for k in (1, 5, len(apart) - 1)]
+        if len(wide):
+            k = int(wide[0])
+            nodes.append(k)
+            name = "after the first step" if k <= 1 else "within five steps" if k <= 5 else "later"
+            steps = min(k, len(first.pieces), len(run.pieces))
+            alike = bool((first.pieces[:steps] == run.pieces[:steps]).all())
+            how = "in the same pieces" if alike else "one halved a step that the other took whole"
+            text = f"{apart[k]:.2g} at node {k}, {apart.max():.2g} in all, bound {bound[k]:.2g}, {how}"
+            found.add(f"differs {name}", f"articulated and {solver}: {text}")
+    if nodes:
+        found.facts["astray"] = _astray(case, runs, size, min(nodes))
+
+
+def _astray(case: Case, runs: dict[str, Trajectory], size: float, node: int) -> dict[str, float]:
+    """How far each solver is from a run with an eighth of the step, one node before they part and where they do."""
+    fine = simulate(case, "articulated", case.state, node, refine=8)
+    if fine.kind != "ok" or fine.run is None:
+        return {}
+    result: dict[str, float] = {}
+    for solver, run in runs.items():
+        off = distance(fine.run, run, size)
+        if len(off) > node:
+            result |= {f"{solver} before": float(off[node - 1]), solver: float(off[node])}
+    return result
+
+
+def _going_on(case: Case, solver: str, run: Trajectory, size: float, bound: Array, found: Findings) -> None:
+    """From the middle node to the end again."""
+    middle = case.steps // 2
+    end = simulate(case, solver, run[middle], case.steps - middle)
+    if end.kind == "error":
+        found.add("internal error", f"{solver}, going on: {end.text}")
+    elif end.kind == "refused":
+        found.add("node refused as a start", f"{solver}, node {middle}: {end.text}")
+    elif np.isfinite(bound[-1]):
+        if end.kind == "stopped":
+            found.add("goes on differently", f"{solver}: stops after node {middle}: {end.text}")
+            return
+        assert end.run is not None
+        apart = distance(run[middle:], end.run, size)
+        wide = apart > bound[middle:]
+        if wide.any():
+            k = int(wide.argmax())
+            found.add(
+                "goes on differently",
+                f"{solver}: {apart[k]:.2g} {k} steps after node {middle}, {apart.max():.2g} in all",
+            )

@@ -1,0 +1,1 @@
+"""Files: robot models, mechanisms and trajectories, tables."""

@@ -1,0 +1,311 @@
+"""Writes MJCF: bodies within bodies, loops and couplings as equality constraints, motors and servos as actuators.
+
+Massless bodies between others are not written: their joints become further joints of the body that they carry. A hinge
+that closes a loop holds two points of its axis. MuJoCo's constraints are soft: what is exact here gives a little there.
+"""
+
+from __future__ import annotations
+
+import os
+from math import isfinite
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement
+
+import numpy as np
+
+from ..._util.disk import file_name
+from ..._util.rotation import rotate, to_matrix
+from ...describe.couplings import Coupling
+from ...describe.forces import Bumper, Force, JointForce, Motor, PointSpring, Servo
+from ...describe.joint import Joint, Pose
+from ...describe.mechanism import Mechanism
+from ...describe.shapes import PlacedShape
+from .graph import WORLD, inverse, together
+from .markup import still
+from .notes import Notes
+from .tree import Limb, Motion, Tree
+from .written import relative, save, text
+
+_MESHES = (".stl", ".obj", ".msh")
+
+# MuJoCo takes no moments of inertia below 1e-14
+_LEAST = 2e-14
+
+# half of the distance (m) of the two points that hold a hinge
+_SPAN = 0.05
+
+
+def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
+    """See Mechanism.to_mjcf."""
+    target = Path(file_name(path))
+    notes = Notes(str(target), "written")
+    save(_Writer(mechanism, notes, target).root, path, declares=False)
+    notes.warn()
+
+
+class _Writer:
+    def __init__(self, mechanism: Mechanism, notes: Notes, target: Path) -> None:
+        self.mechanism, self.notes, self.target = mechanism, notes, target
+        self.tree = Tree(mechanism, notes)
+        self.root = Element("mujoco", model=target.stem)
+        compiler = SubElement(self.root, "compiler", angle="radian", autolimits="true")
+        if not all(body.inertia.physical for body in mechanism.bodies.values()):
+            compiler.set("balanceinertia", "true")
+        SubElement(self.root, "option", gravity=text(mechanism.gravity))
+        parts = ("asset", "worldbody", "tendon", "equality", "actuator", "keyframe")
+        self.parts = {tag: SubElement(self.root, tag) for tag in parts}
+        self.bodies: dict[str, Element] = {WORLD: self.parts["worldbody"]}
+        # where a body's element stands, in the body's own frame
+        self.origins: dict[str, Pose] = {WORLD: still()}
+        self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
+        self.motions: dict[tuple[str, str], str] = {}
+        self.starts: dict[str, float] = {}
+        for shape in mechanism.world.shapes:
+            self._shape(self.bodies[WORLD], shape, still())
+        passed = self._passed()
+        for limb in self.tree.limbs:
+            if limb.body.name not in passed:
+                self._limb(limb, passed)
+        for joint in self.tree.loops:
+            self._loop(joint)
+        for name, body, pose in self.tree.other_frames():
+            self._site(name, body, pose)
+        for coupling in mechanism.couplings.values():
+            self._coupling(coupling)
+        for force in self.tree.forces:
+            self._force(force)
+        self._key()
+        for tag, part in self.parts.items():
+            if len(part) == 0 and tag != "worldbody":
+                self.root.remove(part)
+
+    def _passed(self) -> dict[str, Limb]:
+        """Massless bodies that only pass on motion from one body to another, by name."""
+        children: dict[str, int] = {}
+        for limb in self.tree.limbs:
+            children[limb.parent] = children.get(limb.parent, 0) + 1
+        held = {body.name for joint in self.tree.loops for body in (joint.a, joint.b)}
+        held |= {part.measure.a for force in self.tree.forces if isinstance(force, PointSpring) for part in force.parts}
+        held |= {part.measure.b for force in self.tree.forces if isinstance(force, PointSpring) for part in force.parts}
+        found = {}
+        for limb in self.tree.limbs:
+            name = limb.body.name
+            moves = bool(limb.motions) and limb.body.mass == 0
+            if moves and children.get(name, 0) == 1 and name not in held:
+                found[name] = limb
+            elif moves:
+                raise ValueError(f"massless body {name!r} moves, but not to carry one other, which MJCF cannot hold")
+        return found
+
+    # ---- bodies
+
+    def _limb(self, limb: Limb, passed: dict[str, Limb]) -> None:
+        body = limb.body
+        # the joints from the nearest body that is written, each with its frame seen from this one
+        place, parent = limb.at_zero(), limb.parent
+        chain = [(motion, limb.on_body) for motion in limb.motions]
+        while parent in passed:
+            above = passed[parent]
+            seen = together(inverse(place), above.on_body)
+            chain = [(motion, seen) for motion in above.motions] + chain
+            place, parent = together(above.at_zero(), place), above.parent
+            self._lose(above)
+        origin = self.origins[body.name] = self.tree.origin(body.name)
+        place = together(together(inverse(self.origins[parent]), place), origin)
+        element = SubElement(self.bodies[parent], "body", {"name": body.name, **_place(place)})
+        self.bodies[body.name] = element
+        if not body.has_gravity:
+            element.set("gravcomp", "1")
+        if limb.is_free:
+            SubElement(element, "freejoint", name=limb.name)
+        for motion, frame in chain:
+            self._joint(element, motion, together(inverse(origin), frame))
+        if body.mass > 0:
+            self._inertial(element, limb, origin)
+        for shape in body.shapes:
+            self._shape(element, shape, inverse(origin))
+
+    def _lose(self, limb: Limb) -> None:
+        if limb.body.shapes:
+            self.notes.skip("shapes of a massless body", limb.body.name)
+        for name, body, _ in self.tree.other_frames():
+            if body == limb.body.name:
+                self.notes.skip("frame of a massless body", name)
+
+    def _inertial(self, element: Element, limb: Limb, origin: Pose) -> None:
+        position, turn = inverse(origin)
+        axes = to_matrix(turn)
+        tensor = axes @ limb.body.inertia.tensor @ axes.T
+        if not limb.body.inertia.physical:
+            self.notes.flag("moments of inertia that no body has, of which MuJoCo takes the mean", limb.body.name)
+        moments, principal = np.linalg.eigh(tensor)
+        mass = max(limb.body.mass, _LEAST)
+        if moments[0] < _LEAST or limb.body.mass < _LEAST:
+            self.notes.flag("a mass or inertia too small for MuJoCo, written as 2e-14", limb.body.name)
+            tensor = principal @ np.diag(np.maximum(moments, _LEAST)) @ principal.T
+        six = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+        given = {"pos": text(position), "mass": repr(mass), "fullinertia": text(six)}
+        SubElement(element, "inertial", given)
+
+    def _joint(self, element: Element, motion: Motion, frame: Pose) -> None:
+        """A joint of one freedom, or a ball; a screw is a slide and a hinge that are tied."""
+        axis = rotate(frame[1], motion.axis)
+        if motion.kind == "screw":
+            slide = f"{motion.name} slide"
+            SubElement(element, "joint", name=slide, type="slide", pos=text(frame[0]), axis=text(axis))
+            tie = f"0 {motion.joint.parameter!r} 0 0 0"
+            SubElement(self.parts["equality"], "joint", joint1=slide, joint2=motion.name, polycoef=tie)
+        kind = {"turn": "hinge", "screw": "hinge", "slide": "slide", "ball": "ball"}[motion.kind]
+        joint = SubElement(element, "joint", name=motion.name, type=kind, pos=text(frame[0]))
+        self.motions[motion.joint.name, motion.coordinate] = motion.name
+        if kind == "ball":
+            return
+        joint.set("axis", text(axis))
+        limits, law = motion.limits, motion.law
+        if isfinite(limits.lower) and isfinite(limits.upper):
+            joint.set("range", text((limits.lower, limits.upper)))
+        elif isfinite(limits.lower) or isfinite(limits.upper):
+            self.notes.skip("limit on one side", motion.name)
+        if limits.effort > 0 and isfinite(limits.effort):
+            joint.set("actuatorfrcrange", text((-limits.effort, limits.effort)))
+        if isfinite(limits.speed):
+            self.notes.skip("limit of speed", motion.name)
+        for key, value in (
+            *(("damping", law.damping), ("frictionloss", law.friction), ("armature", law.armature)),
+            *(("stiffness", law.stiffness), ("springref", law.rest)),
+        ):
+            if value:
+                joint.set(key, repr(value))
+
+    def _shape(self, element: Element, shape: PlacedShape, back: Pose) -> None:
+        size = shape.size
+        halves = {
+            "box": [length / 2 for length in size],
+            "cylinder": [size[0], size[-1] / 2],
+            "capsule": [size[0], size[-1] / 2],
+        }
+        given = {"type": shape.kind, "size": text(halves.get(shape.kind, size)), "mass": "0"}
+        if shape.kind == "mesh":
+            if Path(shape.mesh).suffix.lower() not in _MESHES:
+                self.notes.skip("mesh that MuJoCo cannot read", shape.mesh)
+                return
+            given = {"type": "mesh", "mesh": self._mesh(shape), "mass": "0"}
+        given |= {"group": "1" if shape.visible else "3"}
+        if not shape.collides:
+            given |= {"contype": "0", "conaffinity": "0"}
+        if shape.colour is not None:
+            given["rgba"] = text(shape.colour)
+        SubElement(element, "geom", given | _place(together(back, (shape.position, shape.orientation))))
+
+    def _mesh(self, shape: PlacedShape) -> str:
+        """The asset of a mesh and scale, made once."""
+        key = (shape.mesh, shape.size)
+        if key not in self.meshes:
+            self.meshes[key] = f"{Path(shape.mesh).stem} {len(self.meshes)}"
+            asset = SubElement(self.parts["asset"], "mesh", name=self.meshes[key], scale=text(shape.size))
+            asset.set("file", relative(shape.mesh, self.target))
+        return self.meshes[key]
+
+    def _site(self, name: str, body: str, pose: Pose) -> None:
+        if body in self.bodies:
+            place = together(inverse(self.origins[body]), pose)
+            SubElement(self.bodies[body], "site", {"name": name, **_place(place)})
+
+    # ---- constraints
+
+    def _loop(self, joint: Joint) -> None:
+        """Points, or frames, that coincide, marked by sites."""
+        ends = ((joint.a.name, joint.anchor_a, joint.frame_a), (joint.b.name, joint.anchor_b, joint.frame_b))
+        if joint.code == "revolute":
+            shifts = [(" 1", -_SPAN), (" 2", _SPAN)]
+        elif joint.code in ("ball", "fixed"):
+            shifts = [("", 0.0)]
+        else:
+            raise ValueError(f"{joint.label} closes a loop in a way that MJCF cannot hold")
+        for ending, shift in shifts:
+            sites = {}
+            for side, (body, anchor, frame) in zip(("1", "2"), ends, strict=True):
+                sites[f"site{side}"] = f"{joint.name}{ending} {'ab'[int(side) - 1]}"
+                spot = anchor + rotate(frame, np.array((0.0, 0.0, shift)))
+                self._site(sites[f"site{side}"], body, (spot, frame))
+            tag = "weld" if joint.code == "fixed" else "connect"
+            SubElement(self.parts["equality"], tag, {"name": f"{joint.name}{ending}", **sites})
+
+    def _coupling(self, coupling: Coupling) -> None:
+        if coupling.function is not None:
+            raise ValueError(f"{coupling.label} follows a function of time, which a file cannot hold")
+        terms = []
+        for term in coupling.terms:
+            joint = self.mechanism.joints[term.measure.joint]
+            name = self.motions.get((joint.name, joint.names[term.measure.index]))
+            if name is None:
+                raise ValueError(f"{coupling.label} acts on {joint.label}, which closes a loop: MJCF cannot hold that")
+            terms.append((name, term.coefficient))
+        if len(terms) <= 2:
+            (first, own), *rest = terms
+            slope = -rest[0][1] / own if rest else 0.0
+            given = {"name": coupling.name, "joint1": first, "polycoef": f"{coupling.offset / own!r} {slope!r} 0 0 0"}
+            if rest:
+                given["joint2"] = rest[0][0]
+            SubElement(self.parts["equality"], "joint", given)
+            return
+        tendon = SubElement(self.parts["tendon"], "fixed", name=coupling.name)
+        for name, factor in terms:
+            SubElement(tendon, "joint", joint=name, coef=repr(factor))
+        fixed = {"name": coupling.name, "tendon1": coupling.name, "polycoef": f"{coupling.offset!r} 0 0 0 0"}
+        SubElement(self.parts["equality"], "tendon", fixed)
+
+    # ---- forces
+
+    def _force(self, force: Force) -> None:
+        if any(part.functions for part in force.parts):
+            self.notes.skip("force that is a function of time", force.name)
+        elif isinstance(force, PointSpring) and not isinstance(force, Bumper):
+            self._rope(force)
+        elif isinstance(force, JointForce) and isinstance(force, (Motor, Servo)):
+            self._actuator(force)
+        else:
+            self.notes.skip(type(force).__name__.lower(), force.name)
+
+    def _actuator(self, force: JointForce) -> None:
+        law, measure = force.parts[0].law, force.parts[0].measure
+        joint = self.mechanism.joints[measure.joint]
+        name = self.motions.get((joint.name, joint.names[measure.index]))
+        if name is None:
+            self.notes.skip("actuator of a joint that closes a loop", force.name)
+            return
+        given = {"name": force.name, "joint": name}
+        if isfinite(law["limit"]):
+            given["forcerange"] = text((-law["limit"], law["limit"]))
+        if isinstance(force, Motor):
+            tag, start = "motor", law["force"]
+        elif law["gain"] > 0:
+            if law["target_rate"]:
+                self.notes.skip("target_rate of a servo with a gain", force.name)
+            tag, start = "position", law["target"]
+            given |= {"kp": repr(law["gain"]), "kv": repr(law["rate_gain"])}
+        else:
+            tag, start = "velocity", law["target_rate"]
+            given |= {"kv": repr(law["rate_gain"])}
+        SubElement(self.parts["actuator"], tag, given)
+        self.starts[force.name] = start
+
+    def _rope(self, force: PointSpring) -> None:
+        """A spring between two points is a tendon between two sites."""
+        law, measure = force.parts[0].law, force.parts[0].measure
+        # a cable is slack where it is shorter
+        given = {"name": force.name, "springlength": ("0 " if law["side"] > 0 else "") + repr(law["rest"])}
+        given |= {key: repr(law[key]) for key in ("stiffness", "damping")}
+        rope = SubElement(self.parts["tendon"], "spatial", given)
+        for side, body, anchor in zip("ab", (measure.a, measure.b), measure.anchors, strict=True):
+            self._site(f"{force.name} {side}", body, (anchor, still()[1]))
+            SubElement(rope, "site", site=f"{force.name} {side}")
+
+    def _key(self) -> None:
+        """Forces and targets to begin with."""
+        if any(self.starts.values()):
+            SubElement(self.parts["keyframe"], "key", name="start", ctrl=text(self.starts.values()))
+
+
+def _place(pose: Pose) -> dict[str, str]:
+    return {"pos": text(pose[0]), "quat": text(pose[1])}

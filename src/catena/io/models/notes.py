@@ -1,0 +1,60 @@
+"""What a reader did not read, and what it finds odd: all of it in one warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..._util.status import CatenaWarning
+
+# names that are listed for one kind of thing before the rest is counted
+_MOST_NAMES = 4
+
+
+class ModelWarning(CatenaWarning):
+    """A file was read, but not all of it; the message lists what was not, and what looks wrong."""
+
+
+class Notes:
+    """Collects what there is to say about a file."""
+
+    def __init__(self, file: str, done: str = "read") -> None:
+        self.file = file
+        self._done = done
+        self._skipped: dict[str, list[str]] = {}
+        self._flagged: dict[str, list[str]] = {}
+
+    def skip(self, what: str, where: str = "") -> None:
+        """Something that is in the file, but not in the mechanism."""
+        self._skipped.setdefault(what, []).append(where)
+
+    def flag(self, what: str, where: str = "") -> None:
+        """Something that was read, but is hardly meant so."""
+        self._flagged.setdefault(what, []).append(where)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Put the file's name before whatever is wrong with it."""
+        try:
+            yield
+        except ValueError as error:
+            known = str(error)
+            raise ValueError(known if known.startswith(self.file) else f"{self.file}: {known}") from None
+
+    def warn(self) -> None:
+        """Say all of it, if there is anything to say."""
+        parts = []
+        if self._skipped:
+            parts.append(f"not {self._done}: " + ", ".join(_listed(*item) for item in self._skipped.items()))
+        parts += [_listed(*item) for item in self._flagged.items()]
+        if parts:
+            warnings.warn(f"{self.file}: {'; '.join(parts)}", ModelWarning, stacklevel=4)
+
+
+def _listed(what: str, where: list[str]) -> str:
+    """The thing, how often, and the first of its places."""
+    names = list(dict.fromkeys(name for name in where if name))
+    shown = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+    count = f" {len(where)} times" if len(where) > 1 else ""
+    return f"{what}{count}" + (f" ({shown})" if shown else "")

@@ -1,0 +1,112 @@
+"""Trajectories as tables with named columns: csv by itself, frames and datasets with pandas and xarray."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from importlib import import_module
+from io import TextIOWrapper
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._util.disk import write_whole
+from .._util.rotation import Array
+
+if TYPE_CHECKING:
+    from ..results.trajectory import Trajectory
+
+# what is recorded of a body, and the endings of its columns
+_OF_BODIES = {
+    "position": ("x", "y", "z"),
+    "orientation": ("qw", "qx", "qy", "qz"),
+    "velocity": ("vx", "vy", "vz"),
+    "angular_velocity": ("wx", "wy", "wz"),
+}
+
+
+def columns(run: Trajectory) -> dict[str, Array]:
+    """Every number of a run by name, each (step,), in SI units and the world frame.
+
+    "time"; for every body "body.x", "body.qw", "body.vx", "body.wx" and their like; for every joint its coordinates
+    "joint.angle" (or whatever they are called, else "joint.0", "joint.1", ...) and their rates "joint.angle.rate".
+    """
+    result: dict[str, Array] = {"time": run.time}
+
+    def put(name: str, values: Array) -> None:
+        if name in result:
+            raise ValueError(f"two columns would be called {name!r}: a body and a joint share a name")
+        result[name] = values
+
+    for row, body in enumerate(run.mechanism.bodies):
+        for what, endings in _OF_BODIES.items():
+            for k, ending in enumerate(endings):
+                put(f"{body}.{ending}", getattr(run, what)[:, row, k])
+    for name, joint in run.mechanism.joints.items():
+        history = run.joint(name)
+        coordinates, rates = history.coordinates, history.rates
+        for k, ending in enumerate(joint.coordinate_names):
+            put(f"{name}.{ending}", coordinates[:, k])
+            put(f"{name}.{ending}.rate", rates[:, k])
+    return result
+
+
+def write_csv(run: Trajectory, path: str | os.PathLike[str]) -> None:
+    """See Trajectory.to_csv."""
+    table = columns(run)
+    rows: Iterator[list[float]] = (row.tolist() for row in np.stack(list(table.values()), axis=1))
+
+    def write(file: IO[bytes]) -> None:
+        text = TextIOWrapper(file, encoding="utf-8", errors="surrogatepass", newline="")
+        writer = csv.writer(text)
+        writer.writerow(table)
+        writer.writerows(rows)
+        # flushed, and not closed with it
+        text.detach()
+
+    write_whole(path, write)
+
+
+def dataframe(run: Trajectory) -> Any:
+    """See Trajectory.to_dataframe."""
+    pandas = _needed("pandas", "to_dataframe")
+    table = columns(run)
+    index = pandas.Index(table.pop("time"), name="time")
+    return pandas.DataFrame(table, index=index)
+
+
+def dataset(run: Trajectory) -> Any:
+    """See Trajectory.to_xarray."""
+    xarray = _needed("xarray", "to_xarray")
+    units = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s"}
+    axes = {"position": "axis", "orientation": "component", "velocity": "axis", "angular_velocity": "axis"}
+    variables: dict[str, Any] = {
+        what: (("time", "body", axes[what]), getattr(run, what), {"units": unit}) for what, unit in units.items()
+    }
+    found = [
+        (name, k, ending) for name, j in run.mechanism.joints.items() for k, ending in enumerate(j.coordinate_names)
+    ]
+    histories = {name: (run.joint(name).coordinates, run.joint(name).rates) for name in run.mechanism.joints}
+    for which, what in enumerate(("coordinate", "rate")):
+        values = np.reshape([histories[name][which][:, k] for name, k, _ in found], (len(found), len(run))).T
+        variables[what] = (("time", "joint_coordinate"), values)
+    return xarray.Dataset(
+        variables,
+        coords={
+            "time": ("time", run.time, {"units": "s"}),
+            "body": list(run.mechanism.bodies),
+            "axis": ["x", "y", "z"],
+            "component": ["w", "x", "y", "z"],
+            "joint_coordinate": [f"{name}.{ending}" for name, _, ending in found],
+        },
+    )
+
+
+def _needed(library: str, asker: str) -> Any:
+    try:
+        return import_module(library)
+    except ImportError:
+        raise ImportError(
+            f"{asker} needs {library}, which is not installed: pip install {library}; to_csv needs nothing"
+        ) from None

@@ -1,0 +1,300 @@
+"""Trajectories as files: an npz of arrays and a document, the mechanism included, and nothing that could run code."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from dataclasses import asdict, fields
+from functools import reduce
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._util.disk import file_name, open_plain, write_whole
+from .._util.provenance import RunInfo
+from .._util.rotation import Array, finite
+from ..kinematics.nodes import PER_STEP, Carried, Making, Nodes
+from ..results.trajectory import Trajectory
+from ..simulate.events import Event, Occurrence
+from . import serialize as documents
+
+if TYPE_CHECKING:
+    from .._util.status import Status
+    from ..describe.mechanism import Mechanism
+
+# raised when the contents of a saved file change their meaning
+FORMAT = 7
+_MARK = "catena trajectory"
+
+Contents = dict[str, NDArray[np.generic]]
+
+_ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
+_NODES = (*_ARRAYS, "counted", "control", "inputs", "carried")
+_EVENT = "event_"
+# all that a file may hold; what else is in it is never looked at
+_MEMBERS = {*_NODES, *(_EVENT + name for name in _NODES), *PER_STEP, "document", "mark", "format"}
+_OF_EVENTS: dict[str, type[Any]] = {"direction": int, "stop": bool}
+
+# what a field of a dataclass may be in a document
+_KINDS: dict[str, tuple[type[Any], ...]] = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
+
+
+def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
+    """See Trajectory.save."""
+    if os.path.splitext(file_name(path))[1].lower() not in ("", ".npz"):
+        raise ValueError(f"{file_name(path)}: a run is saved as .npz; `to_csv` writes tables, `save_html` a page")
+    contents = _pack(run, "") | {
+        name: getattr(run.made, name) for name in PER_STEP if getattr(run.made, name) is not None
+    }
+    events, carried = _pack_events(run)
+    document = {
+        "dt": float(run.dt),
+        "status": asdict(run.status),
+        "coarse": run.coarse,
+        "checked_error": run.checked_error,
+        "info": None if run.info is None else asdict(run.info),
+        "carried": None if run.carried is None else run.carried.key,
+        "mechanism": documents.describe(run.mechanism),
+        "events": events,
+    }
+    contents |= carried
+    contents["document"] = np.frombuffer(documents.encoded(document), dtype=np.uint8)
+    contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
+    write_whole(path, lambda file: np.savez(file, **contents))
+
+
+def load(path: str | os.PathLike[str]) -> Trajectory:
+    """See Trajectory.load."""
+    name = file_name(path)
+    contents = _read(name)
+    if str(contents.get("mark")) != _MARK:
+        raise ValueError(f"{name}: not a trajectory that catena wrote")
+    try:
+        version = contents.get("format")
+        documents.check_format(None if version is None or version.dtype.kind != "i" else int(version.max()), FORMAT)
+        return _rebuild(contents)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _read(name: str) -> Contents:
+    with open_plain(name, "a readable trajectory") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                known = _members(archive, os.fstat(file.fileno()).st_size)
+                return {member.filename.removesuffix(".npy"): _unpacked(archive, member) for member in known}
+        # all that numpy and zipfile raise where bytes have been changed
+        except (
+            ValueError,
+            EOFError,
+            MemoryError,
+            KeyError,
+            TypeError,
+            OverflowError,
+            RuntimeError,
+            SyntaxError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:
+            # numpy's advice to load it unsafely is not ours
+            why = "" if "pickle" in str(error) else f" ({error})"
+            raise ValueError(f"{name}: not a readable trajectory{why}") from None
+
+
+def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
+    """The arrays of a file of so many bytes: unpacked they take no more memory than it takes disk."""
+    known = [member for member in archive.infolist() if member.filename.removesuffix(".npy") in _MEMBERS]
+    if len({member.filename for member in known}) < len(known):
+        raise ValueError("an array is there twice")
+    if any(member.compress_type != zipfile.ZIP_STORED for member in known):
+        raise ValueError("its arrays are compressed, which catena does not do")
+    if sum(member.file_size for member in known) > size:
+        raise ValueError("its arrays are said to be larger than the file")
+    return known
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[np.generic]:
+    """An array, once its header has been seen to agree with the bytes that are there."""
+    with archive.open(member) as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"{member.filename} is of another version of numpy's format")
+        shape, _, kind = np.lib.format.read_array_header_1_0(file)
+        there, said = member.file_size - file.tell(), prod(shape) * kind.itemsize
+        if not kind.hasobject and said != there:
+            raise ValueError(f"{member.filename} has {there} bytes, and is said to have {said}")
+    with archive.open(member) as file:
+        found: NDArray[np.generic] = np.lib.format.read_array(file, allow_pickle=False)
+    return found
+
+
+def _rebuild(contents: Contents) -> Trajectory:
+    from .._util.status import Status
+
+    text = _array(contents, "document")
+    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > documents.MOST_BYTES:
+        raise ValueError("its document is not a text, or too long")
+    document = documents.decoded(text.tobytes())
+    mechanism = documents.rebuild(documents.entry(document, "mechanism", dict, "the document"))
+    kept = mechanism.snapshot("trajectory")
+    dt = float(finite(documents.entry(document, "dt", (int, float), "the document"), (), "dt"))
+    status: Status = _record(Status, documents.entry(document, "status", dict, "the document"), "the status")
+    info = documents.entry(document, "info", (dict, type(None)), "the document")
+    nodes = _unpack(kept, contents, "", documents.entry(document, "carried", (str, type(None)), "the document"))
+    pieces = _counts(contents, "pieces")
+    made = Making(
+        dt=dt,
+        iterations=_counts(contents, "iterations"),
+        pieces=pieces,
+        remainder=_numbers(contents, "remainder", (len(pieces),)),
+        error=_numbers(contents, "error", (len(pieces),)) if "error" in contents else None,
+        increments=_increments(contents, len(pieces)) if "increments" in contents else None,
+        coarse=documents.entry(document, "coarse", str, "the document"),
+        checked_error=_checked_error(document),
+        status=status,
+        info=None if info is None else _record(RunInfo, info, "the record of the run"),
+        events=_unpack_events(kept, contents, documents.entry(document, "events", dict, "the document")),
+    )
+    return Trajectory(kept, nodes, made)
+
+
+def _checked_error(document: dict[str, Any]) -> float | None:
+    found = documents.entry(document, "checked_error", (int, float, type(None)), "the document")
+    return None if found is None else float(finite(found, (), "checked_error"))
+
+
+def _increments(contents: Contents, steps: int) -> Array:
+    shape = _array(contents, "increments").shape
+    if len(shape) != 2 or shape[0] != steps:
+        raise ValueError("increments must be rows of numbers, one for every step")
+    return _numbers(contents, "increments", shape)
+
+
+# ---- nodes, those of a run and those of its events
+
+
+def _pack(run: Trajectory, prefix: str) -> Contents:
+    contents: Contents = {prefix + name: getattr(run, name) for name in _ARRAYS}
+    contents[prefix + "counted"] = _pack_angles(run)
+    for name in ("control", "inputs"):
+        if getattr(run, name) is not None:
+            contents[prefix + name] = getattr(run, name)
+    if run.carried is not None:
+        contents[prefix + "carried"] = run.carried.numbers
+    return contents
+
+
+def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | None) -> Nodes:
+    n, steps = mechanism.body_count, len(np.atleast_1d(_array(contents, prefix + "time")))
+    rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+    if _array(contents, prefix + "multipliers").shape[1:] == (0,):
+        # of a member of a batch, whose reactions are not kept
+        rows = 0
+    shapes = ((steps,), (steps, n, 3), (steps, n, 4), (steps, n, 3), (steps, n, 3), (steps, rows))
+    arrays = {name: _numbers(contents, prefix + name, shape) for name, shape in zip(_ARRAYS, shapes, strict=True)}
+    if np.abs(np.linalg.norm(arrays["orientation"], axis=2) - 1).max(initial=0.0) > 1e-6:
+        raise ValueError(f"{prefix}orientation must be unit quaternions (w, x, y, z)")
+
+    def maybe(name: str, shape: tuple[int, ...]) -> Array | None:
+        return _numbers(contents, prefix + name, shape) if prefix + name in contents else None
+
+    return Nodes(
+        **arrays,
+        near=_unpack_angles(mechanism, contents, prefix, steps),
+        inputs=maybe("inputs", (steps, len(mechanism.inputs))),
+        control=maybe("control", (steps, n, 6)),
+        carried=None if key is None else _carried(contents, prefix, key, steps),
+    )
+
+
+def _carried(contents: Contents, prefix: str, key: str, steps: int) -> Carried:
+    shape = _array(contents, prefix + "carried").shape
+    if len(shape) != 2 or shape[0] not in (1, steps):
+        raise ValueError("what is carried over must be there for one node or for all")
+    return Carried(_numbers(contents, prefix + "carried", shape), key)
+
+
+# ---- events: which of them happened, in states that are nodes of their own
+
+
+def _pack_events(run: Trajectory) -> tuple[dict[str, Any], Contents]:
+    events = list({id(event): event for event, _ in run.events}.values())
+    document: dict[str, Any] = {
+        "asked": [{"direction": event.direction, "stop": bool(event.stop)} for event in events],
+        "happened": [next(k for k, other in enumerate(events) if other is event) for event, _ in run.events],
+        "carried": None,
+    }
+    if not run.events:
+        return document, {}
+    nodes = reduce(Nodes.followed_by, (Nodes.of(state) for _, state in run.events))
+    document["carried"] = None if nodes.carried is None else nodes.carried.key
+    return document, _pack(Trajectory(run.mechanism, nodes, Making()), _EVENT)
+
+
+def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str, Any]) -> list[Occurrence]:
+    asked = documents.entry(document, "asked", list, "the events")
+    happened = documents.entry(document, "happened", list, "the events")
+    key = documents.entry(document, "carried", (str, type(None)), "the events")
+    events = []
+    for k, item in enumerate(asked):
+        direction, stop = (documents.entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())
+        events.append(Event(_not_written, direction, stop))
+    if any(type(k) is not int or not 0 <= k < len(events) for k in happened):
+        raise ValueError("its events are numbered wrongly")
+    if not happened:
+        return []
+    nodes = _unpack(mechanism, contents, _EVENT, key)
+    if len(nodes) != len(happened):
+        raise ValueError(f"{len(happened)} events happened in {len(nodes)} states")
+    return [Occurrence(events[which], nodes.state(mechanism, k)) for k, which in enumerate(happened)]
+
+
+def _not_written(_state: Any) -> float:
+    raise ValueError("an event that was read from a file has no function: functions are not written")
+
+
+def _array(contents: Contents, name: str) -> NDArray[np.generic]:
+    if name not in contents:
+        raise ValueError(f"incomplete, {name} missing")
+    return contents[name]
+
+
+def _numbers(contents: Contents, name: str, shape: tuple[int, ...]) -> Array:
+    array = _array(contents, name)
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"{name} must be numbers")
+    return finite(array, shape, name)
+
+
+def _counts(contents: Contents, name: str) -> NDArray[np.int32]:
+    array = _array(contents, name)
+    if array.dtype.kind not in "iu" or array.ndim != 1 or (array.size and int(array.max()) >= 2**31):
+        raise ValueError(f"{name} must be a row of whole numbers")
+    return array.astype(np.int32)
+
+
+def _record(kind: type[Any], item: Any, where: str) -> Any:
+    """A dataclass of plain fields."""
+    values = {f.name: documents.entry(item, f.name, _KINDS[str(f.type)], where) for f in fields(kind)}
+    for name, value in values.items():
+        if isinstance(value, int | float):
+            finite(value, (), f"{where}: {name}")
+    return kind(**values)
+
+
+# ---- counted angles: one array (step, angle), joints in the mechanism's order
+
+
+def _pack_angles(run: Trajectory) -> Array:
+    angled = [name for name, joint in run.mechanism.joints.items() if joint.angles]
+    columns = [run.near[name] if name in run.near else run.counted(name) for name in angled]
+    return np.concatenate(columns, axis=1) if columns else np.zeros((len(run), 0))
+
+
+def _unpack_angles(mechanism: Mechanism, contents: Contents, prefix: str, steps: int) -> dict[str, Array]:
+    angled = {name: len(joint.angles) for name, joint in mechanism.joints.items() if joint.angles}
+    counted = _numbers(contents, prefix + "counted", (steps, sum(angled.values())))
+    ends = np.cumsum([0, *angled.values()])
+    return {name: counted[:, ends[k] : ends[k + 1]].copy() for k, name in enumerate(angled)}

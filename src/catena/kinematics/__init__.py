@@ -1,0 +1,1 @@
+"""Where bodies are: states and nodes, coordinates of joints, rows and gaps at a pose."""

@@ -1,0 +1,181 @@
+"""Rows, gaps and wrenches of joints at the poses of their bodies, and how large a mechanism is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from .. import _core
+from .._util.rotation import IDENTITY, Array, cross, rotate
+from ..describe.couplings import Coupling
+from ..describe.custom import BodyPose, GivenRows
+from ..describe.joint import FORMS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..describe.joint import BodyLike, Joint, Pose
+    from ..describe.measures import Measure
+    from ..describe.mechanism import Mechanism
+    from .state import State
+
+
+class Posed(Protocol):
+    """A mechanism at some instants, as trajectories are."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism."""
+
+    @property
+    def time(self) -> Array:
+        """Instants (step,) in s."""
+
+    @property
+    def position(self) -> Array:
+        """Positions (step, n, 3)."""
+
+    @property
+    def orientation(self) -> Array:
+        """Orientations (step, n, 4)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """A mechanism at one instant; arrays with the axis `step` of length one."""
+
+    mechanism: Mechanism
+    time: Array
+    position: Array
+    orientation: Array
+
+
+def instant(state: State) -> Instant:
+    """Where a state has the bodies."""
+    return Instant(state.mechanism, np.array([state.time]), state.position[None], state.orientation[None])
+
+
+def row_lengths(joint: Joint) -> NDArray[np.bool_]:
+    """For every row of a joint whether it is a length (m) or an angle (rad)."""
+    return np.ones(joint.row_count, dtype=bool) if isinstance(joint, GivenRows) else FORMS[joint.code].lengths
+
+
+def joint_rows(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array, Array]:
+    """Gaps (step, row) of a joint, wrenches (step, row, 6) of unit multipliers on b, b's joint point (step, 3).
+
+    `a` and `b` are positions (step, 3) and orientations (step, 4) of its bodies. A wrench is a force and a torque about
+    b's joint point, in the world frame.
+    """
+    if isinstance(joint, GivenRows):
+        gap, gradient = _given(joint, a, b)
+        return gap, gradient[:, :, 6:], b[0]
+    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
+    return _rows(FORMS[joint.code].code, a, b, anchors, frames, joint.parameter, joint.row_count)
+
+
+def _given(joint: GivenRows, a: Pose, b: Pose) -> tuple[Array, Array]:
+    """Gaps (step, row) and gradients (step, row, 12) of the user's own rows."""
+    (xa, qa), (xb, qb) = a, b
+    found = [joint.gap_and_gradient(BodyPose(xa[k], qa[k]), BodyPose(xb[k], qb[k])) for k in range(len(xa))]
+    rows = joint.row_count
+    return np.reshape([gap for gap, _ in found], (-1, rows)), np.reshape([g for _, g in found], (-1, rows, 12))
+
+
+def _rows(
+    code: int, a: Pose, b: Pose, anchors: Array, frames: Array, parameter: float, count: int
+) -> tuple[Array, Array, Array]:
+    (position_a, orientation_a), (position_b, orientation_b) = a, b
+    steps = len(position_a)
+    gap, wrench, point = np.empty((steps, count)), np.empty((steps, count, 6)), np.empty((steps, 3))
+    _core.joint_rows(
+        kind=code,
+        anchors=anchors,
+        frames=frames,
+        parameter=parameter,
+        position_a=position_a,
+        orientation_a=orientation_a,
+        position_b=position_b,
+        orientation_b=orientation_b,
+        gap=gap,
+        wrench=wrench,
+        point=point,
+    )
+    return gap, wrench, point
+
+
+def gaps(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array]:
+    """How far a joint is open in all its rows, at the poses of its bodies: metres (step,) and radians (step,)."""
+    gap, _, _ = joint_rows(joint, a, b)
+    lengths = row_lengths(joint)
+    return np.linalg.norm(gap[:, lengths], axis=1), np.linalg.norm(gap[:, ~lengths], axis=1)
+
+
+def ground_poses(joint: Joint, time: Array) -> Pose:
+    """Position (step, 3) and orientation (step, 4) of a joint's ground."""
+    poses = [joint.ground_pose(float(t)) for t in time]
+    return np.reshape([x for x, _ in poses], (-1, 3)), np.reshape([q for _, q in poses], (-1, 4))
+
+
+def poses(run: Posed, joint: Joint) -> tuple[Pose, Pose]:
+    """Position (step, 3) and orientation (step, 4) of each of a joint's bodies, or of the ground it stands on."""
+    return _poses(run, joint.a, joint), _poses(run, joint.b, joint)
+
+
+def _poses(run: Posed, body: BodyLike, joint: Joint | None = None) -> Pose:
+    if not body.is_world:
+        row = run.mechanism.rows()[body.name]
+        return np.ascontiguousarray(run.position[:, row]), np.ascontiguousarray(run.orientation[:, row])
+    if joint is not None and joint.ground is not None:
+        return ground_poses(joint, run.time)
+    return np.zeros((len(run.time), 3)), np.tile(IDENTITY, (len(run.time), 1))
+
+
+def measure_rows(run: Posed, measure: Measure) -> tuple[Array, Array, Array]:
+    """What is measured (step, 1), its wrench (step, 1, 6) on b and b's point (step, 3)."""
+    a, b = (_poses(run, run.mechanism.find(name, measure.code)) for name in (measure.a, measure.b))
+    return _rows(FORMS[measure.code].code, a, b, measure.anchors, measure.frames, 0.0, 1)
+
+
+def body_rows(node: Posed, item: Joint | Coupling) -> dict[str, Array]:
+    """Rows (rows, 6) of a joint or coupling on each of its bodies: wrenches at the centre of mass, first node."""
+    result: dict[str, Array] = {}
+
+    def add(name: str, rows: Array) -> None:
+        if name != node.mechanism.world.name:
+            result[name] = result.get(name, 0.0) + rows
+
+    def add_pair(a: str, b: str, wrench: Array, point: Array) -> None:
+        for sign, name in ((-1.0, a), (1.0, b)):
+            if name != node.mechanism.world.name:
+                arm = point - node.position[0, node.mechanism.rows()[name]]
+                torque = wrench[:, 3:] + cross(arm, wrench[:, :3])
+                add(name, sign * np.concatenate((wrench[:, :3], torque), axis=1))
+
+    if isinstance(item, Coupling):
+        for term in item.terms:
+            _, wrench, point = measure_rows(node, term.measure)
+            add_pair(term.measure.a, term.measure.b, term.coefficient * wrench[0], point[0])
+    elif isinstance(item, GivenRows):
+        gradient = _given(item, *poses(node, item))[1][0]
+        add(item.a.name, gradient[:, :6])
+        add(item.b.name, gradient[:, 6:])
+    elif item.row_count > 0:
+        _, wrench, point = joint_rows(item, *poses(node, item))
+        add_pair(item.a.name, item.b.name, wrench[0], point[0])
+    return result
+
+
+def extent(state: State) -> float:
+    """Size of the mechanism (m): diagonal of the box around all joint points and centres of mass."""
+    rows = {name: row for row, name in enumerate(state.mechanism.bodies)}
+    holding = [joint for joint in state.mechanism.joints.values() if joint.row_count > 0]
+    sides = [(joint.a, joint.anchor_a) for joint in holding] + [(joint.b, joint.anchor_b) for joint in holding]
+    carried = [rows[body.name] for body, _ in sides if not body.is_world]
+    anchors = np.reshape([anchor for body, anchor in sides if not body.is_world], (-1, 3))
+    fixed = np.reshape([anchor for body, anchor in sides if body.is_world], (-1, 3))
+    moving = state.position[carried] + rotate(state.orientation[carried], anchors)
+    points = np.concatenate((state.position, moving, fixed))
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    return size if size > 0 else 1.0

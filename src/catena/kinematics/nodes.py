@@ -1,0 +1,172 @@
+"""Nodes: instants of a mechanism as arrays, and how a run made them. A Trajectory is both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._util.rotation import Array
+from .._util.status import Status
+from .state import State
+from .unwrap import angles_at
+
+if TYPE_CHECKING:
+    from .._util.provenance import RunInfo
+    from ..describe.mechanism import Mechanism
+    from ..simulate.events import Occurrence
+
+# which nodes are meant
+Part: TypeAlias = "slice | NDArray[np.bool_] | NDArray[np.intp]"
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """All that the steps from a node on depend on, as the core left it: for the last node (1, size), or for each.
+
+    The key tells which simulators can go on from it.
+    """
+
+    numbers: Array
+    key: str
+
+    def part(self, nodes: Part, count: int) -> Carried | None:
+        """That of a part of so many nodes."""
+        if len(self.numbers) == count:
+            return Carried(self.numbers[nodes], self.key)
+        taken = np.arange(count)[nodes]
+        return self if len(taken) and taken[-1] == count - 1 else None
+
+    def at(self, node: int, count: int) -> tuple[Array, str] | None:
+        """That of one of so many nodes."""
+        if len(self.numbers) == count:
+            return self.numbers[node], self.key
+        return (self.numbers[0], self.key) if range(count)[node] == count - 1 else None
+
+    def followed_by(self, last: Carried, count: int) -> Carried:
+        """That of so many nodes, and of one more."""
+        if len(self.numbers) != count or last.key != self.key:
+            return last
+        return Carried(np.concatenate((self.numbers, last.numbers)), self.key)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Nodes:
+    """Instants of a mechanism: arrays that begin with the axis `step`, as `Trajectory` describes them.
+
+    multipliers are (step, 0) where none were kept; near are angles (step, k) of joints near which their turns are
+    counted, by joint name.
+    """
+
+    time: Array
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
+    multipliers: Array
+    near: Mapping[str, Array] = field(default_factory=dict)
+    inputs: Array | None = None
+    control: Array | None = None
+    carried: Carried | None = None
+
+    @classmethod
+    def of(cls, state: State) -> Nodes:
+        """The only one."""
+        arrival = state._arrival
+        return cls(
+            time=np.array([state.time]),
+            position=state.position[None],
+            orientation=state.orientation[None],
+            velocity=state.velocity[None],
+            angular_velocity=state.angular_velocity[None],
+            multipliers=np.zeros((1, 0)) if state.multipliers is None else state.multipliers[None],
+            near={name: angles[None] for name, angles in state.turned.items()},
+            inputs=None if state._inputs is None else state._inputs[None],
+            carried=None if arrival is None or not arrival.fits(state) else Carried(arrival.numbers[None], arrival.key),
+        )
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __getitem__(self, part: Part) -> Nodes:
+        """Some of them, with all that belongs to them."""
+
+        def of(name: str) -> Any:
+            value = getattr(self, name)
+            if isinstance(value, Carried):
+                return value.part(part, len(self))
+            if isinstance(value, Mapping):
+                return angles_at(value, part)
+            return None if value is None else value[part]
+
+        return Nodes(**{each.name: of(each.name) for each in fields(self)})
+
+    def followed_by(self, last: Nodes) -> Nodes:
+        """The same and one more, which has what these have."""
+
+        def of(name: str) -> Any:
+            value, more = getattr(self, name), getattr(last, name)
+            if isinstance(value, Mapping):
+                return {key: np.concatenate((angles, more[key])) for key, angles in value.items()}
+            if value is None or more is None:
+                return None
+            return value.followed_by(more, len(self)) if name == "carried" else np.concatenate((value, more))
+
+        return Nodes(**{each.name: of(each.name) for each in fields(self)})
+
+    def state(self, mechanism: Mechanism, node: int, *, reached: bool = True) -> State:
+        """One of them as a State; `reached` tells that a run led there."""
+        return State(
+            mechanism,
+            self.position[node],
+            self.orientation[node],
+            self.velocity[node],
+            self.angular_velocity[node],
+            time=float(self.time[node]),
+            multipliers=self.multipliers[node] if self.multipliers.shape[1] else None,
+            turned=angles_at(self.near, node),
+            reached=reached,
+            carried=None if self.carried is None else self.carried.at(node, len(self)),
+            inputs=None if self.inputs is None else self.inputs[node],
+        )
+
+
+def _no_steps() -> NDArray[np.int32]:
+    return np.zeros(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Making:
+    """How nodes were made, as `Trajectory` describes it: of every step of the run, recorded or not, and of it all."""
+
+    dt: float = 0.0
+    iterations: NDArray[np.int32] = field(default_factory=_no_steps)
+    pieces: NDArray[np.int32] = field(default_factory=_no_steps)
+    remainder: Array = field(default_factory=lambda: np.zeros(0))
+    error: Array | None = None
+    # (step, iteration) zero where there were fewer, if the run kept them
+    increments: Array | None = None
+    # how far off the nodes are at most, if a coarser run was made to compare with
+    checked_error: float | None = None
+    # of the run's warnings, the sentence on steps that are too coarse
+    coarse: str = ""
+    status: Status = field(default_factory=Status)
+    info: RunInfo | None = None
+    # that were asked for and happened
+    events: list[Occurrence] = field(default_factory=list)
+
+    def cut(self, steps: int, last: Making) -> Making:
+        """So many steps of it, and then those of another, with which it ends."""
+
+        def joined(name: str) -> Any:
+            value = getattr(self, name)
+            return None if value is None else np.concatenate((value[:steps], getattr(last, name)))
+
+        return replace(self, status=last.status, **{name: joined(name) for name in PER_STEP})
+
+
+# what has one entry per step of a run
+PER_STEP = ("iterations", "pieces", "remainder", "error", "increments")

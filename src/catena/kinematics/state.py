@@ -1,0 +1,277 @@
+"""State: where every body of a mechanism is and how it moves, at one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._util.lookup import name_of, no_such
+from .._util.rotation import Array, Checked, conjugate, finite, finite_number, rotate, unit_quaternion
+from .._util.strict import Strict
+from ..describe.joint import Joint, Pose
+from ..describe.showing import Posable
+from .unwrap import ByJoint, in_one
+from .views import BodyView, JointView, frame_of
+
+if TYPE_CHECKING:
+    from ..describe.bodies import Body
+    from ..describe.mechanism import Mechanism
+    from ..results.trajectory import Trajectory
+
+# a state in a form that is soon compared: its instant, its angles, its arrays
+Image: TypeAlias = tuple[float, tuple[tuple[str, ...], bytes], bytes, bytes, bytes, bytes]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """All that the steps from a node on depend on, as the core left it there, for whom, and the state it belongs to."""
+
+    numbers: Array
+    key: str  # see Simulator._key
+    state: Image
+
+    def fits(self, state: State) -> bool:
+        """Whether the state is still the one that it belongs to."""
+        return state._image() == self.state
+
+
+class State(Posable, Strict):
+    """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
+
+    position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
+    all in the world frame; time in s; multipliers (rows,) are those of the node if a run recorded it, else None. Arrays
+    are copied and checked on assignment.
+    """
+
+    position = Checked("Positions (n, 3) of the centres of mass, world frame (m).")
+    orientation = Checked("Unit quaternions (n, 4) (w, x, y, z), body to world.")
+    velocity = Checked("Velocities (n, 3) of the centres of mass, world frame (m/s).")
+    angular_velocity = Checked("Angular velocities (n, 3), world frame (rad/s).")
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        velocity: ArrayLike,
+        angular_velocity: ArrayLike,
+        *,
+        time: float = 0.0,
+        multipliers: ArrayLike | None = None,
+        turned: Mapping[str, ArrayLike] | None = None,
+        reached: bool = False,
+        carried: Arrival | tuple[Array, str] | None = None,
+        inputs: ArrayLike | None = None,
+    ) -> None:
+        self._mechanism = mechanism
+        self._rows = mechanism.rows()
+        self.position = position
+        self.orientation = orientation
+        self.velocity = velocity
+        self.angular_velocity = angular_velocity
+        self.time = time
+        # angles that nobody has looked at yet stay in one array
+        self._turned: dict[str, Array] | ByJoint
+        if isinstance(turned, ByJoint):
+            self._turned = turned.copy()
+        else:
+            self._turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
+        self.multipliers = multipliers
+        self._arrival = Arrival(*carried, self._image()) if isinstance(carried, tuple) else carried
+        # whether a run led here: the velocities are those of a node, whatever the scheme makes of given ones
+        self._reached = reached
+        self._inputs = None if inputs is None else np.array(inputs, dtype=float)
+
+    def _carried(self, key: str) -> Array | None:
+        """What a simulator with this key goes on from bit for bit; None if it was not here, or the state changed."""
+        found = self._arrival
+        return found.numbers if found is not None and found.key == key and found.fits(self) else None
+
+    def _image(self) -> Image:
+        """All that makes it differ from another one of the same mechanism."""
+        x, q, v, w = self.position, self.orientation, self.velocity, self.angular_velocity
+        return self.time, in_one(self._turned), x.tobytes(), q.tobytes(), v.tobytes(), w.tobytes()
+
+    def _count_into(self, row: Array, places: Mapping[str, slice]) -> None:
+        """Write the angles near which turns are counted to the places of their joints."""
+        if type(self._turned) is ByJoint and self._turned.places == places:
+            row[: self._turned.counted.size] = self._turned.counted
+            return
+        for name, angles in self._turned.items():
+            if name in places:
+                row[places[name]] = angles
+
+    @property
+    def _angles(self) -> Mapping[str, Array]:
+        """The same as `turned`, to be read only."""
+        return self._turned
+
+    @property
+    def turned(self) -> dict[str, Array]:
+        """Angles of joints near which their turns are counted, by joint name; others begin in (-pi, pi]."""
+        if isinstance(self._turned, ByJoint):
+            self._turned = {name: angles.copy() for name, angles in self._turned.items()}
+        return self._turned
+
+    @turned.setter
+    def turned(self, value: dict[str, Array]) -> None:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"turned must be angles by the names of joints, got {value!r}")
+        self._turned = {name: finite(angles, np.shape(angles), f"turned {name!r}") for name, angles in value.items()}
+
+    def _check(self, name: str, value: ArrayLike) -> Array:
+        count, what = len(self._rows), f"state: {name}"
+        return unit_quaternion(value, (count, 4), what) if name == "orientation" else finite(value, (count, 3), what)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Whose state this is."""
+        return self._mechanism
+
+    @property
+    def time(self) -> float:
+        """The instant (s)."""
+        return self._time
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self._time = finite_number(value, "state: time")
+
+    @property
+    def multipliers(self) -> Array | None:
+        """Multipliers (rows,) of joints and couplings at this instant, as a run recorded them; None if none did."""
+        return self._multipliers
+
+    @multipliers.setter
+    def multipliers(self, value: ArrayLike | None) -> None:
+        self._multipliers = None if value is None else finite(value, (np.size(value),), "state: multipliers")
+
+    @property
+    def angular_velocity_body(self) -> Array:
+        """Angular velocity (n, 3) in the body frames (rad/s)."""
+        return rotate(conjugate(self.orientation), self.angular_velocity)
+
+    @angular_velocity_body.setter
+    def angular_velocity_body(self, value: ArrayLike) -> None:
+        self.angular_velocity = rotate(self.orientation, self._check("angular_velocity_body", value))
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (coordinate,) in the order of `mechanism.coordinates`; rad, turns counted, or m.
+
+        Setting them, or the rates, moves the tree joint by joint; in a loop they cannot be chosen one by one, and
+        `mechanism.assemble(drive=...)` finds what goes with some of them.
+        """
+        return self._joint_motion()[0]
+
+    @coordinates.setter
+    def coordinates(self, value: ArrayLike) -> None:
+        self._set_joints(value, "coordinates")
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (coordinate,) in the order of `mechanism.coordinates`; rad/s or m/s."""
+        return self._joint_motion()[1]
+
+    @rates.setter
+    def rates(self, value: ArrayLike) -> None:
+        self._set_joints(value, "rates")
+
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (input,) by `mechanism.inputs`, N m or N.
+
+        With the inputs as whatever led here had set them, or else as described.
+        """
+        from ..results.efforts import InputEfforts
+
+        return InputEfforts(self.mechanism)(*self._joint_motion(), self._inputs)
+
+    def _joint_motion(self, mechanism: Mechanism | None = None) -> tuple[Array, Array]:
+        """Coordinates and rates; of a snapshot, if one was made."""
+        from ..results.analysis import joint_motion
+
+        near = {name: angles[None] for name, angles in self._angles.items()}
+        coordinates, rates = joint_motion(mechanism or self.mechanism, np.array([self.time]), self._alone(), near)
+        return coordinates[0], rates[0]
+
+    def _alone(self) -> tuple[Array, Array, Array, Array]:
+        """Poses and velocities (1, n, ...) as the only ones of many."""
+        return self.position[None], self.orientation[None], self.velocity[None], self.angular_velocity[None]
+
+    def _set_joints(self, value: ArrayLike, what: str) -> None:
+        from ..assemble.forward_kinematics import placed
+
+        mechanism = self.mechanism.snapshot()
+        places = mechanism.coordinate_places()
+        numbers = finite(value, (sum(place.stop - place.start for place in places.values()),), f"state: {what}")
+        coordinates, rates = self._joint_motion(mechanism)
+        if what == "coordinates":
+            coordinates = numbers
+        else:
+            rates = numbers
+        found = placed(mechanism, self._alone(), coordinates[None], rates[None], np.array([self.time]))
+        self.velocity[:], self.angular_velocity[:] = found[2][0], found[3][0]
+        if what == "rates":
+            return
+        self.position[:], self.orientation[:] = found[0][0], found[1][0]
+        joints = mechanism.joints
+        for name, place in places.items():
+            angles = joints[name].angles
+            if angles:
+                self.turned[name] = numbers[place][list(angles)]
+
+    def copy(self) -> State:
+        """Return an independent copy of the numbers, for the same mechanism."""
+        return State(
+            self.mechanism,
+            self.position,
+            self.orientation,
+            self.velocity,
+            self.angular_velocity,
+            time=self.time,
+            multipliers=self.multipliers,
+            turned=self._angles,
+            reached=self._reached,
+            carried=self._arrival,
+            inputs=self._inputs,
+        )
+
+    def __copy__(self) -> State:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        count = len(self._rows)
+        return f"State(time={self.time:g}, {count} {'body' if count == 1 else 'bodies'})"
+
+    def _repr_html_(self) -> str:
+        from ..view.notebooks import state_table
+
+        return state_table(self)
+
+    def _seen(self) -> Trajectory:
+        from ..results.trajectory import single_node
+
+        return single_node(self)
+
+    def body(self, name: str | Body) -> BodyView:
+        """Return a body, given by name or itself, in this state; writing to it changes the state."""
+        known = name_of(name)
+        if known not in self._rows:
+            raise no_such("body", known, self.mechanism, after=" in this state")
+        return BodyView(self, known, self._rows[known])
+
+    def frame(self, name: str) -> Pose:
+        """Where a frame, or a body's reference frame, is in the world: position (3,) m and orientation (4,)."""
+        return frame_of(self, name)
+
+    def joint(self, name: str | Joint) -> JointView:
+        """Return a joint, given by name or itself, in this state; writing to it moves one side of the joint."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism, after=" in this state")
+        return JointView(self, self.mechanism.joints[known])

@@ -1,0 +1,45 @@
+"""Angles near which the turns of joints are counted, by joint name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._util.rotation import Array
+
+
+class ByJoint(Mapping[str, Array]):
+    """Angles (..., counter) by joint name, taken apart where they are asked for."""
+
+    def __init__(self, counted: Array, places: Mapping[str, slice]) -> None:
+        self.counted, self.places = counted, places
+
+    def __getitem__(self, joint: str) -> Array:
+        return self.counted[..., self.places[joint]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def copy(self) -> ByJoint:
+        """One with angles of its own."""
+        return ByJoint(self.counted.copy(), self.places)
+
+
+def angles_at(
+    near: Mapping[str, Array], node: int | slice | NDArray[np.bool_] | NDArray[np.intp]
+) -> Mapping[str, Array]:
+    """Angles (..., counter) by joint name at one of many nodes, or at some."""
+    if isinstance(near, ByJoint):
+        return ByJoint(near.counted[node], near.places)
+    return {name: angles[node] for name, angles in near.items()}
+
+
+def in_one(near: Mapping[str, Array]) -> tuple[tuple[str, ...], bytes]:
+    """The names of joints, and the numbers of all of them, to be compared with others."""
+    numbers = near.counted.tobytes() if type(near) is ByJoint else b"".join(a.tobytes() for a in near.values())
+    return tuple(near), numbers

@@ -1,0 +1,1 @@
+"""What a run leaves: nodes, trajectories, what follows from them."""

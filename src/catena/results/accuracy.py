@@ -1,0 +1,146 @@
+"""What a run says of its own accuracy.
+
+Errors of steps are estimated in the core (cpp/simulate/error.hpp), in parts of the mechanism's size or in rad.
+"""
+
+from __future__ import annotations
+
+import warnings
+from math import floor, log10
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import _core
+from .._util.rotation import Array
+from .._util.status import CatenaWarning
+
+if TYPE_CHECKING:
+    from ..results.trajectory import Trajectory
+    from ..simulate.simulator import Simulator
+
+COARSE: float = _core.coarse_error
+
+# what is asked for where nobody says how long a step is, nor how accurate
+USUAL_ACCURACY = 1e-4
+# order 4 is the cheapest down to this accuracy, order 8 below it
+_LOW = 1e-3
+# an advised step errs by so much
+_ADVISED = 3e-4
+# what forces of a control may be off by because they are held (parts of the size, rad)
+_HELD = 0.05
+# so many of a run's steps are halved, for want of a solution, that it should be told
+_MANY_HALVED = 0.1
+
+# of the publication's scheme, in which forces act half a step late from the beginning on
+NOT_JUDGED = "errors of order 1 are not estimated: its first step is force free, and all that follows is off by that"
+
+_ROUND_NUMBERS = (1.0, 2.0, 2.5, 4.0, 5.0, 8.0)
+
+
+class AccuracyWarning(CatenaWarning):
+    """A run whose steps are too long for its motion; `run.warnings` has the sentence."""
+
+
+def usual_order(accuracy: float) -> int:
+    """The order that reaches an accuracy at the least cost where nothing dissipates."""
+    return 4 if accuracy >= _LOW else 8
+
+
+def round_down(dt: float) -> float:
+    """The next smaller number that people write."""
+    power = 10.0 ** floor(log10(dt))
+    digit = max((d for d in _ROUND_NUMBERS if d * power <= dt * (1 + 1e-9)), default=1.0)
+    return float(f"{digit * power:.3g}")
+
+
+def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
+    """What is to be said of so many steps; empty if they are fine enough."""
+    if not tally.rough and (not tally.coarse or simulator.accuracy is not None):
+        return ""
+    body = list(simulator.mechanism.bodies)[tally.worst_body]
+    where = f"most at t = {tally.worst_time:.6g} s, body {body!r}, by {tally.worst:.2g}"
+    if tally.rough:
+        return (
+            f"the accuracy was not reached: {tally.rough} pieces of steps err by more than {simulator._error_rate:.2g}"
+            f" per second and are as short as can be, {where}; take a smaller dt"
+        )
+    dt = round_down(simulator.dt * min(0.7, (_ADVISED / tally.worst) ** (1 / (max(simulator.order, 2) + 1))))
+    return (
+        f"the steps are too coarse: {tally.coarse} of {steps} err by more than {COARSE:g} (parts of the mechanism's "
+        f"size, or rad), {where}; try dt = {dt:g}, or accuracy={COARSE:g}"
+    )
+
+
+def not_judged(run: Trajectory) -> str:
+    """What is to be said of a run of which nobody estimates the error; empty if somebody does."""
+    return NOT_JUDGED if run.info is not None and run.info.order == 1 else ""
+
+
+def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
+    """What is to be said of forces of a control (node, n, 6) that change too fast to be held; empty if they do not.
+
+    A force that is held lags by half a step h behind one that is not. A change dF of it leaves a body of mass m with a
+    velocity that is off by h/2 dF/m; that lasts as long as the force takes to change altogether, h F/dF, or as long as
+    the mechanism takes to forget, which is not longer than a fall over its size. Bodies that a joint holds are not
+    judged: what resists there is all that moves with them.
+    """
+    length = np.diff(time)[:, None]
+    mechanism, given = simulator.mechanism, simulator._compiled.arguments
+    held = given["joint_bodies"][given["joint_rows"] > 0]
+    floats = ~np.isin(np.arange(mechanism.body_count), held)
+    if not len(length) or not forces[:, floats].any():
+        return ""
+    period = np.minimum(length, simulator.dt)
+    weight = float(np.linalg.norm(mechanism.gravity))
+    memory = (simulator._extent / weight) ** 0.5 if weight > 0 else 1.0
+    masses, moments = given["mass"] * simulator._extent, np.trace(given["inertia"], axis1=1, axis2=2) / 3
+    moved = np.zeros(len(masses))
+    for columns, resistance in ((slice(0, 3), masses), (slice(3, 6), moments)):
+        size = np.linalg.norm(forces[:, :, columns], axis=2)
+        change = np.linalg.norm(np.diff(forces[:, :, columns], axis=0), axis=2)
+        lag = 0.5 * period * np.minimum(length * np.maximum(size[1:], size[:-1]), memory * change)
+        judged = floats & (resistance > 0)
+        moved = np.maximum(moved, np.divide(lag.sum(axis=0), resistance, out=np.zeros_like(moved), where=judged))
+    worst = int(moved.argmax())
+    if moved[worst] <= _HELD:
+        return ""
+    return (
+        f"forces that control returns are held from node to node, and change so fast that body "
+        f"{list(mechanism.bodies)[worst]!r} may be off by {moved[worst]:.2g} (parts of the mechanism's size, "
+        "or rad): call control more often, or let a PointSpring, Cable or Servo exert them"
+    )
+
+
+def not_reached(simulator: Simulator, told: float) -> str:
+    """What is to be said of a run that is further off than was asked for, as far as a coarser one tells."""
+    return (
+        f"the accuracy of {simulator.accuracy:g} was not reached: compared with a coarser run nodes are off by "
+        f"{told:.2g} (parts of the mechanism's size, or rad); the motion is chaotic, or has kinks, or asks for a dt"
+    )
+
+
+def not_checked(simulator: Simulator) -> str:
+    """What is to be said of a run that has none to be compared with."""
+    return (
+        f"whether the accuracy of {simulator.accuracy:g} was reached is not known: no coarser run could be compared, "
+        "as steps had to be halved for want of a solution"
+    )
+
+
+def often_halved(run: Trajectory) -> str:
+    """What is to be said of steps that have been halved for want of a solution; empty if they are few."""
+    steps, halved = len(run.pieces), run.halved_count
+    if halved <= _MANY_HALVED * steps or (run.info is not None and run.info.accuracy > 0):
+        return ""
+    worst = int(run.pieces.argmax())
+    return (
+        f"{halved} of {steps} steps had to be halved, which takes time; most into {run.pieces[worst]} pieces, step "
+        f"{worst}: dt = {run.dt:g} s is too long for the motion"
+    )
+
+
+def warn(coarse: str, stacklevel: int) -> None:
+    """Say it where Python's warnings go, once for a run."""
+    if coarse:
+        warnings.warn(AccuracyWarning(coarse), stacklevel=stacklevel + 1)

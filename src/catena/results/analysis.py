@@ -1,0 +1,338 @@
+"""Derived quantities of a finished run: energy, momentum, gaps, reactions.
+
+Arrays begin with the axis `step`; what concerns a whole mechanism takes the Trajectory that has them. Velocities are
+those of the nodes (see `Trajectory`), so energies and momenta are too: positions and velocities of one instant, never
+of two.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._util.rotation import Array, conjugate, cross, rotate
+from ..assemble.core import build_core
+from ..compile.compile import all_rows
+from ..describe.custom import VelocityRows
+from ..describe.forces import WORKING
+from ..kinematics.geometry import extent, gaps, ground_poses, joint_rows, measure_rows, poses, row_lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from ..describe.couplings import Coupling
+    from ..describe.joint import Joint
+    from ..describe.measures import Measure
+    from ..describe.mechanism import Mechanism
+    from .trajectory import Trajectory
+
+
+# what joints of exact numbers disagree by, at most (parts of the mechanism's size, rad)
+_ROUNDING = 1e-9
+
+
+def masses(mechanism: Mechanism) -> Array:
+    """Mass of every body (n,) in kg."""
+    return np.array([body.inertia.mass for body in mechanism.bodies.values()])
+
+
+def body_momenta(run: Trajectory) -> tuple[Array, Array]:
+    """Linear momentum (step, n, 3) and angular momentum about the own centre of mass (step, n, 3), world frame."""
+    tensors = np.reshape([body.inertia.tensor for body in run.mechanism.bodies.values()], (-1, 3, 3))
+    local = rotate(conjugate(run.orientation), run.angular_velocity)
+    spin = rotate(run.orientation, np.einsum("nij,snj->sni", tensors, local))
+    return masses(run.mechanism)[:, None] * run.velocity, spin
+
+
+def kinetic_energy(run: Trajectory) -> Array:
+    """Kinetic energy (step,) in J, rotors included."""
+    linear, spin = body_momenta(run)
+    twice: Array = np.einsum("sni,sni->s", linear, run.velocity) + np.einsum("sni,sni->s", spin, run.angular_velocity)
+    for force in run.mechanism.forces.values():
+        for part in force.parts:
+            if part.law["inertia"] > 0:
+                twice = twice + part.law["inertia"] * measured_rate(run, part.measure) ** 2
+    return 0.5 * twice
+
+
+def potential_energy(run: Trajectory) -> Array:
+    """Potential energy of gravity, zero at the origin, and of springs (step,) in J."""
+    heavy = [body.has_gravity for body in run.mechanism.bodies.values()]
+    energy: Array = -np.einsum("n,sni,i->s", masses(run.mechanism) * heavy, run.position, run.mechanism.gravity)
+    for force in run.mechanism.forces.values():
+        for part in force.parts:
+            if part.law["stiffness"] > 0:
+                longer = measured(run, part.measure) - part.law["rest"]
+                slack = part.law["side"] * longer < 0
+                energy = energy + 0.5 * part.law["stiffness"] * np.where(slack, 0.0, longer) ** 2
+    return energy
+
+
+def measured(run: Trajectory, measure: Measure) -> Array:
+    """What a force or coupling acts on (step,): an angle (rad, turns counted), a displacement or a distance (m)."""
+    gap = measure_rows(run, measure)[0][:, 0]
+    if measure.is_angle:
+        joint = run.mechanism.joints[measure.joint]
+        # a screw has no angles to count: its displacement tells the turns
+        if joint.angles:
+            recent = run.counted(measure.joint)[:, joint.angles.index(measure.index)]
+        else:
+            recent = run.joint(measure.joint).coordinates[:, measure.index]
+        gap = gap + 2 * np.pi * np.round((recent - gap) / (2 * np.pi))
+    return gap
+
+
+def measured_rate(run: Trajectory, measure: Measure) -> Array:
+    """Rate (step,) of what is measured."""
+    _, wrench, point = measure_rows(run, measure)
+    total = np.zeros(len(run))
+    for sign, name in ((-1.0, measure.a), (1.0, measure.b)):
+        if name == run.mechanism.world.name:
+            continue
+        body = run.body(name)
+        velocity = body.velocity + cross(body.angular_velocity, point - body.position)
+        total += sign * np.sum(wrench[:, 0, :3] * velocity + wrench[:, 0, 3:] * body.angular_velocity, axis=1)
+    return total
+
+
+class JointSpace:
+    """Joint coordinates and rates as arrays, of what has recorded its bodies over time."""
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (..., step, coordinate) by `mechanism.coordinates`; rad, turns counted, or m."""
+        return self._joint_motion()[0]
+
+    @property
+    def rates(self) -> Array:
+        """Joint rates (..., step, coordinate) by `mechanism.coordinates`; rad/s or m/s."""
+        return self._joint_motion()[1]
+
+    def _joint_motion(self) -> tuple[Array, Array]:
+        raise NotImplementedError
+
+
+def joint_motion(
+    mechanism: Mechanism,
+    time: Array,
+    bodies: tuple[Array, Array, Array, Array],
+    near: Mapping[str, Array],
+) -> tuple[Array, Array]:
+    """Coordinates and rates (step, coordinate) of all joints that tell theirs, in the order of mechanism.coordinates.
+
+    `bodies` are positions, orientations, velocities and angular velocities (step, n, ...), `near` angles (step, k) by
+    joint, near which turns are counted.
+    """
+    compiled = build_core(mechanism)
+    counted = np.zeros((len(time), len(compiled.counters)))
+    for name, place in compiled.counter_places.items():
+        if name in near:
+            counted[:, place] = near[name]
+    signals, signal_rates = compiled.signals.over(time)
+    position, orientation, velocity, spin = (np.ascontiguousarray(array) for array in bodies)
+    coordinates, rates = (np.empty((len(time), compiled.core.coordinate_count)) for _ in range(2))
+    compiled.core.coordinates(
+        position=position,
+        orientation=orientation,
+        velocity=velocity,
+        angular_velocity=spin,
+        counted=counted,
+        signals=signals,
+        signal_rates=signal_rates,
+        coordinates=coordinates,
+        rates=rates,
+    )
+    return coordinates, rates
+
+
+def energy(run: Trajectory) -> Array:
+    """Kinetic plus potential energy (step,) in J."""
+    return kinetic_energy(run) + potential_energy(run)
+
+
+def energy_error(kinetic: Array, potential: Array) -> Array:
+    """See Trajectory.energy_error; the energies (step,) are all that it takes."""
+    total = kinetic + potential
+    error: Array = np.abs(total - total[:1])
+    moving = np.maximum(kinetic, np.abs(potential - potential[:1]))
+    fair = error < 0.5 * moving
+    if not fair.any():
+        fair[:] = True
+    # where all that moves is fed in, only nodes that stand still are fair
+    for nodes in (fair, slice(None)):
+        scale = moving[nodes].max(initial=0.0)
+        rounding = np.finfo(float).eps * np.abs(total[nodes]).max(initial=0.0)
+        if scale > 1e3 * rounding:
+            error /= scale
+            return error
+    return np.zeros(len(total))
+
+
+def keeps_energy(run: Trajectory) -> bool:
+    """Whether nothing fed or took energy, as far as the run has recorded it: then all change of energy is an error.
+
+    Gravity, springs and rotors only move it around. What run(force=) did is not recorded.
+    """
+    m = run.mechanism
+    is_led = any(coupling.function is not None for coupling in m.couplings.values()) or any(
+        joint.ground is not None or (isinstance(joint, VelocityRows) and joint.is_led) for joint in m.joints.values()
+    )
+    was_told = any(given is not None and given.any() for given in (run.control, run.inputs))
+    parts = [part for force in m.forces.values() for part in force.parts]
+    is_slowed = any(force.resistances for force in m.forces.values())
+    return not (
+        is_led
+        or was_told
+        or is_slowed
+        or any(part.functions or any(part.law[key] for key in WORKING) for part in parts)
+    )
+
+
+def momentum(run: Trajectory) -> Array:
+    """Linear momentum (step, 3) in kg m/s."""
+    total: Array = body_momenta(run)[0].sum(axis=1)
+    return total
+
+
+def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Array:
+    """Angular momentum (step, 3) about a fixed world point, in kg m^2/s."""
+    linear, spin = body_momenta(run)
+    total: Array = (spin + cross(run.position - np.asarray(about, dtype=float), linear)).sum(axis=1)
+    return total
+
+
+def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None:
+    """Gaps (step, joint, 2) in m and rad of what is asked of joints, what redundant ones disagree by, and which are.
+
+    None if no joint of the mechanism is redundant.
+    """
+    mechanism = run.mechanism
+    if not mechanism.spanning_tree().loops:
+        return None
+    compiled = build_core(mechanism)
+    if not compiled.asked.unasked.any():
+        return None
+    count = mechanism.joint_count + len(mechanism.couplings)
+    gap, misfit = np.empty((len(run), count, 2)), np.empty((len(run), count, 2))
+    compiled.core.gaps(
+        position=np.ascontiguousarray(run.position),
+        orientation=np.ascontiguousarray(run.orientation),
+        term_start=np.zeros(len(compiled.terms)),
+        rows=compiled.rows,
+        # redundant joints do not depend on time
+        signals=np.zeros(compiled.signals.count),
+        out=gap,
+        misfit=misfit,
+    )
+    joints = mechanism.joint_count
+    return gap[:, :joints], misfit[:, :joints], compiled.asked.unasked > 0
+
+
+def misfit(run: Trajectory) -> Array:
+    """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad; zero for the others."""
+    asked = asked_gaps(run)
+    return np.zeros((len(run), run.mechanism.joint_count, 2)) if asked is None else asked[1]
+
+
+def misfit_sentence(run: Trajectory) -> str:
+    """What is to be said of loops whose joints disagree at the last node by more than rounding; empty if none do."""
+    if not len(run) or not run.mechanism.joints:
+        return ""
+    found = misfit(run[-1:])[0]
+    worst = int(np.argmax(np.maximum(found[:, 0] / extent(run[-1]), found[:, 1])))
+    if found[worst, 0] <= _ROUNDING * extent(run[-1]) and found[worst, 1] <= _ROUNDING:
+        return ""
+    name = list(run.mechanism.joints)[worst]
+    return (
+        f"joints of a loop that say the same thing twice disagree by {found[worst, 0]:.2g} m and {found[worst, 1]:.2g} "
+        f"rad, most at joint {name!r}: their numbers are rounded"
+    )
+
+
+def coupling_gap(run: Trajectory, coupling: Coupling) -> Array:
+    """What a coupling misses (step,): the sum of its terms less what it is to be."""
+    gap = np.full(len(run), -coupling.offset)
+    for term in coupling.terms:
+        gap += term.coefficient * measured(run, term.measure)
+    if coupling.function is not None:
+        gap -= np.array([float(coupling.function(float(t))) for t in run.time])
+    return gap
+
+
+def drift(run: Trajectory) -> Array:
+    """Gap of every joint (step, joint) in m, joints in the mechanism's order."""
+    return _per_joint(run, 0)
+
+
+def misalignment(run: Trajectory) -> Array:
+    """Angle by which every joint is open (step, joint) in rad."""
+    return _per_joint(run, 1)
+
+
+def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
+    """Force (step, 3) in N and torque (step, 3) in N m that the joint exerts on its body b, in the world frame.
+
+    The torque is taken about b's joint point. The joint exerts the opposite on its body a. Where joints are redundant
+    their reactions are not determined by the motion: these are the smallest ones that explain it.
+    """
+    first = 0
+    for other in run.mechanism.joints.values():
+        if other is joint:
+            break
+        first += other.row_count
+    _, wrench, _ = joint_rows(joint, *poses(run, joint))
+    values = smallest_multipliers(run)[:, first : first + joint.row_count]
+    total: Array = np.einsum("sr,srk->sk", values, wrench)
+    return total[:, :3], total[:, 3:]
+
+
+def smallest_multipliers(run: Trajectory) -> Array:
+    """The multipliers (step, rows) of least norm that exert the same forces on all bodies, torques over the size.
+
+    They differ from the recorded ones only where rows are redundant.
+    """
+    mechanism = run.mechanism
+    rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+    if run.multipliers.shape[1] != rows:
+        raise ValueError("reactions were not recorded: members of a batch have none, nor states that no run came by")
+    if run._smallest is None:
+        looped = len(run) and (mechanism.spanning_tree().loops or mechanism.couplings)
+        run._smallest = _relieved(run) if looped else run.multipliers
+    return run._smallest
+
+
+def _relieved(run: Trajectory) -> Array:
+    """The multipliers (step, rows) without those of them that exert nothing on any body."""
+    mechanism = run.mechanism
+    # these are the rows of the record
+    compiled = all_rows(mechanism)
+    signals = np.zeros((len(run), compiled.signals.count))
+    for joint, first in zip(mechanism.joints.values(), compiled.arguments["joint_ground"], strict=True):
+        if first >= 0:
+            signals[:, first : first + 7] = np.concatenate(ground_poses(joint, run.time), axis=1)
+    lengths = [row_lengths(joint) for joint in mechanism.joints.values()]
+    lengths.append(np.array([not c.terms[0].measure.is_angle for c in mechanism.couplings.values()], dtype=bool))
+    size = extent(run[0])
+    multipliers = run.multipliers.copy(order="C")
+    compiled.core.relieve(
+        position=np.ascontiguousarray(run.position),
+        orientation=np.ascontiguousarray(run.orientation),
+        rows=compiled.rows,
+        signals=signals,
+        size=size,
+        scale=np.where(np.concatenate(lengths), 1.0, 1.0 / size),
+        multipliers=multipliers,
+    )
+    return multipliers
+
+
+def _per_joint(run: Trajectory, which: int) -> Array:
+    asked = asked_gaps(run)
+    columns = [
+        asked[0][:, k, which] if asked is not None and asked[2][k] else gaps(joint, *poses(run, joint))[which]
+        for k, joint in enumerate(run.mechanism.joints.values())
+    ]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(run), 0))

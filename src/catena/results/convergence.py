@@ -1,0 +1,49 @@
+"""How Newton's method got to the end of a step: its increments, and what they say of the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._util.rotation import Array
+
+# of the first increment, the second: up to here Kantorovich's theorem knows of one solution and no other near it
+_ONE_ROOT = 0.25
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """The increments of a step, (iteration,): 2-norms over all bodies of the change of velocity, in m/s and rad/s.
+
+    Of a step in several substeps (orders 4, 6, 8) or pieces (halved) they are those of the slowest. `tolerance` is what
+    was asked for, `remainder` what may be left.
+    """
+
+    increments: Array
+    tolerance: float
+    remainder: float
+
+    @property
+    def rates(self) -> Array:
+        """By what every increment is smaller than the one before (iteration - 1,)."""
+        return self.increments[1:] / self.increments[:-1]
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether rates fall with the increments, as those of a step that is well conditioned do."""
+        rates = self.rates
+        return len(rates) < 2 or bool((rates[1:] < np.maximum(0.5 * rates[:-1], 1e-2)).all())
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{size:.1e}" for size in self.increments)
+        words = [f"{len(self.increments)} increments ({sizes} m/s)"]
+        if len(self.increments) > 1 and self.rates[0] > _ONE_ROOT:
+            words.append("the guess was far off: the step is long for its motion, or the pose nearly singular")
+        elif len(self.increments) > 2:
+            words.append("quadratic: well conditioned" if self.is_quadratic else "slow: the step is ill conditioned")
+        else:
+            words.append("well conditioned: the guess was almost the solution")
+        if self.remainder > self.tolerance:
+            words.append(f"rounding allows no better than {self.remainder:.1e} m/s, above the tolerance")
+        return "; ".join(words)

@@ -1,0 +1,230 @@
+"""What forces of the mechanism exert at recorded nodes, from the states there, and the work they do between them.
+
+The formulas are those of the core (cpp/physics/law.hpp). At a node its own coordinate and rate stand in place of those
+of the interval: springs and motors act at the nodes, so theirs is what acted; what is implicit in the step is of second
+order. Work is that of the interval's own force, as the step has it, over the way between two nodes; where nodes are not
+those of plain steps it is the integral of the power between them, along the polynomials of `run.at`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._util.rotation import Array, conjugate, multiply, rotate
+from ..describe.forces import NUMBERS
+from ..describe.signals import rate as derivative
+from . import analysis
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..describe.forces import Force, Part, Resistance
+    from ..describe.mechanism import Mechanism
+    from .trajectory import Trajectory
+
+
+# points of Gauss's rule between two nodes, and what makes a force more than a line over the coordinate
+_GAUSS = 5
+_BENT = ("damping", "friction", "gain", "rate_gain", "side")
+
+
+class ForceHistory:
+    """One force of the mechanism over time, along what it acts on; a bushing has a column for each direction.
+
+    Drag has six: along the axes of its body, and about them.
+    """
+
+    def __init__(self, run: Trajectory, force: Force) -> None:
+        self._run = run
+        self._force = force
+
+    @property
+    def force(self) -> Force:
+        """Of which this is the history."""
+        return self._force
+
+    @property
+    def coordinate(self) -> Array:
+        """What it acts along (step,): an angle (rad, turns counted), a displacement or a distance (m)."""
+        if self._force.resistances:
+            raise ValueError(f"{self._force.label} has no coordinate: it acts against velocities")
+        return self._columns([analysis.measured(self._run, part.measure) for part in self._force.parts])
+
+    @property
+    def rate(self) -> Array:
+        """Rate of that (step,) in rad/s or m/s."""
+        rates = [analysis.measured_rate(self._run, part.measure) for part in self._force.parts]
+        return self._columns(rates + [column for r in self._force.resistances for column in self._resisted(r).T])
+
+    @property
+    def effort(self) -> Array:
+        """Torque or force (step,) in N m or N along the coordinate, positive where it would make it grow."""
+        efforts = [self._effort(part) for part in self._force.parts]
+        resisted = [(-r.numbers * self._resisted(r)).T for r in self._force.resistances]
+        return self._columns(efforts + [column for columns in resisted for column in columns])
+
+    @property
+    def power(self) -> Array:
+        """What it feeds into the mechanism (step,) in W; negative where it takes."""
+        power: Array = np.reshape(self.effort * self.rate, (len(self._run), -1)).sum(axis=1)
+        return power
+
+    @property
+    def work(self) -> Array:
+        """What it has fed into the mechanism since the first node (step,) in J; negative where it has taken.
+
+        That of every step, as the step has it, where all nodes of an order 2 run were recorded; or else the integral of
+        the power along the motion that `run.at` tells between nodes.
+        """
+        total = np.zeros(len(self._run))
+        if len(self._run) < 2:
+            return total
+        between = None if self._has_all_steps() else self._between()
+        parts = self._force.parts
+        for k, part in enumerate(parts):
+            # what is linear in the coordinate is exact over any way
+            linear = not part.functions and not any(part.law[name] for name in _BENT)
+            total[1:] += np.cumsum(self._work(part) if between is None or linear else between[k])
+        for k, resistance in enumerate(self._force.resistances):
+            total[1:] += np.cumsum(self._work_against(resistance) if between is None else between[len(parts) + k])
+        return total
+
+    def _has_all_steps(self) -> bool:
+        run = self._run
+        is_plain = run.info is None or run.info.order <= 2
+        return is_plain and len(run.pieces) == len(run) - 1 and bool((run.pieces == 1).all())
+
+    def _between(self) -> list[Array]:
+        """The integral of the power of all parts and resistances between each node and the next, by Gauss's rule."""
+        time = self._run.time
+        places, weights = np.polynomial.legendre.leggauss(_GAUSS)
+        half = 0.5 * np.diff(time)
+        times = (0.5 * (time[1:] + time[:-1]))[:, None] + half[:, None] * places
+        there = ForceHistory(self._run.at(times.ravel()), self._force)
+        power = [there._effort(part) * analysis.measured_rate(there._run, part.measure) for part in self._force.parts]
+        power += [-(r.numbers * there._resisted(r) ** 2).sum(axis=1) for r in self._force.resistances]
+        return [half * (each.reshape(times.shape) @ weights) for each in power]
+
+    def _resisted(self, resistance: Resistance) -> Array:
+        """Velocities of a body along its axes, and angular ones (step, 6)."""
+        run, row = self._run, self._run.mechanism.rows()[resistance.body]
+        return _along(run.orientation[:, row], run.velocity[:, row], run.angular_velocity[:, row])
+
+    def _work_against(self, resistance: Resistance) -> Array:
+        """Between each node and the next (step - 1,), half of it along the axes that the body has at either."""
+        run, row = self._run, self._run.mechanism.rows()[resistance.body]
+        q = run.orientation[:, row]
+        turn = multiply(q[1:], conjugate(q[:-1]))
+        turn *= np.where(turn[:, :1] < 0, -1.0, 1.0)
+        spent = np.zeros(len(run) - 1)
+        for axes in (q[:-1], q[1:]):
+            way = _along(axes, np.diff(run.position[:, row], axis=0), 2 * turn[:, 1:])
+            spent -= 0.5 * (resistance.numbers * way**2).sum(axis=1) / np.diff(run.time)
+        return spent
+
+    def _work(self, part: Part) -> Array:
+        """Between each node and the next (step - 1,)."""
+        time, position = self._run.time, analysis.measured(self._run, part.measure)
+        way = np.diff(position)
+        force, target = self._function(part, "force"), self._function(part, "target")
+        # functions of time act at the nodes; what is set holds from one to the next
+        held = 0.5 * (force[1:] + force[:-1]) if "force" in part.functions else force[:-1]
+        wanted = self._function(part, "target_rate")[:-1]
+        if "target" in part.functions:
+            wanted = np.diff(target) / np.diff(time)
+            target = np.array([float(part.functions["target"](float(t))) for t in 0.5 * (time[1:] + time[:-1])])
+        else:
+            target = target[:-1]
+        middle = 0.5 * (position[1:] + position[:-1])
+        work: Array = _exerted(self._law(part), middle, way / np.diff(time), held, target, wanted) * way
+        return work
+
+    def _law(self, part: Part) -> Mapping[str, float]:
+        if part.law["inertia"] > 0:
+            raise ValueError(f"{self._force.label} has no effort at a node: it takes part in the acceleration")
+        return part.law
+
+    def _columns(self, parts: list[Array]) -> Array:
+        return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
+
+    def _effort(self, part: Part) -> Array:
+        wanted = self._function(part, "target_rate")
+        if "target" in part.functions:
+            wanted = np.array([float(derivative(part.functions["target"], float(t))) for t in self._run.time])
+        force, target = self._function(part, "force"), self._function(part, "target")
+        position = analysis.measured(self._run, part.measure)
+        return _exerted(
+            self._law(part), position, analysis.measured_rate(self._run, part.measure), force, target, wanted
+        )
+
+    def _function(self, part: Part, name: str) -> Array:
+        """A number of the law at all nodes, or what its function of time says there, or what it was set to."""
+        if name not in part.functions:
+            inputs = self._run.mechanism.inputs
+            if name == self._force.input and self._run.inputs is not None and self._force.name in inputs:
+                return self._run.inputs[:, inputs.index(self._force.name)]
+            return np.full(len(self._run), part.law[name])
+        return np.array([float(part.functions[name](float(t))) for t in self._run.time])
+
+
+def _along(orientation: Array, linear: Array, angular: Array) -> Array:
+    """Two vectors (..., 3) of the world along the axes of a body (..., 6)."""
+    back = conjugate(orientation)
+    return np.concatenate((rotate(back, linear), rotate(back, angular)), axis=-1)
+
+
+def _exerted(
+    law: Mapping[str, float], position: Array, rate: Array, force: Array, target: Array, target_rate: Array
+) -> Array:
+    """Along the coordinate, at positions and rates (...) of it."""
+    pull = -law["stiffness"] * (position - law["rest"]) - law["damping"] * rate
+    # a spring of one side is slack on the other, and its damper does not turn it round
+    slack = (law["side"] * (law["rest"] - position) > 0) | (law["side"] * pull > 0)
+    effort = force + np.where(slack, 0.0, pull)
+    effort -= law["friction"] * np.tanh(rate / law["threshold"])
+    return effort + _driven(law, position, rate, target, target_rate)
+
+
+def _driven(
+    law: Mapping[str, float] | Mapping[str, Array], position: Array, rate: Array, target: Array, target_rate: Array
+) -> Array:
+    """What a servo exerts, which may be limited."""
+    servo = law["gain"] * (target - position) + law["rate_gain"] * (target_rate - rate)
+    found: Array = np.clip(servo, -law["limit"], law["limit"])
+    return found
+
+
+class InputEfforts:
+    """What all motors and servos that are inputs exert (..., input), from joint space and the inputs, arrays alike.
+
+    `laws` (..., law, number) are those of members that have numbers of their own.
+    """
+
+    def __init__(self, mechanism: Mechanism, laws: Array | None = None) -> None:
+        places = mechanism.coordinate_places()
+        forces = [mechanism.forces[name] for name in mechanism.inputs]
+        measures = [force.parts[0].measure for force in forces]
+        self._place = np.array([places[m.joint].start + m.index for m in measures], dtype=int)
+        self._is_servo = np.array([force.input == "target" for force in forces], dtype=bool)
+        if laws is None:
+            own = np.reshape([[force.parts[0].law[key] for key in NUMBERS] for force in forces], (-1, len(NUMBERS)))
+        else:
+            parts = [name for name, force in mechanism.forces.items() for _ in force.parts]
+            owners = {name: row for row, name in enumerate(parts)}
+            own = laws[..., [owners[name] for name in mechanism.inputs], :]
+        self._law = {key: own[..., k] for k, key in enumerate(NUMBERS)}
+
+    @property
+    def described(self) -> Array:
+        """The inputs (..., input) as the mechanism or the members have them."""
+        return np.where(self._is_servo, self._law["target"], self._law["force"])
+
+    def __call__(self, coordinates: Array, rates: Array, inputs: Array | None) -> Array:
+        """Of servos at the coordinates and rates, N m or N; inputs that are None are those described."""
+        if inputs is None:
+            inputs = np.broadcast_to(self.described, (*coordinates.shape[:-1], len(self._place)))
+        position, rate = coordinates[..., self._place], rates[..., self._place]
+        servo = _driven(self._law, position, rate, inputs, self._law["target_rate"])
+        return np.where(self._is_servo, servo, inputs)

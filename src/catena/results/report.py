@@ -1,0 +1,248 @@
+"""Report: what a mechanism is made of, how it may move, which of its joints say the same thing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._util.lookup import how_many
+from .._util.rotation import Array
+from ..assemble import massless
+from ..assemble.assembly import joint_gaps
+from ..assemble.core import build_core
+from ..assemble.motions import Motions
+from ..describe.custom import GivenRows
+from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
+
+if TYPE_CHECKING:
+    from ..compile.row_selection import Asked
+    from ..describe.joint import Joint
+    from ..describe.mechanism import Branch, Mechanism
+    from ..kinematics.state import State
+
+# singular values below `fit` count as zero, as they do in a run; where it is zero those below this part of the largest,
+# or of one: a pose that is closed to 1e-11 is only known to the root of that where it is singular
+_RANK_TOLERANCE = 1e-7
+
+# values within this factor of `fit` are worth a word
+_NEAR_FIT = 4.0
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop: the joint that closes it, all joints on it in order, and the bodies they join."""
+
+    joint: str
+    joints: tuple[str, ...]
+    bodies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The mechanism in numbers, at one pose; print it, or read its fields.
+
+    row_count counts all constraint rows, rank the independent ones; redundant_joints take part in some combination of
+    rows that says nothing new: the reactions of these joints are not determined by statics alone. work is the
+    estimated number of multiplications of one Newton iteration for each solver. driven says whether functions of time
+    move it. misfits are the joints that close loops and are not asked for all their rows, because the others say the
+    same: by how many m and rad their numbers disagree at this pose. largest_zero is the largest singular value that was
+    taken for zero, smallest_kept the smallest that was not. unjudged_joints close loops of which nobody looked for rows
+    that say the same twice, unjudged_because says why: all their rows are asked for, and the data must agree to
+    rounding. massless are the bodies that have no mass. limited are the joints whose limits are kept, but do not act.
+    """
+
+    body_count: int
+    joint_count: int
+    freedom: int
+    row_count: int
+    rank: int
+    redundant_joints: tuple[str, ...]
+    loops: tuple[Loop, ...]
+    work: dict[str, float]
+    solver: str
+    driven: bool = False
+    misfits: dict[str, tuple[float, float]] = field(default_factory=dict)
+    largest_zero: float = 0.0
+    smallest_kept: float = np.inf
+    fit: float = 0.0
+    unjudged_joints: tuple[str, ...] = ()
+    unjudged_because: str = ""
+    massless: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
+
+    @property
+    def redundant_count(self) -> int:
+        """Rows that follow from the others."""
+        return self.row_count - self.rank
+
+    def __str__(self) -> str:
+        locked = " (locked: it cannot move)" if self.freedom == 0 and not self.driven else ""
+        lines = [
+            ", ".join(
+                (
+                    how_many(self.body_count, "body", "bodies"),
+                    how_many(self.joint_count, "joint", "joints"),
+                    how_many(len(self.loops), "loop", "loops"),
+                )
+            ),
+            f"degrees of freedom: {self.freedom}{locked}",
+            f"constraint rows: {self.row_count}, rank {self.rank}, redundant {self.redundant_count}",
+        ]
+        if self.massless:
+            lines.append("massless bodies: " + _shorten(self.massless))
+        if self.limited:
+            lines.append(f"limits that are kept, but stop nothing: {len(self.limited)} ({_shorten(self.limited)})")
+        if self.redundant_joints:
+            lines.append("redundant joints: " + _shorten(self.redundant_joints))
+        if self.misfits:
+            shift, turn = (max(gap[k] for gap in self.misfits.values()) for k in range(2))
+            names = _shorten(tuple(self.misfits))
+            lines.append(
+                f"not asked for what other joints say: {names}; the data agree to {shift:.2g} m, {turn:.2g} rad"
+            )
+            lines.append(
+                f"(largest value taken for zero {self.largest_zero:.2g}, smallest not {self.smallest_kept:.2g}, "
+                f"fit {self.fit:g})"
+            )
+        if self.unjudged_joints:
+            lines.append(
+                f"not looked at for redundancy: {len(self.unjudged_joints)} that close loops "
+                f"({_shorten(self.unjudged_joints)}), because {self.unjudged_because}; a run asks for all their rows, "
+                "so that what they say twice must agree to rounding"
+            )
+        if self.fit > 0 and self.smallest_kept < _NEAR_FIT * self.fit:
+            lines.append(
+                f"nearly redundant: a value of {self.smallest_kept:.2g} is kept; if it is rounding, raise fit="
+            )
+        if self.fit > 0 and self.largest_zero > self.fit / _NEAR_FIT:
+            lines.append(
+                f"hardly redundant: a value of {self.largest_zero:.2g} is left out; if it is meant, lower fit="
+            )
+        for loop in self.loops[:20]:
+            bodies = how_many(len(loop.bodies), "body", "bodies")
+            lines.append(f"loop closed by {loop.joint!r}: {bodies}, joints {_shorten(loop.joints)}")
+        if len(self.loops) > 20:
+            lines.append(f"... {len(self.loops) - 20} more loops")
+        work = ", ".join(f"{name} {value:.3g}" for name, value in self.work.items())
+        lines.append(f"multiplications per iteration: {work}; solver: {self.solver}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from ..view.notebooks import report_table
+
+        return report_table(self)
+
+
+def _shorten(names: tuple[str, ...], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
+    """See Mechanism.report; `asked` is what a run asks for."""
+    tree = mechanism.spanning_tree()
+    motions = Motions(mechanism, state)
+    carrier, path = motions.carrier, motions.path
+    loops = []
+    for joint in tree.loops:
+        up_a, up_b = path(joint.a.name), path(joint.b.name)
+        shared = set(up_a) & set(up_b)
+        side_a, side_b = [n for n in up_a if n not in shared], [n for n in up_b if n not in shared]
+        meeting = [name for name in up_a if name in shared][:1]
+        names = [carrier[n].joint.name for n in (*side_a, *reversed(side_b)) if n in carrier]
+        loops.append(Loop(joint.name, (joint.name, *names), (*side_a, *meeting, *reversed(side_b))))
+    # rows: what each loop's constraint, and each coupling, asks of the bodies it acts on
+    blocks, pulls = [], []
+    strict: list[bool] = []
+    all_names = [*mechanism.joints, *mechanism.couplings]
+    strict_names = {all_names[k] for k in np.flatnonzero(asked.unjudged | (asked.weak > 0))}
+    for closure in motions.closures:
+        on_bodies = motions.pulls(closure)
+        blocks.append(motions.rows(on_bodies))
+        pulls.append(on_bodies)
+        is_strict = (
+            isinstance(closure, RollingBall | RollingDisk | KnifeEdge | GivenRows) or closure.name in strict_names
+        )
+        strict += [is_strict] * len(blocks[-1])
+
+    # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
+    jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(motions.twists)))
+    compiled = build_core(mechanism, asked=asked)
+    if jacobian.size:
+        left = np.linalg.svd(jacobian)[0]
+        rank = _rank(jacobian, np.array(strict), mechanism.fit)
+        # what a run does not ask for does not count, though it may be just above `fit` in the units used here
+        rank = min(rank, len(jacobian) - int(asked.unasked.sum() + asked.idle.sum()))
+    else:
+        left, rank = np.eye(len(jacobian)), 0
+    row_total = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+    _, misfit = joint_gaps(compiled, state)
+    names = [*mechanism.joints, *mechanism.couplings]
+    unasked = np.flatnonzero(np.concatenate((asked.unasked, asked.idle)))
+    return Report(
+        body_count=mechanism.body_count,
+        joint_count=mechanism.joint_count,
+        freedom=len(motions.twists) - rank,
+        row_count=row_total,
+        rank=row_total - (len(jacobian) - rank),
+        redundant_joints=_stressed(mechanism, left[:, rank:], tree.loops, pulls, carrier, path),
+        loops=tuple(loops),
+        work=compiled.work,
+        solver=compiled.solver,
+        driven=any(c.function is not None for c in mechanism.couplings.values())
+        or any(joint.ground is not None for joint in mechanism.joints.values()),
+        misfits={names[k]: (float(misfit[k, 0]), float(misfit[k, 1])) for k in unasked},
+        largest_zero=asked.largest_zero,
+        smallest_kept=asked.smallest_kept,
+        fit=asked.fit,
+        unjudged_joints=asked.unjudged_joints(mechanism),
+        unjudged_because=asked.why,
+        massless=massless.names(mechanism),
+        limited=tuple(name for name, joint in mechanism.joints.items() if joint.limits),
+    )
+
+
+def _rank(jacobian: Array, strict: NDArray[np.bool_], fit: float) -> int:
+    """Of rows that `fit` judges, and of what strict ones, which are asked for to rounding, leave of their freedoms."""
+    rank, free = 0, np.eye(jacobian.shape[1])
+    for rows, least in ((~strict, fit), (strict, 0.0)):
+        asked = jacobian[rows] @ free
+        if asked.size:
+            _, values, ways = np.linalg.svd(asked)
+            new = int(np.count_nonzero(values > (least or _RANK_TOLERANCE * max(values[0], 1.0))))
+            rank, free = rank + new, free @ ways[new:].T
+    return rank
+
+
+def _stressed(
+    mechanism: Mechanism,
+    null: Array,
+    closures: Sequence[Joint],
+    pulls: list[dict[str, Array]],
+    carrier: Mapping[str, Branch],
+    path: Callable[[str], list[str]],
+) -> tuple[str, ...]:
+    """Joints that carry load in some state of self-stress; `null` (rows, state) are the multipliers."""
+    names: set[str] = set()
+    carried: dict[str, Array] = {}
+    first = 0
+    for k, on_bodies in enumerate(pulls):
+        count = len(next(iter(on_bodies.values())))
+        part = null[first : first + count].T
+        first += count
+        for body, wrenches in on_bodies.items():
+            wrench = part @ wrenches
+            if k < len(closures) and _bears(wrench):
+                names.add(closures[k].name)
+            for name in (carrier[below].joint.name for below in path(body) if below in carrier):
+                carried[name] = carried.get(name, 0.0) + wrench
+    names.update(name for name, wrench in carried.items() if _bears(wrench))
+    return tuple(name for name in mechanism.joints if name in names)
+
+
+def _bears(wrench: Array) -> bool:
+    """Whether any of several wrenches (state, 6) is more than rounding."""
+    return bool((np.linalg.norm(wrench, axis=1) > 1e-6).any())

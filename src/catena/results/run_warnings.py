@@ -1,0 +1,122 @@
+"""What makes a finished run doubtful, as sentences, and the warnings that say them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._util.status import CatenaWarning
+from ..kinematics import geometry
+from . import analysis
+from .accuracy import AccuracyWarning, not_judged, often_halved
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+    from .trajectory import Trajectory
+
+# nodes at which coordinates are compared with limits, and by how much they may pass them (rad or m)
+_LOOKS, _ROUNDING = 256, 1e-9
+# motion that is surely one, and one that is none, in parts of the mechanism's size
+_SOME, _NONE = 1e-6, 1e-9
+# halved steps from which on they are told
+_MANY = 10
+# bodies up to which freedoms are counted unasked
+_FEW = 300
+
+
+class LimitWarning(CatenaWarning):
+    """A joint that passes limits: a mechanism keeps them, but they stop nothing yet."""
+
+
+class StuckWarning(CatenaWarning):
+    """A mechanism whose joints leave it no freedom: nothing moves."""
+
+
+def doubts(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
+    """All that is to be said of a run."""
+    found = (
+        (AccuracyWarning, run.coarse),
+        (AccuracyWarning, not_judged(run)),
+        (AccuracyWarning, often_halved(run)),
+        (CatenaWarning, analysis.misfit_sentence(run)),
+        (StuckWarning, stuck(run)),
+        (LimitWarning, passed(run)),
+    )
+    return ((kind, sentence) for kind, sentence in found if sentence)
+
+
+def raise_doubts(run: Trajectory, *, accuracy: bool, stacklevel: int) -> None:
+    """Say them where Python's warnings go, once for a run; those on its steps only if they are wanted."""
+    for kind, sentence in found_unasked(run):
+        warnings.warn(kind(sentence), stacklevel=stacklevel + 1)
+    # that steps are too long is said once, and of a few that were halved not at all
+    sentence = run.coarse or (often_halved(run) if run.halved_count >= _MANY else "")
+    if accuracy and sentence:
+        warnings.warn(AccuracyWarning(sentence), stacklevel=stacklevel + 1)
+
+
+def found_unasked(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
+    """Those on the mechanism of a run that take no time to speak of."""
+    found = ((LimitWarning, passed(run)), (StuckWarning, stuck(run) if run.mechanism.body_count <= _FEW else ""))
+    return ((kind, sentence) for kind, sentence in found if sentence)
+
+
+def stuck(run: Trajectory) -> str:
+    """What is to be said of loops that leave no freedom; looked for only where nothing moved."""
+    if len(run) < 2 or not run.mechanism.spanning_tree().loops:
+        return ""
+    moved = np.abs(run.position[-1] - run.position[0]).max(initial=0.0)
+    if moved > _SOME * max(1.0, np.abs(run.position[0]).max(initial=0.0)):
+        return ""
+    if np.ptp(run.position, axis=0).max(initial=0.0) > _NONE * geometry.extent(run.mechanism.state()):
+        return ""
+    # what turns on the spot
+    if np.ptp(run.orientation, axis=0).max(initial=0.0) > _NONE:
+        return ""
+    report = run.mechanism.report(run[0])
+    is_stuck = report.freedom == 0 and not report.driven
+    return "nothing moves: the joints leave no freedom, see the mechanism's report()" if is_stuck else ""
+
+
+def passed(run: Trajectory) -> str:
+    """What is to be said of coordinates that pass their joints' limits at some of the nodes."""
+    limited = run.mechanism._known.limited
+    if limited is None:
+        limited = run.mechanism._known.limited = list(_limited(run.mechanism))
+    if not limited or not len(run):
+        return ""
+    some = run[:: max(1, len(run) // _LOOKS)]
+    try:
+        coordinates = some._joint_motion()[0][:, [place for _, place, _, _ in limited]]
+    except ValueError:
+        # of a file, which keeps no functions: what they hold together is not known
+        return ""
+    lower, upper = (np.array([row[k] for row in limited]) for k in (2, 3))
+    over = np.maximum(coordinates - upper, lower - coordinates)
+    worst = over.max(axis=0)
+    which = np.flatnonzero(worst > _ROUNDING * (1 + np.abs(coordinates).max(axis=0)))
+    if not len(which):
+        return ""
+    # the one that goes first
+    first = (over[:, which] > _ROUNDING).argmax(axis=0)
+    k = which[first.argmin()]
+    label, _, low, high = limited[k]
+    limit = high if coordinates[:, k].max() > high else low
+    others = f", and so do {len(which) - 1} more" * (len(which) > 1)
+    return (
+        f"{label} passes its limit {limit:.4g}: from t = {some.time[first.min()]:.4g} s on, by up to {worst[k]:.3g}"
+        f"{others}; limits are kept, but stop nothing yet"
+    )
+
+
+def _limited(mechanism: Mechanism) -> Iterator[tuple[str, int, float, float]]:
+    """Names of coordinates that have limits, their places among all of them, and the limits."""
+    for name, place in mechanism.coordinate_places().items():
+        joint = mechanism.joints[name]
+        for key, limits in joint.limits.items():
+            if np.isfinite(limits.lower) or np.isfinite(limits.upper):
+                of = f" ({key})" * (len(joint.names) > 1)
+                yield joint.label + of, place.start + joint.names.index(key), limits.lower, limits.upper

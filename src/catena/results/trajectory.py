@@ -1,0 +1,449 @@
+"""Trajectory: what a run computed, as arrays with names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from .._util.lookup import how_many, name_of, no_such
+from .._util.rotation import Array, conjugate, rotate
+from .._util.strict import Recorded
+from ..describe.showing import Playable
+from ..kinematics.nodes import Carried, Making, Nodes
+from ..kinematics.unwrap import ByJoint
+from ..kinematics.views import frame_of
+from . import analysis
+from .convergence import Convergence
+from .efforts import ForceHistory, InputEfforts
+from .files import TrajectoryFiles
+from .histories import BodyHistory, CouplingHistory, JointHistory
+
+if TYPE_CHECKING:
+    from .._util.provenance import RunInfo
+    from .._util.status import CatenaWarning, Status
+    from ..describe.bodies import Body
+    from ..describe.couplings import Coupling
+    from ..describe.forces import Force
+    from ..describe.joint import Joint, Pose
+    from ..describe.mechanism import Mechanism
+    from ..kinematics.state import State
+    from ..simulate.events import Occurrence
+
+
+class Told(TypedDict):
+    """What a run says beside its sheet.
+
+    `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
+    which stand those of forces; the key tells who can go on from it.
+    """
+
+    dt: float
+    estimates: bool
+    coarse: str
+    increments: Array | None
+    control: Array | None
+    info: RunInfo
+    places: Mapping[str, slice]
+    row_count: int
+    key: str
+
+
+_Sheet: TypeAlias = "tuple[_core.Sheet, Told]"
+
+
+class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
+    """The recorded nodes of a run; arrays begin with the axis `step`, bodies are in the mechanism's order.
+
+    time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
+    angular_velocity (step, n, 3) rad/s in the world frame, multipliers (step, rows). Velocities are those of the node's
+    momentum, which the joints allow (to rounding; to 1e-6 where a loop is nearly singular); the integrator's own stage
+    velocities live between the nodes.
+
+    control (step, n, 6) is what a control function returned at the nodes: force (N) and torque (N m) on the centres of
+    mass, world frame, held from there to the next node of the run; None if there was none.
+
+    iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
+    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. remainder is what
+    Newton's method may have left of each step, the 2-norm over all bodies in m/s and rad/s: below the tolerance, or
+    where numbers are too coarse for that (far from the origin, loops that are nearly singular) what rounding allows;
+    floor_count counts the latter steps. error is how much each is estimated to err, in parts of the mechanism's size or
+    in rad, and errors of calm motions add up to that of the last node; None at order 1, and where on_coarse="ignore"
+    asked for none.
+    checked_error is how far off the nodes are at most, as the comparison with a coarser run tells, in the same
+    parts; None where none was made.
+    warnings are sentences on what makes the run doubtful, empty if nothing does. info says how the run was computed
+    (`RunInfo`), or is None for what no simulator made.
+    """
+
+    mechanism: Mechanism
+    status: Status
+    _sheet: _Sheet
+    _smallest: Array | None  # analysis.smallest_multipliers, once asked for
+
+    def __init__(self, mechanism: Mechanism, nodes: Nodes, made: Making) -> None:
+        # one by one each of them would be asked whether it may be set, which a single step would feel
+        vars(self).update(mechanism=mechanism, nodes=nodes, made=made, status=made.status, _smallest=None)
+
+    @classmethod
+    def written(cls, sheet: _core.Sheet, mechanism: Mechanism, status: Status, told: Told) -> Trajectory:
+        """What a run has just written: arrays are made of it when they are asked for."""
+        run = cls.__new__(cls)
+        vars(run).update(mechanism=mechanism, status=status, _sheet=(sheet, told), _smallest=None)
+        return run
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """All that there is of every node."""
+        sheet, told = self._sheet
+        numbers = sheet.carried
+        return Nodes(
+            time=sheet.time,
+            position=sheet.position,
+            orientation=sheet.orientation,
+            velocity=sheet.velocity,
+            angular_velocity=sheet.angular_velocity,
+            multipliers=sheet.multipliers[:, : told["row_count"]],
+            near=ByJoint(sheet.counted, told["places"]),
+            inputs=sheet.inputs,
+            control=told["control"],
+            carried=None if numbers is None else Carried(numbers, told["key"]),
+        )
+
+    @cached_property
+    def made(self) -> Making:
+        """How the nodes were made."""
+        sheet, told = self._sheet
+        return Making(
+            dt=told["dt"],
+            iterations=sheet.iterations,
+            pieces=sheet.pieces,
+            remainder=sheet.remainder,
+            error=sheet.error if told["estimates"] else None,
+            increments=told["increments"],
+            coarse=told["coarse"],
+            status=self.status,
+            info=told["info"],
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {**vars(self), "nodes": self.nodes, "made": self.made}
+        state.pop("_sheet", None)
+        return state
+
+    # ---- the nodes
+
+    @property
+    def time(self) -> Array:
+        """Instants (step,) in s."""
+        return self.nodes.time
+
+    @property
+    def position(self) -> Array:
+        """Positions (step, n, 3) in m."""
+        return self.nodes.position
+
+    @property
+    def orientation(self) -> Array:
+        """Quaternions (step, n, 4), body to world."""
+        return self.nodes.orientation
+
+    @property
+    def velocity(self) -> Array:
+        """Velocities (step, n, 3) in m/s."""
+        return self.nodes.velocity
+
+    @property
+    def angular_velocity(self) -> Array:
+        """Angular velocities (step, n, 3) in rad/s, world frame."""
+        return self.nodes.angular_velocity
+
+    @property
+    def multipliers(self) -> Array:
+        """Multipliers (step, rows) of joints and couplings."""
+        return self.nodes.multipliers
+
+    @property
+    def near(self) -> Mapping[str, Array]:
+        """Angles (step, k) of joints near which their turns are counted, by joint name."""
+        return self.nodes.near
+
+    @property
+    def inputs(self) -> Array | None:
+        """What motors and servos were set to (step, input), from each node on; None if that was not kept."""
+        return self.nodes.inputs
+
+    @property
+    def control(self) -> Array | None:
+        """What a control function returned (step, n, 6), held from each node on, N and N m; None if there was none."""
+        return self.nodes.control
+
+    @property
+    def carried(self) -> Carried | None:
+        """What a run that goes on needs; None if that was not kept."""
+        return self.nodes.carried
+
+    # ---- how they were made
+
+    @property
+    def dt(self) -> float:
+        """Time step in s."""
+        return self.made.dt
+
+    @property
+    def iterations(self) -> NDArray[np.int32]:
+        """Newton iterations of every step of the run."""
+        return self.made.iterations
+
+    @property
+    def pieces(self) -> NDArray[np.int32]:
+        """Substeps of every step of the run, 1 if it was not halved."""
+        return self.made.pieces
+
+    @property
+    def remainder(self) -> Array:
+        """What Newton's method may have left of every step of the run, m/s and rad/s."""
+        return self.made.remainder
+
+    @property
+    def error(self) -> Array | None:
+        """What every step of the run is estimated to err by (parts of the size, rad); None if not asked."""
+        return self.made.error
+
+    @property
+    def checked_error(self) -> float | None:
+        """How far off the nodes are at most (parts of the size, rad), by a coarser run; None if none was made."""
+        return self.made.checked_error
+
+    @property
+    def increments(self) -> Array | None:
+        """Increments of Newton's method (step, iteration), zero where there were fewer; None if not kept."""
+        return self.made.increments
+
+    @property
+    def coarse(self) -> str:
+        """Of the warnings, the sentence on steps that are too coarse."""
+        return self.made.coarse
+
+    @property
+    def info(self) -> RunInfo | None:
+        """How the run was computed; None for what no simulator made."""
+        return self.made.info
+
+    @property
+    def events(self) -> list[Occurrence]:
+        """Events that were asked for and happened in the run."""
+        return self.made.events
+
+    # ---- reading
+
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        from .run_warnings import found_unasked
+
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
+        halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
+        floor = f", Newton's method at rounding ({self.remainder.max(initial=0.0):.0e} m/s) in {self.floor_count} steps"
+        halved += floor * (self.floor_count > 0)
+        error = f", errors of steps add up to {self.error.sum():.1g}" if self.error is not None and len(self) else ""
+        error += f" (worst {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
+        error += f", off by {self.checked_error:.1g} at most" if self.checked_error is not None else ""
+        failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_unasked(self))
+        failed += "" if self.status.ok else f", stopped: {self.status.message}"
+        bodies = how_many(self.mechanism.body_count, "body", "bodies")
+        return f"Trajectory({bodies}, {len(self)} nodes, {span}{halved}{error}{failed})"
+
+    def _repr_html_(self) -> str:
+        from ..view.notebooks import trajectory_table
+
+        return trajectory_table(self)
+
+    def _seen(self) -> Trajectory:
+        return self
+
+    @overload
+    def __getitem__(self, key: int) -> State: ...
+    @overload
+    def __getitem__(self, key: slice | NDArray[np.bool_]) -> Trajectory: ...
+    def __getitem__(self, key: int | slice | NDArray[np.bool_]) -> State | Trajectory:
+        """A node as a State, or a part of the trajectory, as in run[::10] or run[run.time > 2]."""
+        if isinstance(key, str):
+            raise TypeError(f"a trajectory is indexed by node, as in run[-1] or run[::10]; try run.body({key!r})")
+        if isinstance(key, slice) or (isinstance(key, np.ndarray) and key.dtype == bool and key.shape == (len(self),)):
+            return Trajectory(self.mechanism, self.nodes[key], self.made)
+        if not isinstance(key, int | np.integer):
+            raise TypeError(
+                f"a trajectory is indexed by node, as in run[-1], run[::10] or run[run.time > 2], got {key!r}"
+            )
+        return self.nodes.state(self.mechanism, key)
+
+    @overload
+    def at(self, time: float) -> State: ...
+    @overload
+    def at(self, time: Array) -> Trajectory: ...
+    def at(self, time: float | ArrayLike) -> State | Trajectory:
+        """The state at a time (s) between nodes, or a trajectory of as many nodes as there are times.
+
+        A polynomial of degree 7 through poses and velocities of the four nodes around, which is as good as the nodes at
+        orders 2 and 4 with a dt, and coarser where nodes are far apart, as in runs that found theirs; joints are open
+        by its error (`mechanism.assemble` closes them). `Simulator.run(t_eval=)` takes steps of their own to times that
+        are known before.
+        """
+        from .interpolation import interpolated
+
+        try:
+            times = np.atleast_1d(np.asarray(time, dtype=float))
+        except (TypeError, ValueError, OverflowError):
+            times = np.full(1, np.nan)
+        if times.ndim != 1 or not len(self) or not ((self.time[0] <= times) & (times <= self.time[-1])).all():
+            span = f"from {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "at no time at all"
+            raise ValueError(f"times must be numbers within the run, which was {span}, got {time!r}")
+        found = Trajectory(self.mechanism, interpolated(self.nodes, times), self.made)
+        return found.nodes.state(self.mechanism, 0, reached=False) if np.ndim(time) == 0 else found
+
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (step, input) by `mechanism.inputs`, from each node on; N m or N."""
+        return InputEfforts(self.mechanism)(*self._joint_motion(), self.inputs)
+
+    def _joint_motion(self) -> tuple[Array, Array]:
+        bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
+        return analysis.joint_motion(self.mechanism, self.time, bodies, self.near)
+
+    def counted(self, name: str) -> Array:
+        """Angles (step, k) of a joint, turns counted."""
+        joint = self.mechanism.joints[name]
+        return JointHistory(self, joint).coordinates[:, list(joint.angles)]
+
+    def __iter__(self) -> Iterator[State]:
+        return (self[k] for k in range(len(self)))
+
+    def row(self, name: str | Body) -> int:
+        """Index of a body, given by name or itself, on the body axis."""
+        known = name_of(name)
+        if known not in self._rows:
+            raise no_such("body", known, self.mechanism, after=" in this trajectory")
+        return self._rows[known]
+
+    def body(self, name: str | Body) -> BodyHistory:
+        """One body, given by name or itself, over time."""
+        return BodyHistory(self, name_of(name), self.row(name))
+
+    def frame(self, name: str) -> Pose:
+        """Where a frame, or a body's reference frame, is: positions (step, 3) m, and orientations (step, 4)."""
+        return frame_of(self, name)
+
+    def coupling(self, name: str | Coupling) -> CouplingHistory:
+        """One coupling, given by name or itself, over time."""
+        known = name_of(name)
+        if known not in self.mechanism.couplings:
+            raise no_such("coupling", known, self.mechanism, after=" in this trajectory")
+        return CouplingHistory(self, self.mechanism.couplings[known])
+
+    def force(self, name: str | Force) -> ForceHistory:
+        """One force of the mechanism, given by name or itself, over time: what it exerts."""
+        known = name_of(name)
+        if known not in self.mechanism.forces:
+            raise no_such("force", known, self.mechanism, after=" in this trajectory")
+        return ForceHistory(self, self.mechanism.forces[known])
+
+    def joint(self, name: str | Joint) -> JointHistory:
+        """One joint, given by name or itself, over time."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism, after=" in this trajectory")
+        return JointHistory(self, self.mechanism.joints[known])
+
+    @property
+    def angular_velocity_body(self) -> Array:
+        """Angular velocity (step, n, 3) in the body frames (rad/s)."""
+        return rotate(conjugate(self.orientation), self.angular_velocity)
+
+    @property
+    def halved_count(self) -> int:
+        """Steps that could not be taken whole and were halved (`rescue`)."""
+        return int(np.count_nonzero(self.pieces > 1))
+
+    @property
+    def floor_count(self) -> int:
+        """Steps in which rounding kept Newton's method above its tolerance; `remainder` says by how much."""
+        return 0 if self.info is None else int(np.count_nonzero(self.remainder > self.info.tolerance))
+
+    @cached_property
+    def _doubts(self) -> tuple[tuple[type[CatenaWarning], str], ...]:
+        from .run_warnings import doubts
+
+        return tuple(doubts(self))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what makes the run doubtful: coarse or halved steps, misfits, freedoms and limits of joints."""
+        return tuple(sentence for _, sentence in self._doubts)
+
+    def convergence(self, step: int) -> Convergence:
+        """How Newton's method got to the end of a step; for runs that kept it: run(..., increments=True)."""
+        if self.increments is None or self.info is None:
+            raise ValueError("this run did not keep its increments; give run(..., increments=True)")
+        row = self.increments[step]
+        return Convergence(row[row > 0], self.info.tolerance, float(self.remainder[step]))
+
+    # ---- laws
+
+    def kinetic_energy(self) -> Array:
+        """Kinetic energy (step,) in J."""
+        return analysis.kinetic_energy(self)
+
+    def potential_energy(self) -> Array:
+        """Potential energy (step,) in J, of gravity, zero at the origin, and of springs."""
+        return analysis.potential_energy(self)
+
+    def energy(self) -> Array:
+        """Kinetic plus potential energy (step,) in J."""
+        return analysis.energy(self)
+
+    def energy_error(self) -> Array:
+        """Energy gained or lost since the first node (step,), in parts of the energy in motion; zero if nothing moves.
+
+        The energy in motion is the largest kinetic energy, or change of potential energy, of all nodes at which the
+        error is below half of that (of all nodes if there are none), so it does not grow with the error. Where forces
+        drive or brake the mechanism their work counts as error.
+        """
+        return analysis.energy_error(self.kinetic_energy(), self.potential_energy())
+
+    def momentum(self) -> Array:
+        """Linear momentum (step, 3) in kg m/s."""
+        return analysis.momentum(self)
+
+    def angular_momentum(self, about: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Array:
+        """Angular momentum (step, 3) about a fixed world point, in kg m^2/s."""
+        return analysis.angular_momentum(self, about)
+
+    def drift(self) -> Array:
+        """Gap of every joint (step, joint) in m."""
+        return analysis.drift(self)
+
+    def misalignment(self) -> Array:
+        """Angle by which every joint is open (step, joint) in rad."""
+        return analysis.misalignment(self)
+
+    def misfit(self) -> Array:
+        """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad.
+
+        Zero for exact numbers, to rounding; of rounded ones as much as they are wrong, depending on the pose alone.
+        """
+        return analysis.misfit(self)
+
+
+def single_node(state: State) -> Trajectory:
+    """A trajectory of one node."""
+    return Trajectory(state.mechanism, Nodes.of(state), Making())

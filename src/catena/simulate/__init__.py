@@ -1,0 +1,1 @@
+"""Runs: one, step by step, or many; accuracy, events, loads, inputs."""

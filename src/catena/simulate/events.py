@@ -1,0 +1,177 @@
+"""Events: where a function of the state changes its sign, found while a run goes on and located after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .._util.rotation import Array
+from .._util.status import SimulationError
+from ..kinematics.state import State
+from ..results.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .live import Live
+    from .loads import Forces
+    from .simulator import Control, Simulator
+
+# a number of where a mechanism is: `run` calls it with what stands at a node, which reads as a State does
+Function: TypeAlias = "Callable[[Any], float]"
+
+# how well an event is located, in parts of the step, and after how many tries at most
+_CLOSE, _TRIES = 1e-12, 60
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Where function(state) passes through zero: rising (direction 1), falling (-1) or either way (0).
+
+    The function is asked at every node, so what changes sign twice within a step is not seen. With stop=True the first
+    one ends the run: its last node is the event.
+    """
+
+    function: Function
+    direction: int = 0
+    stop: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(f"an event needs a function of the state, got {self.function!r}")
+        if self.direction not in (-1, 0, 1):
+            raise ValueError(f"direction of an event must be 1 (rising), -1 (falling) or 0, got {self.direction!r}")
+
+    def value(self, state: State | Live) -> float:
+        """Its function, which must be a number."""
+        found = self.function(state)
+        try:
+            number = float(found)
+        except (TypeError, ValueError):
+            number = np.nan
+        if not np.isfinite(number):
+            raise ValueError(f"the function of an event must return a finite number, got {found!r}")
+        return number
+
+    def happens(self, before: float, after: float) -> bool:
+        """Whether two values lie on different sides; one that begins at zero has not passed it."""
+        rises, falls = before < 0 <= after, before > 0 >= after
+        return (rises and self.direction >= 0) or (falls and self.direction <= 0)
+
+
+class Occurrence(NamedTuple):
+    """An event that happened, and the state in which it did."""
+
+    event: Event
+    state: State
+
+
+def cut(run: Trajectory, node: int, step: Trajectory) -> Trajectory:
+    """A run that ends after so many steps with another one, which leads from there to an event."""
+    nodes = run.nodes[run.time < step.time[-1]].followed_by(step.nodes[-1:])
+    ended = replace(step.status, reason="event", step=node + 1)
+    return Trajectory(run.mechanism, nodes, replace(run.made.cut(node, step.made), status=ended))
+
+
+@dataclass
+class _Node:
+    """All that a step from a node depends on."""
+
+    index: int
+    arrays: tuple[Array, Array, Array, Array]
+    time: float
+    turned: Array
+    carried: Array
+    values: list[float]
+    input: Array | None = None
+    forces: Forces | None = None
+
+
+class Watch:
+    """A control that looks for events at every node, around the user's own."""
+
+    def __init__(self, simulator: Simulator, events: Sequence[Event], control: Control | None) -> None:
+        for event in events:
+            if not isinstance(event, Event):
+                raise ValueError(f"events must be a list of Event, got {event!r}")
+        self._simulator, self._events, self._control = simulator, events, control
+        self._node: _Node | None = None
+        self._key = ""
+        self._found: list[tuple[Event, _Node, float, float]] = []  # with the node before, and the values around
+
+    def __call__(self, time: float, live: Live) -> Forces | None:
+        """What the user's control wants to hold from here on."""
+        values = [event.value(live) for event in self._events]
+        before, self._key = self._node, live.key
+        if before is not None:
+            for event, was, now in zip(self._events, before.values, values, strict=True):
+                if event.happens(was, now):
+                    self._found.append((event, before, was, now))
+            if any(event.stop for event, node, _, _ in self._found if node is before):
+                live.end_run()
+                return None
+        arrays = (live.position, live.orientation, live.velocity, live.angular_velocity)
+        copies = (arrays[0].copy(), arrays[1].copy(), arrays[2].copy(), arrays[3].copy())
+        index = 0 if before is None else before.index + 1
+        self._node = node = _Node(index, copies, time, live.counted.copy(), live.carried(), values)
+        node.forces = None if self._control is None else self._control(time, live)
+        node.input = live.input.copy()
+        return node.forces
+
+    # ---- after the run
+
+    def located(self, force: Forces | None) -> tuple[list[Occurrence], tuple[int, Trajectory] | None]:
+        """All events in the order of their times, and if one ended the run the node before and the step up to it."""
+        found = []
+        for event, node, was, now in self._found:
+            length, step = self._locate(event, node, was, now, force)
+            found.append((node.time + length, event, node, step))
+        found.sort(key=lambda item: item[0])
+        ends = [k for k, (_, event, _, _) in enumerate(found) if event.stop]
+        kept = found[: ends[0] + 1] if ends else found
+        events = [Occurrence(event, step[-1]) for _, event, _, step in kept]
+        return events, (kept[-1][2].index, kept[-1][3]) if ends else None
+
+    def _locate(
+        self, event: Event, node: _Node, was: float, now: float, force: Forces | None
+    ) -> tuple[float, Trajectory]:
+        """How long after a node it happens, and the step from there to the event: false position (Illinois)."""
+        dt = self._simulator.dt
+        low, high, last, side = 0.0, dt, np.inf, 0
+        for _ in range(_TRIES):
+            length = max(high - now * (high - low) / (now - was), _CLOSE * dt)
+            step = self._step(node, length, force)
+            if not step.status.ok:
+                raise SimulationError(step.status, step)
+            value = event.value(step[-1])
+            if value == 0 or abs(length - last) <= _CLOSE * dt:
+                break
+            last = length
+            # the end that stays is given half of its weight, or it would stay for ever
+            if (value < 0) == (was < 0):
+                low, was, now = length, value, now * (0.5 if side < 0 else 1.0)
+                side = -1
+            else:
+                high, now, was = length, value, was * (0.5 if side > 0 else 1.0)
+                side = 1
+        return length, step
+
+    def _step(self, node: _Node, length: float, force: Forces | None) -> Trajectory:
+        """One step of another length from a node, with the same forces and inputs."""
+
+        def again(_time: float, live: Live) -> Forces | None:
+            if live.time == node.time:
+                live.input[:] = node.input
+            return node.forces
+
+        simulator = self._simulator
+        state = State(
+            simulator.mechanism,
+            *node.arrays,
+            time=node.time,
+            turned=simulator._compiled.by_joint(node.turned),
+            reached=True,
+            carried=(node.carried, self._key),
+        )
+        return simulator._as(length, rate=simulator._error_rate)._attempt(1, state=state, force=force, control=again)

@@ -1,0 +1,390 @@
+"""Live: a mechanism that runs step by step, its state and all that its solver knows kept in the core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _core
+from .._util.lookup import name_of, no_such
+from .._util.memory import refuse_if_too_large
+from .._util.rotation import Array, cross, rotate
+from .._util.status import SimulationError, Status, status_of
+from ..kinematics.nodes import Making, Nodes
+from ..kinematics.state import State
+from ..kinematics.views import BodyView, JointView, frame_of
+from ..results.accuracy import too_coarse, warn
+from ..results.analysis import reaction
+from ..results.efforts import ForceHistory, InputEfforts
+from ..results.trajectory import Trajectory
+from .inputs import Inputs
+from .loads import Forces, held_loads, load_table, plain_forces
+
+if TYPE_CHECKING:
+    from ..describe.bodies import Body
+    from ..describe.forces import Force
+    from ..describe.joint import Joint, Pose
+    from ..describe.mechanism import Mechanism
+    from ..view.viewer.server import LiveView
+    from .simulator import Simulator
+
+
+class Running:
+    """What one live mechanism and many have in common; arrays of many have the axis (member,) in front."""
+
+    _simulator: Simulator
+    coordinates: Array
+    rates: Array
+    input: Array
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What runs."""
+        return self._simulator.mechanism
+
+    @property
+    def simulator(self) -> Simulator:
+        """What runs it."""
+        return self._simulator
+
+    @property
+    def efforts(self) -> Array:
+        """What motors and servos exert (..., input) by `mechanism.inputs`, with the inputs as set; N m or N."""
+        return self._efforts(self.coordinates, self.rates, self.input)
+
+    @cached_property
+    def _efforts(self) -> InputEfforts:
+        return InputEfforts(self.mechanism)
+
+
+class _Start(TypedDict):
+    settings: _core.Settings
+    start: _core.Start
+    carried: Array | None
+
+
+class Live(Running, _core.Live):
+    """A mechanism that runs step by step; `simulator.start(state)` makes one.
+
+    time (s), position (n, 3), orientation (n, 4), velocity (n, 3), angular_velocity (n, 3) of the bodies and
+    coordinates, rates (coordinate,) of the joints, in the order of `mechanism.coordinates`, are those of the node where
+    it stands: views that go on with it and cannot be written, so copy what is to be kept. `input` (input,), in the
+    order of `mechanism.inputs`, holds from the next step on, and so does what is set by name, as in
+    `live.inputs["knee"] = 3.0`.
+
+    Going on step by step gives the same trajectory as one run, bit for bit. `tally` tells of the last call of `step`:
+    increments of Newton's method (iterations), pieces, as many as steps if none was halved, and the most that Newton's
+    method may have left (remainder, m/s and rad/s). `error` is what all steps since the start, or `restart`, are
+    estimated to err by together, in parts of the mechanism's size or rad; the first that is too coarse warns, as in
+    `run`.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        state: State | None = None,
+        *,
+        steps: int = 0,
+        record_every: int = 1,
+        force: Forces | None = None,
+    ) -> None:
+        self._simulator = simulator
+        self._begun = state
+        compiled = simulator._compiled
+        self._signals = compiled.signals.extended()
+        loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
+        workspace = compiled.core.workspace_size(_core.SolverKind[simulator.solver], max(simulator.order, 2))
+        advice = "use 'ldu'" if simulator.solver != "ldu" else "it is too large for this machine"
+        refuse_if_too_large(workspace, f"the workspace of solver {simulator.solver!r}", advice)
+        self.key, self.how = simulator._key(self._signals.count), (simulator.solver, simulator.order)
+        super().__init__(
+            core=compiled.core,
+            loads=loads,
+            rows=compiled.rows,
+            signals=self._signals.read,
+            signal_count=self._signals.count,
+            inputs=compiled.input_places,
+            **self._start(state, steps, record_every),
+        )
+
+    def _start(self, state: State | None, steps: int, record_every: int) -> _Start:
+        simulator = self._simulator
+        first, carried = simulator._first(state, self.key)
+        return {
+            "settings": simulator._settings(first, steps, record_every),
+            "start": simulator._start_arrays(first, carried=carried is not None),
+            "carried": carried,
+        }
+
+    def _prepare(self, state: State | None, steps: int, record_every: int) -> None:
+        """Make ready for another run, under no forces."""
+        self._begun = state
+        self.put(loads=self._no_loads, **self._start(state, steps, record_every))
+
+    @cached_property
+    def _no_loads(self) -> _core.LoadArrays:
+        return load_table(self.mechanism, None, 0, self._signals).arrays()
+
+    # ---- going on
+
+    def restart(self, state: State | None = None) -> None:
+        """Stand at a state, by default where it began last, with the inputs that belong to it and no forces held.
+
+        Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
+        """
+        if state is not None and not isinstance(state, State):
+            raise ValueError(f"a live mechanism restarts from a State, got {state!r}")
+        self._prepare(self._begun if state is None else state.copy(), 0, 1)
+        self._stand()
+
+    def _stand(self) -> None:
+        """Find the node from which it goes on; called by whoever makes one."""
+        if not self.begin():
+            self._fail()
+
+    def hold(self, forces: Forces | None) -> None:
+        """Forces and torques on bodies over the steps from here on, as `run(force=)` takes them; None ends it.
+
+        Half of their impulse acts at either end of every step.
+        """
+        # an array as it is, which takes no time
+        plain = forces if isinstance(forces, np.ndarray) else plain_forces(self.mechanism, forces)
+        if plain is not None and plain.ndim == 2 and plain.dtype.char == "d" and self.hold_array(plain):
+            return
+        values, point, in_body_frame = held_loads(self.mechanism, forces)
+        self.hold_arrays(values=values, point=point, in_body_frame=in_body_frame)
+
+    def copy(self) -> Live:
+        """Another one that stands where this one does, and goes on by itself in the same way, inputs and forces too."""
+        other = Live(self._simulator, self.state())
+        other.hold_as(self)
+        other._stand()
+        other.input[:] = self.input
+        return other
+
+    # ---- reading
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """Inputs by name."""
+        return Inputs(self.input, self.mechanism.inputs)
+
+    @property
+    def turned(self) -> Mapping[str, Array]:
+        """Angles of joints, turns counted, by joint name."""
+        return self._simulator._compiled.by_joint(self.counted)
+
+    @property
+    def status(self) -> Status:
+        """How it fares: `ok`, or why it took no more steps."""
+        return status_of(self._simulator, self.ended)
+
+    def state(self) -> State:
+        """The node as a State of its own, from which this or another simulator may go on."""
+        return State(
+            self.mechanism,
+            self.position,
+            self.orientation,
+            self.velocity,
+            self.angular_velocity,
+            time=self.time,
+            turned=self.turned,
+            reached=True,
+            carried=(self.carried(), self.key),
+            inputs=self.input,
+        )
+
+    def multipliers(self) -> Array:
+        """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
+        return self.all_multipliers()[: self._simulator._row_count]
+
+    def accelerations(self) -> tuple[Array, Array]:
+        """Accelerations (n, 3) of bodies and angular ones (n, 3), world frame, m/s^2 and rad/s^2, from the node on.
+
+        With the inputs and forces as they are set now, which hold over the next step; of second order in dt. They take
+        two steps to find, from which it comes back. `live.body(name)` has them of one body and its points.
+        """
+        linear, angular, ended = self.all_accelerations()
+        if ended.code != _core.StatusCode.done:
+            raise SimulationError(status_of(self._simulator, ended), self._node())
+        return linear, angular
+
+    def kinetic_energy(self) -> float:
+        """Of all bodies and rotors, in J."""
+        return float(self._node().kinetic_energy()[0])
+
+    def potential_energy(self) -> float:
+        """Of gravity, zero at the origin, and of springs, in J."""
+        return float(self._node().potential_energy()[0])
+
+    def energy(self) -> float:
+        """Kinetic plus potential energy in J."""
+        return float(self._node().energy()[0])
+
+    def force(self, name: str | Force) -> LiveForce:
+        """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
+        node = self._node()
+        return LiveForce(node, node.force(name).force)
+
+    def frame(self, name: str) -> Pose:
+        """Where a frame, or a body's reference frame, is in the world: position (3,) m and orientation (4,)."""
+        return frame_of(self, name)
+
+    def body(self, name: str | Body) -> LiveBody:
+        """A body, given by name or itself, where it is now."""
+        known = name_of(name)
+        if known not in self.mechanism.bodies:
+            raise no_such("body", known, self.mechanism)
+        return LiveBody(self, known, self._rows[known])
+
+    def joint(self, name: str | Joint) -> LiveJoint:
+        """A joint, given by name or itself, where it is now."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism)
+        return LiveJoint(self, self.mechanism.joints[known])
+
+    # ---- watching
+
+    def show(
+        self,
+        *,
+        traces: Iterable[str] | None = (),
+        control: Callable[[Live], None] | None = None,
+        inputs: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+        port: int = 8080,
+        browser: bool = True,
+    ) -> LiveView:
+        """Watch it in a browser, with viser (catena[view]), with sliders for inputs and joint coordinates.
+
+        Played on the page it runs by itself, as fast as time goes, `control` called with it before every step. To run
+        it in a loop of your own, call `update()` of what is returned after every step. `inputs` are the ranges of
+        sliders by name; `traces`, `port` and `browser` are those of `Trajectory.show`. What the page plays no other may
+        step.
+        """
+        from ..view.viewer.server import show_live
+
+        return show_live(self, traces, port, browser, control, inputs)
+
+    def __repr__(self) -> str:
+        count = self.mechanism.body_count
+        failed = f", stopped: {self.status.message}" if self.failed else ""
+        return f"Live({count} {'body' if count == 1 else 'bodies'}, t = {self.time:g} s{failed})"
+
+    # ---- how
+
+    @cached_property
+    def _places(self) -> dict[str, slice]:
+        """Where the coordinates of every joint stand among all of them."""
+        return self.mechanism.coordinate_places()
+
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
+
+    def _look(self, steps: int) -> None:
+        """What is the matter with the last steps."""
+        if self.status.ok and self._simulator.on_coarse != "ignore":
+            coarse = too_coarse(self._simulator, self.tally, steps)
+            if self._simulator.on_coarse == "raise" and coarse:
+                raise SimulationError(self._simulator._judged(self.status, coarse), self._node())
+            warn(coarse, 2)
+        elif not self.status.ok:
+            self._fail()
+
+    def _fail(self) -> None:
+        if self._simulator.on_failure == "raise":
+            raise SimulationError(self.status, self._node())
+
+    def _node(self, multipliers: Array | None = None) -> Trajectory:
+        """The node as a trajectory of one."""
+        nodes = Nodes(
+            time=np.array([self.time]),
+            position=self.position[None].copy(),
+            orientation=self.orientation[None].copy(),
+            velocity=self.velocity[None].copy(),
+            angular_velocity=self.angular_velocity[None].copy(),
+            multipliers=np.zeros((1, 0)) if multipliers is None else multipliers[None],
+            near={name: angles[None].copy() for name, angles in self.turned.items()},
+            inputs=self.input[None].copy(),
+        )
+        simulator = self._simulator
+        return Trajectory(
+            self.mechanism, nodes, Making(dt=simulator.dt, status=self.status, info=simulator._run_info())
+        )
+
+    def _reaction(self, joint: Joint) -> tuple[Array, Array]:
+        """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
+        force, torque = reaction(self._node(self.multipliers()), joint)
+        return force[0], torque[0]
+
+
+class LiveForce(ForceHistory):
+    """One force of a live mechanism, at the node where it stands."""
+
+    @property
+    def work(self) -> Array:
+        """A live mechanism remembers no way, and so no work."""
+        raise ValueError(
+            f"{self.force.label} of a live mechanism has no work: add up its power, or simulate with run(control=...)"
+        )
+
+
+class LiveBody(BodyView):
+    """A body of a live mechanism where it is now; the mechanism moves by itself."""
+
+    _state: Live  # type: ignore[assignment]
+
+    def __init__(self, live: Live, name: str, row: int) -> None:
+        super().__init__(live, name, row)  # type: ignore[arg-type]
+
+    @property
+    def acceleration(self) -> Array:
+        """Acceleration (3,) of the centre of mass, world frame (m/s^2); see Live.accelerations."""
+        found: Array = self._state.accelerations()[0][self._row]
+        return found
+
+    @property
+    def angular_acceleration(self) -> Array:
+        """Angular acceleration (3,), world frame (rad/s^2); see Live.accelerations."""
+        found: Array = self._state.accelerations()[1][self._row]
+        return found
+
+    def point_acceleration(self, p: ArrayLike) -> Array:
+        """World acceleration (..., 3) of points p (..., 3) of the body frame (m/s^2).
+
+        An accelerometer reads this without gravity's part.
+        """
+        linear, angular = (numbers[self._row] for numbers in self._state.accelerations())
+        arm, spin = rotate(self.orientation, np.asarray(p, dtype=float)), self.angular_velocity
+        found: Array = linear + cross(angular, arm) + cross(spin, cross(spin, arm))
+        return found
+
+
+class LiveJoint(JointView):
+    """A joint of a live mechanism where it is now, in joint coordinates; the mechanism moves by itself."""
+
+    _state: Live  # type: ignore[assignment]
+
+    def __init__(self, live: Live, joint: Joint) -> None:
+        super().__init__(live, joint)  # type: ignore[arg-type]
+
+    @property  # type: ignore[misc]
+    def coordinates(self) -> Array:
+        """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
+        place = self._state._places.get(self._joint.name)
+        return super().coordinates if place is None else self._state.coordinates[place]
+
+    def _reaction(self) -> tuple[Array, Array]:
+        return self._state._reaction(self._joint)
+
+    @property  # type: ignore[misc]
+    def rates(self) -> Array:
+        """Joint rates (dof,); rad/s and m/s."""
+        place = self._state._places.get(self._joint.name)
+        return super().rates if place is None else self._state.rates[place]

@@ -1,0 +1,273 @@
+"""Live batches: many members of one mechanism that run step by step, in lanes and threads of the core."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from .._util.checks import whole
+from .._util.memory import refuse_if_too_large
+from .._util.rotation import Array, finite
+from .._util.status import SimulationError, Status, status_of
+from ..assemble.forward_kinematics import placed, walk_of
+from ..assemble.initial_state import checked, refuse_fast
+from ..assemble.massless import names as massless
+from ..compile.compile import start_arrays
+from ..kinematics.state import State
+from ..results.accuracy import too_coarse, warn
+from ..results.efforts import InputEfforts
+from ..results.trajectory import single_node
+from .batch import Laws, MemberNumbers, member_loads
+from .inputs import BatchInputs
+from .live import Running
+from .loads import Forces
+
+if TYPE_CHECKING:
+    from ..compile.compile import Compiled
+    from .simulator import Simulator
+
+
+class LiveBatch(Running, _core.LiveBatch):
+    """Members of one mechanism that run step by step; `simulator.start_batch(states)` makes one.
+
+    time (member,) s, position (member, n, 3), orientation (member, n, 4), velocity and angular_velocity (member, n, 3)
+    of the bodies and coordinates, rates (member, coordinate) of the joints are those of the nodes where the members
+    stand: views that go on with them and cannot be written. `input` (member, input), in the order of
+    `mechanism.inputs`, holds from the next step on, and so does `batch.inputs["knee"] = 3.0`, for all members or with
+    one number for each.
+
+    A member that cannot take a step stays where it is: `failed` (member,) tells which did, `status` why. `reset` lets
+    it begin anew. `error` (member,) is what all its steps since then are estimated to err by together, in parts of the
+    mechanism's size or rad; the first that is too coarse warns, as in `run`.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        states: list[State],
+        *,
+        force: Forces | Sequence[Forces | None] | None = None,
+        masses: Mapping[str, ArrayLike] | None = None,
+        inertias: Mapping[str, ArrayLike] | None = None,
+        gravity: ArrayLike | None = None,
+        laws: Laws | None = None,
+        threads: int | None = None,
+    ) -> None:
+        mechanism, compiled, count = simulator.mechanism, simulator._compiled, len(states)
+        if count == 0:
+            raise ValueError("a batch needs at least one member")
+        self._simulator = simulator
+        # a node, and what its steps depend on, about ten numbers a body and solution that is remembered
+        refuse_if_too_large(8 * count * mechanism.body_count * 64, f"{count} live members", "take fewer")
+        signals = compiled.signals.extended()
+        # where every member began last, and whether runs have been there
+        self._begun = _numbers(compiled, states)
+        self._reached = states[0]._reached
+        self._refuse_mixed(states)
+        numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
+        self._laws = numbers.law
+        super().__init__(
+            core=compiled.core,
+            settings=simulator._settings(states[0], 0, 1),
+            threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
+            start=_core.Start(**{name: values for name, values in self._begun.items() if name != "time"}),
+            loads=member_loads(mechanism, force, count, 0, signals).arrays(),
+            rows=compiled.rows,
+            signals=signals.read,
+            signal_count=signals.count,
+            numbers=numbers.arrays(),
+            inputs=compiled.input_places,
+        )
+        self._begin(np.arange(count))
+
+    def _begin(self, members: NDArray[np.intp]) -> None:
+        start = {name: values[members] for name, values in self._begun.items() if name != "time"}
+        self.begin(members=members.astype(np.int32), start=_core.Start(**start), time=self._begun["time"][members])
+
+    # ---- going on
+
+    def reset(
+        self,
+        members: ArrayLike,
+        states: State | Sequence[State] | None = None,
+        *,
+        coordinates: ArrayLike | None = None,
+        rates: ArrayLike | None = None,
+    ) -> None:
+        """Let some members begin anew, with the inputs of the mechanism.
+
+        Parameters
+        ----------
+        members
+            A mask (member,) of True and False, or the numbers of the members.
+        states
+            Where they begin: one state for all of them, or one for each; default where each began.
+        coordinates, rates
+            In place of states, joint coordinates and rates in the order of `mechanism.coordinates`: (coordinate,) for
+            all of these members, or (member, coordinate) with a row for each of them; what is not given is as
+            described. In loops they cannot be chosen one by one.
+        """
+        chosen = self._chosen(members)
+        given = self._given(len(chosen), states, coordinates, rates)
+        if len(chosen) == 0:
+            return
+        for name, values in given.items():
+            self._begun[name][chosen] = values
+        self._begin(chosen)
+
+    def _given(
+        self,
+        count: int,
+        states: State | Sequence[State] | None,
+        coordinates: ArrayLike | None,
+        rates: ArrayLike | None,
+    ) -> dict[str, Array]:
+        """Where so many members are to begin, checked; nothing if that is where they began."""
+        simulator = self._simulator
+        if coordinates is not None or rates is not None:
+            if states is not None:
+                raise ValueError("reset: give states, or coordinates and rates, not both")
+            self._refuse_mixed([simulator._standing])
+            return self._placed(self._rows(coordinates, "coordinates", count), self._rows(rates, "rates", count))
+        if states is None:
+            return {}
+        if isinstance(states, State):
+            first = [checked(simulator, states)] * count
+        else:
+            first = [checked(simulator, state) for state in states]
+        if len(first) != count:
+            raise ValueError(f"reset: {len(first)} states for {count} members")
+        self._refuse_mixed(first)
+        return _numbers(simulator._compiled, first) if first else {}
+
+    def _rows(self, value: ArrayLike | None, what: str, count: int) -> Array:
+        """Coordinates or rates (count, coordinate)."""
+        if value is None:
+            value = getattr(self._simulator._standing, what)
+        width = len(self.mechanism.coordinates)
+        shape = (width,) if np.ndim(value) == 1 else (count, width)
+        return np.broadcast_to(finite(value, shape, f"reset: {what}"), (count, width))
+
+    def _placed(self, coordinates: Array, rates: Array) -> dict[str, Array]:
+        """What members begin with whose joints have these coordinates and rates."""
+        simulator, mechanism, count = self._simulator, self.mechanism, len(coordinates)
+        first, places = simulator._standing, mechanism.coordinate_places()
+        times = np.full(count, first.time)
+        x, q, v, w = (np.repeat(array, count, axis=0) for array in first._alone())
+        position, orientation, velocity, spin = placed(mechanism, (x, q, v, w), coordinates, rates, times)
+        if walk_of(mechanism).closes and not massless(mechanism):
+            refuse_fast(simulator, spin)
+            starts = simulator._compiled.starts_at(places, coordinates)
+            return dict(
+                position=position,
+                orientation=orientation,
+                velocity=velocity,
+                angular_velocity=spin,
+                time=times,
+                **starts,
+            )
+        # whether the rest holds there has to be seen of each
+        angles = {name: list(joint.angles) for name, joint in mechanism.joints.items() if name in places}
+        states = [
+            State(
+                mechanism,
+                position[k],
+                orientation[k],
+                velocity[k],
+                spin[k],
+                time=first.time,
+                turned=dict(first.turned)
+                | {name: coordinates[k, places[name]][which] for name, which in angles.items() if which},
+            )
+            for k in range(count)
+        ]
+        return _numbers(simulator._compiled, [checked(simulator, state) for state in states]) if states else {}
+
+    def _refuse_mixed(self, states: Sequence[State]) -> None:
+        """At order 1 a first step is another than those that follow."""
+        if self._simulator.order == 1 and any(state._reached != self._reached for state in states):
+            raise ValueError("at order 1 either all members begin at states that runs have reached, or none does")
+
+    def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
+        found = np.asarray(members)
+        if found.dtype == np.bool_:
+            if found.shape != (len(self),):
+                raise ValueError(f"reset: a mask of {len(self)} members has that shape, got {found.shape}")
+            return np.flatnonzero(found)
+        if found.size == 0:
+            return np.zeros(0, dtype=np.intp)
+        if found.ndim > 1 or not np.issubdtype(found.dtype, np.integer):
+            raise ValueError(f"reset: members must be a mask or whole numbers, got {members!r}")
+        chosen = np.atleast_1d(found).astype(np.intp)
+        if (chosen < -len(self)).any() or (chosen >= len(self)).any():
+            raise ValueError(f"reset: there are {len(self)} members, got {members!r}")
+        chosen %= len(self)
+        if len(np.unique(chosen)) < len(chosen):
+            raise ValueError("reset: a member can begin only once")
+        return chosen
+
+    # ---- reading
+
+    @cached_property
+    def inputs(self) -> BatchInputs:
+        """Inputs by name."""
+        return BatchInputs(self.input, self.mechanism.inputs)
+
+    @cached_property
+    def _efforts(self) -> InputEfforts:
+        return InputEfforts(self.mechanism, self._laws)
+
+    @property
+    def status(self) -> list[Status]:
+        """How every member fares: `ok`, or why it takes no more steps."""
+        return [status_of(self._simulator, self.ended(k)) for k in range(len(self))]
+
+    def state(self, member: int) -> State:
+        """The node of a member as a State of its own, from which this or another simulator may go on."""
+        try:
+            k = range(len(self))[member]
+        except (IndexError, TypeError):
+            raise ValueError(f"there are {len(self)} members, got {member!r}") from None
+        return State(
+            self.mechanism,
+            self.position[k],
+            self.orientation[k],
+            self.velocity[k],
+            self.angular_velocity[k],
+            time=float(self.time[k]),
+            turned=self._simulator._compiled.by_joint(self.counted[k]),
+            reached=self._reached or bool(self.time[k] != self._begun["time"][k]),
+            inputs=self.input[k],
+        )
+
+    def _look(self, steps: int) -> None:
+        """What is the matter with the last steps."""
+        simulator = self._simulator
+        if simulator.on_coarse == "ignore":
+            return
+        worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
+        coarse = f"member {worst}: {too_coarse(simulator, self.tally(worst), steps)}"
+        if simulator.on_coarse == "raise":
+            raise SimulationError(simulator._judged(self.status[worst], coarse), single_node(self.state(worst)))
+        warn(coarse, 2)
+
+    def __len__(self) -> int:
+        return len(self._begun["time"])
+
+    def __repr__(self) -> str:
+        failed = int(np.count_nonzero(self.failed))
+        return (
+            f"LiveBatch({len(self)} members of {self.mechanism.body_count} bodies{f', {failed} failed' * bool(failed)})"
+        )
+
+
+def _numbers(compiled: Compiled, states: Sequence[State]) -> dict[str, Array]:
+    """All that members begin with, (member, ...)."""
+    arrays = {name: np.array(values) for name, values in start_arrays(compiled, states).items()}
+    return arrays | {"time": np.array([state.time for state in states])}

@@ -1,0 +1,290 @@
+"""Runs that keep an accuracy: which steps they need, and how far off they are, found by a coarser run to compare with.
+
+Where nothing dissipates steps have orders 4 to 8, and the core halves those that err by more than their share of the
+run: accuracy x length / duration x `_SHARE`. A run of twice the step, which halves the same places, tells how far off
+it is: its error is smaller by as much as the errors of its steps are estimated to be. Where something does dissipate
+those orders would step backwards, where a damper feeds energy: there plain steps cover the whole span, twice as many
+each time, until the difference of the last two runs says that the finer one is good enough; it is the result itself,
+nothing is combined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil, floor, inf, log2
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .._util.rotation import Array
+from ..results.accuracy import not_checked, not_reached
+from ..results.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+    from ..kinematics.state import State
+    from .loads import Forces
+    from .simulator import Simulator
+
+# one run by a simulator whose step is known: so many steps, of which each `per` lead from a node to the next
+Attempt: TypeAlias = "Callable[[Simulator, int, int], Trajectory]"
+
+# what steps of orders 4 to 8 are estimated to err by together may be so much of the accuracy
+_SHARE = 0.3
+# what a comparison tells may be so much of it, of orders 4 to 8 and of plain steps
+_MARGIN, _PLAIN_MARGIN = 0.25, 0.5
+# a run has at least so many steps
+_LEAST_STEPS = 20
+# comparisons of orders 4 to 8, and halvings of steps that serve to have more nodes
+_ATTEMPTS, _MORE_NODES = 3, 2
+# a run that has not so many more pieces than another is no finer: they were halved for want of a solution
+_FINER = 1.3
+# nor is what a comparison tells divided by less
+_LEAST_GAIN = 0.3
+# plain steps: what a first guess may be divided by, steps of a run whose accuracy was asked for, however short, and
+# steps per second times bodies where nobody asked, which keeps it faster than the motion
+_FINEST, _MOST_STEPS, _MOST_WORK = 1024, 2**16, 3e5
+# pairs of runs that have not come closer by half: there is nothing to converge to, as in chaos
+_STALLED = 3
+# an error of steps per second that none has
+_NEVER = 1e300
+# a pilot: rounds, steps of one, and by how much the last one may have been off
+_PILOT_ROUNDS, _PILOT_STEPS, _PILOT_FIT = 8, (4, 64), (0.8, 1.6)
+# what polynomials between nodes err by falls by so much with half the distance; it is looked at where there are so many
+_BETWEEN_GAIN, _BETWEEN_NODES, _BETWEEN_LOOKS = 2**5, 9, 100
+# bodies of nodes that are compared
+_COMPARED = 20000
+
+
+def per_second(accuracy: float | None, order: int) -> float:
+    """What steps may err by per second where nobody knows how long it will go on, 0 if nothing was asked for."""
+    return 0.0 if accuracy is None else accuracy * (_SHARE if order > 2 else 1.0)
+
+
+def plain_step(mechanism: Mechanism, size: float, accuracy: float) -> float:
+    """About the longest plain step (s) that keeps an accuracy over a second of a fall."""
+    weight = float(np.linalg.norm(mechanism.gravity))
+    time = (size / weight) ** 0.5 if weight > 0 else 0.1
+    return float(time * (10 * accuracy * time) ** 0.5)
+
+
+def refined(
+    simulator: Simulator, attempt: Attempt, state: State, duration: float, force: Forces | None
+) -> tuple[Trajectory, Simulator]:
+    """A run over a duration that keeps the simulator's accuracy, or says that it does not, and by what it was made."""
+    if duration == 0:
+        still = simulator._as(simulator._dt or first_guess(simulator, state))
+        return attempt(still, 0, 1), still
+    if simulator.order == 2:
+        return _doubled(simulator, attempt, state, duration)
+    return _composed(simulator, attempt, state, duration, force)
+
+
+# ---- plain steps
+
+
+def _doubled(simulator: Simulator, attempt: Attempt, state: State, duration: float) -> tuple[Trajectory, Simulator]:
+    accuracy, given = simulator._sure_accuracy, simulator._dt
+    guess = min(first_guess(simulator, state), duration / _LEAST_STEPS)
+    if given is None:
+        dt, level = duration / ceil(duration / guess - 1e-6), 0
+    else:
+        # coarser steps than those that were asked for are there to compare with
+        dt, level = given, -max(0, floor(log2(guess / given)))
+    finest = duration / guess * _FINEST
+    bearable = _MOST_WORK * duration / simulator.mechanism.body_count
+    most = max(finest, _MOST_STEPS) if simulator._asked else min(finest, bearable)
+    before: Trajectory | None = None
+    gap, stalled, ratio = inf, 0, 2
+    while True:
+        step = dt * 2.0**-level
+        steps, per = ceil(duration / step - 1e-6), 2 ** max(level, 0) if given is not None else 1
+        made = simulator._as(step, tolerance=min(1e-10, 1e-5 * accuracy))
+        run, told = attempt(made, steps, per), inf
+        if before is not None and _is_finer(run, before, ratio / _FINER):
+            d = apart(before, run, simulator._extent)
+            regular = 3 < gap / max(d, 1e-300) < 5
+            # one agreement proves nothing: the pair before must have been on the way to it
+            told = d / (ratio**2 - 1) if regular or ratio > 2 else max(d, gap / 4)
+            stalled = stalled + 1 if d > 0.5 * gap else 0
+            gap = d
+        else:
+            gap = inf
+        enough = told <= _PLAIN_MARGIN * accuracy
+        gave_up = 2 * steps > most or (stalled >= _STALLED and step < guess / 128)
+        if level >= 0 and (enough or gave_up):
+            return _settled(run, simulator, told, per, given), made
+        ratio = 2**-level if enough else 2
+        level = 0 if enough else level + 1
+        before = run
+
+
+# ---- orders 4 to 8
+
+
+def _composed(
+    simulator: Simulator, attempt: Attempt, state: State, duration: float, force: Forces | None
+) -> tuple[Trajectory, Simulator]:
+    accuracy, order, given = simulator._sure_accuracy, simulator.order, simulator._dt
+    rate = _SHARE * accuracy / duration
+    dt = given
+    if dt is None:
+        dt, failed = _pilot(simulator, attempt, state, duration, rate, force)
+        if failed is not None:
+            return failed, simulator._as(dt)
+        # the run of twice the step ends there too
+        dt = duration / (2 * ceil(duration / dt / 2 - 1e-6))
+    steps = ceil(duration / dt - 1e-6)
+    made = simulator._as(dt, rate=rate)
+    if not simulator._asked:
+        run = attempt(made, steps, 1)
+        bent = _between(run, simulator._extent) / accuracy
+        if given is None and bent > 1:
+            steps = ceil(steps * min(4.0, bent ** (1 / 7)))
+            made = simulator._as(duration / steps, rate=rate)
+            run = attempt(made, steps, 1)
+        return run, made
+    before = attempt(simulator._as(2 * dt, rate=rate * 2**order), ceil(steps / 2), 1)
+    told = inf
+    for level in range(_ATTEMPTS + _MORE_NODES):
+        made, last = simulator._as(dt / 2**level, rate=rate), told
+        per = 2**level if given is not None else 1
+        run, told = attempt(made, steps * 2**level, per), inf
+        if _is_finer(run, before, _FINER):
+            told = apart(before, run, simulator._extent) / max(_gain(run, before, order) - 1, _LEAST_GAIN)
+        # what was good enough is better by as much as its steps are
+        told = min(told, last / _gain(run, before, order)) if last <= _MARGIN * accuracy else told
+        enough = told <= _MARGIN * accuracy
+        # chaos does not listen
+        chaotic = max(0.5 * last, 100 * accuracy) < told < inf
+        ended = chaotic or not run.status.ok or level >= _ATTEMPTS - 1
+        if (ended and not enough) or (enough and not _is_bent(run, simulator)):
+            break
+        before, rate = run, rate if enough else rate / 2**order
+    return _settled(run, simulator, told, per, given), made
+
+
+def _pilot(
+    simulator: Simulator, attempt: Attempt, state: State, duration: float, rate: float, force: Forces | None
+) -> tuple[float, Trajectory | None]:
+    """The longest step of which few must be halved in the first moments; and a run that tells why there is none."""
+    dt, longest, refused = first_guess(simulator, state), duration / _LEAST_STEPS, 0
+    for _ in range(_PILOT_ROUNDS):
+        dt = min(dt, longest)
+        steps = int(np.clip(duration / dt / _PILOT_ROUNDS, *_PILOT_STEPS))
+        run = simulator._as(dt, rate=_NEVER)._attempt(steps, state=state, force=force)
+        halved, factor = run.halved_count > 0 or not run.status.ok, 0.25
+        if len(run.pieces) >= _PILOT_STEPS[0] and run.error is not None:
+            error, refused = float(np.percentile(run.error, 80)), 0
+            # an error of order p + 1 against a limit that falls with the step
+            factor = float(np.clip((rate * dt / error) ** (1 / simulator.order), 0.25, 4.0)) if error > 0 else 4.0
+            # nodes must not be so far apart that nothing is known between them
+            bent = _between(run, simulator._extent)
+            factor = min(factor, max(0.25, (simulator._sure_accuracy / bent) ** (1 / 8))) if bent > 0 else factor
+            factor = min(factor, 0.5) if halved else factor
+        else:
+            refused += 1
+            if refused == 4:
+                return dt, attempt(simulator._as(dt, rate=rate), steps, 1)
+        if halved:
+            # no need to find that out again
+            longest = min(longest, 0.7 * dt)
+        dt *= factor
+        if _PILOT_FIT[0] <= factor <= _PILOT_FIT[1] or (factor > 1 and dt >= longest):
+            break
+    return min(dt, longest), None
+
+
+def first_guess(simulator: Simulator, state: State) -> float:
+    """A tenth of the time (s) in which a body falls by the mechanism's size, and at most half a radian of a turn."""
+    weight = float(np.linalg.norm(simulator.mechanism.gravity))
+    speed = float(np.linalg.norm(state.angular_velocity, axis=1).max(initial=0.0))
+    times = [0.1 * (simulator._extent / weight) ** 0.5] if weight > 0 else []
+    times += [0.5 / speed] if speed > 0 else []
+    return min(times, default=0.01)
+
+
+# ---- comparing
+
+
+def apart(coarse: Trajectory, fine: Trajectory, size: float) -> float:
+    """How far two runs are from each other at the instants that both have recorded, in parts of a size or rad."""
+    place = np.searchsorted(fine.time, coarse.time)
+    place = np.clip(place, 0, len(fine) - 1)
+    place -= (place > 0) & (np.abs(fine.time[place - 1] - coarse.time) < np.abs(fine.time[place] - coarse.time))
+    same = np.flatnonzero(np.abs(fine.time[place] - coarse.time) <= 1e-6 * coarse.dt)
+    most = max(64, _COMPARED // fine.mechanism.body_count)
+    if len(same) > most:
+        same = same[np.linspace(0, len(same) - 1, most).astype(int)]
+    other = place[same]
+    way = np.linalg.norm(fine.position[other] - coarse.position[same], axis=-1).max(initial=0.0) / size
+    return max(float(way), float(_angles(fine.orientation[other], coarse.orientation[same]).max(initial=0.0)))
+
+
+def _is_bent(run: Trajectory, simulator: Simulator) -> bool:
+    """Whether nodes that nobody has placed are too far apart to know the motion between them."""
+    return simulator._dt is None and _between(run, simulator._extent) > simulator._sure_accuracy
+
+
+def _between(run: Trajectory, size: float) -> float:
+    """What `run.at` errs by between nodes, found by leaving out every second one; 0 if there are too few."""
+    if len(run) < _BETWEEN_NODES or len(run) != len(run.pieces) + 1:
+        return 0.0
+    odd = np.arange(1, len(run) - 1, 2)
+    odd = odd[np.unique(np.linspace(0, len(odd) - 1, _BETWEEN_LOOKS).astype(int))]
+    there = run[::2].at(run.time[odd])
+    way = np.linalg.norm(there.position - run.position[odd], axis=-1).max() / size
+    return max(float(way), float(_angles(there.orientation, run.orientation[odd]).max())) / _BETWEEN_GAIN
+
+
+def _angles(a: Array, b: Array) -> Array:
+    """Between orientations, which may be given by quaternions of either sign."""
+    chord = np.minimum(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
+    found: Array = 4 * np.arcsin(np.minimum(0.5 * chord, 1.0))
+    return found
+
+
+def _density(run: Trajectory) -> float:
+    """Pieces per second."""
+    return float(run.pieces.sum()) / (len(run.pieces) * run.dt) if len(run.pieces) else 0.0
+
+
+def _gain(run: Trajectory, before: Trajectory, order: int) -> float:
+    """By how much a run is better than a coarser one: by estimates of steps, or by their number if that is less."""
+    pieces = (_density(run) / _density(before)) ** order
+    if run.error is None or before.error is None or not run.error.sum() > 0:
+        return max(1.0, pieces)
+    return max(1.0, min(pieces, float(before.error.sum() / run.error.sum())))
+
+
+def _is_finer(run: Trajectory, before: Trajectory, ratio: float) -> bool:
+    """Whether two runs can be compared: they end alike, and one has taken so many more pieces than the other."""
+    if run.status.ok != before.status.ok or run.status.reason != before.status.reason or not len(run) * len(before):
+        return False
+    if abs(run.time[-1] - before.time[-1]) > 2 * before.dt:
+        return False
+    return _density(run) >= ratio * _density(before)
+
+
+def _settled(run: Trajectory, simulator: Simulator, told: float, per: int, given: float | None) -> Trajectory:
+    """The run with what is told of it, and steps of the length that was asked for."""
+    known: dict[str, Any] = {}
+    if per > 1 and given is not None:
+        starts = np.arange(0, len(run.pieces), per)
+        for name, total in (("iterations", np.add), ("pieces", np.add), ("remainder", np.maximum), ("error", np.add)):
+            values = getattr(run, name)
+            known[name] = values if values is None or not len(starts) else total.reduceat(values, starts)
+        if run.increments is not None:
+            # those of the step that took most
+            counts = np.count_nonzero(run.increments, axis=1)
+            rows = [k + int(counts[k : k + per].argmax()) for k in starts]
+            known["increments"] = run.increments[rows]
+        known["status"] = replace(run.status, step=-(-run.status.step // per))
+        known["dt"] = given
+    if told < inf:
+        known["checked_error"] = told
+    if told > simulator._sure_accuracy and run.status.ok:
+        known["coarse"] = not_checked(simulator) if told == inf else not_reached(simulator, told)
+        known["status"] = simulator._judged(known.get("status", run.status), known["coarse"])
+    return Trajectory(run.mechanism, run.nodes, replace(run.made, **known))

@@ -1,0 +1,1 @@
+"""Pictures, films, pages and views in a browser."""

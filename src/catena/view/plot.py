@@ -1,0 +1,505 @@
+"""Pictures of mechanisms and runs, drawn with matplotlib, which is not needed before; films: stage.py.
+
+Every function returns its figure, which notebooks show by themselves, or draws into the axes given as `ax`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._util.lookup import how_many
+from .._util.rotation import Array, multiply, rotate, to_matrix
+from ..results.accuracy import COARSE
+from ..results.analysis import keeps_energy
+from .film import Stage as Stage
+from .film import new_figure, skeleton
+from .notebooks import size_of
+from .viewer.scene import COLOURS, GROUND, INK, Looks, fits, joint_side, shape_meshes, sight, with_ground
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from ..describe.joint import Joint
+    from ..describe.mechanism import Mechanism, SpanningTree
+    from ..kinematics.state import State
+    from ..results.trajectory import Trajectory
+
+# drawn poses of the mechanism in a picture of its motion
+_POSES = 25
+
+# gaps below this (m) are drawn here: a logarithm has no room for zero
+_SMALLEST_GAP = 1e-18
+
+# most bodies whose names are written into a picture, and most curves that have an entry in its legend
+_MOST_NAMES = 60
+_MOST_CURVES = 12
+
+# nodes through which straight lines have corners
+_FEW_NODES = 400
+
+_LOOP = "#c0392b"
+
+# in front of whatever is sorted by its distance
+_ABOVE = 1000
+
+
+# ---- of a mechanism
+
+
+def mechanism(seen: Mechanism | State, *, names: bool = True, ax: Axes | None = None) -> Figure:
+    """A mechanism as it is described, or a state, in space: bodies, joints with their axes, names.
+
+    `ax` must be three-dimensional: figure.add_subplot(projection="3d").
+    """
+    axis = _axes(ax, 7, 6, projection="3d")
+    _mechanism(axis, seen, names)
+    return _whole(axis)
+
+
+def graph(mechanism: Mechanism, *, ax: Axes | None = None) -> Figure:
+    """Bodies as dots and joints as lines: the tree from the world down, and in red, dashed, what closes loops."""
+    axis = _axes(ax, 7, 5)
+    _graph(axis, mechanism)
+    return _whole(axis)
+
+
+def sparsity(mechanism: Mechanism, *, ax: Sequence[Axes] | None = None) -> Figure:
+    """The blocks of a step's matrix: in the order of the description, and in that in which `ldu` eliminates.
+
+    Blue what the mechanism puts there, red what elimination adds. `ax` are two axes, side by side.
+    """
+    axes = new_figure(10, 5).subplots(1, 2) if ax is None else ax
+    if len(axes) != 2:
+        raise ValueError(f"sparsity draws into two axes, got {len(axes)}")
+    _sparsity(axes[0], axes[1], mechanism)
+    return _whole(axes[0])
+
+
+# ---- of a run
+
+
+def motion(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """The mechanism at moments of the run, from early (pale) to late (dark), and the path of its last body."""
+    axis = _axes(ax, 6, 6)
+    _motion(axis, run)
+    return _whole(axis)
+
+
+def energy(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """Kinetic, potential and total energy over time."""
+    axis = _axes(ax)
+    _energy(axis, run)
+    return _whole(axis)
+
+
+def energy_error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """Energy gained or lost since the first node, in parts of the energy in motion."""
+    axis = _axes(ax)
+    _energy_error(axis, run)
+    return _whole(axis)
+
+
+def momentum(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """Linear momentum over time."""
+    axis = _axes(ax)
+    _curves(axis, run.time, dict(zip("xyz", run.momentum().T, strict=True)))
+    _over_time(axis, run, "momentum [kg m/s]")
+    return _whole(axis)
+
+
+def angular_momentum(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """Angular momentum about the origin over time."""
+    axis = _axes(ax)
+    _curves(axis, run.time, dict(zip("xyz", run.angular_momentum().T, strict=True)))
+    _over_time(axis, run, "angular momentum [kg m²/s]")
+    return _whole(axis)
+
+
+def drift(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """The largest gap of all joints over time."""
+    axis = _axes(ax)
+    _drift(axis, run)
+    return _whole(axis)
+
+
+def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
+    """What every step of the run is estimated to err by, and from where on it is too coarse."""
+    if run.error is None:
+        raise ValueError('this run estimated no errors: its simulator was told on_coarse="ignore"')
+    axis = _axes(ax)
+    start = float(run.time[0]) if len(run) else 0.0
+    axis.semilogy(start + run.dt * np.arange(len(run.error)), np.maximum(run.error, _SMALLEST_GAP), linewidth=0.8)
+    axis.axhline(COARSE, color="tab:red", linewidth=0.8, linestyle=":", label="too coarse")
+    axis.legend(loc="best", fontsize="small")
+    _over_time(axis, run, "error of a step [of the size, rad]")
+    return _whole(axis)
+
+
+def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
+    """Joint coordinates over time, of all joints or those named; angles in rad, turns counted, lengths in m."""
+    axis = _axes(ax)
+    run = _smooth(run)
+    found: dict[str, Array] = {}
+    for joint in _chosen(run, joints):
+        if joint.told:
+            ways = run.joint(joint).coordinates.T
+            found |= {f"{joint.name}.{name}": way for name, way in zip(joint.coordinate_names, ways, strict=True)}
+    _curves(axis, run.time, found)
+    _over_time(axis, run, "joint coordinates [rad, m]")
+    return _whole(axis)
+
+
+def phase_portrait(run: Trajectory, joint: str | Joint, coordinate: str = "", *, ax: Axes | None = None) -> Figure:
+    """Rate over coordinate of a joint, from early (pale) to late (dark); which one, if it has several."""
+    axis = _axes(ax, 5, 5)
+    _phase_portrait(axis, _smooth(run), joint, coordinate)
+    return _whole(axis)
+
+
+def reactions(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
+    """The size of the force that each joint transmits over time, of all joints or those named."""
+    axis = _axes(ax)
+    chosen = [joint for joint in _chosen(run, joints) if joint.row_count]
+    _curves(axis, run.time, {joint.name: np.linalg.norm(run.joint(joint).force, axis=1) for joint in chosen})
+    _over_time(axis, run, "force [N]")
+    return _whole(axis)
+
+
+def convergence(run: Trajectory, step: int, *, ax: Axes | None = None) -> Figure:
+    """The increments by which Newton's method came to the end of a step; of a run(..., increments=True)."""
+    axis = _axes(ax, 5, 4)
+    _convergence(axis, run, step)
+    return _whole(axis)
+
+
+def overview(run: Trajectory) -> Figure:
+    """Motion, energy, its error where nothing fed or took any, and drift on one page."""
+    figure = new_figure(12, 6)
+    curves = (_energy, *([_energy_error] if keeps_energy(run) else []), _drift)
+    grid = figure.add_gridspec(len(curves), 2, width_ratios=(1, 1.15))
+    _motion(figure.add_subplot(grid[:, 0]), run)
+    axes = [figure.add_subplot(grid[row, 1]) for row in range(len(curves))]
+    for axis, draw in zip(axes, curves, strict=True):
+        draw(axis, run)
+    for axis in axes[:-1]:
+        axis.set_xlabel("")
+        axis.tick_params(labelbottom=False)
+    return figure
+
+
+# ---- how
+
+
+def _axes(ax: Axes | None, width: float = 7, height: float = 3.5, projection: str | None = None) -> Any:
+    """The axes given, or those of a new figure."""
+    if ax is not None and projection == "3d" and not hasattr(ax, "set_zlim"):
+        raise ValueError('ax must be three-dimensional here: figure.add_subplot(projection="3d")')
+    return new_figure(width, height).add_subplot(projection=projection) if ax is None else ax
+
+
+def _whole(axis: Any) -> Figure:
+    """The figure that axes belong to."""
+    figure: Figure = axis.get_figure()
+    return figure
+
+
+def _energy(axis: Axes, run: Trajectory) -> None:
+    for values, label, colour in (
+        (run.kinetic_energy(), "kinetic", "tab:orange"),
+        (run.potential_energy(), "potential", "tab:blue"),
+        (run.energy(), "total", "black"),
+    ):
+        axis.plot(run.time, values, label=label, color=colour, linewidth=1.6 if label == "total" else 0.8)
+    axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize="small", frameon=False, borderpad=0)
+    _over_time(axis, run, "energy [J]")
+
+
+def _energy_error(axis: Axes, run: Trajectory) -> None:
+    axis.plot(run.time, run.energy_error(), color="tab:red", linewidth=0.8)
+    axis.ticklabel_format(axis="y", scilimits=(-2, 3), useMathText=True)
+    axis.set_ylim(bottom=0)
+    _over_time(axis, run, "energy error /\nenergy in motion")
+
+
+def _drift(axis: Axes, run: Trajectory) -> None:
+    gaps = run.drift()
+    largest = gaps.max(axis=1) if gaps.shape[1] else np.zeros(len(run))
+    axis.semilogy(run.time, np.maximum(largest, _SMALLEST_GAP), color="tab:green", linewidth=0.8)
+    axis.set_ylim(1e-17, max(1e-11, 10 * largest.max(initial=0.0)))
+    _over_time(axis, run, "largest joint gap [m]")
+
+
+def _over_time(axis: Axes, run: Trajectory, label: str) -> None:
+    axis.set_xlabel("time [s]")
+    axis.set_ylabel(label)
+    axis.grid(alpha=0.3)
+    if len(run) > 1:
+        axis.set_xlim(run.time[0], run.time[-1])
+
+
+def _curves(axis: Axes, moments: Array, curves: dict[str, Array]) -> None:
+    """Curves by name, the names beside them as long as there is room."""
+    for name, values in curves.items():
+        axis.plot(moments, values, label=name, linewidth=1.0)
+    if 0 < len(curves) <= _MOST_CURVES:
+        axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+
+
+def _chosen(run: Trajectory, joints: Sequence[str | Joint] | None) -> list[Joint]:
+    if joints is None:
+        return list(run.mechanism.joints.values())
+    if isinstance(joints, str):
+        raise ValueError(f"joints takes a list of names, such as [{joints!r}], got {joints!r}")
+    return [run.mechanism.joints[run.joint(joint).name] for joint in joints]
+
+
+def _phase_portrait(axis: Axes, run: Trajectory, joint: str | Joint, coordinate: str) -> None:
+    from matplotlib.collections import LineCollection
+
+    history = run.joint(joint)
+    names = run.mechanism.joints[history.name].coordinate_names
+    if not coordinate and len(names) == 1:
+        coordinate = names[0]
+    if coordinate not in names:
+        known = ", ".join(map(repr, names)) or "none"
+        raise ValueError(f"{history.label}: say which coordinate is to be drawn, of {known}; got {coordinate!r}")
+    place = names.index(coordinate)
+    points = np.stack((history.coordinates[:, place], history.rates[:, place]), axis=1)
+    lines = LineCollection(list(np.stack((points[:-1], points[1:]), axis=1)), cmap="viridis_r", linewidths=1.0)
+    lines.set_array(run.time[:-1])
+    axis.add_collection(lines)
+    axis.autoscale_view()
+    axis.plot(*points[-1], "o", color=INK, markersize=4)
+    axis.set_xlabel(f"{history.name}.{coordinate}")
+    axis.set_ylabel("rate")
+    axis.grid(alpha=0.3)
+
+
+def _convergence(axis: Axes, run: Trajectory, step: int) -> None:
+    found = run.convergence(step)
+    count = np.arange(1, len(found.increments) + 1)
+    axis.semilogy(count, found.increments, "o-", color=COLOURS[0], label="increments")
+    axis.axhline(found.tolerance, color=_LOOP, linestyle="--", linewidth=1, label="tolerance")
+    if found.remainder > 0:
+        axis.semilogy(
+            len(count) + 1, found.remainder, "o", color=COLOURS[0], fillstyle="none", label="what may be left"
+        )
+    axis.set_xticks(np.arange(1, len(count) + 2))
+    axis.set_xlabel("iteration")
+    axis.set_ylabel("change of velocities [m/s, rad/s]")
+    axis.set_title(f"step {step}", fontsize="medium")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize="small", frameon=False)
+
+
+def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
+    from matplotlib.colors import LightSource
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection  # type: ignore[import-untyped]
+
+    from ..kinematics.state import State
+
+    state = seen if isinstance(seen, State) else seen.state()
+    everything = [np.zeros((0, 3))]
+    skins: list[tuple[Array, Any]] = []
+    names = names and len(state.position) <= _MOST_NAMES
+    looks = Looks(state.mechanism)
+    for row, body in enumerate(state.mechanism.bodies.values()):
+        place = state.body(body)
+        for mesh, colour in looks.of(body)[0]:
+            points = place.point(mesh.vertices)
+            everything.append(points)
+            skins.append((points[mesh.triangles], colour or COLOURS[row % len(COLOURS)]))
+        if names:
+            axis.text(*place.position, body.name, fontsize=8, color=INK, ha="center", zorder=_ABOVE)
+    pins, lines = [], []
+    size = float(np.linalg.norm(np.ptp(np.concatenate(everything), axis=0))) if len(everything) > 1 else 1.0
+    for joint in state.mechanism.joints.values():
+        if not joint.row_count:
+            continue
+        side, anchor, frame = joint_side(joint)
+        point, turn = anchor, frame
+        if not side.is_world:
+            point = state.body(side.name).point(anchor)
+            turn = multiply(state.body(side.name).orientation, frame)
+        pins.append(point)
+        everything.append(point[None])
+        way = joint.twists()
+        if way.any() and np.linalg.matrix_rank(way[3:]) < 2:
+            lines.append(point + 0.06 * size * np.outer((-1, 1), to_matrix(turn)[:, 2]))
+        if names:
+            x, y, z = point
+            axis.text(x, y, z + 0.02 * size, joint.name, fontsize=7, color="#5b6470", ha="center", zorder=_ABOVE)
+    if lines:
+        axis.add_collection3d(Line3DCollection(lines, colors=_LOOP, linewidths=1.6))
+    if pins:
+        axis.scatter(*np.transpose(pins), s=14, color=INK, depthshade=False)
+    points = np.concatenate(everything)
+    low, high = points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)
+    ground, _ = shape_meshes(state.mechanism.world)
+    for mesh, colour in ground:
+        # what is vast would cover the whole figure: nothing is cut off at the end of three axes
+        if fits(low, high, mesh.vertices):
+            skins.append((mesh.vertices[mesh.triangles], colour or GROUND))
+    low, high = with_ground(low, high, [mesh.vertices for mesh, _ in ground])
+    low, high = (low, high) if np.isfinite(low).all() else (np.zeros(3), np.ones(3))
+    middle, half = 0.5 * (low + high), 0.55 * np.maximum(high - low, max(0.25 * float((high - low).max()), 1e-9))
+    axis.set(**{f"{name}lim": (a, b) for name, a, b in zip("xyz", middle - half, middle + half, strict=True)})
+    axis.set_box_aspect(half, zoom=0.82)
+    # what is thin is seen from its thin side, in light from the left, and has no room there for many numbers
+    x, y, _ = sight(points) if len(points) else (0.0, -1.0, 0.0)
+    azimuth = float(np.degrees(np.arctan2(y, x))) + 20
+    axis.view_init(elev=55 if 4 * (high - low)[2] < (high - low)[:2].min() else 20, azim=azimuth)
+    light = LightSource(azdeg=90 - (azimuth - 40), altdeg=40)
+    for triangles, tint in skins:
+        axis.add_collection3d(
+            Poly3DCollection(triangles, facecolors=tint, shade=True, lightsource=light, linewidths=0, alpha=0.75)
+        )
+    for name, share in zip("xyz", half / half.max(), strict=True):
+        axis.locator_params(axis=name, nbins=max(1, round(5 * share)), min_n_ticks=1)
+    axis.set_xlabel("x [m]", labelpad=6)
+    axis.set_ylabel("y [m]", labelpad=6)
+    axis.set_zlabel("z [m]", labelpad=6)
+
+
+def _graph(axis: Axes, mechanism: Mechanism) -> None:
+    tree = mechanism.spanning_tree()
+    places = _laid_out(mechanism, tree)
+    named = mechanism.body_count <= _MOST_NAMES
+    for branch in tree.branches:
+        _edge(axis, places[branch.parent.name], places[branch.child.name], branch.joint.name if named else "", False)
+    for joint in tree.loops:
+        _edge(axis, places[joint.a.name], places[joint.b.name], joint.name if named else "", True)
+    for name, (x, y) in places.items():
+        is_world = name == mechanism.world.name
+        axis.plot(x, y, "s" if is_world else "o", color=INK if is_world else COLOURS[0], markersize=8, zorder=3)
+        if named:
+            axis.annotate(
+                name, (x, y), (0, 7), textcoords="offset points", ha="center", fontsize=8, color=INK, zorder=4
+            )
+    closing = how_many(len(tree.loops), "closes a loop", "close loops")
+    axis.set_title(f"{size_of(mechanism)}, {closing}", fontsize="medium")
+    axis.margins(0.12)
+    axis.set_axis_off()
+
+
+def _edge(axis: Axes, a: tuple[float, float], b: tuple[float, float], name: str, closes: bool) -> None:
+    """A joint between two places; one that closes a loop goes around what lies between."""
+    style = {"color": _LOOP, "linestyle": "--"} if closes else {"color": "#a9b0b8"}
+    bend = 0.25 if closes else 0.0
+    axis.annotate(
+        "", b, a, arrowprops={"arrowstyle": "-", "connectionstyle": f"arc3,rad={bend}", "linewidth": 1.4, **style}
+    )
+    # the middle of the curve: half of how far its control point is away
+    (x, y), (u, v) = a, b
+    middle = 0.5 * (x + u) + 0.5 * bend * (v - y), 0.5 * (y + v) - 0.5 * bend * (u - x)
+    colour = _LOOP if closes else "#7b8490"
+    paper = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    if name:
+        axis.annotate(name, middle, fontsize=7, color=colour, ha="center", va="center", zorder=2, bbox=paper)
+
+
+def _laid_out(mechanism: Mechanism, tree: SpanningTree) -> dict[str, tuple[float, float]]:
+    """A place for the world and every body: as deep as it hangs in the tree, above the middle of what hangs on it."""
+    below: dict[str, list[str]] = {name: [] for name in (mechanism.world.name, *mechanism.bodies)}
+    depth = {mechanism.world.name: 0} | {body.name: 0 for body in tree.floating}
+    for branch in tree.branches:
+        below[branch.parent.name].append(branch.child.name)
+        depth[branch.child.name] = depth[branch.parent.name] + 1
+    across: dict[str, float] = {}
+    leaves = 0
+    stack = [*(body.name for body in reversed(tree.floating)), mechanism.world.name]
+    while stack:
+        name = stack[-1]
+        waiting = [child for child in below[name] if child not in across]
+        if waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        if below[name]:
+            across[name] = float(np.mean([across[child] for child in below[name]]))
+        else:
+            across[name] = float(leaves)
+            leaves += 1
+    return {name: (across[name], -float(depth[name])) for name in below}
+
+
+def _sparsity(before: Axes, after: Axes, mechanism: Mechanism) -> None:
+    from ..assemble.core import build_core
+
+    locked = mechanism.snapshot()
+    nodes, touched, later = build_core(locked).core.elimination()
+    # as described: bodies, joints, couplings, and forces that are rows
+    many = len(nodes)
+    keys = [(0, body) if body >= 0 else (1, joint) if joint >= 0 else (2, k) for k, (body, joint) in enumerate(nodes)]
+    described = np.argsort(np.array([kind * (many + locked.body_count) + which for kind, which in keys]), kind="stable")
+    first = np.zeros((many, many), dtype=bool)
+    filled = np.eye(many, dtype=bool)
+    for k in range(many):
+        first[k, [k, *touched[k]]] = True
+        filled[k, later[k]] = filled[later[k], k] = True
+    picture = np.where(first, 1, np.where(filled, 2, 0))
+    _blocks(before, np.where(first, 1, 0)[np.ix_(described, described)])
+    before.set_title(f"as described: {np.count_nonzero(first)} blocks", fontsize="medium")
+    _blocks(after, picture)
+    extra = np.count_nonzero(filled & ~first)
+    after.set_title(f"as eliminated: {extra} more by fill", fontsize="medium")
+
+
+def _blocks(axis: Axes, kinds: NDArray[np.integer[Any]]) -> None:
+    from matplotlib.colors import ListedColormap
+
+    colours = ListedColormap(["#ffffff", COLOURS[0], _LOOP])
+    axis.imshow(kinds, cmap=colours, vmin=0, vmax=2, interpolation="nearest")
+    axis.set_xlabel("bodies and constraints")
+
+
+def _motion(axis: Axes, run: Trajectory) -> None:
+    from matplotlib import colormaps
+    from matplotlib.collections import LineCollection
+
+    across, up = _view(run)
+    names = list(run.mechanism.bodies)
+    nodes = np.unique(np.linspace(0, len(run) - 1, _POSES).astype(int))
+    shades = colormaps["viridis"](np.linspace(0.95, 0.15, len(nodes)))
+
+    # every body as lines, at all the chosen moments at once: (moment, line, end, 3)
+    lines = []
+    for row, body in enumerate(run.mechanism.bodies.values()):
+        local = skeleton(run.mechanism, body)
+        turn = run.orientation[nodes][:, row, None, None]
+        lines.append(run.position[nodes][:, row, None, None] + rotate(turn, local))
+    ends = np.concatenate(lines, axis=1)[..., [across, up]]
+    for moment, shade in zip(ends, shades, strict=True):
+        axis.add_collection(LineCollection(list(moment), colors=[shade], linewidths=1.2, capstyle="round"))
+
+    tip = _smooth(run).body(names[-1]).position
+    axis.plot(tip[:, across], tip[:, up], color="grey", linewidth=0.4, alpha=0.7, zorder=0)
+    axis.set_aspect("equal", adjustable="datalim")
+    axis.autoscale_view()
+    axis.set_xlabel(f"{'xyz'[across]} [m]")
+    axis.set_ylabel(f"{'xyz'[up]} [m]")
+    axis.set_title(f"{len(nodes)} moments, yellow to violet, and the path of {names[-1]!r}", fontsize="medium")
+    axis.grid(alpha=0.3)
+
+
+def _smooth(run: Trajectory) -> Trajectory:
+    """The run with moments between its nodes if there are few, through which lines would have corners.
+
+    Not where steps in between were left out: what happened there is not known. Energies and gaps are those of nodes.
+    """
+    if not 2 <= len(run) < _FEW_NODES or np.diff(run.time).max() > 1.01 * run.dt:
+        return run
+    return run.at(np.union1d(run.time, np.linspace(run.time[0], run.time[-1], _FEW_NODES)))
+
+
+def _view(run: Trajectory) -> tuple[int, int]:
+    """The two world axes to look along the third: z is up, unless nothing moves that way."""
+    spread = np.ptp(run.position, axis=(0, 1))
+    across = int(spread[0] <= spread[1])
+    return (across, 2) if spread[2] > 1e-3 * spread.max() else (0, 1)

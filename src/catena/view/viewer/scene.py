@@ -1,0 +1,486 @@
+"""Scenes: all that is to be seen of a run, as plain names, triangles, colours and poses over time.
+
+Nothing here knows who draws it: the page (page.py), the server (server.py), the file for other tools (gltf.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..._util.rotation import Array, multiply, rotate, z_to
+from ...describe.shapes import Colour, Shaped
+from ...results.analysis import keeps_energy
+from ..notebooks import size_of
+from . import solids
+from .solids import Mesh
+
+if TYPE_CHECKING:
+    from ...describe.bodies import Body
+    from ...describe.joint import BodyLike, Joint
+    from ...describe.mechanism import Mechanism
+    from ...results.trajectory import Trajectory
+
+# of bodies that have none of their own, one after the other
+COLOURS = ("#4c78a8", "#f2a65a", "#6aa97b", "#b07aa1", "#d9695f", "#76b7b2", "#9c755f")
+INK = "#2f3640"
+FORCE = "#c0392b"
+GROUND = "#a9b0b8"
+_AXES = ("#d9483b", "#4ca64c", "#3b6fd9")
+
+# the row of what stands still
+WORLD = -1
+
+# shapes of the world count for the view if they make it no larger than this many times what moves and holds it
+_MOST_GROUND = 3.0
+
+# nodes of a run that are shown in a second of it: no screen is faster
+_PER_SECOND, _MOST_MOMENTS = 60, 6000
+
+
+def rgb(colour: str) -> Colour:
+    """Red, green, blue and alpha from 0 to 1 of "#rrggbb"."""
+    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Triangles of one colour that go with a body, in its frame; `kind` is bodies, joints or frames."""
+
+    name: str
+    kind: str
+    body: int
+    mesh: Mesh
+    colour: Colour
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point (3,) of a body with a name: a label to be read, or what leaves a trace."""
+
+    name: str
+    kind: str
+    body: int
+    place: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line between points of two bodies: a rod without mass, a spring."""
+
+    name: str
+    a: Point
+    b: Point
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """The force (step, 3) in N that a joint exerts on its body b, at a point of b or of the other side."""
+
+    joint: str
+    at: Point
+    force: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """Numbers over time, (label, values (step,)) each, drawn beside the scene."""
+
+    title: str
+    curves: tuple[tuple[str, Array], ...]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What is seen: parts, lines and points at the poses position (step, n, 3), orientation (step, n, 4) of n bodies.
+
+    `low` and `high` are corners of a box around all that is seen at any time, `newtons` the force of an arrow that is
+    as long as its diagonal, `sight` the direction from which to look, `hidden` the kinds of things that are shown only
+    if asked for, and `notes` sentences about what is not drawn.
+    """
+
+    title: str
+    bodies: tuple[str, ...]
+    time: Array
+    position: Array
+    orientation: Array
+    parts: list[Part] = field(default_factory=list)
+    labels: list[Point] = field(default_factory=list)
+    traces: list[Point] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    low: Array = field(default_factory=lambda: np.full(3, -0.5))
+    high: Array = field(default_factory=lambda: np.full(3, 0.5))
+    newtons: float = 1.0
+    hidden: tuple[str, ...] = ()
+    sight: Array = field(default_factory=lambda: np.array((0.0, 1.0, 0.0)))
+
+    @property
+    def centre(self) -> Array:
+        """The middle of all that is seen (m)."""
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def size(self) -> float:
+        """How large it is (m)."""
+        return float(np.linalg.norm(self.high - self.low)) or 1.0
+
+    def places(self, point: Point) -> Array:
+        """Where a point is in the world, (step, 3)."""
+        if point.body == WORLD:
+            return np.broadcast_to(point.place, (len(self.time), 3))
+        return self.position[:, point.body] + rotate(self.orientation[:, point.body], point.place)
+
+    def colour_of(self, body: int) -> str:
+        """The colour of a body that was given none."""
+        return INK if body == WORLD else COLOURS[body % len(COLOURS)]
+
+
+def scene_of(run: Trajectory, traces: Iterable[str] | None = ()) -> Scene:
+    """The scene of a run; `traces` names bodies and frames whose way is drawn."""
+    if not len(run):
+        raise ValueError("there is nothing to see: the trajectory has no nodes")
+    mechanism = run.mechanism
+    run = run[:: _stride(run.time)]
+    times = _moments(run.time)
+    seen = run if times is run.time else run.at(times)
+    rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: WORLD}
+    bare = Scene(size_of(mechanism), tuple(mechanism.bodies), times, seen.position, seen.orientation)
+    parts, notes = _parts(bare, mechanism, rows)
+    lines = [
+        Line(name, Point(name, "lines", rows[a], anchor_a), Point(name, "lines", rows[b], anchor_b))
+        for name, a, b, anchor_a, anchor_b in _lines(mechanism)
+    ]
+    try:
+        names = [traces] if isinstance(traces, str) else [] if traces is None else list(traces)
+    except TypeError:
+        raise ValueError(f"traces must be names of bodies and frames, got {traces!r}") from None
+    traced = [mechanism.frame(name) for name in names]
+    labels = _labels(mechanism, rows)
+    low, high = _bounds(bare, parts, lines)
+    arrows = [replace(arrow, force=_between(times, run.time, arrow.force)) for arrow in arrows_of(run)]
+    strongest = max((float(np.linalg.norm(arrow.force, axis=1).max()) for arrow in arrows), default=0.0)
+    weight = float(np.linalg.norm(mechanism.gravity)) * sum(body.mass for body in mechanism.bodies.values())
+    # files give every link a frame of its own, which is too much to see
+    has_references = any(mark.name == mark.body for mark in mechanism.frames.values())
+    return replace(
+        bare,
+        parts=parts,
+        labels=labels,
+        traces=[Point(mark.name, "traces", rows[mark.body], mark.position) for mark in traced],
+        lines=lines,
+        arrows=arrows,
+        plots=_plots(run, times) if len(run) > 1 else [],
+        notes=notes,
+        low=low,
+        high=high,
+        # a single moment says little of what is to come
+        newtons=max(3 * strongest, 3 * weight if len(run) == 1 else 0.0) or 1.0,
+        hidden=("names", "forces", "frames") if has_references else ("names", "forces"),
+        sight=_sight(bare, labels),
+    )
+
+
+def _parts(bare: Scene, mechanism: Mechanism, rows: Mapping[str, int]) -> tuple[list[Part], list[str]]:
+    """Bodies, joints and frames, and sentences about what cannot be drawn."""
+    looks = Looks(mechanism)
+    parts, notes = [], []
+    for row, body in enumerate(mechanism.bodies.values()):
+        seen, said = looks.of(body)
+        parts += [Part(body.name, "bodies", row, mesh, colour or rgb(bare.colour_of(row))) for mesh, colour in seen]
+        notes += said
+    seen, said = shape_meshes(mechanism.world)
+    parts += [Part(mechanism.world.name, "bodies", WORLD, mesh, colour or rgb(GROUND)) for mesh, colour in seen]
+    notes += said
+    for joint in mechanism.joints.values():
+        if joint.carries and joint.row_count:
+            side, anchor, frame = joint_side(joint)
+            mesh = _sign(joint, 0.12 * looks.reach).placed(anchor, frame)
+            parts.append(Part(joint.name, "joints", rows[side.name], mesh, rgb(INK)))
+            parts += _bearing(joint, 0.12 * looks.reach)
+    for mark in mechanism.frames.values():
+        parts += _axes(mark.name, rows[mark.body], mark.position, mark.orientation, 0.3 * looks.reach)
+    return parts, notes
+
+
+def _labels(mechanism: Mechanism, rows: Mapping[str, int]) -> list[Point]:
+    """Names of bodies, of joints, and of frames that are not called like their body."""
+    labels = [Point(name, "bodies", rows[name], np.zeros(3)) for name in mechanism.bodies]
+    for joint in mechanism.joints.values():
+        if joint.row_count:
+            side, anchor, _ = joint_side(joint)
+            labels.append(Point(joint.name, "joints", rows[side.name], anchor))
+    for mark in mechanism.frames.values():
+        if mark.name != mark.body:
+            labels.append(Point(mark.name, "frames", rows[mark.body], mark.position))
+    return labels
+
+
+def _stride(time: Array) -> int:
+    """Every how many nodes there are enough."""
+    seconds = float(time[-1] - time[0])
+    return max(1, ceil((len(time) - 1) / (_PER_SECOND * seconds) - 1e-6)) if seconds > 0 else 1
+
+
+def _moments(time: Array) -> Array:
+    """The nodes, or as many moments between them as it takes to see them move."""
+    seconds = float(time[-1] - time[0])
+    count = min(int(_PER_SECOND * seconds), _MOST_MOMENTS)
+    return time if len(time) < 2 or 2 * len(time) >= count else np.linspace(time[0], time[-1], count + 1)
+
+
+def _between(times: Array, nodes: Array, values: Array) -> Array:
+    """Numbers (node, ...) of the nodes at all moments."""
+    if times is nodes:
+        return values
+    flat = values.reshape(len(nodes), -1)
+    columns = [np.interp(times, nodes, column) for column in flat.T]
+    return np.stack(columns, axis=1).reshape(len(times), *values.shape[1:])
+
+
+# ---- bodies
+
+
+class Looks:
+    """What bodies of a mechanism look like."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.reach = _reach(mechanism)
+        self._ends: dict[str, list[Array]] = {name: [] for name in (mechanism.world.name, *mechanism.bodies)}
+        for name, anchor in _ends(mechanism):
+            self._ends[name].append(anchor)
+        # links of a file that shows some of them are seen as they are there, or not at all
+        any_drawn = any(map(_is_drawn, mechanism.bodies.values()))
+        self._shown_as_they_are = set(mechanism.frames) if any_drawn else set()
+
+    def of(self, body: Body) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
+        """What is seen of a body, with colours if it has some, and sentences about what of it cannot be.
+
+        Its visible shapes, and bars to joints and springs outside of them; without shapes the bars alone, or the box
+        that has its inertia.
+        """
+        seen, notes = shape_meshes(body)
+        if body.name in self._shown_as_they_are and (seen or not _is_drawn(body)):
+            return seen, notes
+        anchors = self._ends[body.name]
+        if seen:
+            points = np.concatenate([mesh.vertices for mesh, _ in seen])
+            low, high = points.min(axis=0) - 0.05 * self.reach, points.max(axis=0) + 0.05 * self.reach
+            anchors = [end for end in anchors if (end < low).any() or (end > high).any()]
+        far = [end for end in anchors if np.linalg.norm(end) > 1e-6 * self.reach]
+        if far:
+            bars = [solids.bone(np.zeros(3), end, 0.04 * self.reach) for end in far]
+            seen.append((solids.joined(bars), None))
+        if not seen and body.mass:
+            seen.append((inertia_box(body, 0.02 * self.reach), None))
+        if not seen:
+            seen.append((solids.sphere(0.06 * self.reach), None))
+        return seen, notes
+
+
+def _is_drawn(body: Body) -> bool:
+    return any(shape.visible for shape in body.shapes)
+
+
+def shape_meshes(thing: Shaped) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
+    """The visible shapes of a body or the world, with colours if they have some, and sentences about unread meshes."""
+    seen: list[tuple[Mesh, Colour | None]] = []
+    notes = []
+    for shape in thing.shapes:
+        if shape.visible:
+            try:
+                seen += solids.solid(shape)
+            except ValueError as error:
+                notes.append(f"{thing.label}: its mesh is not drawn: {error}.")
+    return seen, notes
+
+
+def inertia_box(body: Body, least: float = 0.0) -> Mesh:
+    """The box that has a body's mass and inertia, with edges of `least` (m) or more."""
+    moments, axes = np.linalg.eigh(body.inertia.tensor)
+    edges = np.sqrt(np.maximum(0.0, 12 / body.mass * (0.5 * moments.sum() - moments)))
+    mesh = solids.box(np.maximum(edges, least))
+    return Mesh(mesh.vertices @ (axes * np.sign(np.linalg.det(axes))).T, mesh.triangles)
+
+
+def _ends(mechanism: Mechanism) -> Iterator[tuple[str, Array]]:
+    """Where joints, rods and springs hold on to bodies, in their frames, by the name of the body."""
+    for joint in mechanism.joints.values():
+        if joint.row_count:
+            yield joint.a.name, joint.anchor_a
+            yield joint.b.name, joint.anchor_b
+    for _, a, b, anchor_a, anchor_b in _lines(mechanism):
+        yield a, anchor_a
+        yield b, anchor_b
+
+
+def _reach(mechanism: Mechanism) -> float:
+    """Typical distance of joints from the centre of their body, or half the size of bodies without any (m)."""
+    joints = [joint for joint in mechanism.joints.values() if joint.row_count]
+    sides = [(joint.a, joint.anchor_a) for joint in joints] + [(joint.b, joint.anchor_b) for joint in joints]
+    lengths = [float(np.linalg.norm(anchor)) for body, anchor in sides if not body.is_world and anchor.any()]
+    if not lengths:
+        lengths = [
+            float(np.sqrt(np.trace(body.inertia.tensor) / body.mass)) for body in mechanism.bodies.values() if body.mass
+        ]
+    return float(np.median(lengths)) if lengths else 1.0
+
+
+# ---- joints, frames, forces
+
+
+def joint_side(joint: Joint) -> tuple[BodyLike, Array, Array]:
+    """The body a joint is drawn on, b unless that is the world, with anchor and frame there."""
+    return (joint.a, joint.anchor_a, joint.frame_a) if joint.b.is_world else (joint.b, joint.anchor_b, joint.frame_b)
+
+
+def _sign(joint: Joint, size: float) -> Mesh:
+    """What stands for a joint, by what it lets move: a pin, a ball, a block, a plate; its axis is z."""
+    way = joint.twists()
+    slides, turns = (int(np.linalg.matrix_rank(part)) for part in (way[:3], way[3:]))
+    if not joint.dof:
+        return solids.box((size, size, size))
+    if slides >= 2:
+        return solids.box((4 * size, 4 * size, 0.2 * size))
+    if turns >= 2:
+        return solids.sphere(0.7 * size)
+    if turns == 1 and slides == 0:
+        return solids.cylinder(0.4 * size, 2.4 * size)
+    if turns == 0:
+        return solids.box((0.9 * size, 0.9 * size, 4 * size))
+    return solids.cylinder(0.4 * size, 5 * size)
+
+
+def _bearing(joint: Joint, size: float) -> Iterator[Part]:
+    """What a joint stands on in the world, if that does not move."""
+    if (joint.a.is_world or joint.b.is_world) and joint.ground is None:
+        anchor, frame = (joint.anchor_a, joint.frame_a) if joint.a.is_world else (joint.anchor_b, joint.frame_b)
+        yield Part(
+            joint.name, "joints", WORLD, solids.cylinder(0.9 * size, 0.9 * size).placed(anchor, frame), rgb(GROUND)
+        )
+
+
+def _axes(name: str, body: int, position: Array, orientation: Array, length: float) -> Iterator[Part]:
+    for axis, colour in zip(np.eye(3), _AXES, strict=True):
+        turn = multiply(orientation, z_to(axis))
+        place = position + 0.5 * length * rotate(orientation, axis)
+        yield Part(name, "frames", body, solids.cylinder(0.03 * length, length).placed(place, turn), rgb(colour))
+
+
+def _lines(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Array, Array]]:
+    """Rods without mass, and springs between points."""
+    for joint in mechanism.joints.values():
+        if joint.code == "distance":
+            yield joint.name, joint.a.name, joint.b.name, joint.anchor_a, joint.anchor_b
+    for force in mechanism.forces.values():
+        for part in force.parts:
+            if part.measure.code == "measured_distance":
+                yield force.name, part.measure.a, part.measure.b, *part.measure.anchors
+
+
+def arrows_of(run: Trajectory) -> list[Arrow]:
+    """What joints exert, if the run recorded it."""
+    if not run.multipliers.shape[1]:
+        return []
+    rows = {name: row for row, name in enumerate(run.mechanism.bodies)}
+    arrows = []
+    for joint in run.mechanism.joints.values():
+        if not joint.row_count:
+            continue
+        side, anchor, _ = joint_side(joint)
+        sign = -1.0 if joint.b.is_world else 1.0
+        at = Point(joint.name, "forces", rows[side.name], anchor)
+        arrows.append(Arrow(joint.name, at, sign * run.joint(joint.name).force))
+    return arrows
+
+
+# ---- beside and around
+
+
+def _plots(run: Trajectory, times: Array) -> list[Plot]:
+    energies = (
+        ("kinetic", run.kinetic_energy()),
+        ("potential", run.potential_energy()),
+        ("total", run.energy()),
+    )
+    gaps = run.drift().max(axis=1, initial=0.0)
+    plots = [Plot("energy [J]", energies)]
+    if keeps_energy(run):
+        plots.append(Plot("energy error / energy in motion", (("error", run.energy_error()),)))
+    plots.append(Plot("largest joint gap [m]", (("gap", np.maximum(gaps, 1e-18)),), logarithmic=True))
+    # of the step that ends at a node, where every node is there
+    if run.error is not None and len(run.error) == len(run) - 1:
+        errors = np.maximum(np.concatenate((run.error[:1], run.error)), 1e-18)
+        plots.append(Plot("error of the step [of the size, rad]", (("error", errors),), logarithmic=True))
+    # between nodes they are drawn, not computed: joints are closed at the nodes
+    return [
+        replace(p, curves=tuple((name, _between(times, run.time, curve)) for name, curve in p.curves)) for p in plots
+    ]
+
+
+def _bounds(scene: Scene, parts: list[Part], lines: list[Line]) -> tuple[Array, Array]:
+    """Corners of a box around all that is seen, at some of the moments, but for frames and vast shapes of the world."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    ground = []
+    for part in parts:
+        if part.kind == "frames":
+            continue
+        if part.kind == "bodies" and part.body == WORLD:
+            ground.append(part.mesh.vertices)
+            continue
+        if part.body == WORLD:
+            points = part.mesh.vertices
+        else:
+            # the corners of its own box will do
+            corner = np.stack((part.mesh.vertices.min(axis=0), part.mesh.vertices.max(axis=0)))
+            local = np.array([corner[[i, j, k], [0, 1, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+            some = np.unique(np.linspace(0, len(scene.time) - 1, 200).astype(int))
+            x, q = scene.position[some, part.body, None], scene.orientation[some, part.body, None]
+            points = (x + rotate(q, local[None])).reshape(-1, 3)
+        low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+    for line in lines:
+        for end in (line.a, line.b):
+            points = scene.places(end)
+            low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+    low, high = with_ground(low, high, ground)
+    return (low, high) if np.isfinite(low).all() else (np.full(3, -0.5), np.full(3, 0.5))
+
+
+def fits(low: Array, high: Array, points: Array) -> bool:
+    """Whether points (k, d) of a shape of the world leave what a box holds large enough to be seen beside it."""
+    size = np.linalg.norm(np.maximum(high, points.max(axis=0)) - np.minimum(low, points.min(axis=0)))
+    return bool(size <= _MOST_GROUND * np.linalg.norm(high - low))
+
+
+def with_ground(low: Array, high: Array, ground: Iterable[Array]) -> tuple[Array, Array]:
+    """Corners of a box that is grown around those shapes of the world, points (k, d) each, that fit beside it."""
+    for points in [shape for shape in ground if fits(low, high, shape)]:
+        low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+    return low, high
+
+
+def _sight(scene: Scene, labels: list[Point]) -> Array:
+    """Where to look from: see sight."""
+    return sight(
+        np.concatenate([scene.places(point) for point in labels if point.kind != "frames"] or [np.zeros((1, 3))])
+    )
+
+
+def sight(points: Array) -> Array:
+    """The horizontal direction in which points (k, 3) are the nearest to each other: to look from, a little aside."""
+    spread = np.cov(points[:, :2].T) if len(points) > 1 else np.zeros((2, 2))
+    moments, axes = np.linalg.eigh(spread)
+    if moments[1] <= 1e-9:
+        return np.array((0.0, -1.0, 0.0))
+    x, y = axes[:, 0]
+    # from the side from which x, or else y, runs to the right
+    sign = np.sign(x if abs(x) > abs(y) else -y)
+    return np.array((sign * x, sign * y, 0.0))
