@@ -15,7 +15,7 @@ from ._rotation import Array, finite
 from .analysis import extent
 from .closing import close_wide, limits_passed, open_alone
 from .names import no_such
-from .redundancy import described_asked, find_asked, warn_of, whole_size
+from .redundancy import described_asked, everything, find_asked, warn_of, whole_size
 from .state import State
 from .status import CatenaError, CatenaWarning
 
@@ -129,8 +129,12 @@ def _begun(
             return found[0]
     along = rough.copy()
     along.velocity, along.angular_velocity = velocity
-    close_wide(mechanism, along, frozen)
-    compiled = build_core(mechanism, frozen=frozen, asked=find_asked(mechanism, along))
+    is_closed = close_wide(mechanism, along, frozen)
+    asked = find_asked(mechanism, along)
+    if not is_closed and asked.misfit > asked.fit:
+        # loops that no pose closes say nothing twice
+        asked = everything(mechanism, mechanism.fit)
+    compiled = build_core(mechanism, frozen=frozen, asked=asked)
     found.append((along.copy(), compiled))
     _bring(mechanism, compiled, along, frozen)
     found.append((along, compiled))
