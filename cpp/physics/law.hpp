@@ -120,10 +120,10 @@ CATENA_INLINE bool misleads(const LawInfo& law, double phi2, double by, const Cl
          (pull > 0.9 * law.threshold * std::fabs(clock.dt) && std::fabs(by) < 2 * pull);
 }
 
-// what a law's row needs to know besides its measure
+// what the rows of a force need to know besides what they measure
 struct LawState {
-  double lambda;    // its multiplier
-  double momentum;  // of its rotor, before the step
+  const double* lambda;  // its multipliers
+  double momentum;       // of its rotor, before the step
 };
 
 // turn a measured row into the law's row
@@ -131,7 +131,7 @@ CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, 
                            JointRows& rows) {
   double slope;
   rows.g[0] =
-      state.lambda - law_multiplier<double>(law, phi2, rows.g[0] - phi2, stage_of(law, clock), state.momentum, slope);
+      *state.lambda - law_multiplier<double>(law, phi2, rows.g[0] - phi2, stage_of(law, clock), state.momentum, slope);
   for (int e = 0; e < 2; ++e) rows.w[e] = {-slope * rows.w[e].f, -slope * rows.w[e].t};
 }
 

@@ -41,7 +41,7 @@ struct Step {
       newton.extent += std::sqrt(norm2(solver.body[i].x)) / layout.link_count;
       floats |= layout.link[i].keeper == i;
     }
-    plain = layout.loop_count == 0 && layout.law_count == 0 && !layout.drag;
+    plain = layout.loop_count == 0 && layout.law_count == 0 && layout.rotary_count == 0 && !layout.drag;
     for (int i = 0; i < layout.link_count; ++i) plain &= layout.link[i].mass > 0;
     newton.by_sign = args.rescue_depth == 0;
     for (int l = 0; l < layout.law_count; ++l) rubs |= layout.law[l].friction > 0;
@@ -111,6 +111,9 @@ struct Step {
       if (refuses(l)) return Outcome::singular;
     for (int i = 0; i < layout.link_count && layout.drag && solver.clock.dt < 0; ++i)
       if (drag_misleads(solver.body, layout.link, i, layout.drag + 6L * i, solver.clock.dt)) return Outcome::singular;
+    for (int k = 0; k < layout.rotary_count && solver.clock.dt < 0; ++k)
+      if (rotary_misleads(solver.body, layout.link, layout.constraint[layout.rotary[k]], solver.clock.dt))
+        return Outcome::singular;
     least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
     if (args.rescue_depth == 0) return outcome;

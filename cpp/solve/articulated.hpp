@@ -30,6 +30,7 @@ struct Articulated {
   Axis<T>* axis;
   Acting<T>* acting;  // (axis)
   Swivel<T>* swivel;
+  Torsion<T>* torsion;  // (swivel) where there are rotary dampers
   Articulation<T>* received;
   Loops loop;
   Tied* tied;
@@ -66,12 +67,13 @@ struct Articulated {
   CATENA_INLINE void from_root(F f) {
     for (int k = 0; k < stretch_count; ++k) dispatch(stretch[k], f);
   }
-  // the same by manner, and whether laws act on it
+  // the same by manner, and whether laws or rotary dampers act on it
   template <class F>
   CATENA_INLINE void by_manner(const Stretch& s, F f) {
     switch (manner_of(s.branch)) {
       case 1: return s.acted ? f.template operator()<1, true>(s) : f.template operator()<1, false>(s);
-      case swivel_manner: return f.template operator()<swivel_manner, false>(s);
+      case swivel_manner:
+        return s.acted ? f.template operator()<swivel_manner, true>(s) : f.template operator()<swivel_manner, false>(s);
       case floating_manner: return f.template operator()<floating_manner, false>(s);
       case 0: return f.template operator()<0, false>(s);
       case 2: return s.acted ? f.template operator()<2, true>(s) : f.template operator()<2, false>(s);
@@ -213,6 +215,12 @@ struct Articulated {
       if (run.acted) act<branch>(run, first, end);
   }
   const double* drag_of(int i) const { return layout.drag + 6L * i; }
+  // of the rotary damper in a link's joint: half of its resistance over the step, and how its parent turns
+  T half_damping(int i) const { return clock.resting ? T(0) : T(0.5 * clock.dt * layout.link[i].damping); }
+  Quat<T> turn_above(int i) const {
+    const int parent = layout.link[i].parent;
+    return parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : body[parent].w;
+  }
 
   // Efforts on the freedoms of links at the iterate, and how they fall.
   template <int branch>
@@ -347,6 +355,7 @@ struct Articulated {
     Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
     const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    Torsion<T>* twisted = torsion + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     const bool drags = layout.drag && !clock.resting;
     for (int i = s.end - 1;; --i) {
@@ -375,14 +384,20 @@ struct Articulated {
         if (manner == 0 && !root) move(m, l.r, l.r3);
       } else {
         --turned;
+        if constexpr (acted) --twisted;
         if constexpr (manner == swivel_manner) move(m, l.c, l.c3);
-        fine &= turned->eliminate(m);
+        if constexpr (acted)
+          fine &= turned->eliminate(m, rotary_between(turn_above(i), body[i].w, half_damping(i)), *twisted);
+        else
+          fine &= turned->eliminate(m);
         if constexpr (manner == floating_manner)
           fine &= turned->eliminate_shift(m);
+        else if constexpr (acted)
+          move(m, l.r, l.r3);
         else if (!root)
           move_force(m, l.r, l.r3);
       }
-      if constexpr (loops) loop.send<manner>(i, x, turned, l.c, l.c3, l.r, l.r3);
+      if constexpr (loops) loop.send<manner, acted>(i, x, turned, twisted, l.c, l.c3, l.r, l.r3);
       if (i == s.first) break;
     }
     if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
@@ -408,6 +423,7 @@ struct Articulated {
     Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
     const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    Torsion<T>* twisted = torsion + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     const Body<T>* const bodies = body;
     for (int i = s.end - 1; i >= s.first; --i) {
@@ -423,9 +439,14 @@ struct Articulated {
       } else {
         --turned;
         if constexpr (manner == swivel_manner) move(m, l.c);
-        turned->repeat(m);
+        if constexpr (acted)
+          turned->repeat(m, rotary_torque(turn_above(i), bodies[i].w, half_damping(i)), *--twisted);
+        else
+          turned->repeat(m);
         if constexpr (manner == floating_manner)
           turned->repeat_shift(m);
+        else if constexpr (acted)
+          move(m, l.r);
         else
           m.t = cross(l.r, m.f);
       }
@@ -462,6 +483,7 @@ struct Articulated {
     follow(run, w, d);
     Axis<T>* x = axis + run.slot;
     const Swivel<T>* turned = swivel + run.slot;
+    const Torsion<T>* twisted = torsion + run.slot;
     Vec3<T> sum = moved;
     bool fine = true;
     Link<T>* const links = link;
@@ -490,7 +512,9 @@ struct Articulated {
           if (passes) dx -= Vec3<T>{pull(3), pull(4), pull(5)};
           store_whole(ds, dx);
         }
+        const Vec3<T> above = phi;
         phi = -(turned->first + turned->rows * dx);
+        if (manner == swivel_manner && run.acted) phi -= twisted++->rows * above;
         if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
         deta = turn_increment(b.w, phi);
         store_whole(ds + slides_of(branch), deta);
@@ -525,6 +549,7 @@ struct Articulated {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, 1 / dt);
     for (int i = 0; i < layout.link_count && layout.drag; ++i)
       drag_momenta(body[i], body[i].q, drag_of(i), link[i].unit, body[i].v, body[i].L);
+    rotary_momenta(layout, body);
     for (int k = 0; k < stretch_count; ++k)
       if (slides(stretch[k].branch))
         for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);

@@ -281,7 +281,7 @@ struct Newton {
       const ConstraintInfo& c = layout.constraint[j].reduction < 0
                                     ? layout.constraint[j]
                                     : layout.reduction[layout.constraint[j].reduction].whole;
-      if (c.law >= 0 || c.hook >= 0 || c.kind == JointKind::coupling) continue;
+      if (c.acts || c.hook >= 0 || c.kind == JointKind::coupling) continue;
       const Pose<double> a = pose_after(c, 0, solver.body, solver.clock),
                          b = pose_after(c, 1, solver.body, solver.clock);
       if (turned_over(c, a, b) > 0) return true;

@@ -248,9 +248,7 @@ class Simulator:
         """Whether something makes heat of the motion, which steps backwards would have to feed."""
         forces = self.mechanism.forces.values()
         parts = (part for force in forces for part in force.parts)
-        return any(force.resistances for force in forces) or any(
-            part.law[name] > 0 for part in parts for name in DISSIPATING
-        )
+        return any(force.slows for force in forces) or any(part.law[name] > 0 for part in parts for name in DISSIPATING)
 
     def _as(
         self, dt: float, *, rate: float = 0.0, order: int | None = None, tolerance: float | None = None
