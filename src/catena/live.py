@@ -15,6 +15,7 @@ from ._memory import refuse_if_too_large
 from ._rotation import Array, cross, rotate
 from .accuracy import too_coarse, warn
 from .analysis import reaction
+from .doubts import beyond_now
 from .efforts import ForceHistory, InputEfforts
 from .forces import Forces, held_loads, load_table, plain_forces
 from .inputs import Inputs
@@ -183,6 +184,11 @@ class Live(Running, _core.Live):
     def status(self) -> Status:
         """How it fares: `ok`, or why it took no more steps."""
         return status_of(self._simulator, self.ended)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on where it stands now: joints beyond their limits. They are looked for where this is read."""
+        return tuple(filter(None, (beyond_now(self.mechanism, self.coordinates),)))
 
     def state(self) -> State:
         """The node as a State of its own, from which this or another simulator may go on."""

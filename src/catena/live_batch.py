@@ -18,6 +18,7 @@ from ._rotation import Array, finite
 from .accuracy import too_coarse, warn
 from .analysis import still
 from .batch import Laws, MemberNumbers, member_loads
+from .doubts import beyond_now
 from .efforts import InputEfforts
 from .forces import Forces
 from .inputs import BatchInputs
@@ -227,6 +228,11 @@ class LiveBatch(Running, _core.LiveBatch):
     def status(self) -> list[Status]:
         """How every member fares: `ok`, or why it takes no more steps."""
         return [status_of(self._simulator, self.ended(k)) for k in range(len(self))]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on where members stand now: joints beyond their limits. They are looked for where this is read."""
+        return tuple(filter(None, (beyond_now(self.mechanism, self.coordinates),)))
 
     def state(self, member: int) -> State:
         """The node of a member as a State of its own, from which this or another simulator may go on."""
