@@ -167,6 +167,7 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
     assert batch.warnings
 
 
+@pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")  # a jerk is coarse
 def test_members_whose_steps_are_halved_err_as_single_runs() -> None:
     """A lane hands what it remembers of its steps to the single solver for a step, and gets it back."""
     m = scenes.pendulum(2, angle=1.0)
