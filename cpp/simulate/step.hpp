@@ -198,7 +198,7 @@ struct Step {
       else
         node.law_force[l] = 2 * lambda * per_dt * per_dt;
     };
-    for (int l = 0; l < layout.law_count; ++l)
+    for (int l = 0; l < layout.law_count && node.free_law_count() > 0; ++l)
       if (!node.on_axis(l)) keep(l, layout.law[l].constraint >= 0 ? solver.multiplier_of(l) : 0);
     if constexpr (Solver::acts_on_axes) {
       // one freedom's laws after the other's
@@ -258,6 +258,10 @@ struct Step {
       gained[info.parent].t += g.t + cross((b.x - b.d) - (parent.x - parent.d), g.f);
     }
   }
+  // apart, as it is rare
+  [[gnu::noinline]] Wrench<double> drag_on(int i, double dt) const {
+    return drag_residual(solver.body[i], layout.drag + 6L * i, dt);
+  }
   // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
   // of its roots takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
   void balance(double dt) {
@@ -273,7 +277,7 @@ struct Step {
         const Body<double>& b = solver.body[k];
         Vec3<double> force = layout.link[k].unit * force_residual(b, layout.link[k].share), torque = torque_residual(b);
         if (layout.drag) {
-          const Wrench<double> w = drag_residual(b, layout.drag + 6L * k, dt);
+          const Wrench<double> w = drag_on(k, dt);
           force += w.f;
           torque += w.t;
         }

@@ -204,15 +204,22 @@ struct Articulated {
         x += manner_of(branch);
       }
     }
-    if (layout.drag)
-      for (int i = first; i < end; ++i) {
-        const Wrench<T> w = drag_residual(bodies[i], drag_of(i), T(clock.dt));
-        links[i].H = links[i].H + drag_against_turn(bodies[i], drag_of(i), T(clock.dt));
-        links[i].f += w.f;
-        links[i].t += w.t;
-      }
+    if (layout.drag) add_drag(first, end);
     if constexpr (manner_of(branch) < swivel_manner)
       if (run.acted) act<branch>(run, first, end);
+  }
+  // Drag is rare: its code stays apart, so that links without any can keep their numbers in registers.
+  [[gnu::noinline]] void add_drag(int first, int end) {
+    for (int i = first; i < end; ++i) {
+      const Wrench<T> w = drag_on(i);
+      link[i].H = link[i].H + drag_against_turn(body[i], drag_of(i), T(clock.dt));
+      link[i].f += w.f;
+      link[i].t += w.t;
+    }
+  }
+  [[gnu::noinline]] Wrench<T> drag_on(int i) const { return drag_residual(body[i], drag_of(i), T(clock.dt)); }
+  [[gnu::noinline]] Mat3<T> drag_on_motion(int i) const {
+    return drag_against_motion(body[i], drag_of(i), T(clock.dt));
   }
   const double* drag_of(int i) const { return layout.drag + 6L * i; }
   // of the rotary damper in a link's joint: half of its resistance over the step, and how its parent turns
@@ -297,37 +304,38 @@ struct Articulated {
 
   Ties ties() const { return {layout, loop, axis, link, tied}; }
   void find_rows(bool again) {
-    ties().find_gaps(z);
+    if (layout.tie_count > 0) ties().find_gaps(z);
     loop.find_rows(clock, loop_multipliers(), momentum, again);
   }
+  // Ties are rare as well.
+  bool has_ties(int i) const { return layout.front[i].tie_count > 0; }
+  [[gnu::noinline]] bool close_ties(Articulation<T>& m, int i) const { return ties().close(m, i); }
+  [[gnu::noinline]] void close_ties_again(Wrench<T>& m, int i) const { ties().close_again(m, i); }
+  [[gnu::noinline]] void open_ties(int i, Vec3<T> dx, Vec3<T> phi) const { ties().open(i, dx, phi, z, dz); }
   // loops and ties that end or sit at a link
   CATENA_INLINE bool close(Articulation<T>& m, int i) const {
     // a copy, so that most links can keep theirs in registers
     Articulation<T> own = m;
-    const bool fine = close_at(own, i);
+    const bool fine = !has_ties(i) || close_ties(own, i);
+    loop.close(own, i, loop_multipliers());
     m = own;
     return fine;
   }
-  bool close_at(Articulation<T>& m, int i) const {
-    const bool fine = ties().close(m, i);
-    loop.close(m, i, loop_multipliers());
-    return fine;
-  }
-  void close_again(Wrench<T>& m, int i) const {
-    ties().close_again(m, i);
+  CATENA_INLINE void close_again(Wrench<T>& m, int i) const {
+    if (has_ties(i)) close_ties_again(m, i);
     loop.close_again(m, i, loop_multipliers());
   }
   bool close_world() const {
     Articulation<T> none;
     none.A = none.B = none.C = none.E = diagonal(T(0));
     none.f = none.t = {T(0), T(0), T(0)};
-    const bool fine = ties().close(none, layout.link_count);
+    const bool fine = !has_ties(layout.link_count) || close_ties(none, layout.link_count);
     loop.close_world(none);
     return fine;
   }
   void close_world_again() const {
     Wrench<T> none = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
-    ties().close_again(none, layout.link_count);
+    if (has_ties(layout.link_count)) close_ties_again(none, layout.link_count);
     loop.close_world_again(none);
   }
 
@@ -336,7 +344,7 @@ struct Articulated {
     m.f += l.unit * force_residual(b, l.share);
     m.t += torque_residual(b);
     if (!layout.drag) return;
-    const Wrench<T> w = drag_residual(b, drag_of(i), T(clock.dt));
+    const Wrench<T> w = drag_on(i);
     m.f += w.f;
     m.t += w.t;
   }
@@ -362,7 +370,7 @@ struct Articulated {
       const Link<T>& l = links[i];
       const bool root = i == s.first && s.parent < 0;
       m.A = m.A + diagonal(l.mass);
-      if (drags) m.A = m.A + drag_against_motion(body[i], drag_of(i), T(clock.dt));
+      if (drags) m.A = m.A + drag_on_motion(i);
       m.E = m.E + l.H;
       m.f += l.f;
       m.t += l.t;
@@ -467,7 +475,7 @@ struct Articulated {
     if (layout.loop_count == 0)
       return from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, false, on>(s); });
     loop.open_world(lambda);
-    ties().open(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)}, z, dz);
+    if (has_ties(layout.link_count)) open_ties(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)});
     from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, true, on>(s); });
     loop.settle(lambda);
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
@@ -527,7 +535,7 @@ struct Articulated {
       if constexpr (loops)
         if (loop.stop(i)) {
           loop.open(i, dx, phi, lambda);
-          ties().open(i, dx, phi, z, dz);
+          if (has_ties(i)) open_ties(i, dx, phi);
         }
       if constexpr (on) {
         for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
@@ -585,7 +593,7 @@ struct Articulated {
     return law.axis >= 0 ? axis_multiplier(l) : loop_multipliers()[layout.constraint[law.constraint].loop_row];
   }
   void find_gap() {
-    ties().find_gaps(z);
+    if (layout.tie_count > 0) ties().find_gaps(z);
     loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit);
   }
 
