@@ -21,6 +21,7 @@ from .status import CatenaError, CatenaWarning
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
+    from .redundancy import Asked
 
 # closed: gaps below this part of the mechanism's size (m), or below this angle (rad)
 CLOSED = 5e-11
@@ -207,9 +208,9 @@ def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.3g} degrees" if angle > 1e-9 else ""
 
 
-def close_nearest(compiled: Compiled, state: State) -> State | None:
+def close_nearest(mechanism: Mechanism, asked: Asked, state: State) -> State | None:
     """A state beside another in which all that is asked is closed, or None."""
-    found = state.copy()
+    found, compiled = state.copy(), build_core(mechanism, frozen={}, asked=asked)
     _close(compiled, found)
     return None if open_joints(compiled, found) else found
 
