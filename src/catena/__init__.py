@@ -90,11 +90,12 @@ from .status import Status as Status
 from .trajectory import Trajectory as Trajectory
 from .views import BodyView as BodyView
 from .views import JointView as JointView
+from .words import not_there
 
 
 def __getattr__(name: str) -> str:
     if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(not_there(__name__, name, globals(), f"module {__name__!r}"))
     from ._provenance import version
 
     return version()

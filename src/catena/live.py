@@ -25,6 +25,7 @@ from .state import State
 from .status import SimulationError, Status, status_of
 from .trajectory import Trajectory
 from .views import BodyView, JointView, frame_of
+from .words import Spoken
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from .viewer.server import LiveView
 
 
-class Running:
+class Running(Spoken):
     """What one live mechanism and many have in common; arrays of many have the axis (member,) in front."""
 
     _simulator: Simulator

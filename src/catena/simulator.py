@@ -35,6 +35,7 @@ from .starting import checked, refuse_open
 from .state import State
 from .status import RESCUE_DEPTH, CatenaWarning, SimulationError, Status, status_of
 from .trajectory import Trajectory
+from .words import Spoken
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -59,7 +60,7 @@ def info() -> dict[str, Any]:
     return {"version": __version__, "kernels": _core.kernels(), "kernel": default_kernel()}
 
 
-class Simulator:
+class Simulator(Spoken):
     """Steps a mechanism with the variational integrator.
 
     Parameters
