@@ -1,7 +1,7 @@
-"""What air costs: a ragdoll and a bridge of planks, all on ball joints, with and without drag on every body.
+"""What air and grease cost: a ragdoll and a bridge of planks on balls, with drag on every body, dampers in every ball.
 
-Beside them, where it takes no minutes, the same by a bushing to the world on every body, whose rows are loops to the
-solver. CPU time of a step, best of many, all ways in turn in one run.
+Beside them, where it takes no minutes, the same by bushings, whose rows are loops to the solver: to the world on every
+body, and between the two bodies of every ball. CPU time of a step, best of many, all ways in turn in one run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from catena import AccuracyWarning, Ball, Bushing, Drag, Mechanism, Simulator, box
+from catena import AccuracyWarning, Ball, Bushing, Damper, Drag, Mechanism, Simulator, box
+from catena._util.rotation import rotate
 
 DT, ROUNDS = 0.002, 15
 
@@ -67,10 +68,24 @@ def with_bushings(m: Mechanism) -> Mechanism:
     return m
 
 
+def with_dampers(m: Mechanism) -> Mechanism:
+    for joint in list(m.joints):
+        m.add_force(Damper(joint, 0.02))
+    return m
+
+
+def with_rubber(m: Mechanism) -> Mechanism:
+    for joint in list(m.joints.values()):
+        at = joint.a.position + rotate(joint.a.orientation, joint.anchor_a)
+        m.add_force(Bushing(joint.a, joint.b, at=at, turn_damping=0.02))
+    return m
+
+
 def compare(make: Callable[[], Mechanism], steps: int, *, bushings: bool) -> None:
-    simulators = {"without": Simulator(make(), DT), "drag": Simulator(with_drag(make()), DT)}
+    ways = {"without": make(), "drag": with_drag(make()), "dampers": with_dampers(make())}
     if bushings:
-        simulators["bushings"] = Simulator(with_bushings(make()), DT)
+        ways |= {"bushings to the world": with_bushings(make()), "bushings in balls": with_rubber(make())}
+    simulators = {name: Simulator(m, DT) for name, m in ways.items()}
     best = dict.fromkeys(simulators, np.inf)
     for _ in range(ROUNDS):
         for name, simulate in simulators.items():
@@ -78,7 +93,7 @@ def compare(make: Callable[[], Mechanism], steps: int, *, bushings: bool) -> Non
             simulate.run(steps=steps, record_every=steps)
             best[name] = min(best[name], (time.process_time() - begun) / steps)
     for name, seconds in best.items():
-        print(f"  {name:10}{1e6 * seconds:9.2f} us, {seconds / best['without']:6.2f} times")
+        print(f"  {name:22}{1e6 * seconds:9.2f} us, {seconds / best['without']:6.2f} times")
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from math import pi
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
+from catena.simulate import refinement as refining
 from catena.simulate.refinement import apart
 
 BUILD = {
@@ -130,6 +132,17 @@ def test_what_is_found_is_told() -> None:
     assert run.time[-1] == pytest.approx(10.0, abs=1e-12)
     assert run.energy_error().max() < 2e-4
     assert Simulator(m, accuracy=1e-2).order == 4
+
+
+@pytest.mark.parametrize("make", [partial(scenes.pendulum, 1, angle=3.0), scenes.double_pendulum, scenes.four_bar])
+def test_a_fifth_of_the_first_steps_err_by_more_than_allowed(make: Callable[[], Mechanism]) -> None:
+    """A longer step would be halved nearly everywhere, and one that never is would be shorter than most need."""
+    m, duration = make(), 3.0
+    simulator, rate = Simulator(m, order=4, accuracy=1e-5), 1e-6
+    dt, failed = refining._pilot(simulator, simulator._attempt, m.assemble(), duration, rate, None)
+    assert failed is None
+    first = simulator._as(dt, rate=refining._NEVER)._attempt(round(duration / 8 / dt))
+    assert 0.1 < np.mean(first.error > rate * dt) < 0.35
 
 
 def test_what_is_at_rest_has_a_step_too() -> None:

@@ -357,16 +357,17 @@ def test_joints_that_are_closed_in_the_guess_stay_closed() -> None:
     np.testing.assert_array_equal(state.body("far").position, (0, 0, 5))
 
 
-def test_loops_that_no_pose_closes_are_named() -> None:
-    """One loop is 41 mm too long whatever its joints do, and the other closes."""
+@pytest.mark.parametrize(("reach", "beside"), [(2.041, 0.0), (1.5, 0.041)], ids=["too short", "out of the plane"])
+def test_loops_that_no_pose_closes_are_named(reach: float, beside: float) -> None:
+    """One loop stays open by 41 mm whatever its joints do, in one direction or all, and the other closes."""
     m = Mechanism()
-    for side, reach in (("left", 2.041), ("right", 1.5)):
+    for side, x, off in (("left", reach, beside), ("right", 1.5, 0.0)):
         y = 0.0 if side == "left" else 5.0
         m.add_body(f"{side} first", rod((0, y, 0), (1, y, 0), mass=1.0))
         m.add_body(f"{side} second", rod((1, y, 0), (2, y, 0), mass=1.0))
         m.add_joint(Revolute(m.world, f"{side} first", axis=(0, 1, 0), at=(0, y, 0)))
         m.add_joint(Revolute(f"{side} first", f"{side} second", axis=(0, 1, 0), at=(1, y, 0)))
-        end = Ball(m.world, f"{side} second", anchors=((reach, y, 0), (0, 0, 0.5)), name=f"{side} end")
+        end = Ball(m.world, f"{side} second", anchors=((x, y + off, 0), (0, 0, 0.5)), name=f"{side} end")
         m.add_joint(end)
     with pytest.raises(AssemblyError, match="'left end' alone stays open by 41 mm whatever its 2 joints do") as error:
         m.assemble()

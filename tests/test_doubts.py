@@ -45,6 +45,38 @@ def test_a_long_run_is_looked_at_here_and_there() -> None:
         Simulator(limited(-0.05, 0.1), 0.001).run(2.0)
 
 
+def test_a_live_mechanism_tells_where_it_stands() -> None:
+    live = Simulator(limited(-0.05, 0.1), 0.005).start()
+    assert live.warnings == ()
+    live.step(100)
+    angle = live.joint("joint2").angle
+    over = max(angle - 0.1, -0.05 - angle)
+    assert over > 0.1
+    assert (
+        f"revolute joint 'joint2' is beyond its limit {0.1 if angle > 0 else -0.05} by {over:.3g}" in live.warnings[0]
+    )
+
+
+def test_members_that_pass_limits_are_told() -> None:
+    """All but the first hang at rest."""
+    m = limited(-0.05, 0.1)
+    hanging = m.state()
+    hanging.joint("joint1").angle = -pi / 2
+    moving, states = m.state(), [hanging, hanging]
+    with pytest.warns(ct.LimitWarning, match="member 2: revolute joint 'joint2' passes its limit") as caught:
+        batch = Simulator(m, 0.005).run_batch([*states, moving], 1.0)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message) in batch.warnings
+    angle = batch.joint("joint2").coordinates
+    over = max(angle.max() - 0.1, -0.05 - angle.min())
+    assert f"by up to {over:.3g}" in str(caught[0].message)
+    assert not Simulator(m, 0.005).run_batch(states, 1.0).warnings
+    live = Simulator(m, 0.005).start_batch([*states, moving])
+    assert live.warnings == ()
+    live.step(100)
+    assert live.warnings[0].startswith("member 2: revolute joint 'joint2' is beyond its limit")
+
+
 # ---- what cannot move
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from math import cos, pi
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
 from catena._util.rotation import conjugate, from_rotation_vector, multiply, rotation_vector
-from catena.results.accuracy import COARSE, round_down
+from catena.results.accuracy import COARSE, round_down, too_coarse
 
 
 def spatial() -> Mechanism:
@@ -94,7 +95,8 @@ def test_estimates_are_true(order: int) -> None:
                 if 1e-12 < true < 1:
                     ratios.append(np.log10(true / run.error[k]))
     assert len(ratios) > 150
-    assert abs(np.median(ratios)) < np.log10(2)
+    # 0.92, 0.74, 0.58 and 0.77 were seen
+    assert abs(np.median(ratios)) < np.log10(1.5 if order == 2 else 2)
     # 94.2, 96.8, 95.9 and 98.8 % were seen; what order 2 has beyond is all on the safe side
     assert np.mean(np.abs(ratios) < np.log10(15)) > (0.93 if order == 2 else 0.95)
     assert np.percentile(ratios, 97.5) < 1
@@ -163,6 +165,21 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
             assert batch[k].coarse == run.coarse
             assert live.error[k] == pytest.approx(run.error.sum(), rel=1e-6)
     assert batch.warnings
+
+
+@pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")  # a jerk is coarse
+def test_members_whose_steps_are_halved_err_as_single_runs() -> None:
+    """A lane hands what it remembers of its steps to the single solver for a step, and gets it back."""
+    m = scenes.pendulum(2, angle=1.0)
+    jerk = np.zeros((40, 2, 6))
+    # the step that is halved errs by what the jerk before it has left to remember
+    jerk[12:17, 0, 3] = 200.0, -200.0, 0.0, 1000.0, -1000.0
+    simulator = Simulator(m, 0.01)
+    run, batch = simulator.run(steps=40, force=jerk), simulator.run_batch(3, steps=40, force=jerk)
+    assert np.flatnonzero(run.pieces > 1).tolist() == [15]
+    for member in range(3):
+        np.testing.assert_array_equal(batch.pieces[member], run.pieces)
+        np.testing.assert_allclose(batch.error[member], run.error, rtol=1e-8)
 
 
 CASES = {
@@ -278,6 +295,25 @@ def test_other_silent_facts() -> None:
 )
 def test_advised_steps_are_round_numbers(dt: float, rounded: float) -> None:
     assert round_down(dt) == rounded
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+def test_the_advised_step_errs_by_what_the_order_says(order: int) -> None:
+    """An error of order p + 1 that is k^(p + 1) times too large asks for a step that is k times shorter."""
+    simulator = Simulator(scenes.pendulum(1), 1.0, order=order)
+    worst = 3e-4 * 50.0 ** (order + 1)
+    tally = SimpleNamespace(rough=0, coarse=1, worst=worst, worst_body=0, worst_time=0.0)
+    assert "try dt = 0.02, " in too_coarse(simulator, tally, 5)
+
+
+def test_the_advised_step_is_fine_enough_and_not_too_fine() -> None:
+    m = scenes.four_bar()
+    with pytest.warns(ct.AccuracyWarning) as caught:
+        Simulator(m, 0.02).run(4.0)
+    advised = float(str(caught[0].message).split("try dt = ")[1].split(",")[0])
+    worst = Simulator(m, advised).run(4.0).error.max()
+    # rounded down to a number that people write, by at most a factor of two
+    assert 3e-4 / 8 < worst < COARSE
 
 
 def test_a_nut_is_not_accused() -> None:

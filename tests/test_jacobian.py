@@ -287,6 +287,20 @@ def test_drag_is_derived_in_any_pose() -> None:
         assert np.count_nonzero(abs(at_rest - before) > 1e-6) >= 12
 
 
+def test_rows_of_rotary_dampers_are_derivatives() -> None:
+    """Between bodies that no ball of the tree joins, a damper is three rows with its torque as multipliers."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        m = two_bodies(rng)
+        m.add_joint(Free("near", "far", name="air"))
+        m.add_force(Damper("air", 0.7))
+        simulator, state = Simulator(m, 0.1), m.state()
+        assert simulator._core.unknown_count == 15
+        z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=3)))
+        matrix, expected = linearise(simulator, state, z)[1], differences(simulator, state, z)
+        np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
+
+
 @pytest.mark.parametrize("kind", ["points", "rubber"])
 def test_rows_of_forces_between_bodies_are_derivatives(kind: str) -> None:
     """Along a line between two points, and along and about the axes of a bushing: in any pose."""

@@ -430,6 +430,21 @@ def test_friction_stops_a_slider_and_does_not_drive_it() -> None:
     assert np.abs(along(still)[0]).max() == 0
 
 
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_friction_is_a_hyperbolic_tangent_to_rounding(solver: str) -> None:
+    """One step at speeds of 1e-6 to 50 thresholds, either way: half of the first interval's impulse is at its start."""
+    m, dt, speeds = slider(Friction("rail", 4.0, threshold=1.0), speed=1.0), 0.01, np.logspace(-6, 1.7, 60)
+    for sign in (1, -1):
+        for speed in sign * speeds:
+            state = m.state()
+            state.velocity[0, 0] = speed
+            run = Simulator(m, dt, solver=solver, tolerance=1e-14).run(steps=1, state=state)
+            rate = (run.position[1, 0, 0] - run.position[0, 0, 0]) / dt
+            mass = m.bodies["body"].mass
+            # one rounding of the position, of the momentum and of the force each, and what Newton leaves
+            assert rate == pytest.approx(speed - dt / 2 / mass * 4.0 * np.tanh(rate), rel=2e-15)
+
+
 @pytest.mark.parametrize("threshold", [0.1, 1e-2, 1e-3, 1e-4])
 def test_friction_far_above_its_threshold_needs_no_rescue(threshold: float) -> None:
     """There the force is constant, the easiest of steps: Newton's method takes it whole, the first one included."""

@@ -726,6 +726,30 @@ def test_a_failing_function_leaves_it_where_it_was(order: Any) -> None:
     np.testing.assert_array_equal(live.position, undisturbed.position)
 
 
+@pytest.mark.parametrize("ask", [Live.step, Live.accelerations])
+def test_a_failing_function_leaves_the_ground_where_it_was(ask: Callable[[Live], object]) -> None:
+    """Coordinates and rates are relative to ground that moves, at the node and not where a step would have ended."""
+    last = [np.inf]
+
+    def ground(t: float) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:
+        if t > last[0]:
+            raise ZeroDivisionError
+        return (t + t**3, 0, 0), (1, 0, 0, 0)
+
+    m = slider()
+    m.remove_force("push")
+    m.joints["rail"].ground = ground
+    live = Simulator(m, 0.1).start()
+    live.step(3)
+    coordinates, rates = live.coordinates.copy(), live.rates.copy()
+    # it fails in the step after the next, when the values of the first are known
+    last[0] = live.time + 0.11
+    with pytest.raises(ZeroDivisionError):
+        ask(live) if ask is Live.accelerations else live.step(2)
+    np.testing.assert_array_equal(live.coordinates, coordinates)
+    np.testing.assert_array_equal(live.rates, rates)
+
+
 def test_of_a_run_that_was_broken_off_it_says_so() -> None:
     kept: list[Live] = []
 

@@ -402,6 +402,32 @@ def test_reset_in_joint_space() -> None:
         batch.reset([0], rates=np.full(len(m.coordinates), 1e9))
 
 
+def test_reset_without_rates_takes_those_of_the_description() -> None:
+    m = acted()
+    state = m.state()
+    speeds = state.rates = np.linspace(-1, 1, len(m.coordinates))
+    for k, body in enumerate(m.bodies.values()):
+        body.velocity, body.angular_velocity = state.velocity[k], state.angular_velocity[k]
+    batch = simulator(m).start_batch(3)
+    batch.step(2)
+    batch.reset([0, 2], coordinates=np.zeros(len(m.coordinates)))
+    np.testing.assert_allclose(batch.rates[[0, 2]], np.tile(speeds, (2, 1)), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "ldu"}], ids=["lanes", "alone"])
+def test_errors_are_counted_from_a_reset_on(options: dict[str, str]) -> None:
+    m = acted()
+    batch, fresh = (simulator(m, **options).start_batch(starts(m, 5)) for _ in range(2))
+    batch.step(20)
+    before = batch.error.copy()
+    assert (before > 0).all()
+    batch.reset([1, 3])
+    np.testing.assert_array_equal(batch.error, before * [1, 0, 1, 0, 1])
+    batch.step(4)
+    fresh.step(4)
+    np.testing.assert_array_equal(batch.error[[1, 3]], fresh.error[[1, 3]])
+
+
 def test_reset_in_joint_space_keeps_what_else_holds() -> None:
     """Loops and gears are checked as they are of states."""
     with pytest.raises(ValueError, match="lies in a loop"):

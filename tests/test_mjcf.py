@@ -277,7 +277,8 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
         <option density="1.2"/>
         <worldbody><light pos="0 0 3"/><geom type="plane" size="1 1 1"/>
         <body name="a"><joint name="h"/><joint name="s" type="slide"/><geom size="0.1"/><site name="p"/></body>
-        <body name="b"><joint name="k" type="ball" damping="1"/><geom size="0.1"/><site name="q" pos="1 0 0"/></body>
+        <body name="b"><joint name="k" type="ball" frictionloss="1"/><geom size="0.1"/>
+        <site name="q" pos="1 0 0"/></body>
         </worldbody>
         <tendon><spatial name="rope" stiffness="3"><site site="p"/><site site="q"/></spatial></tendon>
         <equality><joint name="curve" joint1="h" joint2="s" polycoef="0 1 2 0 0"/></equality>
@@ -290,7 +291,7 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
     assert len(said) == 1
     text = str(said[0].message)
     for part in (
-        *("light", "geom plane (world)", "damping of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
+        *("light", "geom plane (world)", "friction of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
         *(
             "equality that is no straight line (curve)",
             "no motor or servo of one coordinate (muscle)",
@@ -406,3 +407,24 @@ def test_without_mujoco_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(ImportError, match=r"pip install 'catena\[mjcf\]'"):
         ct.Mechanism.from_mjcf(MODELS / "gripper.xml")
+
+
+def test_dampers_of_balls_move_as_in_mujoco(tmp_path: Path) -> None:
+    """One torque against the turn of the child against its parent, or the world; read, written and read back."""
+    path = written(
+        tmp_path,
+        """
+        <worldbody><body name="a"><joint name="hook" type="ball" damping="0.3"/>
+        <geom type="box" size="0.2 0.1 0.1" pos="0.3 0 0" mass="1"/>
+        <body name="b" pos="0.5 0 0"><joint name="k" type="ball" damping="0.1"/>
+        <geom type="box" size="0.2 0.05 0.1" pos="0.2 0 0" mass="0.5"/></body></body></worldbody>
+        """,
+    )
+    agree_to_second_order(path, 0.5, 0.0)
+    m = ct.Mechanism.from_mjcf(path)
+    m.to_mjcf(tmp_path / "again.xml")
+    for read in (m, ct.Mechanism.from_mjcf(tmp_path / "again.xml")):
+        assert [repr(force) for force in read.forces.values()] == [
+            "Damper('damping of hook', damping=0.3)",
+            "Damper('damping of k', damping=0.1)",
+        ]

@@ -112,6 +112,18 @@ def test_drives_and_moving_ground_go_on_as_they_must():
     assert state.joint("joint1").rate == pytest.approx(2.0, abs=1e-7)
 
 
+@pytest.mark.parametrize(("joint", "speed", "spin"), [(ct.Revolute, 0.0, 0.5), (ct.Prismatic, 0.3, 0.0)])
+def test_rates_are_relative_to_ground_that_moves_along_the_axis(joint, speed, spin):
+    m = ct.Mechanism()
+    m.add_body("body", ct.sphere(0.1, mass=1.0))
+    m.add_joint(joint("world", "body", axis=Y, at=(0, 0, 0), name="joint"))
+    m.joints["joint"].ground = lambda t: ((0, speed * t, 0), rot.from_rotation_vector((0, spin * t, 0)))
+    state = m.assemble(rates={"joint": 2.0})
+    assert state.joint("joint").rate == pytest.approx(2.0, abs=1e-9)
+    assert state.velocity[0, 1] == pytest.approx((2.0 + speed) * (speed > 0), abs=1e-9)
+    assert state.angular_velocity[0, 1] == pytest.approx((2.0 + spin) * (spin > 0), abs=1e-9)
+
+
 def test_rates_of_fast_functions_are_of_fourth_order():
     m = ct.Mechanism()
     m.add_body("wheel", ct.cylinder(0.1, 0.1, mass=1.0))

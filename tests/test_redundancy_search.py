@@ -187,6 +187,31 @@ def test_functions_of_the_users_are_asked_again_every_time(judged):
         assert len(judged) == count
 
 
+def test_a_pose_that_is_singular_by_chance_is_not_asked(monkeypatch):
+    """One more direction that says nothing new, at one of the poses, changes nothing of what is found."""
+    m = scenes.four_bar()
+    redundancy._found.clear()
+    expected, explore = redundancy.described_asked(m), redundancy._explore
+
+    def with_another(*arguments):
+        values, vectors, misfit = explore(*arguments)
+        values, vectors = np.concatenate((values, values[:1])), np.concatenate((vectors, vectors[:1]))
+        # its smallest value that is none yet becomes one, of a direction of its own
+        loop = int(np.isfinite(values[-1]).any(axis=1).argmax())
+        meant = np.flatnonzero(np.isfinite(values[-1, loop]) & (values[-1, loop] > 1e-3))
+        values[-1, loop, meant[0]] = 1e-4
+        vectors[-1, loop] = np.roll(vectors[-1, loop], 1, axis=1)
+        return values, vectors, misfit
+
+    monkeypatch.setattr(redundancy, "_explore", with_another)
+    redundancy._found.clear()
+    found = redundancy.described_asked(scenes.four_bar())
+    redundancy._found.clear()
+    for name in ("rows", "excess", "unasked", "weak", "dropped"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    np.testing.assert_allclose(found.combination, expected.combination, rtol=0, atol=1e-12)
+
+
 def test_what_is_shared_cannot_be_written_to():
     asked = redundancy.described_asked(scenes.four_bar())
     with pytest.raises(ValueError, match="read-only"):

@@ -188,6 +188,16 @@ def test_ball_constraints_of_drake_close_loops(tmp_path: Path) -> None:
     assert (len(m.report().loops), m.report().freedom) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("said", "falls"), [("true", True), ("1", True), ("false", False), (" 0 ", False), (None, True)]
+)
+def test_a_link_may_have_no_weight(tmp_path: Path, said: str | None, falls: bool) -> None:
+    weight = "" if said is None else f"<gravity>{said}</gravity>"
+    m = read(tmp_path, link("a", "", INERTIAL + weight), link("b"))
+    run = ct.Simulator(m, 0.01).run(steps=10)
+    np.testing.assert_allclose(run.velocity[-1, :, 2], (-0.981 if falls else 0.0, -0.981), rtol=0, atol=1e-12)
+
+
 def test_a_link_called_world_is_the_world(tmp_path: Path) -> None:
     shape = (
         "<visual name='floor'><pose>0 0 -1 0 0 0</pose><geometry><box><size>3 3 0.1</size></box></geometry></visual>"

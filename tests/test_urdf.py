@@ -112,6 +112,18 @@ def test_the_world_keeps_its_shapes_and_no_mass(tmp_path: Path) -> None:
     np.testing.assert_allclose(m.state().frame("b")[0], (0, 0, 1), atol=1e-15)
 
 
+def test_damping_of_balls_and_crosses(tmp_path: Path) -> None:
+    """About all axes of a ball, about both of a cross: read, and a ball's written and read back."""
+    grease = '<dynamics damping="0.5"/>'
+    parts = [joint("j", "ball", "a", "b", grease), joint("k", "universal", "b", "c", grease)]
+    m = read(tmp_path, *map(link, "abc"), *parts)
+    assert repr(m.forces["damping of j"]) == repr(ct.Damper("j", 0.5, name="damping of j"))[:-1] + ", damping=0.5)"
+    assert [part.law["damping"] for part in m.forces["damping of k"].parts] == [0.5, 0.5]
+    m.remove_body("c", cascade=True)
+    m.to_urdf(tmp_path / "again.urdf")
+    assert repr(ct.Mechanism.from_urdf(tmp_path / "again.urdf").forces) == repr(m.forces)
+
+
 def test_limits_dynamics_and_mimics(tmp_path: Path) -> None:
     m = read(
         tmp_path,

@@ -42,6 +42,7 @@ CATENA_INLINE Lane sqrt(Lane a) {
 }
 CATENA_INLINE Lane::Mask operator<(Lane a, Lane b) { return a.v < b.v; }
 CATENA_INLINE Lane::Mask operator>(Lane a, Lane b) { return a.v > b.v; }
+CATENA_INLINE Lane::Mask operator!=(Lane a, Lane b) { return a.v != b.v; }
 CATENA_INLINE Lane choose(Lane::Mask m, Lane a, Lane b) { return m ? a.v : b.v; }
 // through memory: single numbers of a wide register are not worth asking for
 CATENA_INLINE bool holds(Lane::Mask m, int k) {
@@ -62,13 +63,9 @@ CATENA_INLINE Lane each_lane(Lane a, F f) {
   for (int k = 0; k < lane_width; ++k) r.v[k] = f(a.v[k]);
   return r;
 }
-inline Lane tanh(Lane a) {
-  return each_lane(a, [](double x) { return std::tanh(x); });
-}
 
 // the same words for one number
 CATENA_INLINE double choose(bool m, double a, double b) { return m ? a : b; }
 CATENA_INLINE bool any(bool m) { return m; }
-using std::tanh;
 
 }  // namespace catena::CATENA_ISA

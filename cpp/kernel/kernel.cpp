@@ -46,6 +46,8 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   Acting<double>* acting = arena.take<Acting<double>>(layout.axis_count);
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
+  Torsion<double>* torsion =
+      arena.take<Torsion<double>>(layout.rotary_count > 0 ? Articulated<double>::swivel_count(layout) : 0);
   Articulation<double>* received = arena.take<Articulation<double>>(receiver_count(layout));
   // as of a matrix in which nothing closes, which is what idle loops have
   double* least_pivot = arena.take<double>(1);
@@ -71,6 +73,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
           .axis = axis,
           .acting = acting,
           .swivel = swivel,
+          .torsion = torsion,
           .received = received,
           .loop = loop,
           .tied = tied,
@@ -271,6 +274,7 @@ long lanes_in(const Layout& layout, void* workspace) {
   Axis<Lane>* axis = arena.take<Axis<Lane>>(layout.axis_count);
   Acting<Lane>* acting = arena.take<Acting<Lane>>(layout.axis_count);
   Lane* pushed = arena.take<Lane>(layout.axis_count);
+  Torsion<Lane>* torsion = arena.take<Torsion<Lane>>(layout.rotary_count > 0 ? links : 0);
   Wrench<Lane>* reaction = has_loops(layout) ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
   const Past<Lane> past = past_in<Lane>(arena, links);
@@ -288,6 +292,7 @@ long lanes_in(const Layout& layout, void* workspace) {
                                .axis = axis,
                                .acting = acting,
                                .pushed = pushed,
+                               .torsion = torsion,
                                .reaction = reaction,
                                .stretch_count = find_stretches(layout, link, stretch)},
                       .loops = {layout, seat->tree, reaction},
@@ -543,13 +548,13 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
       out[2 * whole.joint + 1] = std::fmax(out[2 * whole.joint + 1], over);
     };
     for (int j = 0; j < layout.constraint_count; ++j)
-      if (layout.constraint[j].law < 0) find(layout.constraint[j]);
+      if (!layout.constraint[j].acts) find(layout.constraint[j]);
     for (int k = 0; k < layout.idle_count; ++k) find(layout.idle[k]);
     if (!solver) continue;
     solver->loop.split_gaps();
     for (int l = 0; l < layout.loop_count; ++l) {
       const ConstraintInfo& c = layout.constraint[layout.loop[l]];
-      if (c.law >= 0 || c.reduction >= 0) continue;
+      if (c.acts || c.reduction >= 0) continue;
       add_gaps(c, solver->loop.gap + c.loop_row, out);
       add_gaps(c, solver->loop.misfit + c.loop_row, misfit);
     }

@@ -34,7 +34,7 @@ struct LaneLoops {
 
   static bool is_plain(const Layout& layout, const ConstraintInfo& c) {
     const ConstraintInfo& whole = c.reduction >= 0 ? layout.reduction[c.reduction].whole : c;
-    return c.law < 0 && c.hook < 0 && c.ground < 0 && c.signal < 0 && c.kind != JointKind::coupling &&
+    return !c.acts && c.hook < 0 && c.ground < 0 && c.signal < 0 && c.kind != JointKind::coupling &&
            joint_form[static_cast<int>(whole.kind)].extra == ExtraRow::none;
   }
   static bool fit(const Layout& layout) {

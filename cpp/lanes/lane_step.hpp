@@ -60,6 +60,13 @@ struct LaneStep {
         tree.link[i].offset = keep(tree.link[i].offset, tree.link[i].offset + way);
       }
     }
+    for (int k = 0; k < layout.rotary_count; ++k) {
+      const ConstraintInfo& c = layout.constraint[layout.rotary[k]];
+      Body<T>&a = tree.body[c.end[0]], &b = tree.body[c.end[1]];
+      const Vec3<T> lost = rotary_impulse(a, b, c.parameter);
+      a.L = keep(a.L, a.L + lost);
+      b.L = keep(b.L, b.L - lost);
+    }
     for (int l = 0; l < layout.law_count; ++l)
       if (layout.law[l].axis >= 0) commit_law(l);
     balance();

@@ -72,6 +72,7 @@ struct LaneTree {
   Axis<T>* axis;              // (axis) freedoms that are worked on one by one
   Acting<T>* acting;          // (axis) laws on freedoms, at the iterate
   T* pushed;                  // (axis) and at the node, times dt
+  Torsion<T>* torsion;        // (link) where there are rotary dampers
   const Wrench<T>* reaction;  // (link) of loops, if there are any
   int stretch_count;
   T dt = T(1), per_dt = T(1);  // of the step to be solved
@@ -120,7 +121,7 @@ struct LaneTree {
   CATENA_INLINE void from_leaf(F f) {
     for (int k = stretch_count - 1; k >= 0; --k)
       pass(stretch[k], [&]<Way way>(const Stretch& s) {
-        if constexpr (way == Way::turn || way == Way::slide || way == Way::general)
+        if constexpr (way != Way::fixed && way != Way::floating)
           if (s.acted) return f.template operator()<way, true>(s);
         f.template operator()<way, false>(s);
       });
@@ -368,12 +369,14 @@ struct LaneTree {
         const bool root = i == s.first && s.parent < 0;
         if constexpr (way == Way::general) {
           eliminate_axes<acted>(i, m, acts, root, fine);
+        } else if constexpr (way == Way::swivel && acted) {
+          eliminate_damped(i, m, fine);
         } else {
           divide<way, acted>(link[i], m, acts, fine);
           eliminate_wrench<way, acted>(link[i], m, acts);
         }
         if (root) return;
-        if constexpr (way != Way::general) reduce_and_move<way>(link[i], m);
+        if constexpr (way != Way::general && !(way == Way::swivel && acted)) reduce_and_move<way>(link[i], m);
       }
       Articulation<T>& to = received[s.sends];
       if (s.opens)
@@ -395,6 +398,31 @@ struct LaneTree {
         x[k].reduce_and_move(m, link[i].rho, link[i].rho3);
       x[k].finish();
     }
+  }
+  // a ball with a rotary damper, which hands on more than a force
+  void eliminate_damped(int i, Articulation<T>& m, T& fine) {
+    LaneLink<T>& l = link[i];
+    Torsion<T>& twisted = torsion[i];
+    const Rotary<T> damper = rotary_between(turn_above(i), body[i].w, half_damping(i));
+    m.E = m.E + damper.own;
+    divide<Way::swivel, false>(l, m, nullptr, fine);
+    twisted = {T(-1) * (l.E_inverse * damper.above), damper.own};
+    m.A = m.A - l.B * l.rows;
+    m.B = T(-1) * (l.B * twisted.rows);
+    m.C = damper.own * l.rows;
+    m.E = damper.above + damper.own * twisted.rows;
+    eliminate_damped_wrench(i, m, damper.torque);
+    move(m, l.rho, l.rho3);
+  }
+  CATENA_INLINE void eliminate_damped_wrench(int i, Wrench<T>& m, Vec3<T> torque) {
+    m.t += torque;
+    eliminate_wrench<Way::swivel, false>(link[i], m, nullptr);
+    m.t = torsion[i].own * link[i].first - torque;
+  }
+  T half_damping(int i) const { return resting ? T(0) : T(0.5 * layout.link[i].damping) * dt; }
+  Quat<T> turn_above(int i) const {
+    const int parent = layout.link[i].parent;
+    return parent < 0 ? Quat<T>{T(1), zero()} : body[parent].w;
   }
   template <Way way, bool acted>
   static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, const Acting<T>* acts, T& fine) {
@@ -472,6 +500,8 @@ struct LaneTree {
         if constexpr (way == Way::general)
           for (int k = unknowns<way>(s.branch) - 1; k >= 0; --k)
             axis[first + k].template repeat<acted>(m, acting + first + k);
+        else if constexpr (way == Way::swivel && acted)
+          eliminate_damped_wrench(i, m, rotary_torque(turn_above(i), body[i].w, half_damping(i)));
         else
           eliminate_wrench<way, acted>(link[i], m, acting + first);
         move(m, link[i].rho);
@@ -484,7 +514,7 @@ struct LaneTree {
 
   // the increments of the poses that a wrench on every link makes, with the last matrix
   void respond(const Wrench<T>* on) {
-    from_leaf([&]<Way way, bool>(const Stretch& s) {
+    from_leaf([&]<Way way, bool acted>(const Stretch& s) {
       Wrench<T> m = {zero(), zero()};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
@@ -493,6 +523,8 @@ struct LaneTree {
         const int first = layout.link[i].first_axis;
         if constexpr (way == Way::general)
           for (int k = unknowns<way>(s.branch) - 1; k >= 0; --k) axis[first + k].template repeat<false>(m, nullptr);
+        else if constexpr (way == Way::swivel && acted)
+          eliminate_damped_wrench(i, m, zero());
         else
           eliminate_wrench<way, false>(link[i], m, nullptr);
         move(m, link[i].rho);
@@ -578,7 +610,9 @@ struct LaneTree {
         dP += y * l.a3;
       }
     } else if constexpr (way == Way::swivel || way == Way::floating) {
+      const Vec3<T> above = phi;
       phi = -(l.first + l.rows * dP);
+      if (way == Way::swivel && layout.link[i].damping > 0) phi -= torsion[i].rows * above;
       const Vec3<T> deta = turn_increment(body[i].w, phi);
       if constexpr (way == Way::floating) *step++ = dP.x, *step++ = dP.y, *step++ = dP.z;
       step[0] = deta.x, step[1] = deta.y, step[2] = deta.z;

@@ -17,6 +17,7 @@ JointSpec joint_of(const Description& given, std::size_t j) {
                           &given.joint_frames[8 * j], given.joint_parameter[j])};
   joint.row_count = given.joint_rows[j];
   joint.cost = given.joint_cost[j];
+  joint.damping = given.joint_damping[j];
   joint.signal = given.joint_signal[j];
   joint.ground = given.joint_ground[j];
   joint.asked.rows = given.asked.rows[j];

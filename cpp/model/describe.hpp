@@ -27,6 +27,7 @@ struct Description {
   std::vector<double> joint_parameter;              // (joint)
   std::vector<int> joint_rows;                      // (joint) of a custom one
   std::vector<int> joint_cost;                      // (joint) of closing a loop there
+  std::vector<double> joint_damping;                // (joint)
   std::vector<int> joint_signal, joint_ground;      // (joint)
 
   // what laws measure comes first, then what the terms of couplings do, then the angles to be counted

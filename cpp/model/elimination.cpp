@@ -9,8 +9,7 @@
 namespace catena {
 
 bool is_braced(const Layout& layout, const ConstraintInfo& c) {
-  return c.law < 0 &&
-         std::any_of(c.end, c.end + c.end_count, [&](int i) { return i >= 0 && layout.link[i].mass == 0; });
+  return !c.acts && std::any_of(c.end, c.end + c.end_count, [&](int i) { return i >= 0 && layout.link[i].mass == 0; });
 }
 
 Elimination::Elimination(const Layout& layout) {
@@ -43,7 +42,7 @@ Elimination::Elimination(const Layout& layout) {
         if (is_braced(layout, layout.constraint[j])) touch(i, k);
   }
 
-  // leaf to root, a link, the joint that carries it and the laws on that; loops just before the link where they close
+  // leaf to root, a link, the joint that carries it and the forces on that; loops just before the link where they close
   std::vector<int> first_row(layout.loop_row_count, -1);
   for (int l = 0; l < layout.loop_count; ++l) first_row[layout.constraint[layout.loop[l]].loop_row] = layout.loop[l];
   std::vector<std::vector<int>> closing(link_count + 1);
@@ -57,7 +56,7 @@ Elimination::Elimination(const Layout& layout) {
                                                                                     layout.tie[t].constraint);
   std::vector<std::vector<int>> acting(link_count);
   for (int j = 0; j < constraint_count; ++j)
-    if (layout.constraint[j].law >= 0 && layout.constraint[j].loop < 0)
+    if (layout.constraint[j].acts && layout.constraint[j].loop < 0)
       acting[layout.constraint[j].link].push_back(link_count + j);
   for (int i = link_count - 1; i >= 0; --i) {
     order.insert(order.end(), closing[i].begin(), closing[i].end());

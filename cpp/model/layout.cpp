@@ -106,6 +106,8 @@ Model::Model(const Spec& spec) {
   layout_.signal_count = spec.signal_count;
   layout_.link = links_.data();
   layout_.drag = drag_.empty() ? nullptr : drag_.data();
+  layout_.rotary_count = static_cast<int>(rotaries_.size());
+  layout_.rotary = rotaries_.data();
   layout_.constraint = constraints_.data();
   layout_.joint_constraint = joint_constraint_.data();
   layout_.body_link = body_link_.data();
@@ -220,7 +222,7 @@ void Model::add_constraint(ConstraintInfo c) {
     layout_.loop_row_count += c.row_count;
     c.loop = static_cast<int>(loops_.size());
     loops_.push_back(static_cast<int>(constraints_.size()));
-    is_law_row_.insert(is_law_row_.end(), c.row_count, c.law >= 0);
+    is_law_row_.insert(is_law_row_.end(), c.row_count, c.acts);
   }
   if (c.joint >= 0) joint_constraint_[c.joint] = static_cast<int>(constraints_.size());
   constraints_.push_back(c);
@@ -275,6 +277,23 @@ bool Model::tie(const CouplingSpec& coupling, const std::vector<int>& carried) {
   for (int k = 0; k < tie.count; ++k) in_tie_[tie.link[k]] = 1;
   ties_.push_back(tie);
   return true;
+}
+
+// A damper between two bodies, in the place of their joint: part of a ball in the tree, or else rows.
+void Model::add_rotary(const JointSpec& joint, int carried) {
+  ConstraintInfo c = placed(joint);
+  c.kind = JointKind::rotary;
+  c.row_count = joint_row_count(static_cast<int>(c.kind));
+  c.lengths = 0;
+  c.acts = c.special = true;
+  c.recorded = -1;
+  c.parameter = joint.damping;
+  if (carried >= 0 && manner_of(links_[carried].branch) == swivel_manner) {
+    c.link = carried;
+    links_[carried].damping = joint.damping;
+  }
+  rotaries_.push_back(static_cast<int>(constraints_.size()));
+  add_constraint(c);
 }
 
 void Model::build_constraints(const Spec& spec) {
@@ -333,6 +352,8 @@ void Model::build_constraints(const Spec& spec) {
     c.tied = tie(coupling, carried);
     add_constraint(c);
   }
+  for (int j = 0; j < joint_count; ++j)
+    if (spec.joint[j].damping > 0) add_rotary(spec.joint[j], carried[j]);
   for (int l = 0; l < static_cast<int>(spec.law.size()); ++l) {
     const LawSpec& given = spec.law[l];
     LawInfo law{};
@@ -357,6 +378,7 @@ void Model::build_constraints(const Spec& spec) {
       law.constraint = static_cast<int>(constraints_.size());
       ConstraintInfo c = law.measure;
       c.law = l;
+      c.acts = true;
       c.link = law.link;
       c.special = true;
       c.recorded = layout_.recorded_count++;
@@ -545,7 +567,7 @@ void Model::find_lenders() {
   const auto massless = [&](int i) { return i >= 0 && links_[i].mass == 0; };
   for (const int l : loops_) {
     ConstraintInfo& c = constraints_[l];
-    if (c.law >= 0 || c.excess > 0 || c.end_count != 2 || massless(c.end[0]) == massless(c.end[1])) continue;
+    if (c.acts || c.excess > 0 || c.end_count != 2 || massless(c.end[0]) == massless(c.end[1])) continue;
     c.borrower = massless(c.end[0]) ? 0 : 1;
     layout_.lends = true;
     if (const int lender = c.end[1 - c.borrower]; lender >= 0) rows[lender] += c.row_count;

@@ -36,28 +36,31 @@ struct LinkInfo {
   double parameter;                     // of a screw, m per rad
   int first_axis, axis_count;           // freedoms eliminated one by one: all but those of balls and of floating links
   double gravity[3];
+  double damping;  // of the rotary damper in a ball joint to another link (physics/rotary.hpp)
   double spin[3];  // axis of a rotor, zero for other bodies: turns about it change neither its inertia nor its joints
 };
 void set_mass(LinkInfo& link, double mass);
 // whether turns about a unit axis leave an inertia (xx yy zz xy xz yz) as it is
 bool is_round(const double* inertia, const double* axis);
 
-// Rows on a number of ends: two for a joint or a law, two per term for a coupling. A body may be several of them.
+// Rows on a number of ends: two for a joint or a force, two per term for a coupling. A body may be several of them.
 constexpr int most_ends = 12;
 constexpr int most_terms = most_ends / 2;
 
 struct ConstraintInfo {
-  int joint;  // the user's index, couplings after the joints; -1 for a law
+  int joint;  // the user's index, couplings after the joints; -1 for a force
   JointKind kind;
   int end_count;
   int end[most_ends];  // links, -1 is the world; a joint's a and b
-  int link;            // the link that hangs on it, or whose freedom the law acts on; -1 for a loop closure
+  int link;            // the link that hangs on it, or on whose freedoms the force acts; -1 for a loop closure
   int loop, loop_row;  // for a loop closure: which one, and its first row among those of all loop closures
   int row, row_count;
-  int recorded;      // its first row among those recorded, which are all rows of all joints in the user's order
+  int recorded;      // its first row among those recorded, which are all rows of all joints in the user's order; -1 if
+                     // they are not
   int reduction;     // how its rows are combined from those of the joint, -1 if they are the joint's own
   int excess;        // of a loop closure: directions among its rows that cannot be asked for (solve/loosely.hpp)
   int law;           // -1 for a joint
+  bool acts;         // a force in the guise of rows: a law, or a rotary damper; it holds nothing
   unsigned lengths;  // bit k: row k is measured in metres, or else in radians
   bool special;      // its rows are not only those of a joint between two bodies (physics/constraint.hpp)
   int first_term;    // of a coupling
@@ -167,6 +170,8 @@ struct Layout {
   double reach;        // typical distance between a body's centre and its joints (m), 1 if there is none
   const LinkInfo* link;
   const double* drag;  // (link, 6) along and about its axes (physics/drag.hpp), null if there is none
+  int rotary_count;
+  const int* rotary;  // (rotary damper) -> constraint
   const ConstraintInfo* constraint;
   const int* joint_constraint;  // (joint) -> constraint or -1
   const int* body_link;         // (body) -> link
@@ -250,6 +255,7 @@ class Model {
   void add_constraint(ConstraintInfo c);
   void reduce(ConstraintInfo& c, const Asked& asked);
   bool tie(const CouplingSpec& coupling, const std::vector<int>& carried);
+  void add_rotary(const JointSpec& joint, int carried);
   void find_coordinates(const Spec& spec);
   void build_loops();
   void find_lenders();
@@ -259,6 +265,7 @@ class Model {
   Layout layout_{};
   std::vector<LinkInfo> links_;
   std::vector<double> drag_;
+  std::vector<int> rotaries_;
   std::vector<ConstraintInfo> constraints_;
   std::vector<int> joint_constraint_;
   std::vector<int> body_link_;

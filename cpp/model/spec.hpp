@@ -31,13 +31,14 @@ enum class JointKind : int {
   custom,
   custom_velocity,
   coupling,
+  rotary,
   measured_angle,
   measured_slide,
   measured_distance,
   measured_bend,
 };
 // rows that neither a point nor an angle gives
-enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend, contact, edge, given, sum };
+enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend, contact, edge, given, sum, spin };
 
 // What a joint leaves free of b against a, one after the other, nearest to a first: a turn about an axis, a slide along
 // it, both at once by the joint's parameter; a turn about any, a shift along any. The axis is one of the joint frame of
@@ -97,6 +98,8 @@ constexpr JointForm joint_form[] = {
     {JointKind::custom, "custom", 0, {}, 0, {}, ExtraRow::given},
     {JointKind::custom_velocity, "custom_velocity", 0, {}, 0, {}, ExtraRow::given},
     {JointKind::coupling, "coupling", 0, {}, 0, {}, ExtraRow::sum},
+    // not a joint but a damper between two bodies (physics/rotary.hpp)
+    {JointKind::rotary, "rotary", 0, {}, 0, {}, ExtraRow::spin},
     // not joints but scalars that force laws act on and couplings add up (physics/law.hpp)
     {JointKind::measured_angle, "measured_angle", 0, {}, 0, {}, ExtraRow::angle},
     {JointKind::measured_slide, "measured_slide", 0, {}, 0, {}, ExtraRow::slide},
@@ -140,9 +143,9 @@ constexpr int coordinate_count(int kind) {
 // rows of a kind; those of the user's own constraints are counted elsewhere
 constexpr int joint_row_count(int kind) {
   const JointForm& form = joint_form[kind];
-  const int extra = form.extra == ExtraRow::none || form.extra == ExtraRow::given ? 0
-                    : form.extra == ExtraRow::contact                             ? 3
-                                                                                  : 1;
+  const int extra = form.extra == ExtraRow::none || form.extra == ExtraRow::given     ? 0
+                    : form.extra == ExtraRow::contact || form.extra == ExtraRow::spin ? 3
+                                                                                      : 1;
   return form.point_count + form.angle_count + extra;
 }
 
@@ -203,7 +206,8 @@ constexpr bool row_is_length(int kind, int row) {
   const JointForm& form = joint_form[kind];
   if (row < form.point_count) return true;
   if (row < form.point_count + form.angle_count) return false;
-  return form.extra != ExtraRow::twist && form.extra != ExtraRow::angle && form.extra != ExtraRow::bend;
+  return form.extra != ExtraRow::twist && form.extra != ExtraRow::angle && form.extra != ExtraRow::bend &&
+         form.extra != ExtraRow::spin;
 }
 
 // whether a row holds a velocity and leaves the pose free
@@ -277,8 +281,9 @@ struct Asked {
 };
 
 struct JointSpec : Pair {
-  int row_count = 0;  // of a custom joint
-  int cost = 0;       // of closing a loop here, where another may
+  int row_count = 0;   // of a custom joint
+  int cost = 0;        // of closing a loop here, where another may
+  double damping = 0;  // of a rotary damper between its two bodies, N m s/rad
   Asked asked{};
   int signal = -1;  // first of the values that a custom velocity joint's rows take
   int ground = -1;  // first of seven signals, the pose of the world's side

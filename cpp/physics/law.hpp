@@ -23,7 +23,7 @@
 // it takes over from the bodies at the node is lambda = -dt (p - p1), p1 of the interval before: variational too.
 #pragma once
 
-#include "base/lane.hpp"
+#include "base/tanh.hpp"
 #include "physics/rows/joint.hpp"
 
 namespace catena::CATENA_ISA {
@@ -70,13 +70,13 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>&
     f -= stiffness * (middle - law.rest);
     slope -= T(0.5) * stiffness;
   }
-  if (any(law.side > T(0)) || any(law.side < T(0))) {
+  if (any(law.side != T(0))) {
     const auto idle = is_slack(law, middle) | (law.side * f > T(0));
     f = choose(idle, T(0), f);
     slope = choose(idle, T(0), slope);
   }
   if (any(law.friction > T(0))) {
-    const T threshold = T(stage.soft) * law.threshold, t = tanh(v / threshold);
+    const T threshold = T(stage.soft) * law.threshold, t = tangent(v / threshold);
     f -= law.friction * t;
     slope -= law.friction * (T(1) - t * t) / threshold * per_dt;
   }
@@ -92,6 +92,7 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>&
 // force at the node, with a motor's
 template <class T>
 CATENA_INLINE T spring_and_motor(const LawOf<T>& law, T motor, T phi) {
+  if (!any(law.stiffness != T(0))) return motor;
   return motor - choose((law.implicit > T(0)) | is_slack(law, phi), T(0), law.stiffness * (phi - law.rest));
 }
 CATENA_INLINE double node_force(const LawInfo& law, double phi, const Clock& clock) {
@@ -120,10 +121,10 @@ CATENA_INLINE bool misleads(const LawInfo& law, double phi2, double by, const Cl
          (pull > 0.9 * law.threshold * std::fabs(clock.dt) && std::fabs(by) < 2 * pull);
 }
 
-// what a law's row needs to know besides its measure
+// what the rows of a force need to know besides what they measure
 struct LawState {
-  double lambda;    // its multiplier
-  double momentum;  // of its rotor, before the step
+  const double* lambda;  // its multipliers
+  double momentum;       // of its rotor, before the step
 };
 
 // turn a measured row into the law's row
@@ -131,7 +132,7 @@ CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, 
                            JointRows& rows) {
   double slope;
   rows.g[0] =
-      state.lambda - law_multiplier<double>(law, phi2, rows.g[0] - phi2, stage_of(law, clock), state.momentum, slope);
+      *state.lambda - law_multiplier<double>(law, phi2, rows.g[0] - phi2, stage_of(law, clock), state.momentum, slope);
   for (int e = 0; e < 2; ++e) rows.w[e] = {-slope * rows.w[e].f, -slope * rows.w[e].t};
 }
 

@@ -100,6 +100,9 @@ inline void require_joint(const JointSpec& joint, int body_count, int signal_cou
   const int rows = is_given(joint.kind) ? joint.row_count : joint_row_count(joint.kind);
   require(joint.asked.rows <= rows, "no more rows can be asked of a joint than it has");
   require_between(joint.asked.excess, 0, rows, "directions that are not asked of a joint");
+  require(std::isfinite(joint.damping) && joint.damping >= 0, "damping of a joint must not be negative");
+  require(joint.damping == 0 || (joint.body_a >= 0 && joint.body_b >= 0),
+          "damping of a joint: to the world it is drag");
   if (!is_given(joint.kind)) return;
   require_between(joint.row_count, 1, 6, "rows of a custom joint");
   require_signal(joint.signal, joint.row_count, signal_count, "where the values of a custom joint are found");
@@ -120,6 +123,7 @@ inline void require_description(const Description& given) {
   require_size(given.joint_parameter, joints, "joint_parameter");
   require_size(given.joint_rows, joints, "joint_rows");
   require_size(given.joint_cost, joints, "joint_cost");
+  require_size(given.joint_damping, joints, "joint_damping");
   require_size(given.joint_signal, joints, "joint_signal");
   require_size(given.joint_ground, joints, "joint_ground");
   const auto measures = static_cast<Offset>(given.measure_kind.size());

@@ -132,6 +132,7 @@ int Core::assemble(int iteration_limit, const Out<-1, 3>& position, const Out<-1
                    const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals, const In<-1>& signal_rates,
                    double loose_below) const {
   const Offset n = model_.layout().link_count;
+  require(model_.layout().law_count == 0, "assembly: the core needs a mechanism without forces");
   require_pose(position, orientation);
   require_shape(velocity, {n, 3}, "velocity");
   require_shape(angular_velocity, {n, 3}, "angular velocity");

@@ -188,6 +188,7 @@ void bind_core(nb::module_& m) {
       copied<In<-1>>("joint_parameter", &CoreArguments::joint_parameter),
       copied<InInts<-1>>("joint_rows", &CoreArguments::joint_rows),
       copied<InInts<-1>>("joint_cost", &CoreArguments::joint_cost),
+      copied<In<-1>>("joint_damping", &CoreArguments::joint_damping),
       copied<InInts<-1>>("joint_signal", &CoreArguments::joint_signal),
       copied<InInts<-1>>("joint_ground", &CoreArguments::joint_ground),
       copied<InInts<-1>>("measure_kind", &CoreArguments::measure_kind),

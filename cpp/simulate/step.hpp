@@ -41,7 +41,7 @@ struct Step {
       newton.extent += std::sqrt(norm2(solver.body[i].x)) / layout.link_count;
       floats |= layout.link[i].keeper == i;
     }
-    plain = layout.loop_count == 0 && layout.law_count == 0 && !layout.drag;
+    plain = layout.loop_count == 0 && layout.law_count == 0 && layout.rotary_count == 0 && !layout.drag;
     for (int i = 0; i < layout.link_count; ++i) plain &= layout.link[i].mass > 0;
     newton.by_sign = args.rescue_depth == 0;
     for (int l = 0; l < layout.law_count; ++l) rubs |= layout.law[l].friction > 0;
@@ -111,6 +111,9 @@ struct Step {
       if (refuses(l)) return Outcome::singular;
     for (int i = 0; i < layout.link_count && layout.drag && solver.clock.dt < 0; ++i)
       if (drag_misleads(solver.body, layout.link, i, layout.drag + 6L * i, solver.clock.dt)) return Outcome::singular;
+    for (int k = 0; k < layout.rotary_count && solver.clock.dt < 0; ++k)
+      if (rotary_misleads(solver.body, layout.link, layout.constraint[layout.rotary[k]], solver.clock.dt))
+        return Outcome::singular;
     least = 1;
     for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
     if (args.rescue_depth == 0) return outcome;
@@ -195,7 +198,7 @@ struct Step {
       else
         node.law_force[l] = 2 * lambda * per_dt * per_dt;
     };
-    for (int l = 0; l < layout.law_count; ++l)
+    for (int l = 0; l < layout.law_count && node.free_law_count() > 0; ++l)
       if (!node.on_axis(l)) keep(l, layout.law[l].constraint >= 0 ? solver.multiplier_of(l) : 0);
     if constexpr (Solver::acts_on_axes) {
       // one freedom's laws after the other's
@@ -255,6 +258,10 @@ struct Step {
       gained[info.parent].t += g.t + cross((b.x - b.d) - (parent.x - parent.d), g.f);
     }
   }
+  // apart, as it is rare
+  [[gnu::noinline]] Wrench<double> drag_on(int i, double dt) const {
+    return drag_residual(solver.body[i], layout.drag + 6L * i, dt);
+  }
   // What Newton leaves of a floating system's balance, far below the tolerance, would add up over a million steps: one
   // of its roots takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
   void balance(double dt) {
@@ -270,7 +277,7 @@ struct Step {
         const Body<double>& b = solver.body[k];
         Vec3<double> force = layout.link[k].unit * force_residual(b, layout.link[k].share), torque = torque_residual(b);
         if (layout.drag) {
-          const Wrench<double> w = drag_residual(b, layout.drag + 6L * k, dt);
+          const Wrench<double> w = drag_on(k, dt);
           force += w.f;
           torque += w.t;
         }

@@ -6,7 +6,7 @@
 //     couplings                g = sum of coefficient x measure - offset - signal, a measure being an angle or a slide;
 //     velocities               rolling, blades (physics/contact.hpp), and the user's own rows, A(pose) v = b(t);
 //     the user's own rows      g(pose of a, pose of b), by a function;
-//     laws                     forces in the guise of rows (physics/law.hpp).
+//     laws, rotary dampers     forces in the guise of rows (physics/law.hpp, physics/rotary.hpp).
 // clang-format on
 //
 // In a projection of velocities the rows after the step are those before it, and g is what time alone does to them.
@@ -14,6 +14,7 @@
 #pragma once
 
 #include "physics/law.hpp"
+#include "physics/rotary.hpp"
 #include "physics/rows/rolling.hpp"
 
 namespace catena::CATENA_ISA {
@@ -163,6 +164,7 @@ inline void combine_rows(const Layout& layout, const ConstraintInfo& c, const Jo
 // multipliers of a constraint as those of all rows of its joint, times `scale`, to where they are recorded
 CATENA_INLINE void record_multipliers(const Layout& layout, const ConstraintInfo& c, double scale, const double* lambda,
                                       double* out) {
+  if (c.recorded < 0) return;
   out += c.recorded;
   if (c.reduction < 0) {
     for (int k = 0; k < c.row_count; ++k) out[k] = scale * lambda[k];
@@ -189,6 +191,7 @@ inline void rows_before(const Layout& layout, const ConstraintInfo& c, const Bod
     joint_rows(c, old_pose(body, c.end[0]), old_pose(body, c.end[1]), rows.angle[0], rows);
     return;
   }
+  if (c.kind == JointKind::rotary) return rotary_rows(rows);
   const Pose<double> a = pose_before(c, 0, body, clock), b = pose_before(c, 1, body, clock);
   if (c.kind == JointKind::coupling) {
     coupling_rows(layout, c, [&](int i) { return old_pose(body, i); }, rows.angle, rows);
@@ -218,6 +221,7 @@ inline void rows_after(const Layout& layout, const ConstraintInfo& c, const Body
     if (c.law >= 0) law_row(layout.law[c.law], before.g[0], clock, state, rows);
     return;
   }
+  if (c.kind == JointKind::rotary) return rotary_rows_after(c, body, clock.resting ? 0 : clock.dt, state.lambda, rows);
   if (c.kind == JointKind::coupling) {
     coupling_rows(layout, c, [&](int i) { return new_pose(body, i); }, before.angle, rows);
     if (c.signal >= 0) {

@@ -192,7 +192,8 @@ CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& inf
     case ExtraRow::contact:
     case ExtraRow::edge:
     case ExtraRow::given:
-    case ExtraRow::sum: return;
+    case ExtraRow::sum:
+    case ExtraRow::spin: return;
   }
   rows.put(info, k, gap, {-w.f, -w.t - cross(arm_a, w.f)}, {w.f, w.t + cross(arm_b, w.f)}, w);
 }

@@ -224,15 +224,22 @@ struct Front {
       c.q_torque += cross(r, c.q_force);
     });
   }
-  // a free turn at the joint point, c from the centre; what is left has neither torques nor turns
-  void pass(const Swivel<double>& e, const Vec3<double>& c, const Vec3<double>& c3, const Vec3<double>& r,
-            const Vec3<double>& r3, const Front& to) const {
+  // a free turn at the joint point, c from the centre; what is left has neither torques nor turns, but for those that a
+  // rotary damper hands on
+  template <bool damped>
+  void pass(const Swivel<double>& e, const Torsion<double>* twisted, const Vec3<double>& c, const Vec3<double>& c3,
+            const Vec3<double>& r, const Vec3<double>& r3, const Front& to) const {
     send<3>(to, [&](Columns& x, int w) __attribute__((always_inline)) {
       x.q_torque += cross(c, x.q_force);
       x.p_turn += cross(c3, x.p_shift);
+      const Packs turned = x.p_turn;
       turn(e, x, w);
       x.q_torque = cross(r, x.q_force);
       x.p_turn = cross(r3, x.p_shift);
+      if constexpr (damped) {
+        x.q_torque += twisted->own * get(gain(0) + w);
+        x.p_turn -= transposed_times(twisted->rows, turned);
+      }
     });
   }
   // a floating link passes its loops on to the world

@@ -81,8 +81,7 @@ struct Loops {
   }
 
   LawState law_state(const ConstraintInfo& c, const double* lambda, const double* momentum) const {
-    if (c.law < 0) return {};
-    return {lambda[c.loop_row], momentum[c.law]};
+    return {lambda + c.loop_row, c.law < 0 ? 0 : momentum[c.law]};
   }
 
   // rows and gaps at the iterate, but for those of ties; `again` if the matrix stays
@@ -114,7 +113,7 @@ struct Loops {
     note_idle(layout, body, clock, unasked);
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      if (c.law >= 0) continue;
+      if (c.acts) continue;
       if (c.tied) {
         note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
         continue;
@@ -129,7 +128,7 @@ struct Loops {
     split_gaps();
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      if (c.law >= 0 || c.tied) continue;
+      if (c.acts || c.tied) continue;
       note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
       for (int r = 0; r < c.row_count; ++r)
         unasked.note(std::fabs(misfit[c.loop_row + r]) / weight[c.loop_row + r], c.joint);
@@ -204,15 +203,16 @@ struct Loops {
     m.t -= lambda * n.t;
   }
 
-  // through the link's joint, which has been eliminated: axes or a swivel; c and r as in Link
-  template <int manner>
-  void send(int i, const Axis<double>* x, const Swivel<double>* turned, const Vec3<double>& c, const Vec3<double>& c3,
-            const Vec3<double>& r, const Vec3<double>& r3) const {
+  // through the link's joint, which has been eliminated: axes or a swivel, which may have a rotary damper; c and r as
+  // in Link
+  template <int manner, bool acted>
+  void send(int i, const Axis<double>* x, const Swivel<double>* turned, const Torsion<double>* twisted,
+            const Vec3<double>& c, const Vec3<double>& c3, const Vec3<double>& r, const Vec3<double>& r3) const {
     if (!pass(i)) return;
     if constexpr (manner < swivel_manner)
       front(i).pass<manner>(x, r, r3, front_above(i));
     else if constexpr (manner == swivel_manner)
-      front(i).pass(*turned, c, c3, r, r3, front_above(i));
+      front(i).pass<acted>(*turned, twisted, c, c3, r, r3, front_above(i));
     else
       front(i).pass(*turned, front_above(i));
   }

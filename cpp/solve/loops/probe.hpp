@@ -65,7 +65,7 @@ struct Probe {
 
   // whether a joint's rows can be left out: not those of velocities, nor what functions of time move
   static bool can_reduce(const ConstraintInfo& c) {
-    return c.law < 0 && c.hook < 0 && c.ground < 0 && c.signal < 0 &&
+    return !c.acts && c.hook < 0 && c.ground < 0 && c.signal < 0 &&
            !row_is_velocity(static_cast<int>(c.kind), c.row_count - 1);
   }
 

@@ -256,7 +256,7 @@ struct Ldu {
     note_idle(layout, body, clock, misfit);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      if (c.law >= 0) continue;
+      if (c.acts) continue;
       JointRows rows;
       misfit.note(gaps_after(layout, c, body, clock, memory[j], {}, rows), c.joint);
       note_gap(c, j, rows.g, reach, widest_gap, widest_constraint);
@@ -264,8 +264,7 @@ struct Ldu {
   }
 
   LawState law_state(const ConstraintInfo& c) const {
-    if (c.law < 0) return {};
-    return {z[6 * layout.link_count + c.row], momentum[c.law]};
+    return {z + 6 * layout.link_count + c.row, c.law < 0 ? 0 : momentum[c.law]};
   }
 
   // residual and matrix at the iterate, as far as a vertex brings them
@@ -324,7 +323,7 @@ struct Ldu {
     const LduSlot* slot = layout.slot + layout.first_slot[j];
     for (int e = 0; e < c.end_count; ++e)
       for (int i = 0; i < 6 && slot[e].kept != slot[e].force; ++i) block[slot[e].force + i] = block[slot[e].kept + i];
-    if (!c.special && c.law < 0) {
+    if (!c.special) {
       Octet none[6];
       const auto rows_on = [&](int e) { return c.end[e] < 0 ? none : block + slot[e].motion; };
       BlockRows rows{rows_on(0), rows_on(1), D, {}, {}};
@@ -334,7 +333,7 @@ struct Ldu {
     JointRows rows;
     rows_after(layout, c, body, clock, memory[j], law_state(c), rows);
     for (int k = 0; k < c.row_count; ++k) {
-      D[k] = make_row({c.law >= 0 ? 1.0 : 0.0, 0, 0}, {0, 0, 0}, rows.g[k]);
+      D[k] = make_row(c.acts ? world_axis(k) : Vec3<double>{0, 0, 0}, {0, 0, 0}, rows.g[k]);
       for (int e = 0; e < c.end_count; ++e) {
         if (c.end[e] < 0) continue;
         const Wrench<double>& w = rows.w[e * c.row_count + k];
@@ -447,6 +446,7 @@ struct Ldu {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], layout.link[i].share, 1 / dt);
     for (int i = 0; i < layout.link_count && layout.drag; ++i)
       drag_momenta(body[i], body[i].q, layout.drag + 6L * i, layout.link[i].unit, body[i].v, body[i].L);
+    rotary_momenta(layout, body);
   }
 
   RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }

@@ -30,6 +30,7 @@ struct Articulated {
   Axis<T>* axis;
   Acting<T>* acting;  // (axis)
   Swivel<T>* swivel;
+  Torsion<T>* torsion;  // (swivel) where there are rotary dampers
   Articulation<T>* received;
   Loops loop;
   Tied* tied;
@@ -66,12 +67,13 @@ struct Articulated {
   CATENA_INLINE void from_root(F f) {
     for (int k = 0; k < stretch_count; ++k) dispatch(stretch[k], f);
   }
-  // the same by manner, and whether laws act on it
+  // the same by manner, and whether laws or rotary dampers act on it
   template <class F>
   CATENA_INLINE void by_manner(const Stretch& s, F f) {
     switch (manner_of(s.branch)) {
       case 1: return s.acted ? f.template operator()<1, true>(s) : f.template operator()<1, false>(s);
-      case swivel_manner: return f.template operator()<swivel_manner, false>(s);
+      case swivel_manner:
+        return s.acted ? f.template operator()<swivel_manner, true>(s) : f.template operator()<swivel_manner, false>(s);
       case floating_manner: return f.template operator()<floating_manner, false>(s);
       case 0: return f.template operator()<0, false>(s);
       case 2: return s.acted ? f.template operator()<2, true>(s) : f.template operator()<2, false>(s);
@@ -202,17 +204,30 @@ struct Articulated {
         x += manner_of(branch);
       }
     }
-    if (layout.drag)
-      for (int i = first; i < end; ++i) {
-        const Wrench<T> w = drag_residual(bodies[i], drag_of(i), T(clock.dt));
-        links[i].H = links[i].H + drag_against_turn(bodies[i], drag_of(i), T(clock.dt));
-        links[i].f += w.f;
-        links[i].t += w.t;
-      }
+    if (layout.drag) add_drag(first, end);
     if constexpr (manner_of(branch) < swivel_manner)
       if (run.acted) act<branch>(run, first, end);
   }
+  // Drag is rare: its code stays apart, so that links without any can keep their numbers in registers.
+  [[gnu::noinline]] void add_drag(int first, int end) {
+    for (int i = first; i < end; ++i) {
+      const Wrench<T> w = drag_on(i);
+      link[i].H = link[i].H + drag_against_turn(body[i], drag_of(i), T(clock.dt));
+      link[i].f += w.f;
+      link[i].t += w.t;
+    }
+  }
+  [[gnu::noinline]] Wrench<T> drag_on(int i) const { return drag_residual(body[i], drag_of(i), T(clock.dt)); }
+  [[gnu::noinline]] Mat3<T> drag_on_motion(int i) const {
+    return drag_against_motion(body[i], drag_of(i), T(clock.dt));
+  }
   const double* drag_of(int i) const { return layout.drag + 6L * i; }
+  // of the rotary damper in a link's joint: half of its resistance over the step, and how its parent turns
+  T half_damping(int i) const { return clock.resting ? T(0) : T(0.5 * clock.dt * layout.link[i].damping); }
+  Quat<T> turn_above(int i) const {
+    const int parent = layout.link[i].parent;
+    return parent < 0 ? Quat<T>{T(1), {T(0), T(0), T(0)}} : body[parent].w;
+  }
 
   // Efforts on the freedoms of links at the iterate, and how they fall.
   template <int branch>
@@ -289,37 +304,38 @@ struct Articulated {
 
   Ties ties() const { return {layout, loop, axis, link, tied}; }
   void find_rows(bool again) {
-    ties().find_gaps(z);
+    if (layout.tie_count > 0) ties().find_gaps(z);
     loop.find_rows(clock, loop_multipliers(), momentum, again);
   }
+  // Ties are rare as well.
+  bool has_ties(int i) const { return layout.front[i].tie_count > 0; }
+  [[gnu::noinline]] bool close_ties(Articulation<T>& m, int i) const { return ties().close(m, i); }
+  [[gnu::noinline]] void close_ties_again(Wrench<T>& m, int i) const { ties().close_again(m, i); }
+  [[gnu::noinline]] void open_ties(int i, Vec3<T> dx, Vec3<T> phi) const { ties().open(i, dx, phi, z, dz); }
   // loops and ties that end or sit at a link
   CATENA_INLINE bool close(Articulation<T>& m, int i) const {
     // a copy, so that most links can keep theirs in registers
     Articulation<T> own = m;
-    const bool fine = close_at(own, i);
+    const bool fine = !has_ties(i) || close_ties(own, i);
+    loop.close(own, i, loop_multipliers());
     m = own;
     return fine;
   }
-  bool close_at(Articulation<T>& m, int i) const {
-    const bool fine = ties().close(m, i);
-    loop.close(m, i, loop_multipliers());
-    return fine;
-  }
-  void close_again(Wrench<T>& m, int i) const {
-    ties().close_again(m, i);
+  CATENA_INLINE void close_again(Wrench<T>& m, int i) const {
+    if (has_ties(i)) close_ties_again(m, i);
     loop.close_again(m, i, loop_multipliers());
   }
   bool close_world() const {
     Articulation<T> none;
     none.A = none.B = none.C = none.E = diagonal(T(0));
     none.f = none.t = {T(0), T(0), T(0)};
-    const bool fine = ties().close(none, layout.link_count);
+    const bool fine = !has_ties(layout.link_count) || close_ties(none, layout.link_count);
     loop.close_world(none);
     return fine;
   }
   void close_world_again() const {
     Wrench<T> none = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
-    ties().close_again(none, layout.link_count);
+    if (has_ties(layout.link_count)) close_ties_again(none, layout.link_count);
     loop.close_world_again(none);
   }
 
@@ -328,7 +344,7 @@ struct Articulated {
     m.f += l.unit * force_residual(b, l.share);
     m.t += torque_residual(b);
     if (!layout.drag) return;
-    const Wrench<T> w = drag_residual(b, drag_of(i), T(clock.dt));
+    const Wrench<T> w = drag_on(i);
     m.f += w.f;
     m.t += w.t;
   }
@@ -347,13 +363,14 @@ struct Articulated {
     Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
     const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    Torsion<T>* twisted = torsion + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     const bool drags = layout.drag && !clock.resting;
     for (int i = s.end - 1;; --i) {
       const Link<T>& l = links[i];
       const bool root = i == s.first && s.parent < 0;
       m.A = m.A + diagonal(l.mass);
-      if (drags) m.A = m.A + drag_against_motion(body[i], drag_of(i), T(clock.dt));
+      if (drags) m.A = m.A + drag_on_motion(i);
       m.E = m.E + l.H;
       m.f += l.f;
       m.t += l.t;
@@ -375,14 +392,20 @@ struct Articulated {
         if (manner == 0 && !root) move(m, l.r, l.r3);
       } else {
         --turned;
+        if constexpr (acted) --twisted;
         if constexpr (manner == swivel_manner) move(m, l.c, l.c3);
-        fine &= turned->eliminate(m);
+        if constexpr (acted)
+          fine &= turned->eliminate(m, rotary_between(turn_above(i), body[i].w, half_damping(i)), *twisted);
+        else
+          fine &= turned->eliminate(m);
         if constexpr (manner == floating_manner)
           fine &= turned->eliminate_shift(m);
+        else if constexpr (acted)
+          move(m, l.r, l.r3);
         else if (!root)
           move_force(m, l.r, l.r3);
       }
-      if constexpr (loops) loop.send<manner>(i, x, turned, l.c, l.c3, l.r, l.r3);
+      if constexpr (loops) loop.send<manner, acted>(i, x, turned, twisted, l.c, l.c3, l.r, l.r3);
       if (i == s.first) break;
     }
     if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
@@ -408,6 +431,7 @@ struct Articulated {
     Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
     const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
     Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
+    Torsion<T>* twisted = torsion + s.slot + (s.end - s.first);
     const Link<T>* const links = link;
     const Body<T>* const bodies = body;
     for (int i = s.end - 1; i >= s.first; --i) {
@@ -423,9 +447,14 @@ struct Articulated {
       } else {
         --turned;
         if constexpr (manner == swivel_manner) move(m, l.c);
-        turned->repeat(m);
+        if constexpr (acted)
+          turned->repeat(m, rotary_torque(turn_above(i), bodies[i].w, half_damping(i)), *--twisted);
+        else
+          turned->repeat(m);
         if constexpr (manner == floating_manner)
           turned->repeat_shift(m);
+        else if constexpr (acted)
+          move(m, l.r);
         else
           m.t = cross(l.r, m.f);
       }
@@ -446,7 +475,7 @@ struct Articulated {
     if (layout.loop_count == 0)
       return from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, false, on>(s); });
     loop.open_world(lambda);
-    ties().open(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)}, z, dz);
+    if (has_ties(layout.link_count)) open_ties(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)});
     from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, true, on>(s); });
     loop.settle(lambda);
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
@@ -462,6 +491,7 @@ struct Articulated {
     follow(run, w, d);
     Axis<T>* x = axis + run.slot;
     const Swivel<T>* turned = swivel + run.slot;
+    const Torsion<T>* twisted = torsion + run.slot;
     Vec3<T> sum = moved;
     bool fine = true;
     Link<T>* const links = link;
@@ -490,7 +520,9 @@ struct Articulated {
           if (passes) dx -= Vec3<T>{pull(3), pull(4), pull(5)};
           store_whole(ds, dx);
         }
+        const Vec3<T> above = phi;
         phi = -(turned->first + turned->rows * dx);
+        if (manner == swivel_manner && run.acted) phi -= twisted++->rows * above;
         if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
         deta = turn_increment(b.w, phi);
         store_whole(ds + slides_of(branch), deta);
@@ -503,7 +535,7 @@ struct Articulated {
       if constexpr (loops)
         if (loop.stop(i)) {
           loop.open(i, dx, phi, lambda);
-          ties().open(i, dx, phi, z, dz);
+          if (has_ties(i)) open_ties(i, dx, phi);
         }
       if constexpr (on) {
         for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
@@ -525,6 +557,7 @@ struct Articulated {
     for (int i = 0; i < layout.link_count; ++i) commit_body(body[i], link[i].share, 1 / dt);
     for (int i = 0; i < layout.link_count && layout.drag; ++i)
       drag_momenta(body[i], body[i].q, drag_of(i), link[i].unit, body[i].v, body[i].L);
+    rotary_momenta(layout, body);
     for (int k = 0; k < stretch_count; ++k)
       if (slides(stretch[k].branch))
         for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);
@@ -560,7 +593,7 @@ struct Articulated {
     return law.axis >= 0 ? axis_multiplier(l) : loop_multipliers()[layout.constraint[law.constraint].loop_row];
   }
   void find_gap() {
-    ties().find_gaps(z);
+    if (layout.tie_count > 0) ties().find_gaps(z);
     loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit);
   }
 

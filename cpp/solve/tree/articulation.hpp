@@ -19,10 +19,20 @@
 // What acts along a freedom itself (physics/law.hpp) is two numbers: an effort against s . wrench, and by how much the
 // effort falls as the freedom moves, a stiffness in the pivot.
 //
+// A rotary damper in a ball joint (physics/rotary.hpp) adds G and a torque tau to the balance of the link, takes both
+// from that of the parent, and sees the parent's turn phi_p by G_p. At the joint point, with E' = E + G,
+//
+//     phi = -E'^-1 (t + tau + C dP - G_p phi_p),
+//
+// and what is left for the parent is no longer a force alone:
+//
+//     [A - B E'^-1 C     B E'^-1 G_p      ] [dP   ]   [f - B E'^-1 (t + tau)  ]
+//     [G E'^-1 C         G_p - G E'^-1 G_p] [phi_p] + [G E'^-1 (t + tau) - tau].
+//
 // What is kept of every pivot serves for the way back, and for a second right-hand side with the same matrix.
 #pragma once
 
-#include "physics/rows/joint.hpp"
+#include "physics/rotary.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -117,6 +127,8 @@ struct Axis {
 // The turn of a link on a ball joint or of a floating one, everything at the joint point: phi = -(first + rows . dP);
 // what is left for the parent is A and f. A floating link's displacement follows from its own A.
 template <class T>
+struct Torsion;
+template <class T>
 struct Swivel {
   Mat3<T> inverse, rows, lift, shift;
   Vec3<T> first, shift_first;
@@ -139,6 +151,28 @@ struct Swivel {
     first = inverse * m.t;
     m.f -= lift * first;
   }
+  // the same with a rotary damper, by which the parent's turn has a part in it
+  CATENA_INLINE bool eliminate(Articulation<T>& m, const Rotary<T>& damper, Torsion<T>& twisted) {
+    T pivot;
+    const Mat3<T> adj = adjugate(m.E + damper.own, pivot);
+    const T s = T(1) / pivot;
+    inverse = s * adj;
+    lift = m.B;
+    rows = inverse * m.C;
+    twisted.rows = (-s) * (adj * damper.above);
+    twisted.own = damper.own;
+    m.A = m.A - lift * rows;
+    m.B = T(-1) * (lift * twisted.rows);
+    m.C = damper.own * rows;
+    m.E = damper.above + damper.own * twisted.rows;
+    repeat(m, damper.torque, twisted);
+    return pivot > T(0);
+  }
+  CATENA_INLINE void repeat(Wrench<T>& m, const Vec3<T>& torque, const Torsion<T>& twisted) {
+    m.t += torque;
+    repeat(m);
+    m.t = twisted.own * first - torque;
+  }
   CATENA_INLINE bool eliminate_shift(const Articulation<T>& m) {
     T pivot;
     const Mat3<T> adj = adjugate(m.A, pivot);
@@ -147,6 +181,13 @@ struct Swivel {
     return pivot > T(0);
   }
   CATENA_INLINE void repeat_shift(const Wrench<T>& m) { shift_first = shift * m.f; }
+};
+
+// what a swivel with a rotary damper has besides: phi = -(first + rows . dP + rows' . phi_p), and what its own turn
+// hands on to the parent
+template <class T>
+struct Torsion {
+  Mat3<T> rows, own;
 };
 
 }  // namespace catena::CATENA_ISA

@@ -18,7 +18,7 @@ struct Stretch {
   int receives;    // where the children of the last link hand over, -1 if it has none
   int sends;       // where the first link hands over, -1 for the world
   bool opens;      // it is the first to do so
-  bool acted;      // laws act on some of its freedoms
+  bool acted;      // laws or rotary dampers act on some of its freedoms
 };
 
 // all branches there are, those of chains first
@@ -66,8 +66,8 @@ int find_stretches(const Layout& layout, Link* link, Stretch* stretch) {
   for (int i = 0; i < layout.link_count; ++i) {
     const LinkInfo& info = layout.link[i];
     const int slot = manner_of(info.branch) >= swivel_manner ? swivels++ : info.first_axis, parent = info.parent;
-    const bool acted =
-        layout.first_axis_law[info.first_axis + info.axis_count] > layout.first_axis_law[info.first_axis];
+    const bool acted = info.damping > 0 || layout.first_axis_law[info.first_axis + info.axis_count] >
+                                               layout.first_axis_law[info.first_axis];
     if (parent >= 0 && parent == i - 1 && info.branch == layout.link[parent].branch && link[parent].children == 1) {
       ++stretch[count - 1].end;
       stretch[count - 1].acted |= acted;

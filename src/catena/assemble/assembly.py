@@ -14,6 +14,7 @@ from .._util.lookup import no_such
 from .._util.rotation import Array, finite
 from .._util.status import CatenaError, CatenaWarning
 from ..compile.compile import Compiled, all_rows
+from ..compile.row_selection import everything
 from ..kinematics.geometry import extent
 from ..kinematics.state import State
 from .core import build_core
@@ -21,6 +22,7 @@ from .redundancy import described_asked, find_asked, warn_of, whole_size
 from .trust_region import close_wide, limits_passed, open_alone
 
 if TYPE_CHECKING:
+    from ..compile.row_selection import Asked
     from ..describe.mechanism import Mechanism
 
 # closed: gaps below this part of the mechanism's size (m), or below this angle (rad)
@@ -130,8 +132,12 @@ def _begun(
             return found[0]
     along = rough.copy()
     along.velocity, along.angular_velocity = velocity
-    close_wide(mechanism, along, frozen)
-    compiled = build_core(mechanism, frozen=frozen, asked=find_asked(mechanism, along))
+    is_closed = close_wide(mechanism, along, frozen)
+    asked = find_asked(mechanism, along)
+    if not is_closed and asked.misfit > asked.fit:
+        # loops that no pose closes say nothing twice
+        asked = everything(mechanism, mechanism.fit)
+    compiled = build_core(mechanism, frozen=frozen, asked=asked)
     found.append((along.copy(), compiled))
     _bring(mechanism, compiled, along, frozen)
     found.append((along, compiled))
@@ -204,9 +210,9 @@ def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.3g} degrees" if angle > 1e-9 else ""
 
 
-def close_nearest(compiled: Compiled, state: State) -> State | None:
+def close_nearest(mechanism: Mechanism, asked: Asked, state: State) -> State | None:
     """A state beside another in which all that is asked is closed, or None."""
-    found = state.copy()
+    found, compiled = state.copy(), build_core(mechanism, frozen={}, asked=asked)
     _close(compiled, found)
     return None if open_joints(compiled, found) else found
 

@@ -48,15 +48,18 @@ class Motions:
             bodies.append(self.carrier[bodies[-1]].parent.name)
         return bodies
 
-    def of_body(self, name: str) -> Array:
-        """Velocity of a body's centre and its angular velocity (6, column)."""
-        result = np.zeros((6, len(self.twists)))
-        for below in self.path(name):
-            place = self._columns[below]
-            velocity, spin = self.twists[place, :3], self.twists[place, 3:]
-            result[:3, place] = (velocity + cross(spin, self.state.body(name).position)).T
-            result[3:, place] = spin.T
-        return result
+    def of_bodies(self) -> Array:
+        """Velocities of all bodies' centres and their angular velocities (body, 6, column)."""
+        bodies = self.state.mechanism.bodies
+        moves = np.zeros((len(bodies), 1, len(self.twists)), dtype=bool)
+        for row, name in enumerate(bodies):
+            for below in self.path(name):
+                moves[row, :, self._columns[below]] = True
+        velocity, spin = self.twists[:, :3], self.twists[:, 3:]
+        at_centre = velocity + cross(spin, self.state.position[:, None])
+        both = np.concatenate((at_centre, np.broadcast_to(spin, at_centre.shape)), axis=2)
+        found: Array = np.where(moves, both.transpose(0, 2, 1), 0.0)
+        return found
 
     def pulls(self, closure: Joint | Coupling) -> dict[str, Array]:
         """Rows of what closes a loop as wrenches (force, torque about the origin) on its bodies, lengths over the size.
@@ -88,6 +91,8 @@ class Motions:
 
 def _twists(state: State, joint: Joint, sign: float) -> list[Array]:
     """Twists of the carried body per unit joint rate."""
+    if joint.dof == 0:
+        return []
     pose_a, pose_b = (
         (np.zeros(3), np.array((1.0, 0, 0, 0)))
         if body.is_world

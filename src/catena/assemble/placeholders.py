@@ -95,7 +95,7 @@ def _loose(mechanism: Mechanism, names: list[str]) -> list[str]:
     copy = mechanism.copy()
     for name in names:
         copy.bodies[name].inertia = Inertia.massless()
-    return massless.loose(copy)
+    return massless.loose(copy.snapshot())
 
 
 def _norm(part: Array) -> float:
@@ -108,20 +108,18 @@ def _motions_of(mechanism: Mechanism, names: list[str]) -> dict[str, Array]:
     state = mechanism.state()
     close_wide(mechanism, state, {})
     motions = Motions(mechanism, state)
-    rows = [motions.rows(motions.pulls(closure)) for closure in motions.closures]
-    jacobian = np.concatenate(rows)
+    jacobian = np.concatenate([motions.rows(motions.pulls(closure)) for closure in motions.closures])
     _, values, ways = np.linalg.svd(jacobian)
     free = ways[np.count_nonzero(values > _FREE) :].T
-    roots = {}
-    for name, body in mechanism.bodies.items():
-        if body.mass > 0:
-            turned = to_matrix(state.body(name).orientation).T
-            values, axes = np.linalg.eigh(body.inertia.tensor)
-            turn = np.sqrt(np.maximum(values, 0.0))[:, None] * axes.T @ turned
-            move = motions.of_body(name) @ free
-            roots[name] = np.concatenate((np.sqrt(body.mass) * move[:3], turn @ move[3:]))
+    heavy = [(row, body) for row, body in enumerate(mechanism.bodies.values()) if body.mass > 0]
+    rows_of, masses = [row for row, _ in heavy], np.array([body.mass for _, body in heavy])
+    values, axes = np.linalg.eigh([body.inertia.tensor for _, body in heavy])
+    into = np.sqrt(np.maximum(values, 0.0))[..., None] * axes.transpose(0, 2, 1)
+    turn = into @ to_matrix(state.orientation[rows_of]).transpose(0, 2, 1)
+    move = motions.of_bodies()[rows_of] @ free
+    roots = np.concatenate((np.sqrt(masses)[:, None, None] * move[:, :3], turn @ move[:, 3:]), axis=1)
     # a motion that nothing with a mass takes part in is no part of the basis
-    _, energies, basis = np.linalg.svd(np.concatenate(list(roots.values())), full_matrices=False)
+    _, energies, basis = np.linalg.svd(roots.reshape(-1, roots.shape[2]), full_matrices=False)
     some = energies > 1e-12 * energies.max(initial=0.0)
     unit = basis[some].T / energies[some]
-    return {name: roots[name] @ unit for name in names}
+    return {body.name: root @ unit for (_, body), root in zip(heavy, roots, strict=True) if body.name in names}

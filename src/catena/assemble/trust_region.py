@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .._util.rotation import Array
+from .._util.rotation import Array, conjugate, multiply, rotation_vector
 from ..compile.row_selection import everything
-from ..describe.joint import Joint, Pose, mismatch
+from ..describe.joint import Joint, Pose, pose_between
 from .massless import loose_at
 from .redundancy import whole_size
 
@@ -150,11 +150,15 @@ def limits_passed(mechanism: Mechanism, before: State, state: State) -> list[str
     """Sentences on coordinates that lie further beyond their joints' limits than they did before."""
     found = []
     for name, joint in mechanism.joints.items():
+        values = state.joint(name).coordinates if joint.limits else np.zeros(0)
         for key, limits in joint.limits.items():
-            old, value = (float(one.joint(name).coordinates[joint.names.index(key)]) for one in (before, state))
-            was, over = (max(at - limits.upper, limits.lower - at, 0.0) for at in (old, value))
-            if over > was + _FITS:
-                found.append(f"{joint.label}: {key} {value:.4g} is {over:.3g} beyond its limits")
+            place = joint.names.index(key)
+            value = float(values[place])
+            if limits.beyond(value) <= _FITS:
+                continue
+            was = limits.beyond(float(before.joint(name).coordinates[place]))
+            if limits.beyond(value) > was + _FITS:
+                found.append(f"{joint.label}: {key} {value:.4g} is {limits.beyond(value):.3g} beyond its limits")
     return found
 
 
@@ -189,17 +193,17 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
         row: (state.position[row], state.orientation[row]) for row in range(len(mechanism.bodies))
     }
     poses[-1] = mechanism.world.position, mechanism.world.orientation
-    measured: dict[str, tuple[Pose, Pose]] = {}
-    carrying = []
-    for place, joint in enumerate(mechanism.joints.values()):
-        if joint.row_count == 0 or joint.ground is not None or not (joint.carries or joint.name in frozen):
-            continue
-        seen = joint.measure(poses[rows[joint.a.name]], poses[rows[joint.b.name]])
-        allowed = joint.relative(frozen[joint.name]) if joint.name in frozen else joint.nearest(*seen)
-        measured[joint.name] = seen, allowed
-        # those that are closed, first of all those that must not move, last those that are there to close loops
-        is_open = max(mismatch(seen, allowed)) > _FITS
-        carrying.append(((joint.name not in frozen, joint.closes_loop, is_open, place), joint))
+    choice = [
+        (place, joint)
+        for place, joint in enumerate(mechanism.joints.values())
+        if joint.row_count and joint.ground is None and (joint.carries or joint.name in frozen)
+    ]
+    measured = _measured(state, [joint for _, joint in choice], rows, frozen)
+    # those that are closed, first of all those that must not move, last those that are there to close loops
+    carrying = [
+        ((joint.name not in frozen, joint.closes_loop, measured[joint.name][1] > _FITS, place), joint)
+        for place, joint in choice
+    ]
     carrying.sort(key=lambda one: one[0])
 
     part = {row: row for row in poses}
@@ -238,8 +242,8 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
                 reached.add(child)
                 used.add(place)
                 queue.append(child)
-                seen, allowed = measured[joint.name]
-                if here in moved or max(mismatch(seen, allowed)) > 0:
+                allowed, gap = measured[joint.name]
+                if here in moved or gap > 0:
                     put = joint.place_b if rows[joint.b.name] == child else joint.place_a
                     poses[child] = put(poses[here], *allowed)
                     moved.add(child)
@@ -269,3 +273,34 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
         loops,
         tuple(limited),
     )
+
+
+def _measured(
+    state: State, joints: list[Joint], rows: Mapping[str, int], frozen: Mapping[str, Array]
+) -> dict[str, tuple[Pose, float]]:
+    """Of every joint the allowed pose nearest to that which it has, and how far it is off it (m or rad)."""
+    if not joints:
+        return {}
+    world = state.mechanism.world
+    position, orientation = (
+        np.vstack((state.position, world.position)),
+        np.vstack((state.orientation, world.orientation)),
+    )
+    a, b = ([rows[body.name] for body in ends] for ends in zip(*((j.a, j.b) for j in joints), strict=True))
+    (anchor_a, frame_a), (anchor_b, frame_b) = (
+        (
+            np.array([getattr(j, f"anchor_{side}") for j in joints]),
+            np.array([getattr(j, f"frame_{side}") for j in joints]),
+        )
+        for side in "ab"
+    )
+    seen = pose_between(
+        (position[a], orientation[a]), (position[b], orientation[b]), (anchor_a, frame_a), (anchor_b, frame_b)
+    )
+    allowed = [
+        joint.relative(frozen[joint.name]) if joint.name in frozen else joint.nearest(*pose)
+        for joint, pose in zip(joints, zip(*seen, strict=True), strict=True)
+    ]
+    shift, turn = seen[0] - [x for x, _ in allowed], multiply(conjugate(np.array([q for _, q in allowed])), seen[1])
+    gap = np.maximum(np.linalg.norm(shift, axis=1), np.linalg.norm(rotation_vector(turn), axis=1))
+    return {joint.name: one for joint, one in zip(joints, zip(allowed, gap.tolist(), strict=True), strict=True)}

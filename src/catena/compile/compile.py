@@ -47,6 +47,7 @@ class Arguments(TypedDict):
     joint_parameter: Array
     joint_rows: Ints
     joint_cost: Ints
+    joint_damping: Array
     joint_signal: Ints
     joint_ground: Ints
     measure_kind: Ints
@@ -261,6 +262,7 @@ def compile_rows(
     signals = Signals()
     parts = [] if frozen is not None else [part for force in mechanism.forces.values() for part in force.parts]
     drag = np.zeros((0, 6)) if frozen is not None else _drag(mechanism)
+    damping = np.zeros(len(joints)) if frozen is not None else _rotary(mechanism)
     couplings = list(mechanism.couplings.values())
     # a closing joint of which only some rows are asked keeps them, and its coordinates are held besides
     held = [joints[k] for k in np.flatnonzero(asked.rows >= 0) if joints[k].names and joints[k].name in (frozen or {})]
@@ -286,6 +288,7 @@ def compile_rows(
         joint_parameter=np.array([joint.parameter for joint in joints], dtype=float),
         joint_rows=_ints(joint.row_count for joint in joints),
         joint_cost=_ints(closing_costs(mechanism).values()),
+        joint_damping=damping,
         joint_signal=_ints(_signal(joint, signals) for joint in joints),
         joint_ground=_ints(grounds.values()),
         measure_kind=_ints(FORMS[m.code].code for m in measures),
@@ -319,11 +322,29 @@ def compile_rows(
 
 def _drag(mechanism: Mechanism) -> Array:
     """All resistances on every body (body, 6); none at all if there are none."""
-    found = [r for force in mechanism.forces.values() for r in force.resistances]
+    found = [(r.body, r.numbers) for force in mechanism.forces.values() for r in force.resistances]
+    # the world does not turn: a damper to it is drag
+    for joint, damping in _rotaries(mechanism):
+        if joint.a.is_world or joint.b.is_world:
+            found.append(((joint.b if joint.a.is_world else joint.a).name, np.repeat((0.0, damping), 3)))
     drag, rows = np.zeros((mechanism.body_count if found else 0, 6)), mechanism.rows()
-    for resistance in found:
-        drag[rows[resistance.body]] += resistance.numbers
+    for body, numbers in found:
+        drag[rows[body]] += numbers
     return drag
+
+
+def _rotary(mechanism: Mechanism) -> Array:
+    """Against turns of the two bodies of every joint (joint,), neither of which is the world."""
+    total = dict.fromkeys(mechanism.joints, 0.0)
+    for joint, damping in _rotaries(mechanism):
+        if not joint.a.is_world and not joint.b.is_world:
+            total[joint.name] += damping
+    return np.array(list(total.values()), dtype=float)
+
+
+def _rotaries(mechanism: Mechanism) -> list[tuple[Joint, float]]:
+    found = [rotary for force in mechanism.forces.values() for rotary in force.rotaries]
+    return [(mechanism.joints[rotary.joint], rotary.damping) for rotary in found]
 
 
 def _inputs(mechanism: Mechanism, parts: list[Part]) -> dict[str, tuple[int, int]]:
@@ -338,11 +359,12 @@ def _inputs(mechanism: Mechanism, parts: list[Part]) -> dict[str, tuple[int, int
 
 def _refuse_moving_ground(mechanism: Mechanism) -> None:
     """Forces and couplings measure against the world that stands still."""
-    measured = [(f.label, part.measure) for f in mechanism.forces.values() for part in f.parts]
-    measured += [(c.label, term.measure) for c in mechanism.couplings.values() for term in c.terms]
-    for label, measure in measured:
-        if measure.joint and mechanism.joints[measure.joint].ground is not None:
-            raise ValueError(f"{label}: {mechanism.joints[measure.joint].label} stands on moving ground")
+    measured = [(f.label, part.measure.joint) for f in mechanism.forces.values() for part in f.parts]
+    measured += [(f.label, rotary.joint) for f in mechanism.forces.values() for rotary in f.rotaries]
+    measured += [(c.label, term.measure.joint) for c in mechanism.couplings.values() for term in c.terms]
+    for label, joint in measured:
+        if joint and mechanism.joints[joint].ground is not None:
+            raise ValueError(f"{label}: {mechanism.joints[joint].label} stands on moving ground")
 
 
 def _ints(numbers: Iterable[int]) -> Ints:

@@ -55,6 +55,8 @@ NUMBERS = _core.law_names()
 _SIGNED = ("rest", "target", "target_rate", "force", "side")
 # those that feed or take energy, where they are not zero
 WORKING = ("damping", "friction", "gain", "rate_gain", "force")
+# joints that turn about any axis, which a damper acts on as a whole
+ROTARY = ("ball", "free")
 # those that make heat of it
 DISSIPATING = ("damping", "friction", "rate_gain")
 
@@ -80,11 +82,23 @@ class Resistance:
     numbers: Array
 
 
+@dataclass(frozen=True)
+class Rotary:
+    """Against turns of a joint's body b against its body a, the same about all axes: damping in N m s/rad."""
+
+    joint: str
+    damping: float
+
+
 class Force(Named):
-    """A force on bodies; see the module. Once added to a mechanism it consists of `parts`, or of `resistances`."""
+    """A force on bodies; see the module.
+
+    Once added to a mechanism it consists of `parts`, or of `resistances` or `rotaries`, which act against velocities.
+    """
 
     parts: Sequence[Part]
     resistances: Sequence[Resistance] = ()
+    rotaries: Sequence[Rotary] = ()
     _kind = "force"
     _instead = "; its numbers are given when it is made: remove it and add another"
 
@@ -96,6 +110,11 @@ class Force(Named):
     def label(self) -> str:
         """Kind and name, for messages."""
         return f"{type(self).__name__.lower()} {self.name!r}"
+
+    @property
+    def slows(self) -> bool:
+        """Whether it acts against velocities and nothing else, along no coordinate."""
+        return bool(self.resistances or self.rotaries)
 
     @property
     def added(self) -> bool:
@@ -110,6 +129,8 @@ class Force(Named):
         for resistance in self.resistances:
             for key, three in (("linear", resistance.numbers[:3]), ("angular", resistance.numbers[3:])):
                 given[key] = f"{three[0]:g}" if (three == three[0]).all() else f"({', '.join(f'{n:g}' for n in three)})"
+        for rotary in self.rotaries:
+            given["damping"] = f"{rotary.damping:g}"
         words = [repr(self.name), *(f"{key}={value}" for key, value in given.items())]
         return f"{type(self).__name__}({', '.join(words)})"
 
@@ -179,7 +200,11 @@ class Spring(JointForce):
 
 
 class Damper(JointForce):
-    """A damper (N s/m or N m s/rad) on a joint coordinate."""
+    """A damper (N s/m or N m s/rad) on a joint coordinate.
+
+    On a Ball or a Free joint it is one torque (N m s/rad) against the angular velocity of b against a, the same about
+    all axes. On a Universal joint without a `coordinate` it acts on both angles.
+    """
 
     def __init__(
         self,
@@ -190,6 +215,18 @@ class Damper(JointForce):
         name: str | None = None,
     ) -> None:
         super().__init__(joint, coordinate=coordinate, name=name, damping=damping)
+
+    def resolve(self, mechanism: Mechanism) -> None:
+        """Take the only coordinate, the one that is named, or all angles."""
+        joint = mechanism.joints.get(self._joint)
+        if joint is not None and self._coordinate is None and joint.code in ROTARY:
+            self.parts, self.rotaries = (), (Rotary(joint.name, self._numbers[0]["damping"]),)
+        elif joint is not None and self._coordinate is None and joint.code == "universal":
+            law, functions = self._numbers
+            measures = (coordinate_measure(joint, name, self.label) for name in joint.names)
+            self.parts = [Part(measure, dict(law), functions) for measure in measures]
+        else:
+            super().resolve(mechanism)
 
 
 class Motor(JointForce):

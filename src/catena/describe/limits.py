@@ -27,3 +27,7 @@ class Limits:
             self.__dict__[name] = number
         if self.lower > self.upper:
             raise ValueError(f"limits: lower {self.lower:g} is above upper {self.upper:g}")
+
+    def beyond(self, value: float) -> float:
+        """By how much a coordinate is beyond them (rad or m), 0 between them."""
+        return max(value - self.upper, self.lower - value, 0.0)

@@ -43,7 +43,8 @@ def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Meas
     names = [name for name in joint.names if name]
     if not names:
         raise ValueError(
-            f"{asker}: {joint.label} has no single coordinate to act on; Drag acts on one body, a Bushing on two"
+            f"{asker}: {joint.label} has no single coordinate to act on; a Damper acts on a ball as a whole, "
+            "Drag on one body, a Bushing on two"
         )
     if coordinate is None:
         # where none is named, the only one is meant, or the angle
@@ -85,4 +86,7 @@ def closing_costs(mechanism: Mechanism) -> dict[str, int]:
     for measure in measures:
         if measure.joint:
             costs[measure.joint] += 1
+    for force in mechanism.forces.values():
+        for rotary in force.rotaries:
+            costs[rotary.joint] += 3
     return costs

@@ -335,7 +335,11 @@ class Mechanism(MechanismFiles, Posable, Strict):
         name = name_of(name)
         if name not in self._joints:
             raise no_such("joint", name, self)
-        forces = [f for f in self._forces.values() if any(part.measure.joint == name for part in f.parts)]
+        forces = [
+            f
+            for f in self._forces.values()
+            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f.rotaries)
+        ]
         couplings = [c for c in self._couplings.values() if any(term.measure.joint == name for term in c.terms)]
         if not cascade:
             _refuse_to_remove(self._joints[name].label, [*forces, *couplings])

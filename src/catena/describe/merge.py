@@ -84,6 +84,8 @@ def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | No
             part.measure = _renamed(part.measure, names, mechanism.world.name, place)
         if force.resistances:
             force.resistances = [replace(r, body=names.bodies[r.body]) for r in force.resistances]
+        if force.rotaries:
+            force.rotaries = [replace(r, joint=names.joints[r.joint]) for r in force.rotaries]
         mechanism._forces[force.name] = force
     for name, coupling in guest._couplings.items():
         coupling._name = names.couplings[name]

@@ -60,7 +60,7 @@ class Case:
         lossy = ("damping", "gain", "rate_gain", "friction", "force", "implicit")
         parts = [part for force in self.mechanism.forces.values() for part in force.parts]
         driven = any(coupling.function is not None for coupling in self.mechanism.couplings.values())
-        driven |= any(force.resistances for force in self.mechanism.forces.values())
+        driven |= any(force.slows for force in self.mechanism.forces.values())
         return not driven and not any(part.functions or any(part.law[key] for key in lossy) for part in parts)
 
     @property
@@ -72,6 +72,8 @@ class Case:
         measures += [term.measure for coupling in m.couplings.values() for term in coupling.terms]
         ends += [name for measure in measures for name in (measure.a, measure.b)]
         ends += [m.world.name for force in m.forces.values() for _ in force.resistances]
+        slowed = [m.joints[rotary.joint] for force in m.forces.values() for rotary in force.rotaries]
+        ends += [body.name for joint in slowed for body in (joint.a, joint.b)]
         return not m.gravity.any() and m.world.name not in ends
 
     @property

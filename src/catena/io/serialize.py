@@ -204,6 +204,8 @@ def _describe_force(force: laws.Force) -> Document:
     found = {"name": force.name, "kind": _kind_of(force, _FORCES), "parts": parts}
     if force.resistances:
         found["resistances"] = [{"body": r.body, "numbers": r.numbers.tolist()} for r in force.resistances]
+    if force.rotaries:
+        found["rotaries"] = [{"joint": r.joint, "damping": float(r.damping)} for r in force.rotaries]
     return found
 
 
@@ -243,7 +245,9 @@ def rebuild(document: Any) -> Mechanism:
         force.parts = [_part(force, part, mechanism) for part in _items(item, "parts", force.label)]
         if isinstance(force, laws.Drag):
             force.resistances = [_resistance(force, r, mechanism) for r in _items(item, "resistances", force.label)]
-        if not force.parts and not force.resistances:
+        if isinstance(force, laws.Damper) and "rotaries" in item:
+            force.rotaries = [_rotary(force, r, mechanism) for r in _items(item, "rotaries", force.label)]
+        if not force.parts and not force.slows:
             raise ValueError(f"{force.label}: consists of no parts")
         if isinstance(force, laws.JointForce) and not all(part.measure.joint for part in force.parts):
             raise ValueError(f"{force.label}: acts along no joint")
@@ -436,6 +440,18 @@ def _resistance(force: laws.Drag, item: Any, mechanism: Mechanism) -> laws.Resis
         raise ValueError(f"{where}: there is no body {body!r}")
     numbers = finite(entry(item, "numbers", list, where), (6,), f"{where}: numbers")
     return laws.Resistance(body, force.checked(numbers))
+
+
+def _rotary(force: laws.Damper, item: Any, mechanism: Mechanism) -> laws.Rotary:
+    where = force.label
+    joint, damping = entry(item, "joint", str, where), _number(item, "damping", where)
+    if joint not in mechanism.joints:
+        raise ValueError(f"{where}: there is no joint {joint!r}")
+    if mechanism.joints[joint].code not in laws.ROTARY:
+        raise ValueError(f"{where}: {mechanism.joints[joint].label} does not turn about all axes")
+    if damping < 0:
+        raise ValueError(f"{where}: damping must not be negative, got {damping}")
+    return laws.Rotary(joint, damping)
 
 
 def _fill_coupling(coupling: couplings.Coupling, item: Any, mechanism: Mechanism) -> None:

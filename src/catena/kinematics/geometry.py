@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from .. import _core
-from .._util.rotation import IDENTITY, Array, cross, rotate
+from .._util.rotation import IDENTITY, Array, rotate
 from ..describe.couplings import Coupling
 from ..describe.custom import BodyPose, GivenRows
 from ..describe.joint import FORMS
@@ -149,9 +149,12 @@ def body_rows(node: Posed, item: Joint | Coupling) -> dict[str, Array]:
     def add_pair(a: str, b: str, wrench: Array, point: Array) -> None:
         for sign, name in ((-1.0, a), (1.0, b)):
             if name != node.mechanism.world.name:
-                arm = point - node.position[0, node.mechanism.rows()[name]]
-                torque = wrench[:, 3:] + cross(arm, wrench[:, :3])
-                add(name, sign * np.concatenate((wrench[:, :3], torque), axis=1))
+                x, y, z = (point - node.position[0, node.mechanism.rows()[name]]).tolist()
+                # about the centre of mass: the arm crossed with each force
+                about = np.array(((0.0, z, -y), (-z, 0.0, x), (y, -x, 0.0)))
+                rows = sign * wrench
+                rows[:, 3:] += rows[:, :3] @ about
+                add(name, rows)
 
     if isinstance(item, Coupling):
         for term in item.terms:

@@ -182,7 +182,7 @@ def keeps_energy(run: Trajectory) -> bool:
     )
     was_told = any(given is not None and given.any() for given in (run.control, run.inputs))
     parts = [part for force in m.forces.values() for part in force.parts]
-    is_slowed = any(force.resistances for force in m.forces.values())
+    is_slowed = any(force.slows for force in m.forces.values())
     return not (
         is_led
         or was_told

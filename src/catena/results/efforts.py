@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._util.rotation import Array, conjugate, multiply, rotate
-from ..describe.forces import NUMBERS
+from ..describe.forces import NUMBERS, Rotary
 from ..describe.signals import rate as derivative
 from . import analysis
 
@@ -33,7 +33,8 @@ _BENT = ("damping", "friction", "gain", "rate_gain", "side")
 class ForceHistory:
     """One force of the mechanism over time, along what it acts on; a bushing has a column for each direction.
 
-    Drag has six: along the axes of its body, and about them.
+    Drag has six: along the axes of its body, and about them. A damper on a ball has three, along the axes of the
+    joint's frame on a.
     """
 
     def __init__(self, run: Trajectory, force: Force) -> None:
@@ -48,7 +49,7 @@ class ForceHistory:
     @property
     def coordinate(self) -> Array:
         """What it acts along (step,): an angle (rad, turns counted), a displacement or a distance (m)."""
-        if self._force.resistances:
+        if self._force.slows:
             raise ValueError(f"{self._force.label} has no coordinate: it acts against velocities")
         return self._columns([analysis.measured(self._run, part.measure) for part in self._force.parts])
 
@@ -56,13 +57,15 @@ class ForceHistory:
     def rate(self) -> Array:
         """Rate of that (step,) in rad/s or m/s."""
         rates = [analysis.measured_rate(self._run, part.measure) for part in self._force.parts]
-        return self._columns(rates + [column for r in self._force.resistances for column in self._resisted(r).T])
+        rates += [column for r in self._force.resistances for column in self._resisted(r).T]
+        return self._columns(rates + [column for r in self._force.rotaries for column in self._turning(r).T])
 
     @property
     def effort(self) -> Array:
         """Torque or force (step,) in N m or N along the coordinate, positive where it would make it grow."""
         efforts = [self._effort(part) for part in self._force.parts]
         resisted = [(-r.numbers * self._resisted(r)).T for r in self._force.resistances]
+        resisted += [(-r.damping * self._turning(r)).T for r in self._force.rotaries]
         return self._columns(efforts + [column for columns in resisted for column in columns])
 
     @property
@@ -87,8 +90,9 @@ class ForceHistory:
             # what is linear in the coordinate is exact over any way
             linear = not part.functions and not any(part.law[name] for name in _BENT)
             total[1:] += np.cumsum(self._work(part) if between is None or linear else between[k])
-        for k, resistance in enumerate(self._force.resistances):
-            total[1:] += np.cumsum(self._work_against(resistance) if between is None else between[len(parts) + k])
+        against: list[Resistance | Rotary] = [*self._force.resistances, *self._force.rotaries]
+        for k, what in enumerate(against):
+            total[1:] += np.cumsum(self._work_against(what) if between is None else between[len(parts) + k])
         return total
 
     def _has_all_steps(self) -> bool:
@@ -97,7 +101,7 @@ class ForceHistory:
         return is_plain and len(run.pieces) == len(run) - 1 and bool((run.pieces == 1).all())
 
     def _between(self) -> list[Array]:
-        """The integral of the power of all parts and resistances between each node and the next, by Gauss's rule."""
+        """The integral of the power of all it consists of between each node and the next, by Gauss's rule."""
         time = self._run.time
         places, weights = np.polynomial.legendre.leggauss(_GAUSS)
         half = 0.5 * np.diff(time)
@@ -105,6 +109,7 @@ class ForceHistory:
         there = ForceHistory(self._run.at(times.ravel()), self._force)
         power = [there._effort(part) * analysis.measured_rate(there._run, part.measure) for part in self._force.parts]
         power += [-(r.numbers * there._resisted(r) ** 2).sum(axis=1) for r in self._force.resistances]
+        power += [-r.damping * (there._turning(r) ** 2).sum(axis=1) for r in self._force.rotaries]
         return [half * (each.reshape(times.shape) @ weights) for each in power]
 
     def _resisted(self, resistance: Resistance) -> Array:
@@ -112,16 +117,34 @@ class ForceHistory:
         run, row = self._run, self._run.mechanism.rows()[resistance.body]
         return _along(run.orientation[:, row], run.velocity[:, row], run.angular_velocity[:, row])
 
-    def _work_against(self, resistance: Resistance) -> Array:
-        """Between each node and the next (step - 1,), half of it along the axes that the body has at either."""
-        run, row = self._run, self._run.mechanism.rows()[resistance.body]
-        q = run.orientation[:, row]
-        turn = multiply(q[1:], conjugate(q[:-1]))
-        turn *= np.where(turn[:, :1] < 0, -1.0, 1.0)
+    def _turning(self, rotary: Rotary) -> Array:
+        """Angular velocity of b against a (step, 3), along the axes of the joint's frame on a."""
+        run, joint = self._run, self._run.mechanism.joints[rotary.joint]
+        frame = np.broadcast_to(joint.frame_a, (len(run), 4))
+        spin = np.zeros((len(run), 3))
+        for body, sign in ((joint.a, -1), (joint.b, 1)):
+            if not body.is_world:
+                spin += sign * run.angular_velocity[:, run.mechanism.rows()[body.name]]
+        if not joint.a.is_world:
+            frame = multiply(run.orientation[:, run.mechanism.rows()[joint.a.name]], frame)
+        return rotate(conjugate(frame), spin)
+
+    def _work_against(self, what: Resistance | Rotary) -> Array:
+        """Between each node and the next (step - 1,), half of it along the axes that a body has at either."""
+        run, rows = self._run, self._run.mechanism.rows()
         spent = np.zeros(len(run) - 1)
+        if isinstance(what, Rotary):
+            joint, way = run.mechanism.joints[what.joint], np.zeros((len(run) - 1, 3))
+            for body, sign in ((joint.a, -1), (joint.b, 1)):
+                if not body.is_world:
+                    way += sign * _turned(run.orientation[:, rows[body.name]])
+            spent -= what.damping * (way**2).sum(axis=1) / np.diff(run.time)
+            return spent
+        row = rows[what.body]
+        q = run.orientation[:, row]
         for axes in (q[:-1], q[1:]):
-            way = _along(axes, np.diff(run.position[:, row], axis=0), 2 * turn[:, 1:])
-            spent -= 0.5 * (resistance.numbers * way**2).sum(axis=1) / np.diff(run.time)
+            way = _along(axes, np.diff(run.position[:, row], axis=0), _turned(q))
+            spent -= 0.5 * (what.numbers * way**2).sum(axis=1) / np.diff(run.time)
         return spent
 
     def _work(self, part: Part) -> Array:
@@ -167,6 +190,13 @@ class ForceHistory:
                 return self._run.inputs[:, inputs.index(self._force.name)]
             return np.full(len(self._run), part.law[name])
         return np.array([float(part.functions[name](float(t))) for t in self._run.time])
+
+
+def _turned(orientation: Array) -> Array:
+    """Twice the vector part of the step quaternions (step - 1, 3) between orientations (step, 4)."""
+    turn = multiply(orientation[1:], conjugate(orientation[:-1]))
+    found: Array = 2 * turn[:, 1:] * np.where(turn[:, :1] < 0, -1.0, 1.0)
+    return found
 
 
 def _along(orientation: Array, linear: Array, angular: Array) -> Array:

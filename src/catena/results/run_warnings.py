@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from . import analysis
 from .accuracy import AccuracyWarning, not_judged, often_halved
 
 if TYPE_CHECKING:
+    from .._util.rotation import Array
     from ..describe.mechanism import Mechanism
+    from ..simulate.batch import Batch
     from .trajectory import Trajectory
 
 # nodes at which coordinates are compared with limits, and by how much they may pass them (rad or m)
 _LOOKS, _ROUNDING = 256, 1e-9
+# the same of all members of a batch together
+_MEMBER_LOOKS = 4096
 # motion that is surely one, and one that is none, in parts of the mechanism's size
 _SOME, _NONE = 1e-6, 1e-9
 # halved steps from which on they are told
@@ -83,40 +87,99 @@ def stuck(run: Trajectory) -> str:
 
 def passed(run: Trajectory) -> str:
     """What is to be said of coordinates that pass their joints' limits at some of the nodes."""
-    limited = run.mechanism._known.limited
-    if limited is None:
-        limited = run.mechanism._known.limited = list(_limited(run.mechanism))
-    if not limited or not len(run):
+    if not _limited(run.mechanism) or not len(run):
         return ""
     some = run[:: max(1, len(run) // _LOOKS)]
     try:
-        coordinates = some._joint_motion()[0][:, [place for _, place, _, _ in limited]]
+        coordinates = some._joint_motion()[0]
     except ValueError:
         # of a file, which keeps no functions: what they hold together is not known
         return ""
-    lower, upper = (np.array([row[k] for row in limited]) for k in (2, 3))
-    over = np.maximum(coordinates - upper, lower - coordinates)
-    worst = over.max(axis=0)
-    which = np.flatnonzero(worst > _ROUNDING * (1 + np.abs(coordinates).max(axis=0)))
-    if not len(which):
+    found = _beyond(run.mechanism, coordinates)
+    if found is None:
         return ""
+    return (
+        f"{found.label} passes its limit {found.limit:.4g}: from t = {some.time[found.first]:.4g} s on, by up to "
+        f"{found.over:.3g}{found.others}; limits are kept, but stop nothing yet"
+    )
+
+
+def passed_by_members(batch: Batch) -> str:
+    """The same of a batch whose bodies are all recorded: of nodes here and there of all members."""
+    if not _limited(batch.mechanism) or set(batch.bodies) != set(batch.mechanism.bodies):
+        return ""
+    coordinates = batch._joint_motion(max(1, batch.time.size // _MEMBER_LOOKS))[0]
+    found = _beyond(batch.mechanism, coordinates.reshape(-1, coordinates.shape[-1]))
+    if found is None:
+        return ""
+    return (
+        f"member {found.first // coordinates.shape[1]}: {found.label} passes its limit {found.limit:.4g}; over all "
+        f"members by up to {found.over:.3g}{found.others}; limits are kept, but stop nothing yet"
+    )
+
+
+def warn_of_members(batch: Batch, stacklevel: int) -> None:
+    """Warn of limits that members pass, once for a batch."""
+    sentence = passed_by_members(batch)
+    if sentence:
+        warnings.warn(LimitWarning(sentence), stacklevel=stacklevel + 1)
+
+
+def beyond_now(mechanism: Mechanism, coordinates: Array) -> str:
+    """What is to be said of where a live mechanism stands, or many (member, coordinate) do."""
+    found = _beyond(mechanism, np.atleast_2d(coordinates)) if _limited(mechanism) else None
+    if found is None:
+        return ""
+    which = f"member {found.first}: " * (coordinates.ndim > 1)
+    return (
+        f"{which}{found.label} is beyond its limit {found.limit:.4g} by {found.over:.3g}{found.others}; limits are "
+        "kept, but stop nothing yet"
+    )
+
+
+class _Beyond(NamedTuple):
+    """The coordinate that passes its limit first, that limit, the row in which it does, by how much, and the others."""
+
+    label: str
+    limit: float
+    first: int
+    over: float
+    others: str
+
+
+def _beyond(mechanism: Mechanism, coordinates: Array) -> _Beyond | None:
+    """What of coordinates (row, coordinate) is beyond limits."""
+    limited = _limited(mechanism)
+    values = coordinates[:, [place for _, place, _, _ in limited]]
+    lower, upper = (np.array([row[k] for row in limited]) for k in (2, 3))
+    # what failed has no coordinates
+    over = np.nan_to_num(np.maximum(values - upper, lower - values), nan=-np.inf)
+    worst = over.max(axis=0, initial=-np.inf)
+    size = np.nan_to_num(np.abs(values)).max(axis=0, initial=0.0)
+    which = np.flatnonzero(worst > _ROUNDING * (1 + size))
+    if not len(which):
+        return None
     # the one that goes first
     first = (over[:, which] > _ROUNDING).argmax(axis=0)
     k = which[first.argmin()]
     label, _, low, high = limited[k]
-    limit = high if coordinates[:, k].max() > high else low
     others = f", and so do {len(which) - 1} more" * (len(which) > 1)
-    return (
-        f"{label} passes its limit {limit:.4g}: from t = {some.time[first.min()]:.4g} s on, by up to {worst[k]:.3g}"
-        f"{others}; limits are kept, but stop nothing yet"
-    )
+    return _Beyond(label, high if np.nanmax(values[:, k]) > high else low, int(first.min()), float(worst[k]), others)
 
 
-def _limited(mechanism: Mechanism) -> Iterator[tuple[str, int, float, float]]:
-    """Names of coordinates that have limits, their places among all of them, and the limits."""
-    for name, place in mechanism.coordinate_places().items():
-        joint = mechanism.joints[name]
-        for key, limits in joint.limits.items():
-            if np.isfinite(limits.lower) or np.isfinite(limits.upper):
-                of = f" ({key})" * (len(joint.names) > 1)
-                yield joint.label + of, place.start + joint.names.index(key), limits.lower, limits.upper
+def _limited(mechanism: Mechanism) -> list[tuple[str, int, float, float]]:
+    """Names of coordinates that have limits, their places among all of them, and the limits; found once."""
+    known = mechanism.snapshot()._known
+    if known.limited is None:
+        known.limited = [
+            (
+                joint.label + f" ({key})" * (len(joint.names) > 1),
+                place.start + joint.names.index(key),
+                limits.lower,
+                limits.upper,
+            )
+            for joint, place in ((mechanism.joints[name], at) for name, at in mechanism.coordinate_places().items())
+            for key, limits in joint.limits.items()
+            if np.isfinite(limits.lower) or np.isfinite(limits.upper)
+        ]
+    return known.limited

@@ -26,6 +26,7 @@ from ..kinematics.views import counted
 from ..results.accuracy import too_coarse, warn
 from ..results.analysis import JointSpace, joint_motion
 from ..results.efforts import InputEfforts
+from ..results.run_warnings import passed_by_members, warn_of_members
 from ..results.trajectory import Trajectory
 from .loads import Forces, LoadTable, load_table
 
@@ -97,7 +98,7 @@ class Batch(Recorded, JointSpace):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what makes members doubtful, empty if nothing does; those of one member: `batch[k].warnings`."""
-        return tuple(filter(None, (self.too_coarse, self.alone)))
+        return tuple(filter(None, (self.too_coarse, passed_by_members(self), self.alone)))
 
     @property
     def too_coarse(self) -> str:
@@ -149,12 +150,14 @@ class Batch(Recorded, JointSpace):
         laws = self.numbers.law
         return InputEfforts(self.mechanism, None if laws is None else laws[:, None])(*self._joint_motion(), None)
 
-    def _joint_motion(self) -> tuple[Array, Array]:
+    def _joint_motion(self, every: int = 1) -> tuple[Array, Array]:
+        """Coordinates and rates (member, step, coordinate), of every so many nodes."""
         which = self._all_bodies()
-        shape = self.time.shape
-        flat = [getattr(self, name)[:, :, which].reshape(-1, len(self.bodies), size) for name, size in _SIZES.items()]
-        near = {name: angles.reshape(-1, angles.shape[-1]) for name, angles in self.near.items()}
-        found = joint_motion(self.mechanism, self.time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near)
+        time = self.time[:, ::every]
+        shape, n = time.shape, len(self.bodies)
+        flat = [getattr(self, name)[:, ::every, which].reshape(-1, n, size) for name, size in _SIZES.items()]
+        near = {name: angles[:, ::every].reshape(-1, angles.shape[-1]) for name, angles in self.near.items()}
+        found = joint_motion(self.mechanism, time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near)
         return found[0].reshape(*shape, -1), found[1].reshape(*shape, -1)
 
     def _all_bodies(self) -> slice | list[int]:
@@ -429,6 +432,7 @@ def run_batch(
         raise BatchError(batch)
     if simulator.on_coarse == "warn":
         warn(batch.too_coarse, 3)
+    warn_of_members(batch, 3)
     return batch
 
 

@@ -21,6 +21,7 @@ from ..kinematics.views import BodyView, JointView, frame_of
 from ..results.accuracy import too_coarse, warn
 from ..results.analysis import reaction
 from ..results.efforts import ForceHistory, InputEfforts
+from ..results.run_warnings import beyond_now
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
 from .loads import Forces, held_loads, load_table, plain_forces
@@ -183,6 +184,11 @@ class Live(Running, _core.Live):
     def status(self) -> Status:
         """How it fares: `ok`, or why it took no more steps."""
         return status_of(self._simulator, self.ended)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on where it stands now: joints beyond their limits. They are looked for where this is read."""
+        return tuple(filter(None, (beyond_now(self.mechanism, self.coordinates),)))
 
     def state(self) -> State:
         """The node as a State of its own, from which this or another simulator may go on."""

@@ -253,9 +253,7 @@ class Simulator:
         """Whether something makes heat of the motion, which steps backwards would have to feed."""
         forces = self.mechanism.forces.values()
         parts = (part for force in forces for part in force.parts)
-        return any(force.resistances for force in forces) or any(
-            part.law[name] > 0 for part in parts for name in DISSIPATING
-        )
+        return any(force.slows for force in forces) or any(part.law[name] > 0 for part in parts for name in DISSIPATING)
 
     def _as(
         self, dt: float, *, rate: float = 0.0, order: int | None = None, tolerance: float | None = None
@@ -274,7 +272,10 @@ class Simulator:
         # poses at which least is left out are those that are not singular by chance
         fresh = [state for state in states if isinstance(state, State) and not state._reached]
         here = min((find_asked(self.mechanism, s) for s in fresh), key=lambda a: a.count_left_out, default=asked)
-        return self if here.same_rows(asked) else self._asking(here)
+        if here.same_rows(asked):
+            return self
+        warn_of(self.mechanism, here, 4)
+        return self._asking(here)
 
     def _at_members(self, states: Sequence[State] | int) -> Simulator:
         return self._at(states) if isinstance(states, Sequence) else self
@@ -289,7 +290,6 @@ class Simulator:
         other.__dict__.update(self.__getstate__(), _source=self._source)
         if self._solver_is_free:
             other.solver = other._compiled.solver
-        warn_of(self.mechanism, asked, 4)
         return other
 
     def _again(self, run: Trajectory, state: State | None) -> tuple[Simulator, State] | None:
@@ -298,7 +298,7 @@ class Simulator:
         if asked is None:
             return None
         other = self._asking(asked)
-        start = close_nearest(other._compiled, self._start(state))
+        start = close_nearest(self.mechanism, asked, self._start(state))
         return None if start is None else (other, start)
 
     def _tell_of_edits(self, state: State | None, steps: int = _LONG) -> None:
@@ -489,7 +489,11 @@ class Simulator:
         again = None if control is not None else maker._again(result, state)
         if again is not None:
             maker, state = again
-            result = made_by(maker, maker)
+            other = made_by(maker, maker)
+            # what locks a mechanism that moves without it was not meant
+            if other.status.ok or not result.status.ok:
+                warn_of(self.mechanism, maker._compiled.asked, 3)
+                result = other
         status = result.status
         if not status.ok and (self.on_failure == "raise" or status.reason == "coarse"):
             raise SimulationError(status, result)

@@ -196,8 +196,10 @@ class _Reader:
             frame = (np.array(model.jnt_pos[k]), z_to(normalised(np.array(model.jnt_axis[k]))))
         edge = Edge(name, kind, parent, child, together(place, frame), frame)
         if kind in ("free", "ball"):
+            if kind == "ball" and law.damping:
+                edge.laws = [Law(damping=law.damping)]
             for what in ("damping", "friction", "armature", "stiffness"):
-                if getattr(law, what):
+                if getattr(law, what) and not (what == "damping" and edge.laws):
                     self.notes.skip(f"{what} of a {kind} joint", name)
             if model.jnt_limited[k]:
                 self.notes.skip(f"range of a {kind} joint", name)

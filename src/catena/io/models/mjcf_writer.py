@@ -159,6 +159,8 @@ class _Writer:
         joint = SubElement(element, "joint", name=motion.name, type=kind, pos=text(frame[0]))
         self.motions[motion.joint.name, motion.coordinate] = motion.name
         if kind == "ball":
+            if motion.law.damping:
+                joint.set("damping", repr(motion.law.damping))
             return
         joint.set("axis", text(axis))
         limits, law = motion.limits, motion.law

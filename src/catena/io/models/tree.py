@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._util.rotation import Array
 from ...describe.bodies import Body
-from ...describe.forces import Force, JointForce
+from ...describe.forces import Force, JointForce, Part
 from ...describe.joint import Joint, Pose
 from ...describe.limits import Limits
 from ...describe.mechanism import Branch, Mechanism
@@ -130,19 +130,31 @@ def _laws(mechanism: Mechanism) -> tuple[Mapping[tuple[str, str], Law], list[For
     laws: dict[tuple[str, str], Law] = {}
     others: list[Force] = []
     for force in mechanism.forces.values():
-        if not isinstance(force, JointForce) or force.input or force.parts[0].functions:
+        balls = [rotary for rotary in force.rotaries if mechanism.joints[rotary.joint].code == "ball"]
+        for rotary in balls:
+            laws.setdefault((rotary.joint, ""), Law()).damping += rotary.damping
+        if balls:
+            continue
+        if not isinstance(force, JointForce) or force.slows or force.input or force.parts[0].functions:
             others.append(force)
             continue
-        given, measure = force.parts[0].law, force.parts[0].measure
+        # all parts of one that has several are the same but for their coordinate
+        given = force.parts[0].law
         if given["gain"] or given["rate_gain"] or given["force"]:
             others.append(force)
             continue
-        law = laws.setdefault((measure.joint, mechanism.joints[measure.joint].names[measure.index]), Law())
-        total = law.stiffness + given["stiffness"]
-        if total > 0:
-            law.rest = (law.stiffness * law.rest + given["stiffness"] * given["rest"]) / total
-        law.stiffness = total
-        law.damping += given["damping"]
-        law.friction += given["friction"]
-        law.armature += given["inertia"]
+        for part in force.parts:
+            _add_law(laws, mechanism, part)
     return laws, others
+
+
+def _add_law(laws: dict[tuple[str, str], Law], mechanism: Mechanism, part: Part) -> None:
+    given, measure = part.law, part.measure
+    law = laws.setdefault((measure.joint, mechanism.joints[measure.joint].names[measure.index]), Law())
+    total = law.stiffness + given["stiffness"]
+    if total > 0:
+        law.rest = (law.stiffness * law.rest + given["stiffness"] * given["rest"]) / total
+    law.stiffness = total
+    law.damping += given["damping"]
+    law.friction += given["friction"]
+    law.armature += given["inertia"]

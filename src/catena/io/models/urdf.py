@@ -225,7 +225,9 @@ class _Reader:
             edge.limits = self._limits(element, name, kind)
             edge.laws = [law]
         else:
-            if law.damping or law.friction:
+            if edge.kind in ("ball", "universal") and law.damping:
+                edge.laws = [Law(damping=law.damping)]
+            if law.friction or (law.damping and not edge.laws):
                 self.notes.skip(f"dynamics of a {kind} joint", name)
             if element.find("limit") is not None and edge.kind != "fixed":
                 self.notes.skip(f"limit of a {kind} joint", name)

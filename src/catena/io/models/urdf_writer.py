@@ -151,6 +151,8 @@ class _Writer:
             kind = "continuous"
         joint = self._joint(motion.name, kind, parent, child, place)
         if kind == "ball":
+            if law.damping:
+                SubElement(joint, "dynamics", damping=repr(law.damping))
             return
         SubElement(joint, "axis", xyz=text(axis))
         if kind == "screw":
