@@ -114,6 +114,12 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "a solver of others": (lambda w: ct.Simulator(w.m, 0.01, solver="newton"), ValueError, ("solver", "'auto'")),
     "run()": (lambda w: w.sim.run(), ValueError, ("duration and steps",)),
     "a state of numbers": (lambda w: w.sim.run(steps=1, state=[0.1]), ValueError, ("must be a State", "[0.1]")),
+    "a control of time alone": (
+        lambda w: w.sim.run(steps=1, control=lambda t: None),
+        ValueError,
+        ("control(t, live)", "takes (t)"),
+    ),
+    "a control that is none": (lambda w: w.sim.run(steps=1, control=3), ValueError, ("control(t, live)", "got 3")),
     "a control's number": (lambda w: w.sim.run(steps=1, control=lambda t, s: 1.0), ValueError, ("forces", "shape")),
     "editing afterwards": (lambda w: w.sim.mechanism.add_body("b", BALL), ValueError, ("simulator", ".copy()")),
     "gravity afterwards": (

@@ -445,6 +445,8 @@ class Simulator(Spoken):
             raise ValueError("every is the period at which control is called: give a control")
         maker = self._at([state])
         runner = maker
+        if control is not None:
+            _check_control(control)
         if control is not None and (every is not None or self._dt is None):
             runner, control = maker._controlled(control, every)
         times = None
@@ -788,6 +790,23 @@ class _Periodic:
             self._forces = self._control(time, live)
         self._node += 1
         return self._forces
+
+
+def _check_control(control: Control) -> None:
+    # only imported where there is one
+    from inspect import signature
+
+    if not callable(control):
+        raise ValueError(f"control must be a function that is called as control(t, live), got {control!r}")
+    try:
+        takes = signature(control)
+    except ValueError:
+        # some that are compiled do not tell
+        return
+    try:
+        takes.bind(0.0, None)
+    except TypeError:
+        raise ValueError(f"control is called as control(t, live), but what was given takes {takes}") from None
 
 
 def _order(order: int) -> int:
