@@ -10,6 +10,7 @@ from ._util.status import CatenaError as CatenaError
 from ._util.status import CatenaWarning as CatenaWarning
 from ._util.status import SimulationError as SimulationError
 from ._util.status import Status as Status
+from ._util.words import not_there
 from .assemble.assembly import AssemblyError as AssemblyError
 from .assemble.assembly import AssemblyWarning as AssemblyWarning
 from .assemble.placeholders import PlaceholderWarning as PlaceholderWarning
@@ -94,7 +95,7 @@ from .view import plot as plot
 
 def __getattr__(name: str) -> str:
     if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(not_there(__name__, name, globals(), f"module {__name__!r}"))
     from ._util.provenance import version
 
     return version()

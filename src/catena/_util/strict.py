@@ -7,6 +7,7 @@ from inspect import get_annotations
 from typing import ClassVar
 
 from .lookup import did_you_mean
+from .words import Spoken
 
 
 def _declared(kind: type) -> frozenset[str]:
@@ -24,7 +25,7 @@ def _declared(kind: type) -> frozenset[str]:
     return frozenset(name for name in found if name[0] != "_")
 
 
-class Strict:
+class Strict(Spoken):
     """Takes only attributes that its class declares, by an annotation or a descriptor, and none once it is locked.
 
     Names that begin with an underscore are the class's own business.

@@ -15,6 +15,7 @@ from .._util.lookup import name_of, no_such
 from .._util.memory import refuse_if_too_large
 from .._util.rotation import Array, cross, rotate
 from .._util.status import SimulationError, Status, status_of
+from .._util.words import Spoken
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
 from ..kinematics.views import BodyView, JointView, frame_of
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from .simulator import Simulator
 
 
-class Running:
+class Running(Spoken):
     """What one live mechanism and many have in common; arrays of many have the axis (member,) in front."""
 
     _simulator: Simulator

@@ -19,6 +19,7 @@ from .._util.memory import refuse_if_too_large
 from .._util.progress import finish, watcher
 from .._util.rotation import Array, finite
 from .._util.status import RESCUE_DEPTH, CatenaWarning, SimulationError, Status, status_of
+from .._util.words import Spoken
 from ..assemble import placeholders
 from ..assemble.assembly import close_nearest
 from ..assemble.core import build_core
@@ -64,7 +65,7 @@ def info() -> dict[str, Any]:
     return {"version": __version__, "kernels": _core.kernels(), "kernel": default_kernel()}
 
 
-class Simulator:
+class Simulator(Spoken):
     """Steps a mechanism with the variational integrator.
 
     Parameters
@@ -449,6 +450,8 @@ class Simulator:
             raise ValueError("every is the period at which control is called: give a control")
         maker = self._at([state])
         runner = maker
+        if control is not None:
+            _check_control(control)
         if control is not None and (every is not None or self._dt is None):
             runner, control = maker._controlled(control, every)
         times = None
@@ -792,6 +795,23 @@ class _Periodic:
             self._forces = self._control(time, live)
         self._node += 1
         return self._forces
+
+
+def _check_control(control: Control) -> None:
+    # only imported where there is one
+    from inspect import signature
+
+    if not callable(control):
+        raise ValueError(f"control must be a function that is called as control(t, live), got {control!r}")
+    try:
+        takes = signature(control)
+    except ValueError:
+        # some that are compiled do not tell
+        return
+    try:
+        takes.bind(0.0, None)
+    except TypeError:
+        raise ValueError(f"control is called as control(t, live), but what was given takes {takes}") from None
 
 
 def _order(order: int) -> int:

@@ -1,0 +1,164 @@
+"""Typical mistakes, many of people who know another engine: each is a sentence that names the thing and the remedy."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+
+def arm() -> ct.Mechanism:
+    m = ct.Mechanism()
+    m.add_body("arm", ct.rod((0, 0, 0), (0, 0, -1), mass=1.0))
+    m.add_joint(ct.Revolute("world", "arm", axis=(0, 1, 0), at=(0, 0, 0), name="hinge"))
+    return m
+
+
+@pytest.fixture(scope="module")
+def made() -> SimpleNamespace:
+    """What the mistakes are made with; none of them changes it."""
+    m = arm()
+    sim = ct.Simulator(m, 0.01)
+    return SimpleNamespace(
+        m=m, sim=sim, run=sim.run(steps=5), live=sim.start(), state=m.state(), batch=sim.start_batch(2)
+    )
+
+
+BALL = ct.sphere(0.1, mass=1.0)
+HINGE = {"axis": (0, 0, 1), "at": (0, 0, 0)}
+
+# what is tried, the error, and words of its sentence
+MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, ...]]] = {
+    # ---- names of the module
+    "ct.Hinge": (lambda w: ct.Hinge, AttributeError, ("Hinge", "Revolute")),
+    "ct.Weld": (lambda w: ct.Weld, AttributeError, ("Weld", "Fixed")),
+    "ct.Slider": (lambda w: ct.Slider, AttributeError, ("Slider", "Prismatic")),
+    "ct.Spherical": (lambda w: ct.Spherical, AttributeError, ("Spherical", "Ball")),
+    "ct.World()": (lambda w: ct.World(), AttributeError, ("World", "mechanism.world")),
+    "ct.Robot": (lambda w: ct.Robot, AttributeError, ("Robot", "Mechanism")),
+    "ct.MjModel": (lambda w: ct.MjModel, AttributeError, ("MjModel", "from_mjcf")),
+    "ct.simulate": (lambda w: ct.simulate, AttributeError, ("simulate", "Simulator(mechanism", ".run(")),
+    "ct.load_urdf": (lambda w: ct.load_urdf, AttributeError, ("load_urdf", "from_urdf")),
+    "ct.Revolut": (lambda w: ct.Revolut, AttributeError, ("Revolut", "did you mean 'Revolute'?")),
+    # ---- attributes
+    "m.joint": (lambda w: w.m.joint("hinge"), AttributeError, ("joint", "mechanism.joints['name']")),
+    "m.body": (lambda w: w.m.body("arm"), AttributeError, ("body", "mechanism.bodies['name']")),
+    "m.links": (lambda w: w.m.links, AttributeError, ("links", "bodies")),
+    "m.step": (lambda w: w.m.step(), AttributeError, ("step", "Simulator(mechanism")),
+    "m.run": (lambda w: w.m.run(1.0), AttributeError, ("run", "Simulator(mechanism")),
+    "m.add_link": (lambda w: w.m.add_link("a"), AttributeError, ("add_link", "add_body")),
+    "m.add_hinge": (lambda w: w.m.add_hinge(), AttributeError, ("add_hinge", "add_joint(Revolute")),
+    "m.add_motor": (lambda w: w.m.add_motor(), AttributeError, ("add_motor", "add_force(Motor")),
+    "m.nq": (lambda w: w.m.nq, AttributeError, ("nq", "len(mechanism.coordinates)")),
+    "m.q": (lambda w: w.m.q, AttributeError, ("q", "mechanism.state()")),
+    "m.gravty": (lambda w: w.m.gravty, AttributeError, ("gravty", "did you mean 'gravity'?")),
+    "run.q": (lambda w: w.run.q, AttributeError, ("Trajectory", "'q'", "coordinates", "run.joint('name')")),
+    "run.qvel": (lambda w: w.run.qvel, AttributeError, ("qvel", "rates")),
+    "run.plot()": (lambda w: w.run.plot(), AttributeError, ("plot", "catena.plot.energy(run)")),
+    "run.animate()": (lambda w: w.run.animate(), AttributeError, ("animate", "run.show()")),
+    "run.t": (lambda w: w.run.t, AttributeError, ("'t'", "`time`")),
+    "run.positions": (lambda w: w.run.positions, AttributeError, ("positions", "'position'")),
+    "run.states": (lambda w: w.run.states, AttributeError, ("states", "run[-1]")),
+    "state.qpos": (lambda w: w.state.qpos, AttributeError, ("qpos", "coordinates")),
+    "live.qpos": (lambda w: w.live.qpos, AttributeError, ("qpos", "coordinates")),
+    "live.data": (lambda w: w.live.data, AttributeError, ("data", "live.position")),
+    "live.reset()": (lambda w: w.live.reset(), AttributeError, ("reset", "live.restart")),
+    "live.set_input": (lambda w: w.live.set_input(1), AttributeError, ("set_input", "live.inputs[")),
+    "live.dt": (lambda w: w.live.dt, AttributeError, ("dt", "live.simulator.dt")),
+    "batch.restart": (lambda w: w.batch.restart(), AttributeError, ("restart", "batch.reset(")),
+    "sim.simulate": (lambda w: w.sim.simulate(), AttributeError, ("simulate", "simulator.run(")),
+    "sim.reset": (lambda w: w.sim.reset(), AttributeError, ("reset", "simulator.start(")),
+    # ---- names of the user's
+    "m.bodies['am']": (lambda w: w.m.bodies["am"], KeyError, ("am", "did you mean 'arm'?")),
+    "run.joint('hing')": (lambda w: w.run.joint("hing"), ValueError, ("'hing'", "did you mean 'hinge'?")),
+    "run.body('hinge')": (lambda w: w.run.body("hinge"), ValueError, ("'hinge' is a joint, not a body",)),
+    "run['hinge']": (lambda w: w.run["hinge"], TypeError, ("indexed by node", "run.body('hinge')")),
+    "live.inputs": (lambda w: w.live.inputs["motor"], KeyError, ("motor", "there are none")),
+    "the force of nobody": (lambda w: w.sim.run(steps=1, force={"arn": (0, 0, 1)}), ValueError, ("'arn'", "'arm'")),
+    "a motor on nothing": (lambda w: arm().add_force(ct.Motor("hing", 1.0)), ValueError, ("'hing'", "'hinge'")),
+    "a body twice": (lambda w: arm().add_body("arm", BALL), ValueError, ("already", "'arm'")),
+    # ---- describing
+    "a body of a number": (lambda w: arm().add_body("b", 1.0), ValueError, ("'b'", "box(...)", "Inertia")),
+    "a box without mass": (lambda w: ct.box((1, 1, 1)), ValueError, ("box", "mass and density")),
+    "a flat position": (lambda w: arm().add_body("b", BALL, position=(0, 1)), ValueError, ("'b'", "position", "(3,)")),
+    "Euler angles": (lambda w: arm().add_body("b", BALL, orientation=(0, 0, 90)), ValueError, ("orientation", "(4,)")),
+    "a quaternion of zeros": (
+        lambda w: arm().add_body("b", BALL, orientation=(0, 0, 0, 0)),
+        ValueError,
+        ("'b'", "unit quaternion (w, x, y, z)"),
+    ),
+    "axis='z'": (lambda w: ct.Revolute("world", "arm", axis="z", at=(0, 0, 0)), ValueError, ("axis", "(3,)", "'z'")),
+    "no axis at all": (
+        lambda w: ct.Revolute("world", "arm", at=(0, 0, 0), axis=(0, 0, 0)),
+        ValueError,
+        ("axis must not",),
+    ),
+    "gravity=-9.81": (lambda w: ct.Mechanism(gravity=-9.81), ValueError, ("gravity", "(3,)")),
+    "a joint's class": (lambda w: arm().add_joint(ct.Revolute), ValueError, ("add_joint", "Revolute(...)")),
+    "a spring as joint": (lambda w: arm().add_joint(ct.Spring("hinge", 1.0)), ValueError, ("add_joint", "Spring")),
+    "a joint as force": (lambda w: arm().add_force(ct.Revolute("world", "arm", **HINGE)), ValueError, ("add_force",)),
+    "mass=-1": (lambda w: setattr(arm().bodies["arm"], "mass", -1), ValueError, ("'arm'", "mass", "positive", "-1")),
+    "a colour": (lambda w: setattr(w.m.bodies["arm"], "colour", "red"), AttributeError, ("'arm'", "colour")),
+    "a file that is not there": (lambda w: ct.Mechanism.from_urdf("no.urdf"), ValueError, ("no.urdf", "No such file")),
+    # ---- running
+    "a simulator of a path": (lambda w: ct.Simulator("arm.urdf", 0.01), ValueError, ("needs a Mechanism", "arm.urdf")),
+    "dt=0": (lambda w: ct.Simulator(w.m, dt=0), ValueError, ("dt", "positive")),
+    "order=3": (lambda w: ct.Simulator(w.m, 0.01, order=3), ValueError, ("order", "1, 2, 4, 6, 8")),
+    "a solver of others": (lambda w: ct.Simulator(w.m, 0.01, solver="newton"), ValueError, ("solver", "'auto'")),
+    "run()": (lambda w: w.sim.run(), ValueError, ("duration and steps",)),
+    "a state of numbers": (lambda w: w.sim.run(steps=1, state=[0.1]), ValueError, ("must be a State", "[0.1]")),
+    "a control of time alone": (
+        lambda w: w.sim.run(steps=1, control=lambda t: None),
+        ValueError,
+        ("control(t, live)", "takes (t)"),
+    ),
+    "a control that is none": (lambda w: w.sim.run(steps=1, control=3), ValueError, ("control(t, live)", "got 3")),
+    "a control's number": (lambda w: w.sim.run(steps=1, control=lambda t, s: 1.0), ValueError, ("forces", "shape")),
+    "editing afterwards": (lambda w: w.sim.mechanism.add_body("b", BALL), ValueError, ("simulator", ".copy()")),
+    "gravity afterwards": (
+        lambda w: setattr(w.sim.mechanism, "gravity", (0, 0, 0)),
+        AttributeError,
+        ("gravity", "simulator", "mechanism.copy()"),
+    ),
+    "a time beyond the run": (lambda w: w.run.at(100.0), ValueError, ("within the run", "100")),
+    "a run as a table": (lambda w: w.run.save("x.csv"), ValueError, ("x.csv", ".npz", "to_csv")),
+    "too many coordinates": (lambda w: setattr(arm().state(), "coordinates", (1, 2)), ValueError, ("coordinates",)),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_a_sentence_with_its_remedy(made: SimpleNamespace, mistake: str) -> None:
+    attempt, kind, words = MISTAKES[mistake]
+    with pytest.raises(kind) as caught:
+        attempt(made)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_what_is_there_and_cannot_be_had_says_why_itself() -> None:
+    """An error of a property is not taken for a name that nobody knows."""
+
+    class Broken(ct.words.Spoken):
+        @property
+        def angle(self) -> float:
+            raise AttributeError("a ball joint has no angle")
+
+    with pytest.raises(AttributeError, match="a ball joint has no angle"):
+        _ = Broken().angle
+    with pytest.raises(AttributeError, match="'angel'; did you mean 'angle'"):
+        _ = Broken().angel
+
+
+def test_what_refuses_words_still_copies_and_pickles(made: SimpleNamespace) -> None:
+    for again in (copy.deepcopy(made.m), pickle.loads(pickle.dumps(made.m))):
+        assert list(again.bodies) == ["arm"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(made.run)).position, made.run.position)
+    assert not hasattr(made.m, "_nothing")
+    assert not hasattr(made.run, "__array_interface__")
