@@ -158,7 +158,7 @@ def driven_shaft() -> State:
     """Two legs of a Strandbeest whose shaft is brought to 10 rad/s and back, once a second."""
     m = scenes.strandbeest(2)
     at = float(m.state().joint("shaft").coordinates[0])
-    m.add_coupling(ct.Drive("shaft", lambda t: at + 5.0 * (t - sin(2 * pi * t) / (2 * pi)), name="drive"))
+    m.add_coupling(ct.PrescribedMotion("shaft", lambda t: at + 5.0 * (t - sin(2 * pi * t) / (2 * pi)), name="drive"))
     return m.state()
 
 
@@ -259,7 +259,7 @@ def reference(name: str, scene: Scene, start: State, size: float) -> tuple[Traje
     before = None
     for part in (1, 2, 4, 8, 16):
         dt = scene.longest / shortest / part
-        simulator = Simulator(start.mechanism, dt, order=8, tolerance=TIGHT, on_coarse="ignore")
+        simulator = Simulator(start.mechanism, dt, order=8, tolerance=TIGHT, on_inaccurate="ignore")
         run = simulator.run(scene.duration, state=start, record_every=part)
         if before is not None and (apart := off(before, run, size)).max() < REFERENCE:
             return run, float(apart[-1])
@@ -508,7 +508,7 @@ class Counted:
 
 def evaluations(run: Trajectory, order: int) -> int:
     """Plain steps of a run: a step in n pieces has tried n - 1 longer ones in vain."""
-    return int((2 * run.pieces.astype(int) - 1).sum()) * PARTS[order]
+    return int((2 * run.substeps.astype(int) - 1).sum()) * PARTS[order]
 
 
 @contextmanager
@@ -545,7 +545,7 @@ def measure(motion: Motion) -> dict[str, list[Point]]:
 
     m, minimal, duration = motion.build(), motion.minimal(), motion.duration
     size = Simulator(m, 1.0)._extent
-    fine = Simulator(m, motion.fine, order=8, tolerance=1e-14, on_coarse="ignore")
+    fine = Simulator(m, motion.fine, order=8, tolerance=1e-14, on_inaccurate="ignore")
     true = fine.run(duration, record_every=10**6).position[-1]
 
     def error(centres: Array) -> float:
@@ -581,7 +581,7 @@ def equal_steps(m: Mechanism, motion: Motion, order: int, error: Callable[[Array
     """Steps halved until the error is rounding, or the work too much."""
     dt = motion.longest
     while motion.duration / dt * PARTS[order] < MOST_WORK:
-        simulator = Simulator(m, dt, order=order, on_failure="stop", on_coarse="ignore")  # type: ignore[arg-type]
+        simulator = Simulator(m, dt, order=order, on_failure="stop", on_inaccurate="ignore")  # type: ignore[arg-type]
         run, seconds = best(lambda s=simulator: s.run(motion.duration))
         if run.status.ok:
             point = Point(f"dt {1e3 * dt:g} ms", error(run.position[-1]), evaluations(run, order), seconds)
@@ -614,7 +614,7 @@ def draw(found: dict[str, dict[str, list[Point]]]) -> None:
         return
     matplotlib.rcParams["svg.hashsalt"] = PRECISION
     marks = dict(zip(METHODS, "osD^vP", strict=True))
-    colours = dict(zip(METHODS, ("black", "tab:blue", "tab:orange", "tab:red", "tab:green", "tab:purple"), strict=True))
+    colors = dict(zip(METHODS, ("black", "tab:blue", "tab:orange", "tab:red", "tab:green", "tab:purple"), strict=True))
     figure = Figure(figsize=(10, 8), layout="constrained")
     axes = figure.subplots(2, 2, sharey=True).flat
     for axis, (name, methods) in zip(axes, found.items(), strict=True):
@@ -623,7 +623,7 @@ def draw(found: dict[str, dict[str, list[Point]]]) -> None:
             x, y = [p.evaluations for p in points], [p.error for p in points]
             ours = method == METHODS[0]
             style = {"linewidth": 2.2 if ours else 1.2, "markersize": 6 if ours else 4, "zorder": 3 if ours else 2}
-            axis.loglog(x, y, marks[method] + "-", color=colours[method], label=method, **style)
+            axis.loglog(x, y, marks[method] + "-", color=colors[method], label=method, **style)
         axis.set_title(name, fontsize="medium")
         axis.set_ylim(1e-12, 1)
         axis.grid(alpha=0.3)

@@ -39,7 +39,7 @@ SHORT, LONG = 20, 120
 LIMIT = 1.10
 
 
-def drive(solvers: list[str], joint: str, links: list[int], dt: float, on_coarse: str) -> None:
+def drive(solvers: list[str], joint: str, links: list[int], dt: float, on_inaccurate: str) -> None:
     """Make the runs; print the Newton iterations of each as JSON."""
     # what Python and numpy do only once must not fall into the first short run
     catena.Simulator(catena.scenes.pendulum(2), dt).run(steps=SHORT)
@@ -48,7 +48,7 @@ def drive(solvers: list[str], joint: str, links: list[int], dt: float, on_coarse
         mechanism = catena.scenes.pendulum(n, joint)  # type: ignore[arg-type]
         state = mechanism.state()
         for solver in solvers:
-            simulator = catena.Simulator(mechanism, dt, solver=solver, rescue=False, on_coarse=on_coarse)  # type: ignore[arg-type]
+            simulator = catena.Simulator(mechanism, dt, solver=solver, rescue=False, on_inaccurate=on_inaccurate)  # type: ignore[arg-type]
             # what a simulator finds out once belongs to neither
             simulator.run(steps=SHORT, state=state, record_every=SHORT)
             for steps in (SHORT, LONG):
@@ -60,13 +60,13 @@ def drive(solvers: list[str], joint: str, links: list[int], dt: float, on_coarse
 
 
 def count(
-    solvers: list[str], joint: str, links: list[int], dt: float, kernel: str, on_coarse: str
+    solvers: list[str], joint: str, links: list[int], dt: float, kernel: str, on_inaccurate: str
 ) -> Iterator[dict[str, object]]:
     """Run the driver under callgrind and read its counters."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "out"
         tool = ["valgrind", "--tool=callgrind", "--dump-before=getppid", f"--callgrind-out-file={out}"]
-        case = ["--drive", "--joint", joint, "--dt", repr(dt), "--on-coarse", on_coarse]
+        case = ["--drive", "--joint", joint, "--dt", repr(dt), "--on-coarse", on_inaccurate]
         case += ["--solvers", *solvers, "--links", *map(str, links)]
         done = subprocess.run(
             [*tool, sys.executable, __file__, *case],
@@ -191,7 +191,7 @@ def main() -> int:
         drive_to_stops(args.solvers[0], args.joint, args.links[0], args.dt)
         return 0
     if args.drive:
-        drive(args.solvers, args.joint, args.links, args.dt, args.on_coarse)
+        drive(args.solvers, args.joint, args.links, args.dt, args.on_inaccurate)
         return 0
     if args.single_steps:
         for solver, n in product(args.solvers, args.links):
@@ -200,7 +200,7 @@ def main() -> int:
     if not shutil.which("valgrind"):
         parser.error("valgrind is not on this machine")
 
-    rows = list(count(args.solvers, args.joint, args.links, args.dt, args.kernel, args.on_coarse))
+    rows = list(count(args.solvers, args.joint, args.links, args.dt, args.kernel, args.on_inaccurate))
     output = args.output or folder() / "instructions.csv"
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("w", newline="") as file:

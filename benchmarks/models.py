@@ -203,7 +203,9 @@ def agreement(
         state = reference.start(np.random.default_rng(7), angle=0.3, rate=1.0)
         reference.run(SPAN)
         steps = (DT, DT / 2)
-        ends = [ct.Simulator(mechanism, dt=dt, on_coarse="ignore").run(duration=SPAN, state=state)[-1] for dt in steps]
+        ends = [
+            ct.Simulator(mechanism, dt=dt, on_inaccurate="ignore").run(duration=SPAN, state=state)[-1] for dt in steps
+        ]
         coarse, half = (max(reference.differences(end).values()) for end in ends)
         if coarse > 1e-4 and coarse < 2 * half:
             # servos too stiff for Runge-Kutta steps ring there for ever: its implicit rule, of first order, does not
@@ -240,7 +242,7 @@ def held(reference: Reference, mechanism: ct.Mechanism) -> float:
     state = mechanism.assemble()
     put(reference, state)
     reference.run(LOOP_SPAN)
-    run = ct.Simulator(mechanism, dt=5e-4, on_coarse="ignore").run(duration=LOOP_SPAN, state=state)
+    run = ct.Simulator(mechanism, dt=5e-4, on_inaccurate="ignore").run(duration=LOOP_SPAN, state=state)
     if not np.isfinite(reference.data.qpos).all() or reference.data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
         raise ValueError("MuJoCo diverges")
     return max(reference.differences(run[-1]).values())
@@ -273,7 +275,7 @@ def beside(mechanism: ct.Mechanism, state: ct.State, model: mujoco.MjModel | Non
             model, start = compiled(path), ct.Mechanism.from_mjcf(path).assemble()
         reference = Reference(model, mechanism, dt=DT)
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
-        simulator = ct.Simulator(mechanism, dt=DT, on_coarse="ignore")
+        simulator = ct.Simulator(mechanism, dt=DT, on_inaccurate="ignore")
         best = np.full(6, np.inf)
         for _ in range(3):
             live = simulator.start(state)

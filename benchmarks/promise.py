@@ -85,19 +85,19 @@ def damped_loop() -> State:
     """A four-bar whose crank is held at 3 rad/s, and a damper."""
     m = scenes.four_bar()
     first, second = list(m.joints)[:2]
-    m.add_force(ct.Servo(first, rate_gain=5.0, target_rate=3.0, name="servo"))
+    m.add_force(ct.Servo(first, kd=5.0, target_rate=3.0, name="servo"))
     m.add_force(ct.Damper(second, 0.05, name="damper"))
     return m.state()
 
 
-def arm(gain: float, rate_gain: float, inertia: float) -> State:
+def arm(kp: float, kd: float, inertia: float) -> State:
     """Seven hinges with servos, as of an industrial arm."""
     m, last = Mechanism(), "world"
     for k in range(7):
         m.add_body(f"l{k}", ct.box((0.1, 0.1, 0.2), mass=4.0 - 0.4 * k), position=(0, 0, 0.2 * k + 0.1))
         axis = ((0, 0, 1), (0, 1, 0))[k % 2]
         m.add_joint(ct.Revolute(last, f"l{k}", axis=axis, at=(0, 0, 0.2 * k), name=f"j{k}"))
-        m.add_force(ct.Servo(f"j{k}", gain=gain, rate_gain=rate_gain, target=0.3 * (-1) ** k))
+        m.add_force(ct.Servo(f"j{k}", kp=kp, kd=kd, target=0.3 * (-1) ** k))
         if inertia:
             m.add_force(ct.Armature(f"j{k}", inertia))
         last = f"l{k}"
@@ -161,11 +161,13 @@ class Kept(NamedTuple):
 
 def true_run(run: Trajectory, accuracy: float) -> Trajectory:
     """The same motion, a thousand times better."""
-    simulator = Simulator(run.mechanism, accuracy=accuracy, on_coarse="ignore")
+    simulator = Simulator(run.mechanism, accuracy=accuracy, on_inaccurate="ignore")
     if simulator.order == 2:
-        return simulator._as(run.dt / 16, tolerance=1e-13)._attempt(16 * len(run.pieces), state=run[0], record_every=16)
+        return simulator._as(run.dt / 16, tolerance=1e-13)._attempt(
+            16 * len(run.substeps), state=run[0], record_every=16
+        )
     composed = simulator._as(run.dt / 2, rate=1e-3 * accuracy, order=8)
-    return composed._attempt(2 * len(run.pieces), state=run[0], record_every=2)
+    return composed._attempt(2 * len(run.substeps), state=run[0], record_every=2)
 
 
 def kept(name: str, scene: Promised, duration: float, accuracy: float) -> Kept:
@@ -179,7 +181,7 @@ def kept(name: str, scene: Promised, duration: float, accuracy: float) -> Kept:
     told = None if run.checked_error is None else run.checked_error / accuracy
     order = 0 if run.info is None else run.info.order
     return Kept(
-        name, scene.kind, duration, accuracy, off, told, int(run.pieces.sum()), order, seconds, bool(run.coarse)
+        name, scene.kind, duration, accuracy, off, told, int(run.substeps.sum()), order, seconds, bool(run.coarse)
     )
 
 

@@ -40,7 +40,7 @@ ACTING: dict[str, Callable[[str], Force] | None] = {
     "nothing": None,
     "damper": lambda joint: Damper(joint, 1e-4),
     "spring": lambda joint: Spring(joint, 1e-3),
-    "servo": lambda joint: Servo(joint, gain=1e-3, rate_gain=1e-4, limit=5.0),
+    "servo": lambda joint: Servo(joint, kp=1e-3, kd=1e-4, limit=5.0),
     "rotor": lambda joint: Armature(joint, 1e-5),
 }
 
@@ -128,7 +128,7 @@ def release(budget: float) -> Rows:
                 "links": n,
                 "finished": run.status.ok,
                 "halved_steps": run.halved_count,
-                "most_pieces": int(run.pieces.max()),
+                "most_pieces": int(run.substeps.max()),
                 "iterations_per_step": round(float(run.iterations.mean()), 3),
                 "largest_energy_error": f"{run.energy_error().max():.2e}",
                 "largest_gap_m": f"{run.drift().max():.1e}",

@@ -144,7 +144,7 @@ def draw(table: Path) -> None:
         return
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    colours = dict(zip(ORDERS, ("tab:grey", "tab:blue", "tab:orange", "tab:green", "tab:red"), strict=True))
+    colors = dict(zip(ORDERS, ("tab:grey", "tab:blue", "tab:orange", "tab:green", "tab:red"), strict=True))
     marks = dict(zip(ORDERS, "vos^D", strict=True))
     figure = Figure(figsize=(10, 7.5), layout="constrained")
     for axis, (name, case) in zip(figure.subplots(2, 2, sharex=True, sharey=True).flat, CASES.items(), strict=True):
@@ -152,7 +152,7 @@ def draw(table: Path) -> None:
             part = [row for row in rows if row["scene"] == name and int(row["order"]) == order]
             x = [float(row["ms"]) for row in part]
             y = [max(float(row["position_error_m"]), float(row["orientation_error_rad"])) for row in part]
-            axis.loglog(x, y, marks[order] + "-", color=colours[order], markersize=4, label=f"order {order}")
+            axis.loglog(x, y, marks[order] + "-", color=colors[order], markersize=4, label=f"order {order}")
         axis.set_title(case.title, fontsize="medium")
         axis.grid(alpha=0.3)
         axis.label_outer()

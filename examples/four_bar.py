@@ -45,9 +45,9 @@ assert error < 1e-3  # ten times the accuracy of 1e-4 that is usual, after 1500 
 figure = Figure(figsize=(7, 5), layout="constrained")
 axis = figure.add_subplot(xlabel="x [m]", ylabel="z [m]", aspect="equal")
 axis.plot(x, z, ".", markersize=3, label="the pen, at all nodes of a minute")
-for k, colour in zip((0, 2, 4, 6), ("#f2a65a", "#6aa97b", "#b07aa1", "#d9695f"), strict=True):
+for k, color in zip((0, 2, 4, 6), ("#f2a65a", "#6aa97b", "#b07aa1", "#d9695f"), strict=True):
     bars = np.array((0, pin[k], knee[k], foot, np.nan, pin[k], curve[k], knee[k]))
-    axis.plot(bars.real, bars.imag, "o-", color=colour, markersize=4, label=f"{run.time[k]:.2f} s")
+    axis.plot(bars.real, bars.imag, "o-", color=color, markersize=4, label=f"{run.time[k]:.2f} s")
 axis.legend(loc="lower right", fontsize="small")
 axis.grid(alpha=0.3)
 figure.savefig("four_bar.png")

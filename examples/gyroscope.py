@@ -20,7 +20,7 @@ m.add_joint(ct.Revolute(m.world, outer, axis=z, at=middle, name="heading"))
 m.add_joint(ct.Revolute(outer, inner, axis=x, at=middle, name="nod"))
 m.add_joint(ct.Revolute(inner, rotor, axis=y, at=middle, name="spin"))
 m.add_joint(ct.Fixed(inner, load))
-rotor.add_shape("box", (0.15, 0.02, 0.034), colour=(0.9, 0.9, 0.9))  # looks alone, to see it spin
+rotor.add_shape("box", (0.15, 0.02, 0.034), color=(0.9, 0.9, 0.9))  # looks alone, to see it spin
 for body, radius, axis, side in ((outer, 0.19, y, z), (inner, arm, z, x)):  # and rings of 24 bars
     across = np.cross(axis, side)
     for a in np.arange(24) * np.pi / 12:

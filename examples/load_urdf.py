@@ -33,7 +33,7 @@ Path("four_bar.urdf").write_text(f"""<robot name="four_bar"><link name="world"/>
     <link2 link="rocker" xyz="{ROCKER} 0 0" rpy="0 0 0"/><axis xyz="0 1 0"/></loop_joint>
 </robot>""")
 m = ct.Mechanism.from_urdf("four_bar.urdf")
-start = m.assemble(drive={"motor": 1.2 - np.pi / 2}, rates={"motor": 6.0})  # closed, the crank straight up, rad/s
+start = m.assemble(coordinates={"motor": 1.2 - np.pi / 2}, rates={"motor": 6.0})  # closed, the crank straight up, rad/s
 print(m.report(start))
 run = ct.Simulator(m).run(t_eval=np.linspace(0, 5, 301), state=start)
 gap, error = run.drift().max(), run.energy_error().max()

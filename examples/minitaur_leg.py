@@ -27,8 +27,8 @@ def angles(t):
 
 motors = ("leg front motor", "leg rear motor")
 for k, motor in enumerate(motors):
-    leg.add_force(ct.Servo(motor, gain=GAIN, rate_gain=1.0, target=lambda t, k=k: angles(t)[k]))
-start = leg.assemble(drive=dict(zip(motors, angles(0.0), strict=True)))
+    leg.add_force(ct.Servo(motor, kp=GAIN, kd=1.0, target=lambda t, k=k: angles(t)[k]))
+start = leg.assemble(coordinates=dict(zip(motors, angles(0.0), strict=True)))
 run = ct.Simulator(leg, dt=0.002).run(duration=5, state=start)
 
 foot, wanted = run.body("leg front shin").point((0, 0, 0.5 * SHIN))[:, 1:], np.stack(path(run.time), axis=1)

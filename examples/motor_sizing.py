@@ -20,10 +20,10 @@ m.add_joint(ct.Revolute(m.world, crank, axis=y, at=(0, 0, 0), name="shaft"))
 m.add_joint(ct.Revolute(crank, rod, axis=y, at=pin, name="crank pin"))
 m.add_joint(ct.Revolute(rod, slide, axis=y, at=wrist, name="wrist pin"))
 m.add_joint(ct.Prismatic(m.world, slide, axis=(1, 0, 0), at=wrist, name="guide"))
-m.add_coupling(ct.Drive("shaft", lambda t: speed * t, name="motor"))
+m.add_coupling(ct.PrescribedMotion("shaft", lambda t: speed * t, name="motor"))
 load = ct.Load(force=lambda t: (-press * (np.sin(speed * t) < 0), 0, 0))  # resists the slide on its way out
 
-run = ct.Simulator(m, dt=turn / 360).run(duration=10 * turn, state=m.assemble(), force={"slide": load})
+run = ct.Simulator(m, dt=turn / 360).run(duration=10 * turn, state=m.assemble(), loads={"slide": load})
 torque = run.coupling("motor").effort[:360]  # of the first turn, in steps of a degree
 bearings = {name: np.linalg.norm(run.joint(name).force[:360], axis=1) for name in m.joints}
 table = np.column_stack((np.arange(360), torque, *bearings.values()))

@@ -25,7 +25,7 @@ for name, middle, factor in (("steady", 0.0, 1.0), ("swaying", 1.0, 0.5)):
         velocity=(0, factor * pace * ring, 0),
         angular_velocity=factor * pace * (np.cos(lean) * up - ring / r * axle),
     )
-    disk.add_shape("sphere", (0.04,), position=(0.8 * r, 0, 0), colour=(0.8, 0.2, 0.2))  # to see it turn
+    disk.add_shape("sphere", (0.04,), position=(0.8 * r, 0, 0), color=(0.8, 0.2, 0.2))  # to see it turn
     m.add_joint(ct.RollingDisk(m.world, disk, radius=r))  # on z = 0, about the body's z, unless told otherwise
 
 run = ct.Simulator(m, accuracy=1e-6).run(t_eval=np.linspace(0, 15, 1801))

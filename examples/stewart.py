@@ -28,7 +28,9 @@ def lengths(t):
 
 
 for k, described in enumerate(lengths(0)):  # where displacements are zero
-    m.add_coupling(ct.Drive(f"leg{k + 1}", lambda t, k=k, zero=described: lengths(t)[k] - zero, name=f"drive{k + 1}"))
+    m.add_coupling(
+        ct.PrescribedMotion(f"leg{k + 1}", lambda t, k=k, zero=described: lengths(t)[k] - zero, name=f"drive{k + 1}")
+    )
 print(m.report())  # what is left: each leg may spin about itself
 run = ct.Simulator(m, dt=0.01).run(duration=6, state=m.assemble())  # the legs' velocities follow from the drives
 

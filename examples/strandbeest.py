@@ -9,7 +9,7 @@ from catena import plot
 beast = ct.scenes.strandbeest(4)
 pace = 2 * np.pi / 3  # rad/s: a turn in 3 s
 start = float(beast.state().joint("shaft").coordinates[0])
-beast.add_coupling(ct.Drive("shaft", lambda t: start + pace * t, name="drive"))
+beast.add_coupling(ct.PrescribedMotion("shaft", lambda t: start + pace * t, name="drive"))
 
 run = ct.Simulator(beast, dt=0.0025).run(duration=3, state=beast.assemble(), record_every=10)
 print(f"largest gap {run.drift().max():.1e} m, torque up to {np.abs(run.coupling('drive').effort).max():.2f} N m")

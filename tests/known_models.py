@@ -68,7 +68,7 @@ def _described(m: ct.Mechanism) -> ct.State:
 
 def _driven(joint: str, angle: float) -> Callable[[ct.Mechanism], ct.State]:
     """Out of balance, with all that follows of it."""
-    return lambda m: m.assemble(drive={joint: angle})
+    return lambda m: m.assemble(coordinates={joint: angle})
 
 
 def _hung_cassie(m: ct.Mechanism) -> ct.State:
@@ -77,7 +77,7 @@ def _hung_cassie(m: ct.Mechanism) -> ct.State:
         m.remove_joint("static", cascade=True)
     m.add_joint(ct.Fixed("world", "pelvis", name="hung"))
     for name in [name for name in m.joints if name.endswith("-op")]:
-        m.add_force(ct.Servo(name, gain=100.0, rate_gain=5.0, name=f"servo of {name}"))
+        m.add_force(ct.Servo(name, kp=100.0, kd=5.0, name=f"servo of {name}"))
     return m.assemble()
 
 
@@ -96,7 +96,7 @@ def _minitaur(m: ct.Mechanism) -> ct.State:
         m.add_joint(ct.Ball(right, left, anchors=anchors, name=f"{leg} knees"))
         for half in "LR":
             target = guess.joint(f"motor_{leg}{half}_joint").angle
-            servo = ct.Servo(f"motor_{leg}{half}_joint", gain=20.0, rate_gain=2.0, target=target)
+            servo = ct.Servo(f"motor_{leg}{half}_joint", kp=20.0, kd=2.0, target=target)
             m.add_force(servo)
     return m.assemble(guess)
 

@@ -8,13 +8,13 @@ from catena import Simulator, State
 from catena._util import rotation as rot
 
 
-def linearise(simulator: Simulator, state: State, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def linearize(simulator: Simulator, state: State, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Residual and matrix at an iterate; the state's angular velocity stands for the angular momentum."""
     core = simulator._core
     residual, matrix = np.empty(core.unknown_count), np.empty((core.unknown_count,) * 2)
     node = {name: getattr(state, name) for name in ("position", "orientation", "velocity")}
     node["momentum"] = state.angular_velocity
-    core.linearise(
+    core.linearize(
         dt=0.1, kick=0.07, **node, unknowns=unknowns, residual=residual, matrix=matrix, rows=simulator._compiled.rows
     )
     return residual, matrix

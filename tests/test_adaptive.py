@@ -79,7 +79,7 @@ def test_runs_are_reversible(scene: str, order: int) -> None:
     assert there.halved_count > 0
     back = simulator.run(1.0, state=turned_round(there[-1]), control=nothing)
     # the same pieces in the opposite order
-    np.testing.assert_array_equal(back.pieces, there.pieces[::-1])
+    np.testing.assert_array_equal(back.substeps, there.substeps[::-1])
     # 4e-13 at most was seen
     assert np.abs(back.position[-1] - there.position[0]).max() < 1e-11
 
@@ -104,7 +104,7 @@ def test_servos_and_dampers_converge(order: int) -> None:
     """The second half of what a damper did on a piece that is taken back must not be added again."""
     m = scenes.four_bar()
     crank = next(iter(m.joints))
-    m.add_force(ct.Servo(crank, rate_gain=5.0, target_rate=3.0, name="servo"))
+    m.add_force(ct.Servo(crank, kd=5.0, target_rate=3.0, name="servo"))
     m.add_force(ct.Damper(list(m.joints)[1], 0.05, name="damper"))
     ends = {a: Simulator(m, 0.02, accuracy=a, order=order).run(1.0)[-1].position for a in (1e-3, 1e-5, 1e-7, 1e-9)}
     off = [np.abs(ends[a] - ends[1e-9]).max() for a in (1e-3, 1e-5, 1e-7)]
@@ -123,7 +123,7 @@ def test_what_is_found_is_told() -> None:
     with pytest.raises(ValueError, match="every run finds its own"):
         _ = simulator.dt
     run = simulator.run(10.0)
-    assert run.dt == pytest.approx(10.0 / len(run.pieces), rel=1e-12)
+    assert run.dt == pytest.approx(10.0 / len(run.substeps), rel=1e-12)
     # the simulator is none the wiser: runs do not depend on those before
     assert simulator.info()["dt"] is None
     assert run.info.accuracy == 1e-4
@@ -174,7 +174,7 @@ def test_equal_steps_would_be_worse() -> None:
         m = scenes.pendulum(10, angle=pi / 2)
         state = m.state()
         state.joint("joint1").rates = (0.01 * k,)
-        for errors, how in ((equal, {"on_coarse": "ignore"}), (halved, {"accuracy": 1e-4})):
+        for errors, how in ((equal, {"on_inaccurate": "ignore"}), (halved, {"accuracy": 1e-4})):
             errors.append(Simulator(m, 0.01, order=4, **how).run(6.0, state=state).energy_error().max())
     assert np.median(halved) < 1e-3
     assert np.median(halved) < 0.1 * np.median(equal)
@@ -244,8 +244,8 @@ PROMISED = {
 
 def off(run: Trajectory, accuracy: float) -> float:
     """The largest error over nodes in parts of the accuracy, seen from a run that errs by a thousandth of it."""
-    finer = Simulator(run.mechanism, run.dt / 2, accuracy=max(accuracy / 100, 1e-11), order=8, on_coarse="ignore")
-    true = finer._as(run.dt / 2, rate=1e-3 * accuracy)._attempt(2 * len(run.pieces), state=run[0])
+    finer = Simulator(run.mechanism, run.dt / 2, accuracy=max(accuracy / 100, 1e-11), order=8, on_inaccurate="ignore")
+    true = finer._as(run.dt / 2, rate=1e-3 * accuracy)._attempt(2 * len(run.substeps), state=run[0])
     return apart(run, true, finer._extent) / accuracy
 
 
@@ -287,8 +287,8 @@ DISSIPATING = {
     "stiff damper": lambda: damped(lambda j: ct.Damper(j, 1000.0)),
     "soft damper": lambda: damped(lambda j: ct.Damper(j, 1.0)),
     "friction": lambda: damped(lambda j: ct.Friction(j, 3.0)),
-    "servos": lambda: damped(lambda j: ct.Servo(j, gain=2000.0, rate_gain=50.0, target=1.2)),
-    "limited servos": lambda: damped(lambda j: ct.Servo(j, gain=500.0, rate_gain=20.0, target=1.2, limit=20.0)),
+    "servos": lambda: damped(lambda j: ct.Servo(j, kp=2000.0, kd=50.0, target=1.2)),
+    "limited servos": lambda: damped(lambda j: ct.Servo(j, kp=500.0, kd=20.0, target=1.2, limit=20.0)),
 }
 
 
@@ -300,30 +300,30 @@ def test_what_dissipates_is_as_accurate(scene: str, accuracy: float) -> None:
     simulator = Simulator(m, accuracy=accuracy)
     assert simulator.order == 2
     run = simulator.run(1.0)
-    fine = simulator._as(run.dt / 8)._attempt(8 * len(run.pieces), record_every=8)
+    fine = simulator._as(run.dt / 8)._attempt(8 * len(run.substeps), record_every=8)
     assert apart(run, fine, simulator._extent) <= accuracy
     assert run.checked_error is not None
     assert run.checked_error <= accuracy
     assert run.info.order == 2
-    eighth = simulator._as(8 * run.dt)._attempt(len(run.pieces) // 8)
-    assert apart(eighth, fine, simulator._extent) > accuracy / 2 or len(run.pieces) <= 8 * 20
+    eighth = simulator._as(8 * run.dt)._attempt(len(run.substeps) // 8)
+    assert apart(eighth, fine, simulator._extent) > accuracy / 2 or len(run.substeps) <= 8 * 20
 
 
 def test_a_stiff_damper_is_not_dear() -> None:
     """The orders above 2 took pieces of 0.2 ms, because a damper refuses longer steps backwards."""
     run = Simulator(DISSIPATING["stiff damper"](), accuracy=1e-4).run(2.0)
-    assert run.pieces.sum() < 1000
+    assert run.substeps.sum() < 1000
 
 
 def test_a_given_dt_keeps_its_nodes() -> None:
     m = DISSIPATING["servos"]()
     run = Simulator(m, 0.01, accuracy=1e-4).run(1.0)
     assert run.dt == 0.01
-    assert len(run) == len(run.pieces) + 1 == len(run.error) + 1 == 101
+    assert len(run) == len(run.substeps) + 1 == len(run.error) + 1 == 101
     # plain steps that together make up a node's
-    assert set(run.pieces) == {run.pieces[0]}
-    assert run.pieces[0] > 1
-    fine = Simulator(m, 1e-5, on_coarse="ignore").run(1.0, record_every=1000)
+    assert set(run.substeps) == {run.substeps[0]}
+    assert run.substeps[0] > 1
+    fine = Simulator(m, 1e-5, on_inaccurate="ignore").run(1.0, record_every=1000)
     assert apart(run, fine, Simulator(m, 1.0)._extent) <= 1e-4
 
 
@@ -422,10 +422,10 @@ def test_live_mechanisms_that_dissipate_are_accurate(scene: str) -> None:
     m = DISSIPATING[scene]()
     simulator = Simulator(m, 0.02, accuracy=1e-4)
     run = simulator.run(1.0, control=nothing, checkpoints=True)
-    fine = Simulator(m, 1e-5, on_coarse="ignore").run(1.0, record_every=2000)
+    fine = Simulator(m, 1e-5, on_inaccurate="ignore").run(1.0, record_every=2000)
     # friction turns round in kinks; 2e-5 and less for the others
     assert apart(run, fine, simulator._extent) < (5e-4 if scene == "friction" else 1e-4)
-    assert run.pieces.max() > 1
+    assert run.substeps.max() > 1
     live = simulator.start()
     live.step(50)
     np.testing.assert_array_equal(live.position, run.position[-1])

@@ -221,7 +221,7 @@ def test_drives_round_on_the_branch(side: float) -> None:
     m = four_bar_on(side)
     state = m.state()
     for angle in (1.0, 2.0, 3.0, -2.5, -1.5, -0.3):
-        state = m.assemble(state, drive={"shaft": angle})
+        state = m.assemble(state, coordinates={"shaft": angle})
         assert state.joint("shaft").angle == pytest.approx(angle, abs=1e-9)
         assert widest(state) < CLOSED
         assert side_of(state) == side
@@ -264,7 +264,7 @@ def test_no_step_turns_a_joint_over() -> None:
     """Without rescue a step may be of any length: one that would end half a turn off is no solution."""
     m = scenes.four_bar()
     state = m.assemble(rates={next(iter(m.joints)): 60.0})
-    found = Simulator(m, 0.03, solver="ldu", rescue=False, on_failure="stop", on_coarse="ignore").run(
+    found = Simulator(m, 0.03, solver="ldu", rescue=False, on_failure="stop", on_inaccurate="ignore").run(
         steps=40, state=state
     )
     assert found.misalignment().max() < 1e-8
@@ -419,7 +419,7 @@ def test_fixed_joints_keep_their_coordinates() -> None:
 def test_fixed_and_driven_together() -> None:
     """A five-bar leg has two freedoms: one motor stays, the other goes where it is told."""
     m = scenes.minitaur_leg((1.2, 1.2), hips=0.04)
-    closed = m.assemble(fixed=["leg front motor"], drive={"leg rear motor": 0.6})
+    closed = m.assemble(fixed=["leg front motor"], coordinates={"leg rear motor": 0.6})
     assert closed.joint("leg front motor").angle == pytest.approx(0.0, abs=1e-9)
     assert closed.joint("leg rear motor").angle == pytest.approx(0.6, abs=1e-9)
     assert widest(closed) < CLOSED
@@ -428,17 +428,17 @@ def test_fixed_and_driven_together() -> None:
 def test_drives_ball_joints_and_sliders() -> None:
     m = scenes.slider_crank()
     wanted = m.state().body("slider").position + np.array((0, 0.03, 0))
-    closed = m.assemble(drive={"guide": 0.03})
+    closed = m.assemble(coordinates={"guide": 0.03})
     np.testing.assert_allclose(closed.body("slider").position, wanted, rtol=0, atol=1e-9)
     chain = scenes.closed_chain(5, "ball")
-    closed = chain.assemble(drive={"joint1": (0.1, 0.2, 0.3)})
+    closed = chain.assemble(coordinates={"joint1": (0.1, 0.2, 0.3)})
     np.testing.assert_allclose(closed.joint("joint1").coordinates, (0.1, 0.2, 0.3), rtol=0, atol=1e-9)
     assert widest(closed) < CLOSED
 
 
 def test_drives_an_open_chain() -> None:
     m = scenes.pendulum(3)
-    closed = m.assemble(drive={"joint1": 0.5, "joint3": -1.0})
+    closed = m.assemble(coordinates={"joint1": 0.5, "joint3": -1.0})
     assert closed.joint("joint1").angle == pytest.approx(0.5, abs=1e-9)
     assert closed.joint("joint3").angle == pytest.approx(-1.0, abs=1e-9)
     assert widest(closed) < CLOSED
@@ -450,7 +450,7 @@ def test_driven_and_fixed_joints_move_as_in_the_guess() -> None:
     guess = m.state()
     guess.rates = (0.3, -2.0, 0.7)
     np.testing.assert_allclose(m.assemble(guess, fixed=["joint2"]).rates, guess.rates, atol=1e-9)
-    driven = m.assemble(guess, drive={"joint2": 0.5})
+    driven = m.assemble(guess, coordinates={"joint2": 0.5})
     there = driven.copy()
     there.velocity, there.angular_velocity = guess.velocity, guess.angular_velocity
     np.testing.assert_allclose(driven.rates, m.assemble(there).rates, atol=1e-9)
@@ -462,7 +462,7 @@ def test_driven_and_fixed_joints_move_as_in_the_guess() -> None:
 def test_drives_into_a_singular_pose(n: int, side: float) -> None:
     """Flat cranks: reached like any other pose, though every loop has a further freedom there."""
     m = scenes.n_four_bar(n)
-    closed = m.assemble(drive={"ground0": side * pi / 2})
+    closed = m.assemble(coordinates={"ground0": side * pi / 2})
 
     # at a singular pose rounding in the gaps is a square root of it in the angles
     assert closed.joint("ground0").angle == pytest.approx(side * pi / 2, abs=1e-6)
@@ -474,13 +474,13 @@ def test_out_of_reach_is_said() -> None:
     """The rocker of a crank-rocker swings between two ends."""
     m = four_bar_on(1.0)
     with pytest.raises(AssemblyError, match="'pivot' cannot reach 2") as error:
-        m.assemble(drive={"pivot": 2.0})
+        m.assemble(coordinates={"pivot": 2.0})
     assert set(error.value.gaps) <= set(m.joints)
     # an angle of a pose in which the loop is open says nothing of what it can reach
     assert "allow" not in str(error.value)
     assert "stays open" in str(error.value)
     with pytest.raises(AssemblyError, match="'pivot'"):
-        m.assemble(fixed=["shaft"], drive={"pivot": 0.2})
+        m.assemble(fixed=["shaft"], coordinates={"pivot": 0.2})
 
 
 @pytest.mark.parametrize(
@@ -493,7 +493,7 @@ def test_out_of_reach_is_said() -> None:
 )
 def test_nonsense_drives(drive: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        four_bar_on(1.0).assemble(drive=drive)  # type: ignore[arg-type]
+        four_bar_on(1.0).assemble(coordinates=drive)  # type: ignore[arg-type]
 
 
 def test_nonsense_fixed() -> None:
@@ -546,19 +546,19 @@ def test_projection_is_orthogonal() -> None:
 # ---- loops that cannot be closed
 
 
-def lifted(height: float, turn: np.ndarray | None = None, fit: float = 3e-3) -> Mechanism:
+def lifted(height: float, turn: np.ndarray | None = None, loop_tolerance: float = 3e-3) -> Mechanism:
     """A four-bar, its closing anchor moved out of the plane: hinges about x allow no motion along x."""
     m = scenes.four_bar() if turn is None else scenes.four_bar(plane=turn)
     normal = np.array((1.0, 0, 0)) if turn is None else rot.rotate(turn, np.array((1.0, 0, 0)))
     m.joints["joint4"].anchor_a += height * normal
-    m.fit = fit
+    m.loop_tolerance = loop_tolerance
     return m
 
 
 @pytest.mark.parametrize("turn", [None, TURN], ids=["plain", "turned"])
 @pytest.mark.parametrize("height", [1e-6, 1e-2])
 def test_an_inconsistent_loop_taken_at_its_word_cannot_be_assembled(height: float, turn: np.ndarray | None) -> None:
-    m = lifted(height, turn, fit=0)
+    m = lifted(height, turn, loop_tolerance=0)
     with pytest.raises(AssemblyError, match=r"joint 'joint\d' stays open by .* m") as error:
         m.assemble()
     gaps = error.value.gaps
@@ -575,7 +575,9 @@ def test_an_inconsistent_loop_taken_at_its_word_cannot_be_assembled(height: floa
 def test_a_loop_that_contradicts_itself_cannot_be_assembled(height: float, turn: np.ndarray | None) -> None:
     """Beyond what joints that say the same thing twice may disagree by: named, with what they disagree by."""
     m = lifted(height, turn)
-    with pytest.raises(AssemblyError, match=r"joint 'joint\d' contradicts the rest of its loop by .* m.*fit=") as error:
+    with pytest.raises(
+        AssemblyError, match=r"joint 'joint\d' contradicts the rest of its loop by .* m.*loop_tolerance="
+    ) as error:
         m.assemble()
     assert set(error.value.gaps) <= set(m.joints)
     assert max(gap for gap, _ in error.value.gaps.values()) == pytest.approx(height, rel=1e-3)
@@ -584,28 +586,28 @@ def test_a_loop_that_contradicts_itself_cannot_be_assembled(height: float, turn:
 @pytest.mark.parametrize("turn", [None, TURN], ids=["plain", "turned"])
 @pytest.mark.parametrize("height", [1e-6, 1e-4])
 def test_a_loop_that_disagrees_a_little_is_assembled(height: float, turn: np.ndarray | None) -> None:
-    """Nothing moves: the height is the misfit of the joint that closes the loop, and no gap of it."""
+    """Nothing moves: the height is the mismatch of the joint that closes the loop, and no gap of it."""
     m = lifted(height, turn)
     state = m.state()
     np.testing.assert_allclose(m.assemble().position, state.position, rtol=0, atol=1e-13)
-    (shift, turned), *more = m.report().misfits.values()
+    (shift, turned), *more = m.report().loop_mismatches.values()
     assert not more
     assert shift == pytest.approx(height, rel=1e-6)
     assert turned < 1e-12
 
 
 @pytest.mark.parametrize("solver", ["auto", "articulated", "ldu", "dense"])
-@pytest.mark.parametrize(("height", "fit"), [(1e-6, 0), (1e-2, 0), (1e-2, 3e-3)])
-def test_an_inconsistent_loop_is_not_simulated(height: float, fit: float, solver: Any) -> None:
+@pytest.mark.parametrize(("height", "loop_tolerance"), [(1e-6, 0), (1e-2, 0), (1e-2, 3e-3)])
+def test_an_inconsistent_loop_is_not_simulated(height: float, loop_tolerance: float, solver: Any) -> None:
     with pytest.raises((AssemblyError, SimulationError), match=r"'joint\d'"):
-        Simulator(lifted(height, fit=fit), 0.01, solver=solver).run(1.0)
+        Simulator(lifted(height, loop_tolerance=loop_tolerance), 0.01, solver=solver).run(1.0)
 
 
-@pytest.mark.parametrize(("height", "fit"), [(1e-6, 0), (1e-2, 0), (2e-2, 3e-3)])
-def test_an_inconsistent_loop_in_a_crowd(height: float, fit: float) -> None:
+@pytest.mark.parametrize(("height", "loop_tolerance"), [(1e-6, 0), (1e-2, 0), (2e-2, 3e-3)])
+def test_an_inconsistent_loop_in_a_crowd(height: float, loop_tolerance: float) -> None:
     """Only joints of the loop at fault are named."""
     m = scenes.segmented_chain(4)
-    m.fit = fit
+    m.loop_tolerance = loop_tolerance
     m.joints["bottom3"].anchor_a += (height, 0.0, 0.0)
     with pytest.raises(AssemblyError) as error:
         m.assemble()

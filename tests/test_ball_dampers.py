@@ -141,7 +141,7 @@ def test_two_bodies_come_to_turn_as_one(solver: str, joint: type[Ball | Free]) -
         errors.append(abs(spin - decay * spin[0]).max())
         momentum = near * run.angular_velocity[:, 0] + far * run.angular_velocity[:, 1]
         np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), atol=1e-13)
-        np.testing.assert_array_equal(run.pieces, 1)
+        np.testing.assert_array_equal(run.substeps, 1)
     assert errors[1] < 1e-3
     assert 3.5 < errors[0] / errors[1] < 4.5
 
@@ -370,7 +370,7 @@ def test_dampers_that_cannot_be() -> None:
     with pytest.raises(ValueError, match="no single coordinate"):
         m.add_force(Damper("socket", 1.0, coordinate="angle", name="other"))
     with pytest.raises(ValueError, match="same numbers for all members"):
-        Simulator(m, 0.01).run_batch([m.state()] * 2, steps=1, laws={"grease": {"damping": [1.0, 2.0]}})
+        Simulator(m, 0.01).run_batch([m.state()] * 2, steps=1, force_parameters={"grease": {"damping": [1.0, 2.0]}})
     moving = Mechanism()
     moving.add_body("bob", sphere(0.1, mass=1.0))
     moving.add_joint(Ball("world", "bob", at=(0, 0, 0), name="hook")).ground = lambda t: (0.1 * t, 0, 0)

@@ -14,13 +14,13 @@ from catena import (
     Ball,
     BatchError,
     Damper,
-    Drive,
     Friction,
     Gear,
     Inertia,
     Load,
     Mechanism,
     Motor,
+    PrescribedMotion,
     Prismatic,
     Revolute,
     Screw,
@@ -218,12 +218,12 @@ def test_own_numbers(scene: str) -> None:
     force = [{body: Load(force=(0, 0.1 * k, 0), at=(0.1, 0, 0), frame="body")} for k in range(count)]
     options = {"masses": {body: masses}, "inertias": {body: inertias}, "gravity": gravity}
     sim = simulator(m)
-    batch = sim.run_batch(count, steps=50, force=force, **options)  # type: ignore[arg-type]
+    batch = sim.run_batch(count, steps=50, loads=force, **options)  # type: ignore[arg-type]
     for k in range(count):
         own = m.copy()
         own.bodies[body].inertia = Inertia(masses[k], inertias[k])
         own.gravity = gravity[k]
-        alone = simulator(own).run(steps=50, force=force[k])
+        alone = simulator(own).run(steps=50, loads=force[k])
         np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-12)
         np.testing.assert_allclose(batch[k].energy(), alone.energy(), rtol=0, atol=1e-10)
     assert np.ptp(batch.position[:, -1], axis=0).max() > 1e-3
@@ -243,7 +243,7 @@ def test_own_forces() -> None:
     m = tree()
     stiffness, torque = np.array((5.0, 20.0, 80.0)), np.array((-0.1, 0.0, 0.2))
     laws = {"spring": {"stiffness": stiffness}, "motor": {"force": torque}}
-    batch = simulator(m).run_batch(3, steps=50, laws=laws)
+    batch = simulator(m).run_batch(3, steps=50, force_parameters=laws)
     for k in range(3):
         own = m.copy()
         own.forces["spring"].parts[0].law["stiffness"] = stiffness[k]
@@ -261,11 +261,11 @@ NUMBERS: dict[str, tuple[Callable[[], Force], str, tuple[float, float, float]]] 
     "implicit": (lambda: Spring("joint2", 30.0, implicit=True, name="law"), "stiffness", (5.0, 30.0, 90.0)),
     "friction": (lambda: Friction("joint2", 0.3, threshold=0.1, name="law"), "friction", (0.1, 0.3, 1.0)),
     "threshold": (lambda: Friction("joint2", 0.8, threshold=0.1, name="law"), "threshold", (0.05, 0.2, 1.0)),
-    "gain": (lambda: Servo("joint2", gain=5.0, target=0.4, name="law"), "gain", (1.0, 5.0, 20.0)),
-    "rate_gain": (lambda: Servo("joint2", rate_gain=0.5, name="law"), "rate_gain", (0.1, 0.5, 2.0)),
-    "target": (lambda: Servo("joint2", gain=5.0, name="law"), "target", (-0.4, 0.1, 0.6)),
-    "target_rate": (lambda: Servo("joint2", rate_gain=1.0, name="law"), "target_rate", (-1.0, 0.5, 2.0)),
-    "limit": (lambda: Servo("joint2", gain=50.0, target=1.0, limit=1.0, name="law"), "limit", (0.5, 1.0, 3.0)),
+    "kp": (lambda: Servo("joint2", kp=5.0, target=0.4, name="law"), "kp", (1.0, 5.0, 20.0)),
+    "kd": (lambda: Servo("joint2", kd=0.5, name="law"), "kd", (0.1, 0.5, 2.0)),
+    "target": (lambda: Servo("joint2", kp=5.0, name="law"), "target", (-0.4, 0.1, 0.6)),
+    "target_rate": (lambda: Servo("joint2", kd=1.0, name="law"), "target_rate", (-1.0, 0.5, 2.0)),
+    "limit": (lambda: Servo("joint2", kp=50.0, target=1.0, limit=1.0, name="law"), "limit", (0.5, 1.0, 3.0)),
     "force": (lambda: Motor("joint2", 1.0, name="law"), "force", (-1.0, 0.5, 2.0)),
     "rotor": (lambda: Armature("joint2", 0.2, name="law"), "inertia", (0.05, 0.2, 2.0)),
 }
@@ -294,7 +294,7 @@ def test_own_numbers_of_every_law(number: str, looped: bool) -> None:
         return m.assemble(state)
 
     m = make()
-    batch = simulator(m).run_batch([spun(m)] * 3, steps=50, laws={"law": {name: values}})
+    batch = simulator(m).run_batch([spun(m)] * 3, steps=50, force_parameters={"law": {name: values}})
     for k, value in enumerate(values):
         own = make(value)
         alone = simulator(own).run(steps=50, state=spun(own))
@@ -311,14 +311,16 @@ def test_members_may_have_what_their_law_has_room_for() -> None:
     m.add_force(Damper("joint1", 0.2, name="damper"))
     m.add_force(Spring("joint2", 2.0, name="spring"))
     friction = np.array((0.0, 0.3))
-    batch = simulator(m).run_batch(2, steps=30, laws={"damper": {"friction": friction, "threshold": (0.1, 0.1)}})
+    batch = simulator(m).run_batch(
+        2, steps=30, force_parameters={"damper": {"friction": friction, "threshold": (0.1, 0.1)}}
+    )
     for k in range(2):
         own = m.copy()
         own.forces["damper"].parts[0].law |= {"friction": friction[k], "threshold": 0.1}
         alone = simulator(own).run(steps=30)
         np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-11)
     with pytest.raises(ValueError, match="spring 'spring' has no friction of its own, so its members cannot"):
-        simulator(m).run_batch(2, steps=3, laws={"spring": {"friction": friction}})
+        simulator(m).run_batch(2, steps=3, force_parameters={"spring": {"friction": friction}})
 
 
 def test_forces_by_step() -> None:
@@ -326,17 +328,17 @@ def test_forces_by_step() -> None:
     rng = np.random.default_rng(0)
     force = [{"link2": rng.normal(size=(31, 3))} for _ in range(3)]
     sim = simulator(m)
-    batch = sim.run_batch(3, steps=30, force=force)
+    batch = sim.run_batch(3, steps=30, loads=force)
     for k in range(3):
-        alone = sim.run(steps=30, force=force[k])
+        alone = sim.run(steps=30, loads=force[k])
         np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-12)
-    same = sim.run_batch(3, steps=30, force=force[1])
+    same = sim.run_batch(3, steps=30, loads=force[1])
     np.testing.assert_array_equal(same.position, np.broadcast_to(batch.position[1], same.position.shape))
 
 
 def test_functions_of_time_and_orders() -> None:
     m = scenes.pendulum(2)
-    m.add_coupling(Drive("joint1", lambda t: 0.2 * np.sin(3 * t)))
+    m.add_coupling(PrescribedMotion("joint1", lambda t: 0.2 * np.sin(3 * t)))
     for order in (2, 4):
         sim = simulator(m, order=order)
         batch = sim.run_batch(4, steps=20, threads=2)
@@ -360,7 +362,7 @@ def test_rescued_members_do_not_disturb_the_others() -> None:
     m, states = whip(9)
     sim = Simulator(m, 0.01, solver="articulated")
     batch = sim.run_batch(states, steps=1000, record_every=100)
-    halved = (batch.pieces > 1).any(axis=1)
+    halved = (batch.substeps > 1).any(axis=1)
     assert halved.any()
     assert not halved.all()
     for k in (int(np.flatnonzero(halved)[0]), int(np.flatnonzero(~halved)[0])):
@@ -431,7 +433,7 @@ def test_a_member_that_fails_within_a_step_ends_like_a_single_run(every: int) ->
     m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
     sim = Simulator(m, 0.01, on_failure="stop")
     force = {"wheel": (0, 0, 0, 0, 0, 1e6)}
-    alone, batch = (run(steps=30, force=force, record_every=every) for run in (sim.run, partial(sim.run_batch, 1)))
+    alone, batch = (run(steps=30, loads=force, record_every=every) for run in (sim.run, partial(sim.run_batch, 1)))
     assert alone.status.step == batch.status[0].step == 1
     assert 0.01 < alone.time[-1] < 0.02
     np.testing.assert_array_equal(batch[0].time, alone.time)
@@ -473,7 +475,7 @@ def test_a_member_out_of_round_is_no_rotor(flat: float) -> None:
     m.add_body("wheel", Inertia(1.0, inertias[0]), angular_velocity=(0, 0, 80.0))
     m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
     batch = Simulator(m, 0.01).run_batch(2, steps=5, inertias={"wheel": inertias})
-    halved = (batch.pieces > 1).all(axis=1)
+    halved = (batch.substeps > 1).all(axis=1)
     assert halved.tolist() == [False, flat > 1]
 
 
@@ -526,17 +528,17 @@ def test_bad_batches() -> None:
     with pytest.raises(ValueError, match="masses of 'hand'"):
         sim.run_batch(2, steps=3, masses={"hand": (1, 2, 3)})
     with pytest.raises(ValueError, match="no force called 'glue'"):
-        sim.run_batch(2, steps=3, laws={"glue": {"stiffness": (1, 2)}})
-    with pytest.raises(ValueError, match="has no 'colour'"):
-        sim.run_batch(2, steps=3, laws={"spring": {"colour": (1, 2)}})
+        sim.run_batch(2, steps=3, force_parameters={"glue": {"stiffness": (1, 2)}})
+    with pytest.raises(ValueError, match="has no 'color'"):
+        sim.run_batch(2, steps=3, force_parameters={"spring": {"color": (1, 2)}})
     with pytest.raises(ValueError, match="has no damping of its own"):
-        sim.run_batch(2, steps=3, laws={"spring": {"damping": (1, 2)}})
+        sim.run_batch(2, steps=3, force_parameters={"spring": {"damping": (1, 2)}})
     with pytest.raises(ValueError, match="must not be negative"):
-        sim.run_batch(2, steps=3, laws={"spring": {"stiffness": (1, -2)}})
+        sim.run_batch(2, steps=3, force_parameters={"spring": {"stiffness": (1, -2)}})
     with pytest.raises(ValueError, match="3 given for 2 members"):
-        sim.run_batch(2, steps=3, force=[{"hand": (1, 0, 0)}] * 3)
+        sim.run_batch(2, steps=3, loads=[{"hand": (1, 0, 0)}] * 3)
     with pytest.raises(ValueError, match="must act on the same bodies"):
-        sim.run_batch(2, steps=3, force=[{"hand": (1, 0, 0)}, {"trunk": (1, 0, 0)}])
+        sim.run_batch(2, steps=3, loads=[{"hand": (1, 0, 0)}, {"trunk": (1, 0, 0)}])
     with pytest.raises(ValueError, match="there is no body called 'leg'"):
         sim.run_batch(2, steps=3, bodies=["leg"])
     later = m.state()

@@ -51,7 +51,7 @@ def test_times_are_as_good_as_nodes(scene, order: int) -> None:
 def test_times_with_drives_and_control() -> None:
     m = scenes.pendulum(2, angle=0.3)
     m.add_force(ct.Motor("joint2", 0.0, name="motor"))
-    m.add_coupling(ct.Drive("joint1", lambda t: 0.2 * sin(3 * t), name="drive"))
+    m.add_coupling(ct.PrescribedMotion("joint1", lambda t: 0.2 * sin(3 * t), name="drive"))
 
     def control(t: float, live: Live) -> None:
         live.inputs["motor"] = sin(5 * t)
@@ -190,7 +190,7 @@ def test_an_event_ends_a_run() -> None:
     assert run.status.reason == "event"
     assert run.time[-1] == pytest.approx(quarter_period(1.2, 1.0), abs=1e-8)
     assert len(run.events) == 1
-    assert len(run.error) == len(run.pieces) == len(run) - 1 == run.status.step
+    assert len(run.error) == len(run.substeps) == len(run) - 1 == run.status.step
     assert abs(run.position[-1, 0, 1]) < 1e-10
     assert run.control is None
     # and another one goes on from there
@@ -246,7 +246,7 @@ def test_events_that_cannot_be() -> None:
     with pytest.raises(ValueError, match="finite number, got None"):
         simulator.run(1.0, events=[Event(lambda s: None)])
     with pytest.raises(ValueError, match="not one row per node"):
-        simulator.run(1.0, events=[Event(lambda s: 1.0)], force={"bob": np.ones((101, 3))})
+        simulator.run(1.0, events=[Event(lambda s: 1.0)], loads={"bob": np.ones((101, 3))})
 
 
 # ---- rounding
@@ -255,7 +255,9 @@ def test_events_that_cannot_be() -> None:
 @pytest.mark.parametrize(("order", "dt", "steps"), [(2, 5e-4, 400_000), (8, 2e-3, 20_000)])
 def test_spins_do_not_drift(order: int, dt: float, steps: int) -> None:
     """The spin of the heavy top, whose momentum every step makes anew."""
-    run = Simulator(scenes.heavy_top(), dt, order=order, on_coarse="ignore").run(steps=steps, record_every=steps // 4)
+    run = Simulator(scenes.heavy_top(), dt, order=order, on_inaccurate="ignore").run(
+        steps=steps, record_every=steps // 4
+    )
     spin, vertical = run.angular_velocity_body[:, 0, 1], run.angular_momentum()[:, 2]
     # before, 8e-12 and 1e-12
     assert np.abs(spin / spin[0] - 1).max() < 2e-13
@@ -274,7 +276,7 @@ def test_a_rotor_on_an_arm_does_not_drift() -> None:
     )
     m.add_joint(ct.Ball("world", "arm", at=(0, 0, 0), name="base"))
     m.add_joint(ct.Revolute("arm", "rotor", axis=(1, 0, 0), at=(0.5, 0, 0), name="shaft"))
-    run = Simulator(m, 5e-4, on_coarse="ignore").run(steps=200_000, record_every=50_000)
+    run = Simulator(m, 5e-4, on_inaccurate="ignore").run(steps=200_000, record_every=50_000)
     spin = run.angular_velocity_body[:, 1, 2]
     assert np.abs(spin / spin[0] - 1).max() < 5e-13
 
@@ -285,7 +287,7 @@ def test_polynomials_keep_an_accuracy_that_was_asked_for(scene: str, accuracy: f
     """Nodes are not further apart than that, though steps of order 8 could be."""
     m = getattr(scenes, scene)()
     run = Simulator(m, accuracy=accuracy).run(2.0)
-    fine = Simulator(m, run.dt / 4, accuracy=accuracy / 100, order=8, on_coarse="ignore")
-    true = fine._as(run.dt / 4, rate=1e-3 * accuracy)._attempt(4 * len(run.pieces))
+    fine = Simulator(m, run.dt / 4, accuracy=accuracy / 100, order=8, on_inaccurate="ignore")
+    true = fine._as(run.dt / 4, rate=1e-3 * accuracy)._attempt(4 * len(run.substeps))
     between = run.at(np.minimum(true.time, run.time[-1]))
     assert np.abs(between.position - true.position).max() < 2 * accuracy * fine._extent

@@ -109,7 +109,7 @@ def structure(path: Path) -> dict[str, np.ndarray]:
 
 
 def shot(page, path: Path) -> dict[str, np.ndarray]:
-    """Of the scene alone; frames and traces, whose colours are those of bodies, should be hidden."""
+    """Of the scene alone; frames and traces, whose colors are those of bodies, should be hidden."""
     page.locator("#canvas").screenshot(path=path, timeout=PATIENCE)
     return structure(path)
 
@@ -271,7 +271,7 @@ def test_sliders_move_a_loop(viser, tab):
 def test_a_live_mechanism_is_watched(viser, tab):
     m = linkage()
     # how far it gets is the machine's affair
-    live = ct.Simulator(m, dt=0.005, on_coarse="ignore").start()
+    live = ct.Simulator(m, dt=0.005, on_inaccurate="ignore").start()
     with live.show(traces=["tool"], inputs={"torque": (-2.0, 2.0)}, browser=False) as view:
         tab.goto(view.url)
         typed(tab, "motor.angle", 0.5)
@@ -345,7 +345,7 @@ def test_hostile_names_do_nothing_in_a_view_of_a_pose(viser, tab):
 
 def test_hostile_names_do_nothing_in_views_of_what_moves(viser, tab):
     m = hostile_linkage()
-    simulator = ct.Simulator(m, dt=0.005, on_coarse="ignore")
+    simulator = ct.Simulator(m, dt=0.005, on_inaccurate="ignore")
     with simulator.run(duration=1).show(traces=[hostile("tool")], browser=False) as view:
         tab.goto(view.url)
         tab.get_by_role("checkbox", name="names").check()

@@ -14,11 +14,11 @@ from catena import (
     Ball,
     CatenaWarning,
     Cylindrical,
-    Drive,
     Gear,
     Mechanism,
     Motor,
     PointSpring,
+    PrescribedMotion,
     Prismatic,
     Revolute,
     Simulator,
@@ -70,7 +70,7 @@ def test_a_four_bar_is_compiled_twice_whatever_is_asked_of_it(built: Built) -> N
     for joint in m.joints:
         assert np.isfinite(run.joint(joint).force).all()
         assert np.isfinite(run.joint(joint).torque).all()
-    run.drift(), run.misalignment(), run.misfit()
+    run.drift(), run.misalignment(), run.loop_mismatch()
     for same in (m, sim.mechanism, run.mechanism):
         same.report()
         same.assemble()
@@ -174,7 +174,7 @@ CHANGES: dict[str, Callable[[Mechanism], object]] = {
     "weight": lambda m: setattr(m.bodies["link1"], "has_gravity", False),
     "gravity": lambda m: setattr(m, "gravity", (0, 0, 0)),
     "gravity in place": lambda m: m.gravity.__setitem__(2, 0.0),
-    "fit": lambda m: setattr(m, "fit", 1e-3),
+    "loop_tolerance": lambda m: setattr(m, "loop_tolerance", 1e-3),
     "anchor": lambda m: m.joints["slide"].anchor_b.__setitem__(0, 1e-3),
     "ground": lambda m: setattr(m.joints["joint1"], "ground", lambda t: (0, 0, 0)),
     "law": lambda m: m.forces["coil"].parts[0].law.__setitem__("stiffness", 2.0),
@@ -189,7 +189,7 @@ CHANGES: dict[str, Callable[[Mechanism], object]] = {
     "no force": _no_coil,
     "force": lambda m: m.add_force(Motor("slide", 1.0)),
     "no coupling": lambda m: m.remove_coupling("rack"),
-    "drive": lambda m: m.add_coupling(Drive("slide", abs)),
+    "drive": lambda m: m.add_coupling(PrescribedMotion("slide", abs)),
     "kind": _other_kind,
     "order": _other_order,
     "ends": _swapped_ends,
@@ -231,7 +231,7 @@ def test_what_functions_say_may_change_unseen() -> None:
     m = Mechanism()
     m.add_body("door", box((1, 1, 1), mass=1.0))
     m.add_joint(Revolute(m.world, "door", axis=(0, 0, 1), at=(0, 0, 0), name="hinge"))
-    m.add_coupling(Drive("hinge", lambda t: place[0]))
+    m.add_coupling(PrescribedMotion("hinge", lambda t: place[0]))
     assert m.assemble().joint("hinge").angle == pytest.approx(0.0, abs=1e-12)
     place[0] = 0.4
     assert m.assemble().joint("hinge").angle == pytest.approx(0.4)

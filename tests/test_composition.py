@@ -188,7 +188,7 @@ def conservative(m: Mechanism) -> None:
 def damped(m: Mechanism) -> None:
     conservative(m)
     m.add_force(Damper("joint1", 0.4))
-    m.add_force(Servo("joint2", gain=3.0, rate_gain=0.3, target=0.5))
+    m.add_force(Servo("joint2", kp=3.0, kd=0.3, target=0.5))
 
 
 @pytest.mark.parametrize("order", [2, 4])

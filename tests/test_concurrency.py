@@ -122,7 +122,7 @@ def test_an_error_belongs_to_the_run_it_happened_in() -> None:
         return (0.0, 0.0, 0.1)
 
     waited: list[int] = []
-    expected = sim.run(steps=50, force={"link1": Load(force=lambda t: (0.0, 0.0, 0.1))})
+    expected = sim.run(steps=50, loads={"link1": Load(force=lambda t: (0.0, 0.0, 0.1))})
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(sim.run, steps=50, force={"link1": Load(force=bad)})
         other = pool.submit(sim.run, steps=50, force={"link1": Load(force=good)})

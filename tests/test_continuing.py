@@ -19,10 +19,10 @@ from catena import (
     Ball,
     Custom,
     Damper,
-    Drive,
     Friction,
     Mechanism,
     Motor,
+    PrescribedMotion,
     Servo,
     Simulator,
     State,
@@ -43,8 +43,8 @@ def driven() -> Mechanism:
     """Functions of time everywhere: a drive, a motor, a servo's target, ground that moves, and couplings."""
     m = scenes.pendulum(4, "revolute", angle=0.5)
     m.add_force(Motor("joint2", lambda t: 0.3 * sin(5 * t)))
-    m.add_force(Servo("joint3", gain=20.0, rate_gain=2.0, target=lambda t: 0.4 * cos(3 * t)))
-    m.add_coupling(Drive("joint4", lambda t: 0.2 * sin(7 * t)))
+    m.add_force(Servo("joint3", kp=20.0, kd=2.0, target=lambda t: 0.4 * cos(3 * t)))
+    m.add_coupling(PrescribedMotion("joint4", lambda t: 0.2 * sin(7 * t)))
     m.joints["joint1"].ground = lambda t: (0.1 * sin(4 * t), 0.0, 0.05 * cos(3 * t) - 0.05)
     return m
 
@@ -114,7 +114,7 @@ def test_runs_that_are_cut(scene: str) -> None:
         part = simulate.run(steps=end - begin, state=state)
         same(whole, part, slice(begin, end + 1))
         np.testing.assert_array_equal(part.iterations, whole.iterations[begin:end])
-        np.testing.assert_array_equal(part.pieces, whole.pieces[begin:end])
+        np.testing.assert_array_equal(part.substeps, whole.substeps[begin:end])
         state = part[-1]
 
 
@@ -235,11 +235,11 @@ def test_a_state_goes_on_in_other_simulators() -> None:
 def test_forces_that_change_at_the_cut(first: Any, then: Any) -> None:
     """What acted before the node acts there for its half of the interval, and no longer: as if held."""
     simulate = simulator("hinges")
-    part = simulate.run(steps=10, force=first)
-    rest = simulate.run(steps=10, force=then, state=part[-1])
+    part = simulate.run(steps=10, loads=first)
+    rest = simulate.run(steps=10, loads=then, state=part[-1])
     node = part[-1]
     arrays = (node.position, node.orientation, node.velocity, node.angular_velocity)
-    moved = simulate.run(steps=10, force=then, state=State(node.mechanism, *arrays, time=node.time))
+    moved = simulate.run(steps=10, loads=then, state=State(node.mechanism, *arrays, time=node.time))
     # to the tolerance of Newton's method, 1e-10 m/s, over 0.1 s
     np.testing.assert_allclose(rest.position, moved.position, rtol=0, atol=1e-9)
 
@@ -247,9 +247,9 @@ def test_forces_that_change_at_the_cut(first: Any, then: Any) -> None:
 def test_a_force_that_goes_on() -> None:
     simulate = simulator("hinges")
     force = {"link2": (1.0, 2.0, 3.0)}
-    whole = simulate.run(steps=40, force=force)
-    part = simulate.run(steps=15, force=force)
-    same(whole, simulate.run(steps=25, force=force, state=part[-1]), slice(15, None))
+    whole = simulate.run(steps=40, loads=force)
+    part = simulate.run(steps=15, loads=force)
+    same(whole, simulate.run(steps=25, loads=force, state=part[-1]), slice(15, None))
 
 
 def test_failed_runs_stand_where_they_stopped() -> None:
@@ -273,12 +273,12 @@ def test_a_rod_that_whips_round_goes_on_from_the_poses_and_velocities_of_its_nod
     m.add_joint(Ball("world", "rod", at=(0, 0, 0)))
     simulator = Simulator(m, 0.005, order=6)
     whole = simulator.run(steps=120)
-    assert (whole.pieces.max() > 1) == (rate > 60)
+    assert (whole.substeps.max() > 1) == (rate > 60)
     for node in range(5, 120, 13):
         state = m.state()
         for name in ("position", "orientation", "velocity", "angular_velocity"):
             setattr(state, name, getattr(whole, name)[node])
         rest = simulator.run(steps=120 - node, state=state)
-        np.testing.assert_array_equal(rest.pieces, whole.pieces[node:])
+        np.testing.assert_array_equal(rest.substeps, whole.substeps[node:])
         # rounding of a turn, which grows no faster than the time and the rate
         np.testing.assert_allclose(rest.position, whole.position[node:], rtol=0, atol=1e-11)

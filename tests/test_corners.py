@@ -63,14 +63,14 @@ def test_a_flat_disk_is_refused() -> None:
 def test_assemble_moves_followers_beyond_half_a_turn() -> None:
     m = shafts()
     m.add_coupling(ct.Gear("s0", "s1", 3.0))
-    state = m.assemble(drive={"s0": 2.0})
+    state = m.assemble(coordinates={"s0": 2.0})
     assert state.joint("s1").angle == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize("first", [3.5, 5.0, -20.0])
 def test_assemble_onto_a_drive_beyond_half_a_turn(first: float) -> None:
     m = shafts(1)
-    m.add_coupling(ct.Drive("s0", lambda t: first + t))
+    m.add_coupling(ct.PrescribedMotion("s0", lambda t: first + t))
     state = m.assemble()
     assert state.joint("s0").angle == pytest.approx(first)
 
@@ -220,8 +220,8 @@ def test_a_coupling_or_force_is_added_once() -> None:
 def test_couplings_and_joints_share_their_names() -> None:
     m = shafts(1)
     with pytest.raises(ValueError, match="already a joint called 's0'"):
-        m.add_coupling(ct.Drive("s0", lambda t: t, name="s0"))
-    m.add_coupling(ct.Drive("s0", lambda t: t, name="crank"))
+        m.add_coupling(ct.PrescribedMotion("s0", lambda t: t, name="s0"))
+    m.add_coupling(ct.PrescribedMotion("s0", lambda t: t, name="crank"))
     with pytest.raises(ValueError, match="already a coupling called 'crank'"):
         m.add_joint(ct.Free("world", "w0", name="crank"))
 
@@ -233,7 +233,7 @@ def test_bushing_of_two_numbers_is_named() -> None:
 
 def test_a_function_that_returns_no_number_is_named() -> None:
     m = shafts(1)
-    m.add_coupling(ct.Drive("s0", lambda t: "x", name="drive"))
+    m.add_coupling(ct.PrescribedMotion("s0", lambda t: "x", name="drive"))
     with pytest.raises(ValueError, match="drive 'drive'"):
         ct.Simulator(m, 0.01).run(steps=1)
 
@@ -246,7 +246,7 @@ def test_a_ratio_that_is_no_number_is_named(ratio: object) -> None:
 
 def test_a_driven_mechanism_is_not_locked() -> None:
     m = shafts(1)
-    m.add_coupling(ct.Drive("s0", lambda t: t))
+    m.add_coupling(ct.PrescribedMotion("s0", lambda t: t))
     assert "cannot move" not in str(m.report())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from newton_matrix import linearise, moved
+from newton_matrix import linearize, moved
 
 from catena import (
     AssemblyError,
@@ -15,13 +15,13 @@ from catena import (
     Cylindrical,
     Damper,
     Differential,
-    Drive,
     Gear,
     Inertia,
     Mechanism,
     Mimic,
     Motor,
     Planar,
+    PrescribedMotion,
     Prismatic,
     Rack,
     Revolute,
@@ -253,16 +253,16 @@ def test_matrix_is_the_derivative_of_the_residual(name: str) -> None:
         turn = rot.multiply(end.orientation[k], rot.conjugate(state.orientation[k]))
         z[6 * link + 3 : 6 * link + 6] = np.sign(turn[0]) * turn[1:]
     z[6 * m.body_count :] = rng.normal(size=core.row_count)
-    matrix = linearise(simulator, state, z)[1]
+    matrix = linearize(simulator, state, z)[1]
     differences = np.empty_like(matrix)
     for k in range(len(z)):
-        after, before = (linearise(simulator, state, moved(z, m.body_count, k, s * h))[0] for s in (1, -1))
+        after, before = (linearize(simulator, state, moved(z, m.body_count, k, s * h))[0] for s in (1, -1))
         differences[:, k] = (after - before) / (2 * h)
     # rows of loops and couplings are regularised against their multipliers
     matrix[6 * m.body_count :, 6 * m.body_count :] = 0
     np.testing.assert_allclose(matrix[-1], differences[-1], rtol=0, atol=3e-9)
     # and forces are the rows of the node
-    rest = linearise(simulator, state, np.zeros_like(z))[1]
+    rest = linearize(simulator, state, np.zeros_like(z))[1]
     np.testing.assert_allclose(matrix[: 6 * m.body_count, -1], -rest[-1, : 6 * m.body_count], rtol=0, atol=1e-13)
     assert np.abs(rest[-1]).max() > 0.1
 
@@ -361,7 +361,7 @@ def test_planetary_set() -> None:
         acceleration = ((torque if k == 0 else 0) + factor * effort) / inertia
         np.testing.assert_allclose(free.joint(f"s{k}").rates[:, 0], acceleration * free.time, rtol=0, atol=3e-5)
 
-    m.add_coupling(Drive("s1", lambda t: 0.0, name="brake"))
+    m.add_coupling(PrescribedMotion("s1", lambda t: 0.0, name="brake"))
     held = Simulator(m, 0.002).run(0.5)
     ratio = teeth[0] / total
     acceleration = torque / (sun + ratio**2 * carrier)
@@ -378,7 +378,7 @@ def test_reflected_spring() -> None:
     m = shafts(near, far)
     m.add_coupling(Gear("s0", "s1", ratio, name="gear"))
     m.add_force(Spring("s1", stiffness))
-    start = m.assemble(drive={"s0": 0.2})
+    start = m.assemble(coordinates={"s0": 0.2})
     w = np.sqrt(ratio**2 * stiffness / (near + ratio**2 * far))
     run = Simulator(m, 0.001).run(5.0, state=start)
     np.testing.assert_allclose(run.joint("s0").coordinates[:, 0], 0.2 * np.cos(w * run.time), rtol=0, atol=2e-5)
@@ -535,12 +535,12 @@ def test_a_joint_coupled_to_itself() -> None:
 
 def test_contradicting_drives() -> None:
     m = shafts(0.1)
-    m.add_coupling(Drive("s0", lambda t: t, name="one"))
-    m.add_coupling(Drive("s0", lambda t: t + t**2, name="other"))
+    m.add_coupling(PrescribedMotion("s0", lambda t: t, name="one"))
+    m.add_coupling(PrescribedMotion("s0", lambda t: t + t**2, name="other"))
     with pytest.raises(SimulationError, match=r"locks in the step at t = .*joint '(one|other)'") as caught:
         Simulator(m, 0.01).run(1.0)
     assert caught.value.status.reason == "locked"
-    m.add_coupling(Drive("s0", lambda t: 1 + t, name="third"))
+    m.add_coupling(PrescribedMotion("s0", lambda t: 1 + t, name="third"))
     with pytest.raises(AssemblyError, match=r"drive '(one|other|third)' stays open by 0 m, "):
         m.assemble()
 
@@ -567,7 +567,7 @@ def test_terms_and_coordinates() -> None:
         "1 to 6 terms, got 0": lambda: Coupling([]),
         "1 to 6 terms, got 7": lambda: Coupling([("s0", 1.0)] * 7),
         "offset must be finite": lambda: Gear("s0", "s1", 1.0, offset=np.nan),
-        "drive 'drive s0': needs a function of time": lambda: Drive("s0", 3.0),
+        "drive 'drive s0': needs a function of time": lambda: PrescribedMotion("s0", 3.0),
         "no joint called 'nowhere'": lambda: m.add_coupling(Gear("s0", "nowhere", 2.0)),
         "ball joint 'socket' has no single coordinate": lambda: m.add_coupling(Gear("s0", "socket", 2.0)),
         "say which coordinate of universal joint 'cross': 'first' or 'second'": lambda: m.add_coupling(
@@ -615,7 +615,7 @@ def test_velocities_are_projected() -> None:
 def test_copies_keep_their_couplings() -> None:
     m = shafts(0.1, 0.2)
     m.add_coupling(Gear("s0", "s1", 2.0))
-    m.add_coupling(Drive("s0", np.sin))
+    m.add_coupling(PrescribedMotion("s0", np.sin))
     other = m.copy()
     assert_same(simulate(other.state()), simulate(m.state()), 0)
     assert "Gear(1 s1 + -2 s0 = 0)" in repr(m)
@@ -624,6 +624,6 @@ def test_copies_keep_their_couplings() -> None:
 
 def test_a_drive_that_asks_for_too_much_is_named() -> None:
     m = scenes.four_bar()
-    m.add_coupling(Drive("joint1", lambda t: 3 * t, name="crank drive"))
+    m.add_coupling(PrescribedMotion("joint1", lambda t: 3 * t, name="crank drive"))
     with pytest.raises(SimulationError, match="'crank drive' may jump, or ask for what cannot be reached"):
-        Simulator(m, 0.01, on_coarse="ignore").run(3, state=m.assemble())
+        Simulator(m, 0.01, on_inaccurate="ignore").run(3, state=m.assemble())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from newton_matrix import linearise, moved
+from newton_matrix import linearize, moved
 
 from catena import (
     AssemblyError,
@@ -166,11 +166,11 @@ def test_matrix_is_the_derivative_of_the_residual(kind: str, given: bool) -> Non
     state, h = started(m), 1e-5
     rng = np.random.default_rng(2)
     z = np.concatenate((rng.uniform(-0.4, 0.4, 12), rng.normal(size=simulator._core.row_count)))
-    matrix = linearise(simulator, state, z)[1]
+    matrix = linearize(simulator, state, z)[1]
     matrix[12:, 12:] = 0
     differences = np.empty_like(matrix)
     for k in range(len(z)):
-        after, before = (linearise(simulator, state, moved(z, 2, k, s * h))[0] for s in (1, -1))
+        after, before = (linearize(simulator, state, moved(z, 2, k, s * h))[0] for s in (1, -1))
         differences[:, k] = (after - before) / (2 * h)
     differences[12:, 12:] = 0
     np.testing.assert_allclose(matrix, differences, rtol=0, atol=3e-9)
@@ -333,10 +333,10 @@ def test_matrix_is_the_derivative_of_velocity_rows(make: Callable[[str], State])
     for seed in range(3):
         rng = np.random.default_rng(seed)
         z = np.concatenate((rng.uniform(-0.4, 0.4, 6 * count), rng.normal(size=simulator._core.row_count)))
-        matrix = linearise(simulator, state, z)[1]
+        matrix = linearize(simulator, state, z)[1]
         differences = np.empty_like(matrix)
         for k in range(len(z)):
-            after, before = (linearise(simulator, state, moved(z, count, k, s * h))[0] for s in (1, -1))
+            after, before = (linearize(simulator, state, moved(z, count, k, s * h))[0] for s in (1, -1))
             differences[:, k] = (after - before) / (2 * h)
         # loop rows are regularised against their multipliers
         matrix[6 * count :, 6 * count :] = 0

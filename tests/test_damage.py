@@ -16,12 +16,12 @@ from damage import ODD_VALUES, damaged_array, damaged_document
 from catena import (
     Custom,
     Distance,
-    Drive,
     Gear,
     Limits,
     Mechanism,
     Motor,
     PointSpring,
+    PrescribedMotion,
     Revolute,
     Screw,
     Servo,
@@ -58,12 +58,12 @@ def plant() -> Mechanism:
     m.add_joint(Custom(m.world, "b1", lambda a, b: [b.position[2]], name="own"))
     m.add_coupling(Gear("h0", "h1", -1.0, name="gear"))
     m.add_force(Spring("h0", 2.0, damping=0.1, name="spring"))
-    m.add_force(Servo("screw", gain=1.0, rate_gain=0.1, limit=5.0, name="servo"))
+    m.add_force(Servo("screw", kp=1.0, kd=0.1, limit=5.0, name="servo"))
     m.add_force(PointSpring("b1", "b2", 3.0, points=((1, 0, 0.2), (2, 0, 0.2)), name="rope"))
     m.add_force(Motor("h1", lambda t: 0.1 * t, name="motor"))
     m.add_frame("tool", "b3", position=(0, 0, 0.2))
-    m.bodies["b3"].add_shape("mesh", mesh="hook.stl", colour=(1, 0, 0, 0.5), name="hook")
-    m.world.add_shape("box", (3, 3, 0.1), position=(0, 0, -1), colour=(0, 1, 0), name="floor", collides=True)
+    m.bodies["b3"].add_shape("mesh", mesh="hook.stl", color=(1, 0, 0, 0.5), name="hook")
+    m.world.add_shape("box", (3, 3, 0.1), position=(0, 0, -1), color=(0, 1, 0), name="floor", collides=True)
     m.joints["h0"].limits = Limits(-1.0, 1.0, effort=5.0)
     return m
 
@@ -291,7 +291,7 @@ def test_the_core_checks_what_a_run_is_handed(
     monkeypatch.setattr(_core, struct, lambda **given: real(**given | {name: change(given[name])}))
     calls = dict.fromkeys(("MemberArrays", "Records"), lambda: sim.run_batch(2, steps=2, masses={"link1": (1.0, 2.0)}))
     with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
-        calls.get(struct, lambda: sim.run(steps=2, force={"link1": (1.0, 0, 0)}))()
+        calls.get(struct, lambda: sim.run(steps=2, loads={"link1": (1.0, 0, 0)}))()
 
 
 def test_the_core_checks_the_block_it_writes_into() -> None:
@@ -364,7 +364,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
         for name in ("steps", "state", "force", "record_every", "progress")
     },
     "step state": lambda x: sims()[0].step(x),
-    "step force": lambda x: sims()[0].step(force=x),
+    "step force": lambda x: sims()[0].step(loads=x),
     "states": lambda x: sims()[0].run_batch(x, steps=1),
     **{
         f"batch {name}": lambda x, name=name: sims()[0].run_batch(2, **{"steps": 1} | {name: x})
@@ -375,7 +375,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     },
     "masses of a body": lambda x: sims()[0].run_batch(2, steps=1, masses={"link1": x}),
     "inertias of a body": lambda x: sims()[0].run_batch(2, steps=1, inertias={"link1": x}),
-    "forces of members": lambda x: sims()[0].run_batch(2, steps=1, force=[x, x]),
+    "forces of members": lambda x: sims()[0].run_batch(2, steps=1, loads=[x, x]),
     "arrays of a batch": lambda x: sims()[0].run_batch(2, steps=1, out={"position": x}),
     "member": lambda x: sims()[0].run_batch(2, steps=1)[x],
     "joint of a batch": lambda x: sims()[0].run_batch(2, steps=1).joint(x),
@@ -420,7 +420,7 @@ def velocity(**given: Any) -> None:
 
 def driven(function: Any) -> None:
     m = scenes.pendulum(1)
-    m.add_coupling(Drive(next(iter(m.joints)), function))
+    m.add_coupling(PrescribedMotion(next(iter(m.joints)), function))
     Simulator(m, 0.01).run(steps=1)
 
 
@@ -449,7 +449,7 @@ def test_hostile_calls(call: str) -> None:
 @pytest.mark.parametrize("kind", ["Servo", "Motor", "Spring", "Bushing"])
 def test_forces_without_parts_are_refused(kind: str) -> None:
     m = scenes.pendulum(2)
-    m.add_force(Servo("joint1", gain=1.0, rate_gain=0.1, name="servo"))
+    m.add_force(Servo("joint1", kp=1.0, kd=0.1, name="servo"))
     document = documents.describe(m)
     document["forces"][0] |= {"kind": kind, "parts": []}
     with pytest.raises(ValueError, match="'servo': consists of no parts"):

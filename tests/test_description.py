@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catena._util import rotation as rot
-from catena.describe.couplings import Drive
+from catena.describe.couplings import PrescribedMotion
 from catena.describe.forces import Damper, PointSpring
-from catena.describe.inertia import Inertia, Shape, box, capsule, cylinder, rod, sphere
+from catena.describe.inertia import Inertia, Solid, box, capsule, cylinder, rod, sphere
 from catena.describe.joint import Joint
 from catena.describe.joints import Ball, Fixed, Free, Prismatic, Revolute
 from catena.describe.mechanism import Mechanism
@@ -93,7 +93,7 @@ def test_z_angle_is_in_the_half_open_interval() -> None:
 # ---- inertia
 
 
-def sampled_moments(shape: Shape, inside: object, extent: tuple[float, float, float], cells: int) -> np.ndarray:
+def sampled_moments(shape: Solid, inside: object, extent: tuple[float, float, float], cells: int) -> np.ndarray:
     """Principal moments per unit mass by the midpoint rule on a grid around the shape."""
     axes = [(np.arange(cells) + 0.5) / cells * 2 * e - e for e in extent]
     x, y, z = np.meshgrid(*axes, indexing="ij", sparse=True)
@@ -437,7 +437,7 @@ def test_copies_have_places_of_their_own(duplicate: object) -> None:
     """Where forces and couplings act: moved in one, it stays in the other, and in what a simulator took over."""
     m = four_bar()
     m.add_force(PointSpring("crank", "rocker", 3.0, anchors=((0, 0, 0.1), (0, 0, -0.1)), name="string"))
-    m.add_coupling(Drive("crank-rod", np.sin, name="motor"))
+    m.add_coupling(PrescribedMotion("crank-rod", np.sin, name="motor"))
     twin: Mechanism = duplicate(m)  # type: ignore[operator]
     places = [m.forces["string"].parts[0].measure, m.couplings["motor"].terms[0].measure]
     others = [twin.forces["string"].parts[0].measure, twin.couplings["motor"].terms[0].measure]

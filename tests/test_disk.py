@@ -190,7 +190,7 @@ def test_a_mesh_reads_nothing_but_numbers_and_materials_beside_it(tmp_path: Path
         mesh.write_text(f"mtllib {name}\n{triangle}")
         # it is looked at again when it has changed, and clocks of disks are coarse
         os.utime(mesh, ns=(len(tints), len(tints)))
-        tints[name] = [colour for _, _, colour in read_triangles(str(mesh))]
+        tints[name] = [color for _, _, color in read_triangles(str(mesh))]
     assert tints["inside.mtl"] == [(1.0, 0.0, 0.0, 1.0)]
     assert all(tint == [None] for name, tint in tints.items() if name != "inside.mtl"), tints
 

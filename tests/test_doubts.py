@@ -129,7 +129,7 @@ def test_halved_steps_are_told() -> None:
     assert "34 steps halved" in repr(run)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Simulator(rotor(), 0.015, order=8, on_coarse="ignore").run(0.51)
+        Simulator(rotor(), 0.015, order=8, on_inaccurate="ignore").run(0.51)
 
 
 # ---- edits

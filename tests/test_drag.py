@@ -53,7 +53,7 @@ def test_a_free_body_slows_down_by_the_trapezoidal_rule(solver: str) -> None:
         expected = ((1 - a) / (1 + a)) ** np.arange(51)[:, None] * run.velocity[0, 0]
         # rounding of positions over dt
         np.testing.assert_allclose(run.velocity[:, 0], expected, atol=1e-12)
-        np.testing.assert_array_equal(run.pieces, 1)
+        np.testing.assert_array_equal(run.substeps, 1)
 
 
 @every_solver
@@ -267,4 +267,4 @@ def test_drag_that_cannot_be() -> None:
         free(1.0).add_force(Drag("moon", 1.0))
     m = free(1.0)
     with pytest.raises(ValueError, match="same numbers for all members"):
-        Simulator(m, 0.01).run_batch([m.state()] * 2, steps=1, laws={"air": {"damping": [1.0, 2.0]}})
+        Simulator(m, 0.01).run_batch([m.state()] * 2, steps=1, force_parameters={"air": {"damping": [1.0, 2.0]}})

@@ -56,8 +56,8 @@ def test_a_spring_and_its_damper() -> None:
 def test_motor_servo_and_friction() -> None:
     m = slider(0.2)
     m.add_force(Motor("rail", lambda t: 3 * np.cos(t), name="motor"))
-    m.add_force(Servo("rail", gain=30.0, rate_gain=4.0, target=np.sin, limit=2.5, name="servo"))
-    m.add_force(Servo("rail", rate_gain=0.5, target_rate=0.4, name="speed"))
+    m.add_force(Servo("rail", kp=30.0, kd=4.0, target=np.sin, limit=2.5, name="servo"))
+    m.add_force(Servo("rail", kd=0.5, target_rate=0.4, name="speed"))
     m.add_force(Friction("rail", 0.5, threshold=0.05, name="rub"))
     run = Simulator(m, 0.01).run(3.0)
     t, x, v = run.time, run.position[:, 0, 0], run.velocity[:, 0, 0]
@@ -124,7 +124,7 @@ def test_effort_of_a_part_of_a_run() -> None:
 def test_states_and_batches_tell_what_drives_exert() -> None:
     """As the run that they are of does, with inputs that were set and numbers of members' own."""
     m = scenes.pendulum(2, "revolute", angle=0.7)
-    m.add_force(Servo("joint2", gain=30.0, rate_gain=2.0, target=0.4, name="knee"))
+    m.add_force(Servo("joint2", kp=30.0, kd=2.0, target=0.4, name="knee"))
     m.add_force(Motor("joint1", 1.5, name="hip"))
     simulator = Simulator(m, 0.01)
 
@@ -137,10 +137,10 @@ def test_states_and_batches_tell_what_drives_exert() -> None:
         np.testing.assert_array_equal(run[k].copy().efforts, run.efforts[k])
     np.testing.assert_allclose(m.state().efforts, (30 * 0.4, 1.5), rtol=1e-15)
 
-    laws = {"knee": {"gain": (10.0, 30.0), "target": (0.4, -0.2)}, "hip": {"force": (1.5, 0.5)}}
-    batch = simulator.run_batch(2, steps=20, laws=laws)
+    laws = {"knee": {"kp": (10.0, 30.0), "target": (0.4, -0.2)}, "hip": {"force": (1.5, 0.5)}}
+    batch = simulator.run_batch(2, steps=20, force_parameters=laws)
     assert batch.efforts.shape == (2, 21, 2)
-    live = simulator.start_batch(2, laws=laws)
+    live = simulator.start_batch(2, force_parameters=laws)
     live.step(20)
     for k in range(2):
         # a member's own numbers are those of a mechanism of its own

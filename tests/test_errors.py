@@ -35,7 +35,7 @@ def elastic() -> Mechanism:
 def shaken(rate: float = 6.0, amplitude: float = 1.2) -> Mechanism:
     m = scenes.pendulum(3, "revolute", angle=0.3)
     at = float(m.state().joint("joint1").coordinates[0])
-    m.add_coupling(ct.Drive("joint1", lambda t: at + amplitude * (1 - cos(rate * t)), name="drive"))
+    m.add_coupling(ct.PrescribedMotion("joint1", lambda t: at + amplitude * (1 - cos(rate * t)), name="drive"))
     return m
 
 
@@ -86,9 +86,9 @@ def test_estimates_are_true(order: int) -> None:
         size = Simulator(m, 1.0)._extent
         for dt in (coarse, coarse / 2, coarse / 4):
             run = Simulator(m, dt, order=order, tolerance=1e-13)._attempt(round(duration / dt))
-            fine = Simulator(m, dt / 4, order=8, tolerance=1e-13, on_coarse="ignore")
+            fine = Simulator(m, dt / 4, order=8, tolerance=1e-13, on_inaccurate="ignore")
             for k in np.linspace(3, len(run.error) - 2, 12).astype(int):
-                if run.pieces[k] > 1:
+                if run.substeps[k] > 1:
                     continue
                 true = off(run[k + 1], fine.run(steps=4, state=run[k])[-1], size)
                 # below this rounding decides
@@ -144,7 +144,7 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
         state = m.state()
         state.joint("joint1").rates = (0.3 * k + (20.0 if k == 3 else 0.0),)
         states.append(state)
-    simulator = Simulator(m, 0.01, on_coarse="warn")
+    simulator = Simulator(m, 0.01, on_inaccurate="warn")
     with pytest.warns(ct.AccuracyWarning, match=r"of 9 members, most of all member 4: .* body 'link\d'"):
         batch = simulator.run_batch(states, steps=100)
     with warnings.catch_warnings():
@@ -156,7 +156,7 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
             # of the last call alone, in lanes as one by one
             tally = live.tally(k)
             assert tally.iterations == batch.iterations[k, :60].sum()
-            assert tally.pieces == batch.pieces[k, :60].sum()
+            assert tally.substeps == batch.substeps[k, :60].sum()
             assert tally.error == pytest.approx(batch.error[k, :60].sum(), rel=1e-12)
         live.step(40)
         for k, state in enumerate(states):
@@ -175,10 +175,10 @@ def test_members_whose_steps_are_halved_err_as_single_runs() -> None:
     # the step that is halved errs by what the jerk before it has left to remember
     jerk[12:17, 0, 3] = 200.0, -200.0, 0.0, 1000.0, -1000.0
     simulator = Simulator(m, 0.01)
-    run, batch = simulator.run(steps=40, force=jerk), simulator.run_batch(3, steps=40, force=jerk)
-    assert np.flatnonzero(run.pieces > 1).tolist() == [15]
+    run, batch = simulator.run(steps=40, loads=jerk), simulator.run_batch(3, steps=40, loads=jerk)
+    assert np.flatnonzero(run.substeps > 1).tolist() == [15]
     for member in range(3):
-        np.testing.assert_array_equal(batch.pieces[member], run.pieces)
+        np.testing.assert_array_equal(batch.substeps[member], run.substeps)
         np.testing.assert_allclose(batch.error[member], run.error, rtol=1e-8)
 
 
@@ -231,18 +231,18 @@ def test_the_advice_helps() -> None:
 def test_on_coarse() -> None:
     m = scenes.four_bar()
     with pytest.raises(ct.SimulationError, match="too coarse") as caught:
-        Simulator(m, 0.08, order=4, on_coarse="raise").run(10.0)
+        Simulator(m, 0.08, order=4, on_inaccurate="raise").run(10.0)
     assert caught.value.status.reason == "coarse"
     assert len(caught.value.trajectory) == 126
-    ignoring = Simulator(m, 0.08, order=4, on_coarse="ignore").run(10.0)
+    ignoring = Simulator(m, 0.08, order=4, on_inaccurate="ignore").run(10.0)
     assert ignoring.error is None
     assert ignoring.coarse == ""
     with pytest.raises(ct.SimulationError, match="too coarse"):
-        Simulator(m, 0.08, order=4, on_coarse="raise").start().step(125)
+        Simulator(m, 0.08, order=4, on_inaccurate="raise").start().step(125)
     with pytest.raises(ct.BatchError):
-        Simulator(m, 0.08, order=4, on_coarse="raise").run_batch(2, 10.0)
-    with pytest.raises(ValueError, match="on_coarse must be one of"):
-        Simulator(m, 0.08, on_coarse="shout")
+        Simulator(m, 0.08, order=4, on_inaccurate="raise").run_batch(2, 10.0)
+    with pytest.raises(ValueError, match="on_inaccurate must be one of"):
+        Simulator(m, 0.08, on_inaccurate="shout")
     # what is not asked for changes nothing
     with pytest.warns(ct.AccuracyWarning):
         looking = Simulator(m, 0.08, order=4).run(10.0)

@@ -57,7 +57,7 @@ def test_constant_force_makes_a_parabola(form: str, solver: str) -> None:
         "array of six": np.concatenate((force, np.zeros(3)))[None],
     }
     m = brick(gravity, velocity=v0)
-    run = Simulator(m, 0.02, solver=solver).run(3.0, force=forms[form])
+    run = Simulator(m, 0.02, solver=solver).run(3.0, loads=forms[form])
     t, a = run.time[:, None], gravity + force / MASS
 
     # the symmetric scheme is exact for a constant force: rounding of 40 m
@@ -67,7 +67,7 @@ def test_constant_force_makes_a_parabola(form: str, solver: str) -> None:
 
 
 def test_constant_torque_about_a_principal_axis() -> None:
-    run = Simulator(brick(), 0.001).run(1.0, force={"brick": (0, 0, 0, 0, 0, 0.5)})
+    run = Simulator(brick(), 0.001).run(1.0, loads={"brick": (0, 0, 0, 0, 0, 0.5)})
 
     # momentum is exact, the angle of second order: (w dt)^2/24 of 1 rad
     np.testing.assert_allclose(run.angular_velocity[:, 0], 0.5 / 0.25 * run.time[:, None] * Z, rtol=0, atol=1e-11)
@@ -76,7 +76,7 @@ def test_constant_torque_about_a_principal_axis() -> None:
 
 
 def pushed(load: object, **pose: object) -> Trajectory:
-    return Simulator(brick(**pose), 0.005).run(1.0, force={"brick": load})
+    return Simulator(brick(**pose), 0.005).run(1.0, loads={"brick": load})
 
 
 def test_force_at_a_point_carries_its_torque() -> None:
@@ -127,11 +127,11 @@ def test_one_row_per_step_or_node(extra: int) -> None:
     nodes = rows if extra else np.concatenate((rows, rows[-1:]))
     expected = np.concatenate((np.zeros((1, 3)), np.cumsum(0.5 * dt * (nodes[1:] + nodes[:-1]), axis=0))) / MASS
     for forces in ({"brick": rows}, {"brick": Load(force=rows)}, rows[:, None, :]):
-        run = Simulator(brick(), dt).run(steps=steps, force=forces)
+        run = Simulator(brick(), dt).run(steps=steps, loads=forces)
         np.testing.assert_allclose(run.velocity[:, 0], expected, rtol=0, atol=1e-13)
 
     # rows for the torque, one force for all
-    run = Simulator(brick(), dt).run(steps=steps, force={"brick": Load(force=X, torque=rows)})
+    run = Simulator(brick(), dt).run(steps=steps, loads={"brick": Load(force=X, torque=rows)})
     np.testing.assert_allclose(run.velocity[-1, 0], steps * dt / MASS * X, rtol=0, atol=1e-13)
     spin = run.angular_momentum((0, 0, 0))[-1] - np.cross(run.position[-1, 0], MASS * run.velocity[-1, 0])
     np.testing.assert_allclose(spin, MASS * expected[-1], rtol=0, atol=1e-11)
@@ -143,7 +143,7 @@ def test_momentum_gained_is_the_impulse(solver: str) -> None:
     state = scenes.spinning_chain(5).state()
     force, torque = np.array((1.0, 2.0, -1.0)), np.array((0.3, 0.0, 0.2))
     simulator = Simulator(state.mechanism, 0.004, solver=solver, tolerance=1e-13)
-    run = simulator.run(steps=200, state=state, force={"link3": (*force, *torque)})
+    run = simulator.run(steps=200, state=state, loads={"link3": (*force, *torque)})
     assert run.halved_count == 0
     gained = run.momentum() - run.momentum()[0]
     np.testing.assert_allclose(gained, run.time[:, None] * force, rtol=0, atol=1e-11)
@@ -213,7 +213,7 @@ def test_control_forces_are_held(given: bool) -> None:
         seen.append(live.state())
         return {"brick": u[min(len(seen), 4) - 1] * X}
 
-    run = Simulator(brick(), dt).run(steps=4, force=force, control=push)
+    run = Simulator(brick(), dt).run(steps=4, loads=force, control=push)
     v = np.concatenate(([0.0], np.cumsum(dt * u + 0.5 * dt * (samples[1:] + samples[:-1])))) / MASS
     x = np.concatenate(([0.0], np.cumsum(dt * v[:-1] + 0.5 * dt**2 * (u + samples[:-1]) / MASS)))
     np.testing.assert_allclose(run.velocity[:, 0, 0], v, rtol=0, atol=1e-15)
@@ -227,7 +227,7 @@ def pushed_machine() -> Mechanism:
     """A pendulum of three links with a damper, a servo and a rotor, and a brick in flight."""
     m = scenes.pendulum(3, "revolute", angle=0.7)
     m.add_force(Damper("joint1", 0.3))
-    m.add_force(Servo("joint2", gain=4.0, rate_gain=0.5, target=0.4))
+    m.add_force(Servo("joint2", kp=4.0, kd=0.5, target=0.4))
     m.add_force(Armature("joint2", 0.05))
     m.add_body("brick", Inertia(MASS, (0.1, 0.2, 0.25)), position=(1, 0, 0), angular_velocity=(1, 2, 3))
     return m
@@ -254,10 +254,10 @@ def test_a_run_under_control_is_a_loop_of_steps(order: Literal[2, 4], sampled: b
         held.append(wrenches(states[-1], feedback(states[-1])))
         if k < steps:
             beside: dict[str, ArrayLike | Load] = {"link3": rows[k : k + 2]} if sampled else {}
-            states.append(simulator.step(states[-1], force=feedback(states[-1]) | beside))
+            states.append(simulator.step(states[-1], loads=feedback(states[-1]) | beside))
 
     given = {"link3": rows} if sampled else None
-    run = simulator.run(steps=steps, force=given, control=lambda t, state: feedback(state), record_every=every)
+    run = simulator.run(steps=steps, loads=given, control=lambda t, state: feedback(state), record_every=every)
     kept = [*range(0, steps, every), steps]
     for name in ("position", "orientation", "velocity", "angular_velocity"):
         # what Newton's tolerance leaves, over 40 steps
@@ -273,10 +273,10 @@ def test_forces_are_held_through_halved_steps() -> None:
     m = scenes.pendulum(12, "ball", angle=1.5)
     simulator = Simulator(m, 0.05, tolerance=1e-12)
     push = {"link12": Load(force=(0.2, 0.5, 0.1), at=(0, 0, 0.2))}
-    given = simulator.run(steps=40, force=push)
+    given = simulator.run(steps=40, loads=push)
     control = simulator.run(steps=40, control=lambda t, state: push)
     assert given.halved_count > 0
-    np.testing.assert_array_equal(given.pieces, control.pieces)
+    np.testing.assert_array_equal(given.substeps, control.substeps)
     np.testing.assert_allclose(control.position[:30], given.position[:30], rtol=0, atol=1e-7)
 
 
@@ -297,15 +297,15 @@ def test_what_a_control_did_is_told_at_the_centre_of_mass(frame: Literal["world"
 def test_what_a_controller_knows_of_the_model_is_true() -> None:
     """A held force on a free body is the textbook's zero-order hold: feedback is as stable as the textbook says."""
     dt = 0.02
-    for stiffness, gain in ((50.0, 0.0), (0.0, 1.5 * MASS / dt), (600.0, 30.0)):
+    for stiffness, kp in ((50.0, 0.0), (0.0, 1.5 * MASS / dt), (600.0, 30.0)):
         state = brick().state()
         state.position, state.velocity = [(0.5, 0, 0)], [(-1.0, 0, 0)]
 
-        def control(t: float, s: State, k: float = stiffness, c: float = gain) -> Mapping[str, ArrayLike]:
+        def control(t: float, s: State, k: float = stiffness, c: float = kp) -> Mapping[str, ArrayLike]:
             return {"brick": -k * s.body("brick").position - c * s.body("brick").velocity}
 
         run = Simulator(brick(), dt).run(steps=60, state=state, control=control)
-        hold = np.array(((1, dt), (0, 1))) + np.outer((dt**2 / 2, dt), (-stiffness, -gain)) / MASS
+        hold = np.array(((1, dt), (0, 1))) + np.outer((dt**2 / 2, dt), (-stiffness, -kp)) / MASS
         expected = np.array([np.linalg.matrix_power(hold, k) @ (0.5, -1.0) for k in range(61)])
         found = np.stack((run.position[:, 0, 0], run.velocity[:, 0, 0]), axis=1)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())

@@ -25,11 +25,11 @@ from catena import (
     Batch,
     Cylindrical,
     Damper,
-    Drive,
     Friction,
     Gear,
     Mechanism,
     Planar,
+    PrescribedMotion,
     RollingBall,
     Screw,
     Servo,
@@ -54,7 +54,7 @@ MEMBERS, STEPS = 5, 100
 
 def exact(m: Mechanism) -> Mechanism:
     """All rows of loops asked for: a search for redundant ones would depend on the library for linear algebra."""
-    m.fit = 0
+    m.loop_tolerance = 0
     return m
 
 
@@ -68,7 +68,7 @@ def joints() -> Mechanism:
     m.add_joint(Screw("link2", "link1", axis=(1, 0, 0), at=(0.75, 0, -0.75), pitch=0.5, name="screw"))
     m.add_joint(Planar("link2", "link3", axis=(0, 1, 0), at=(1.25, 0, -1.25), name="plane"))
     m.add_coupling(Gear(("cross", "first"), "cylinder", 2.0))
-    m.add_coupling(Drive(("plane", "x"), lambda t: 0.125 * t * t))
+    m.add_coupling(PrescribedMotion(("plane", "x"), lambda t: 0.125 * t * t))
     m.add_body("ball", sphere(0.5, mass=2.0), position=(4, 0, 0.5), angular_velocity=(1, 2, 3))
     m.add_joint(RollingBall("world", "ball", radius=0.5))
     return m
@@ -79,7 +79,7 @@ def forces() -> Mechanism:
     m.add_force(Spring("joint1", 4.0, rest=0.25))
     m.add_force(Damper("joint2", 0.5))
     m.add_force(Friction("joint3", 0.25, threshold=0.0625))
-    m.add_force(Servo("joint4", gain=16.0, rate_gain=1.0, target=0.5, limit=2.0))
+    m.add_force(Servo("joint4", kp=16.0, kd=1.0, target=0.5, limit=2.0))
     m.add_force(Armature("joint5", 0.125))
     return m
 

@@ -229,7 +229,7 @@ BAD_FORCES: list[tuple[object, str]] = [
 @pytest.mark.parametrize(("forces", "message"), BAD_FORCES, ids=range(len(BAD_FORCES)))
 def test_bad_force(pendulum: Mechanism, forces: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Simulator(pendulum, 0.01).run(steps=STEPS, force=forces)  # type: ignore[arg-type]
+        Simulator(pendulum, 0.01).run(steps=STEPS, loads=forces)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("forces", "message"), BAD_FORCES, ids=range(len(BAD_FORCES)))
@@ -251,7 +251,7 @@ def test_bad_control(pendulum: Mechanism, forces: object, message: str) -> None:
 )
 def test_rows_must_fit_the_steps(pendulum: Mechanism, make: Callable[[int], object], rows: int) -> None:
     with pytest.raises(ValueError, match=r"on body 'link1' must have shape \(5, 3\)"):
-        Simulator(pendulum, 0.01).run(steps=STEPS, force=make(rows))  # type: ignore[arg-type]
+        Simulator(pendulum, 0.01).run(steps=STEPS, loads=make(rows))  # type: ignore[arg-type]
 
 
 def test_rows_are_not_for_a_control(pendulum: Mechanism) -> None:
@@ -276,11 +276,11 @@ TABLE = np.sin(np.linspace(0, 1, 1000))
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (lambda: catena.Drive("joint1", TABLE), "an array of shape (1000,)"),
-        (lambda: catena.Drive("joint1", (TABLE, TABLE)), "a tuple of 2"),
-        (lambda: catena.Drive("joint1", list(TABLE)), "a list of 1000"),
+        (lambda: catena.PrescribedMotion("joint1", TABLE), "an array of shape (1000,)"),
+        (lambda: catena.PrescribedMotion("joint1", (TABLE, TABLE)), "a tuple of 2"),
+        (lambda: catena.PrescribedMotion("joint1", list(TABLE)), "a list of 1000"),
         (lambda: catena.Motor("joint1", TABLE), "an array of shape (1000,)"),
-        (lambda: catena.Servo("joint1", gain=1.0, target=list(TABLE)), "a list of 1000"),
+        (lambda: catena.Servo("joint1", kp=1.0, target=list(TABLE)), "a list of 1000"),
         (lambda: Simulator(scenes.pendulum(1), TABLE), "an array of shape (1000,)"),
         (lambda: Mechanism(gravity={"x": TABLE}), "a dict of 1"),
     ],

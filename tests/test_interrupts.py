@@ -76,7 +76,7 @@ def test_an_interrupt_is_heard(work: str) -> None:
 
 
 def test_an_interrupted_live_mechanism_stands_at_a_node() -> None:
-    live = Simulator(scenes.pendulum(2), 0.001, on_coarse="ignore").start()
+    live = Simulator(scenes.pendulum(2), 0.001, on_inaccurate="ignore").start()
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -86,7 +86,7 @@ def test_an_interrupted_live_mechanism_stands_at_a_node() -> None:
     steps = live.status.step
     assert live.time == pytest.approx(0.001 * steps)
     assert np.isfinite(live.joint("joint1").force).all()
-    again = Simulator(scenes.pendulum(2), 0.001, on_coarse="ignore").start()
+    again = Simulator(scenes.pendulum(2), 0.001, on_inaccurate="ignore").start()
     again.step(steps)
     assert again.energy() == live.energy()
     live.step(3)

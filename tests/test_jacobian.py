@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from newton_matrix import linearise, moved
+from newton_matrix import linearize, moved
 
 from catena import (
     Armature,
@@ -74,12 +74,12 @@ class Step:
     dt: float = 0.1
     kick: float = 0.07
 
-    def linearise(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def linearize(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residual and matrix."""
         core = self.simulator._core
         residual, matrix = np.empty(core.unknown_count), np.empty((core.unknown_count,) * 2)
         node = {name: getattr(self, name) for name in ("position", "orientation", "velocity", "momentum")}
-        core.linearise(dt=self.dt, kick=self.kick, **node, unknowns=unknowns, residual=residual, matrix=matrix)
+        core.linearize(dt=self.dt, kick=self.kick, **node, unknowns=unknowns, residual=residual, matrix=matrix)
         return residual, matrix
 
     def random_unknowns(self, rng: np.random.Generator) -> np.ndarray:
@@ -107,10 +107,10 @@ def test_matrix_is_the_derivative_of_the_residual(kind: type[Joint], closed: boo
     h = 1e-5
     for seed in range(5):
         step, z = random_step(kind, seed, closed=closed, flipped=flipped)
-        _, matrix = step.linearise(z)
+        _, matrix = step.linearize(z)
         differences = np.empty_like(matrix)
         for k in range(len(z)):
-            after, before = (step.linearise(moved(z, 2, k, s * h))[0] for s in (1, -1))
+            after, before = (step.linearize(moved(z, 2, k, s * h))[0] for s in (1, -1))
             differences[:, k] = (after - before) / (2 * h)
 
         # central differences are off by h^2 times third derivatives of size 10, and by rounding over h
@@ -125,7 +125,7 @@ def test_joint_forces_follow_the_gradients_of_the_old_pose(kind: type[Joint], cl
     for seed in range(5):
         step, z = random_step(kind, seed, closed=closed, flipped=flipped)
         still = np.zeros_like(z)
-        at_rest, moving = step.linearise(still)[1], step.linearise(z)[1]
+        at_rest, moving = step.linearize(still)[1], step.linearize(z)[1]
         rows = at_rest[12:, :12]
 
         # the same products in another order: rounding of numbers of size one
@@ -139,7 +139,7 @@ def test_joint_forces_follow_the_gradients_of_the_old_pose(kind: type[Joint], cl
 def test_rows_block_all_but_the_joint_motion(kind: type[Joint]) -> None:
     for seed in range(5):
         step, z = random_step(kind, seed, closed=True)
-        residual, matrix = step.linearise(np.zeros_like(z))
+        residual, matrix = step.linearize(np.zeros_like(z))
         rows = matrix[12:, :12]
         assert len(rows) == 2 * (6 - kind.dof)
 
@@ -178,7 +178,7 @@ def test_body_equation_is_the_papers(kind: type[Joint]) -> None:
         jw1 = np.einsum("nij,nj->ni", tensors, w1_body)
         arriving = dt / 2 * (jw1 * s1 - np.cross(w1_body, jw1))
         step.momentum = rot.rotate(step.orientation, arriving)
-        residual, _ = step.linearise(z)
+        residual, _ = step.linearize(z)
 
         order = step.simulator._core.link_bodies
         for link, k in enumerate(order):
@@ -197,7 +197,7 @@ def test_body_equation_is_the_papers(kind: type[Joint]) -> None:
 
 def test_matrix_at_rest_is_the_mass_matrix() -> None:
     step, z = random_step(Ball, 0, closed=True)
-    _, matrix = step.linearise(np.zeros_like(z))
+    _, matrix = step.linearize(np.zeros_like(z))
     expected = np.zeros((12, 12))
     bodies = list(step.simulator.mechanism.bodies.values())
     for link, k in enumerate(step.simulator._core.link_bodies):
@@ -218,12 +218,12 @@ LAWS: dict[str, Callable[..., Force]] = {
     "implicit spring": lambda **on: Spring("joint", 30.0, rest=0.2, implicit=True, **on),
     "implicit spring and damper": lambda **on: Spring("joint", 30.0, damping=0.7, implicit=True, **on),
     "friction": lambda **on: Friction("joint", 2.0, threshold=3.0, **on),
-    "servo": lambda **on: Servo("joint", gain=20.0, rate_gain=0.9, target=0.5, **on),
-    "servo of a place": lambda **on: Servo("joint", gain=20.0, target=0.5, **on),
-    "servo of a speed": lambda **on: Servo("joint", rate_gain=0.9, target_rate=1.0, **on),
-    "servo with a limit": lambda **on: Servo("joint", gain=20.0, rate_gain=0.9, target=0.5, limit=1e3, **on),
-    "servo of time": lambda **on: Servo("joint", gain=20.0, rate_gain=0.9, target=lambda t: 0.0, **on),
-    "servo at its limit": lambda **on: Servo("joint", gain=20.0, rate_gain=0.9, target=5.0, limit=1.0, **on),
+    "servo": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=0.5, **on),
+    "servo of a place": lambda **on: Servo("joint", kp=20.0, target=0.5, **on),
+    "servo of a speed": lambda **on: Servo("joint", kd=0.9, target_rate=1.0, **on),
+    "servo with a limit": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=0.5, limit=1e3, **on),
+    "servo of time": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=lambda t: 0.0, **on),
+    "servo at its limit": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=5.0, limit=1.0, **on),
     "rotor": lambda **on: Armature("joint", 0.4, **on),
 }
 COORDINATES: dict[str, tuple[type[Joint], dict[str, object], str | None]] = {
@@ -239,7 +239,7 @@ def differences(simulator: Simulator, state: State, z: np.ndarray, h: float = 1e
     """Newton's matrix by central differences of the residual."""
     columns = []
     for k in range(len(z)):
-        after, before = (linearise(simulator, state, moved(z, len(state.position), k, s * h))[0] for s in (1, -1))
+        after, before = (linearize(simulator, state, moved(z, len(state.position), k, s * h))[0] for s in (1, -1))
         columns.append((after - before) / (2 * h))
     return np.stack(columns, axis=1)
 
@@ -262,7 +262,7 @@ def test_rows_of_laws_are_derivatives(law: str, coordinate: str) -> None:
         turn = rot.multiply(end.orientation[k], rot.conjugate(state.orientation[k]))
         z[6 * link : 6 * link + 6] = np.concatenate((end.position[k] - state.position[k], np.sign(turn[0]) * turn[1:]))
     z[12:] = rng.normal(size=core.row_count)
-    matrix, expected = linearise(simulator, state, z)[1], differences(simulator, state, z)
+    matrix, expected = linearize(simulator, state, z)[1], differences(simulator, state, z)
 
     # as for joints
     np.testing.assert_allclose(matrix[-1], expected[-1], rtol=0, atol=3e-9)
@@ -276,14 +276,14 @@ def test_drag_is_derived_in_any_pose() -> None:
         rng = np.random.default_rng(seed)
         m = two_bodies(rng)
         rows = Simulator(m, 0.1)._core.row_count
-        before = linearise(Simulator(m, 0.1), m.state(), np.zeros(12 + rows))[1]
+        before = linearize(Simulator(m, 0.1), m.state(), np.zeros(12 + rows))[1]
         m.add_force(Drag("near", (0.5, 1, 2), (0.1, 0.3, 0.2)))
         simulator, state = Simulator(m, 0.1), m.state()
         assert simulator._core.row_count == rows
         z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=rows)))
-        matrix, expected = linearise(simulator, state, z)[1], differences(simulator, state, z)
+        matrix, expected = linearize(simulator, state, z)[1], differences(simulator, state, z)
         np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
-        at_rest = linearise(simulator, state, np.zeros(12 + rows))[1]
+        at_rest = linearize(simulator, state, np.zeros(12 + rows))[1]
         assert np.count_nonzero(abs(at_rest - before) > 1e-6) >= 12
 
 
@@ -297,7 +297,7 @@ def test_rows_of_rotary_dampers_are_derivatives() -> None:
         simulator, state = Simulator(m, 0.1), m.state()
         assert simulator._core.unknown_count == 15
         z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=3)))
-        matrix, expected = linearise(simulator, state, z)[1], differences(simulator, state, z)
+        matrix, expected = linearize(simulator, state, z)[1], differences(simulator, state, z)
         np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
 
 
@@ -327,6 +327,6 @@ def test_rows_of_forces_between_bodies_are_derivatives(kind: str) -> None:
             )
         simulator, state = Simulator(m, 0.1), m.state()
         z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=simulator._core.row_count)))
-        matrix, expected = linearise(simulator, state, z)[1], differences(simulator, state, z)
+        matrix, expected = linearize(simulator, state, z)[1], differences(simulator, state, z)
         np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
         assert (np.abs(matrix[12:, :12]).max(axis=1) > 1e-3).all()

@@ -65,8 +65,8 @@ ON_JOINT: dict[str, Callable[..., Force]] = {
     "implicit spring": lambda **on: Spring("joint", 3.0, implicit=True, **on),
     "damper": lambda **on: Damper("joint", 0.5, **on),
     "motor": lambda **on: Motor("joint", 0.7, **on),
-    "servo": lambda **on: Servo("joint", gain=4.0, rate_gain=0.3, target=0.5, limit=1.2, **on),
-    "speed servo": lambda **on: Servo("joint", rate_gain=0.5, target_rate=1.0, **on),
+    "servo": lambda **on: Servo("joint", kp=4.0, kd=0.3, target=0.5, limit=1.2, **on),
+    "speed servo": lambda **on: Servo("joint", kd=0.5, target_rate=1.0, **on),
     "friction": lambda **on: Friction("joint", 0.3, threshold=0.2, **on),
 }
 ACTING: list[tuple[str, str, dict[str, str]]] = [
@@ -371,21 +371,21 @@ def test_motor_accelerates_a_slider() -> None:
 def test_servo_stands_where_gravity_and_gain_balance() -> None:
     m = scenes.pendulum(1, angle=0.0)
     hinge = next(iter(m.joints))
-    gain, target = 20.0, 1.2
-    m.add_force(Servo(hinge, gain=gain, rate_gain=8.0, target=target))
+    kp, target = 20.0, 1.2
+    m.add_force(Servo(hinge, kp=kp, kd=8.0, target=target))
     run = Simulator(m, 0.01).run(30.0)
     angle = run.joint(hinge).coordinates[-1, 0]
 
     # gain (target - q) = m g l sin q; at rest the scheme has no error but Newton's
     mass = m.bodies["link1"].inertia.mass
-    assert gain * (target - angle) == pytest.approx(mass * 9.81 * 0.5 * np.sin(angle), abs=1e-8)
+    assert kp * (target - angle) == pytest.approx(mass * 9.81 * 0.5 * np.sin(angle), abs=1e-8)
     assert 0.05 < target - angle < 0.5
     assert np.abs(run.angular_velocity[-1]).max() < 1e-8
 
 
 def test_servo_never_exceeds_its_limit() -> None:
     limit = 3.0
-    run = Simulator(slider(Servo("rail", gain=500, rate_gain=300, target=1.0, limit=limit)), 0.002).run(8.0)
+    run = Simulator(slider(Servo("rail", kp=500, kd=300, target=1.0, limit=limit)), 0.002).run(8.0)
     x, v = along(run)
     force = 2.0 * np.diff(v) / 0.002
 
@@ -395,7 +395,7 @@ def test_servo_never_exceeds_its_limit() -> None:
     assert x[-1] == pytest.approx(1.0, abs=1e-3)
 
     # too weak for the slope: it slides at what is left
-    weak = Simulator(slider(Servo("rail", gain=500, limit=limit), slope=True), 0.002).run(1.0)
+    weak = Simulator(slider(Servo("rail", kp=500, limit=limit), slope=True), 0.002).run(1.0)
     x, _ = along(weak)
     past = x > 2 * limit / 500
     np.testing.assert_allclose(np.diff(x, 2)[past[:-2]] / 0.002**2, SLOPE - limit / 2.0, rtol=1e-3)
@@ -403,7 +403,7 @@ def test_servo_never_exceeds_its_limit() -> None:
 
 @pytest.mark.parametrize("slope", [False, True])
 def test_speed_servo_holds_its_speed(slope: bool) -> None:
-    run = Simulator(slider(Servo("rail", rate_gain=40.0, target_rate=0.7), slope=slope), 0.01).run(3.0)
+    run = Simulator(slider(Servo("rail", kd=40.0, target_rate=0.7), slope=slope), 0.01).run(3.0)
     _, v = along(run)
 
     # on the slope faster by the force over the gain; the start is forgotten by exp(-60), steps are steady exactly
@@ -529,9 +529,9 @@ BAD: dict[str, tuple[Callable[[], Force], str]] = {
     "negative damping": (lambda: Damper("joint", -0.1), "damping must not be negative"),
     "infinite motor": (lambda: Motor("joint", np.inf), "force must be finite"),
     "servo of nothing": (lambda: Servo("joint", target=1.0), "give a gain"),
-    "negative gain": (lambda: Servo("joint", gain=-1.0), "gain must not be negative"),
-    "negative limit": (lambda: Servo("joint", gain=1.0, limit=-1.0), "limit must not be negative"),
-    "limit of nan": (lambda: Servo("joint", gain=1.0, limit=np.nan), "limit"),
+    "negative gain": (lambda: Servo("joint", kp=-1.0), "gain must not be negative"),
+    "negative limit": (lambda: Servo("joint", kp=1.0, limit=-1.0), "limit must not be negative"),
+    "limit of nan": (lambda: Servo("joint", kp=1.0, limit=np.nan), "limit"),
     "negative friction": (lambda: Friction("joint", -1.0), "friction must not be negative"),
     "threshold of zero": (lambda: Friction("joint", 1.0, threshold=0.0), "threshold must be positive"),
     "unknown joint": (lambda: Spring("hinge", 1.0), "no joint called 'hinge'"),

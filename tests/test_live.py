@@ -17,12 +17,12 @@ from catena import (
     Armature,
     AssemblyError,
     Damper,
-    Drive,
     Live,
     LiveBatch,
     Load,
     Mechanism,
     Motor,
+    PrescribedMotion,
     Prismatic,
     Servo,
     SimulationError,
@@ -57,7 +57,7 @@ X = np.cumsum((0.0, *(V[k] * DT + FORCES[k] * DT**2 / 2 for k in range(3))))
 def by_steps(simulate: Simulator) -> list[tuple[float, float]]:
     states = [simulate.mechanism.state()]
     for f in FORCES:
-        states.append(simulate.step(states[-1], force={"cart": (f, 0, 0)}))
+        states.append(simulate.step(states[-1], loads={"cart": (f, 0, 0)}))
     return [(s.position[0, 0], s.velocity[0, 0]) for s in states]
 
 
@@ -155,8 +155,8 @@ def test_inputs_are_forces_and_targets_of_the_mechanism(solver: str) -> None:
     """A constant input is the number that the mechanism could have been described with."""
     m = scenes.pendulum(2, "revolute", angle=0.4)
     m.add_force(Motor("joint1", 0.0, name="motor"))
-    m.add_force(Servo("joint2", gain=30.0, rate_gain=3.0, target=0.0, name="servo"))
-    m.add_force(Servo("joint1", rate_gain=1.0, name="speed"))
+    m.add_force(Servo("joint2", kp=30.0, kd=3.0, target=0.0, name="servo"))
+    m.add_force(Servo("joint1", kd=1.0, name="speed"))
     assert m.inputs == ("motor", "servo", "speed")
     live = Simulator(m, 0.01, solver=solver).start()
     assert dict(live.inputs) == {"motor": 0.0, "servo": 0.0, "speed": 0.0}
@@ -164,8 +164,8 @@ def test_inputs_are_forces_and_targets_of_the_mechanism(solver: str) -> None:
     live.step(100)
     other = scenes.pendulum(2, "revolute", angle=0.4)
     other.add_force(Motor("joint1", 2.0))
-    other.add_force(Servo("joint2", gain=30.0, rate_gain=3.0, target=0.7))
-    other.add_force(Servo("joint1", rate_gain=1.0, target_rate=-0.5))
+    other.add_force(Servo("joint2", kp=30.0, kd=3.0, target=0.7))
+    other.add_force(Servo("joint1", kd=1.0, target_rate=-0.5))
     run = Simulator(other, 0.01, solver=solver).run(steps=100)
     # Newton's tolerance over 100 steps
     np.testing.assert_allclose(live.position, run.position[-1], rtol=0, atol=1e-9)
@@ -352,7 +352,7 @@ def test_a_live_of_a_run_takes_no_steps() -> None:
 def test_forces_that_end_at_a_checkpoint(checkpoints: bool, steps: int) -> None:
     """10 N over ten steps make 10 m/s, whatever is kept on the way and wherever the run goes on."""
     simulate = Simulator(slider(), DT)
-    part = simulate.run(steps=10, force={"cart": (10.0, 0, 0)}, checkpoints=checkpoints)
+    part = simulate.run(steps=10, loads={"cart": (10.0, 0, 0)}, checkpoints=checkpoints)
     rest = simulate.run(steps=steps, state=part[-1], checkpoints=checkpoints)
     assert final(simulate, state=rest[-1]) == pytest.approx(10.0)
 
@@ -361,7 +361,7 @@ def test_other_functions_of_time_act_at_once() -> None:
     simulate = Simulator(slider(), DT)
     state, speeds = simulate.mechanism.state(), []
     for f in FORCES:
-        state = simulate.step(state, force={"cart": Load(force=lambda t, f=f: (f, 0, 0))})  # type: ignore[misc]
+        state = simulate.step(state, loads={"cart": Load(force=lambda t, f=f: (f, 0, 0))})  # type: ignore[misc]
         speeds.append(state.velocity[0, 0])
     np.testing.assert_allclose(speeds, V[1:], rtol=0, atol=1e-14)
 
@@ -423,7 +423,7 @@ def test_stiff_springs_are_judged_after_dt_has_changed() -> None:
 def test_drives_that_were_exchanged() -> None:
     def driven(by: float) -> Simulator:
         m = slider()
-        m.add_coupling(Drive("rail", lambda t: t + by))
+        m.add_coupling(PrescribedMotion("rail", lambda t: t + by))
         return Simulator(m, DT)
 
     with pytest.raises(AssemblyError):
@@ -576,9 +576,9 @@ def test_the_node_tells_its_multipliers_and_its_tally(order: int) -> None:
     run = simulate.run(steps=20)
     live = simulate.start()
     live.step(12)
-    assert live.tally.pieces == run.pieces[:12].sum()
+    assert live.tally.substeps == run.substeps[:12].sum()
     assert live.tally.iterations == run.iterations[:12].sum()
-    assert live.tally.remainder == run.remainder[:12].max()
+    assert live.tally.newton_residual == run.newton_residual[:12].max()
     # the same step, or for order 4 short ones, with other guesses: Newton's tolerance over dt^2
     np.testing.assert_allclose(live.multipliers(), run.multipliers[12], rtol=0, atol=1e-5)
     live.step(8)
@@ -643,7 +643,7 @@ def test_accelerations_are_those_of_a_run_from_there(order: int) -> None:
     """And whoever asks for them goes on as if nothing had been asked: inputs, forces and functions of time too."""
     m = tree()
     m.add_force(Motor("slide", 0.0, name="push"))
-    m.add_coupling(Drive("hinge", lambda t: 0.1 * np.sin(3 * t), name="crank"))
+    m.add_coupling(PrescribedMotion("hinge", lambda t: 0.1 * np.sin(3 * t), name="crank"))
     simulate = Simulator(m, 0.002, order=order)
     asked, other = simulate.start(), simulate.start()
     for k in range(12):

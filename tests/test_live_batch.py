@@ -13,11 +13,11 @@ from test_live import DT, FORCES, OwnError, V, X, slider, steps_of_two_threads
 
 from catena import (
     AssemblyError,
-    Drive,
     Gear,
     LiveBatch,
     Mechanism,
     Motor,
+    PrescribedMotion,
     Prismatic,
     Revolute,
     Servo,
@@ -44,7 +44,7 @@ def acted() -> Mechanism:
     """A tree with motors and servos on freedoms of all kinds."""
     m = tree()
     m.add_force(Motor("slide", 0.0, name="push"))
-    m.add_force(Servo("hinge", gain=3.0, rate_gain=0.3, target=0.1, name="servo"))
+    m.add_force(Servo("hinge", kp=3.0, kd=0.3, target=0.1, name="servo"))
     m.add_force(Motor("thread", 0.01, name="drive"))
     return m
 
@@ -85,7 +85,7 @@ def test_steps_of_a_live_batch_are_those_of_a_batch(scene: str, kernel: str) -> 
 
 def driven() -> Mechanism:
     m = scenes.four_bar()
-    m.add_coupling(Drive(next(iter(m.joints)), lambda t: 0.3 * np.sin(5 * t)))
+    m.add_coupling(PrescribedMotion(next(iter(m.joints)), lambda t: 0.3 * np.sin(5 * t)))
     return m
 
 

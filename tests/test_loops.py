@@ -276,13 +276,13 @@ class Motor:
         self.torque = self.before = 0.0
 
         # the torque that stops the crank's inertia in one step, and as much of it as leaves the loop well damped
-        self.gain = 0.6 * inertia / dt
+        self.kp = 0.6 * inertia / dt
         self.growth = 0.2 * inertia / dt
 
     def __call__(self, time: float, state: State) -> dict[str, tuple[float, ...]]:
         now = float(state.body("crank").angular_velocity[0])
         error = self.speed - now
-        self.torque += self.gain * (error - self.before) + self.growth * error
+        self.torque += self.kp * (error - self.before) + self.growth * error
         self.before = error
         self.speeds.append(now)
         return {"crank": (0.0, 0.0, 0.0, self.torque, 0.0, 0.0)}
@@ -428,7 +428,7 @@ def test_ball_chain_at_rest() -> None:
 def test_coarse_steps_through_a_singular_pose_stay_on_the_branch(order: int, steps: int) -> None:
     """A guess that extrapolates too far would lead to another solution of the step, with another energy."""
     m = scenes.four_bar()
-    start = m.assemble(drive={next(iter(m.joints)): 0.5})
+    start = m.assemble(coordinates={next(iter(m.joints)): 0.5})
     errors = {
         solver: Simulator(m, 0.6 / steps, order=order, solver=solver).run(steps=steps, state=start).energy_error().max()
         for solver in ("articulated", "ldu")

@@ -21,9 +21,9 @@ def marked() -> ct.Mechanism:
     """A pendulum of two links with a tool, a look and limits, above a table."""
     m = ct.scenes.pendulum(2, "revolute", angle=0.3)
     link = m.bodies["link2"]
-    link.add_shape("box", (0.1, 0.2, 0.3), position=(0, 0, 0.1), colour=(1, 0, 0), name="cover")
+    link.add_shape("box", (0.1, 0.2, 0.3), position=(0, 0, 0.1), color=(1, 0, 0), name="cover")
     link.add_shape("mesh", mesh="arm.stl", orientation=(HALF, HALF, 0, 0), visible=False, collides=True)
-    m.world.add_shape("box", (2, 1, 0.1), position=(0, 3, -2), colour=(0.5, 0.5, 0.5, 0.9), name="table", collides=True)
+    m.world.add_shape("box", (2, 1, 0.1), position=(0, 3, -2), color=(0.5, 0.5, 0.5, 0.9), name="table", collides=True)
     m.world.add_shape("mesh", mesh="room.stl", position=(1, 0, 0), orientation=(HALF, 0, HALF, 0), visible=False)
     m.add_frame("link2", link, position=(0, 0, 0.5))
     m.add_frame("tool", "link2", position=(0, 0, -0.5), orientation=(HALF, 0, 0, HALF))
@@ -119,7 +119,7 @@ def test_marks_go_with_a_mechanism_that_is_put_into_another() -> None:
     np.testing.assert_allclose(table.position, (-2, 0, -2), atol=1e-15)
     np.testing.assert_allclose(table.orientation, turn, atol=1e-15)
     np.testing.assert_allclose(room.position, (1, 1, 0), atol=1e-15)
-    assert (table.name, table.colour, table.collides, room.mesh, room.visible) == (
+    assert (table.name, table.color, table.collides, room.mesh, room.visible) == (
         *("table", (0.5, 0.5, 0.5, 0.9), True, "room.stl", False),
     )
     assert not room.orientation.flags.writeable
@@ -141,8 +141,8 @@ def test_the_solid_a_body_is_made_of_is_the_first_of_its_shapes() -> None:
     body = m.add_body("ball", ct.sphere(0.1, mass=1.0))
     assert [(shape.kind, shape.size) for shape in body.shapes] == [("sphere", (0.1,))]
     assert m.add_body("dark", ct.Inertia(1.0, (1, 1, 1))).shapes == ()
-    body.add_shape("ellipsoid", (0.1, 0.2, 0.3), colour=(0, 0, 1, 0.5))
-    assert body.shapes[1].colour == (0, 0, 1, 0.5)
+    body.add_shape("ellipsoid", (0.1, 0.2, 0.3), color=(0, 0, 1, 0.5))
+    assert body.shapes[1].color == (0, 0, 1, 0.5)
     body.clear_shapes()
     assert len(body.shapes) == 1
 
@@ -204,7 +204,7 @@ def test_refusals() -> None:
         (lambda: link.add_shape("mesh"), "a mesh needs the path of its file"),
         (lambda: link.add_shape("mesh", (0, 1, 1), mesh="a"), "factors of a mesh must not be zero"),
         (lambda: link.add_shape("box", (1, 1, 1), mesh="a"), "only a shape of kind 'mesh' has a file"),
-        (lambda: link.add_shape("box", (1, 1, 1), colour=(2, 0, 0)), "colour must be three or four numbers"),
+        (lambda: link.add_shape("box", (1, 1, 1), color=(2, 0, 0)), "color must be three or four numbers"),
         (lambda: link.add_shape("box", (1, 1, 1), visible=1), "visible must be True or False"),
         (lambda: link.add_shape("box", (1, 1, 1), name=1), "name must be a string"),
         (lambda: m.add_frame("tool", "link1"), "already a frame called 'tool'"),

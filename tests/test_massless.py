@@ -169,7 +169,7 @@ def with_forces(m: Mechanism, first: str, second: str, coordinates: tuple[str | 
     m.add_force(Spring(first, stiffness=3.0, rest=0.2, coordinate=one, name="spring"))
     m.add_force(Damper(first, damping=0.02, coordinate=one, name="damper"))
     m.add_force(Motor(first, 0.1, coordinate=one, name="motor"))
-    m.add_force(Servo(second, target=0.3, gain=2.0, rate_gain=0.05, coordinate=two, name="servo"))
+    m.add_force(Servo(second, target=0.3, kp=2.0, kd=0.05, coordinate=two, name="servo"))
     m.add_force(Friction(second, 0.01, coordinate=two, name="friction"))
     m.add_force(Armature(second, 2e-3, coordinate=two, name="rotor"))
     return m
@@ -191,7 +191,7 @@ def test_forces_on_the_hinges_are_forces_on_the_joint(mechanism: Callable[[str],
 def test_members_of_a_batch_have_them_too() -> None:
     m = forced(tree, True)
     simulator = Simulator(m, 2e-3, tolerance=TOLERANCE)
-    batch = simulator.run_batch(3, steps=200, laws={"spring": {"stiffness": np.array([3.0, 3.0, 3.0])}})
+    batch = simulator.run_batch(3, steps=200, force_parameters={"spring": {"stiffness": np.array([3.0, 3.0, 3.0])}})
     assert_same(simulator.run(steps=200), batch[1])
 
 
@@ -213,7 +213,7 @@ def test_what_acts_on_a_massless_body_acts_on_its_neighbours(solver: Solver) -> 
             return {held: Load((np.sin(9 * t), 0, 1.0), (0, 0.1, 0.2), at=point, frame="body")}
 
         force = {held: Load((2.0, 0, 1.0), (0, 0.3, 0), at=point)}
-        runs.append(Simulator(m, 2e-3, solver=solver, tolerance=TOLERANCE).run(steps=300, force=force, control=control))
+        runs.append(Simulator(m, 2e-3, solver=solver, tolerance=TOLERANCE).run(steps=300, loads=force, control=control))
     assert_same(runs[0], runs[1])
 
 

@@ -41,7 +41,7 @@ ALIKE = """
 
     def servoed():
         m = scenes.pendulum(3)
-        m.add_force(ct.Servo("joint2", gain=5.0, rate_gain=0.5))
+        m.add_force(ct.Servo("joint2", kp=5.0, kd=0.5))
         m.add_force(ct.Friction("joint3", 0.1))
         m.add_force(ct.Spring("joint1", 3.0))
         return m
@@ -66,7 +66,7 @@ ALIKE = """
         for order in (1, 2, 4):
             for solver in ("articulated", "ldu", "dense"):
                 m = make()
-                sim = ct.Simulator(m, 0.004, order=order, solver=solver, on_coarse="ignore")
+                sim = ct.Simulator(m, 0.004, order=order, solver=solver, on_inaccurate="ignore")
                 state = m.assemble()
                 run = sim.run(steps=6, state=state)
                 live = sim.start(state)
@@ -74,7 +74,7 @@ ALIKE = """
                 batch = sim.run_batch([state] * 5, steps=5, threads=1)
                 print(name, order, solver, digest(
                     run.position, run.orientation, run.velocity, run.angular_velocity, run.multipliers, run.iterations,
-                    run.remainder, run.carried.numbers, live.position, live.velocity, live.multipliers(),
+                    run.newton_residual, run.carried.numbers, live.position, live.velocity, live.multipliers(),
                     batch.position, batch.velocity, batch.iterations, batch.remainder,
                 ))
 """

@@ -81,7 +81,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "run.body('hinge')": (lambda w: w.run.body("hinge"), ValueError, ("'hinge' is a joint, not a body",)),
     "run['hinge']": (lambda w: w.run["hinge"], TypeError, ("indexed by node", "run.body('hinge')")),
     "live.inputs": (lambda w: w.live.inputs["motor"], KeyError, ("motor", "there are none")),
-    "the force of nobody": (lambda w: w.sim.run(steps=1, force={"arn": (0, 0, 1)}), ValueError, ("'arn'", "'arm'")),
+    "the force of nobody": (lambda w: w.sim.run(steps=1, loads={"arn": (0, 0, 1)}), ValueError, ("'arn'", "'arm'")),
     "a motor on nothing": (lambda w: arm().add_force(ct.Motor("hing", 1.0)), ValueError, ("'hing'", "'hinge'")),
     "a body twice": (lambda w: arm().add_body("arm", BALL), ValueError, ("already", "'arm'")),
     # ---- describing
@@ -105,7 +105,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "a spring as joint": (lambda w: arm().add_joint(ct.Spring("hinge", 1.0)), ValueError, ("add_joint", "Spring")),
     "a joint as force": (lambda w: arm().add_force(ct.Revolute("world", "arm", **HINGE)), ValueError, ("add_force",)),
     "mass=-1": (lambda w: setattr(arm().bodies["arm"], "mass", -1), ValueError, ("'arm'", "mass", "positive", "-1")),
-    "a colour": (lambda w: setattr(w.m.bodies["arm"], "colour", "red"), AttributeError, ("'arm'", "colour")),
+    "a color": (lambda w: setattr(w.m.bodies["arm"], "color", "red"), AttributeError, ("'arm'", "color")),
     "a file that is not there": (lambda w: ct.Mechanism.from_urdf("no.urdf"), ValueError, ("no.urdf", "No such file")),
     # ---- running
     "a simulator of a path": (lambda w: ct.Simulator("arm.urdf", 0.01), ValueError, ("needs a Mechanism", "arm.urdf")),

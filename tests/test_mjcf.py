@@ -260,7 +260,7 @@ def test_geoms_of_the_world_are_its_shapes_but_for_planes(tmp_path: Path) -> Non
     with pytest.warns(ct.ModelWarning, match=r"not read: geom plane \(floor\)$"):
         m = ct.Mechanism.from_mjcf(path)
     table, shield = m.world.shapes
-    assert (table.name, table.kind, table.colour, table.visible, table.collides) == (
+    assert (table.name, table.kind, table.color, table.visible, table.collides) == (
         *("table", "box", (1, 0, 0, 0.5), True, True),
     )
     np.testing.assert_allclose(table.size, (2, 1, 0.1))
@@ -367,7 +367,7 @@ def test_includes_and_colours_and_commas_as_others_take_them(tmp_path: Path) -> 
         '<mujocoinclude><body name="foot" pos="0.07, 0 0,"><joint/><geom size="0.1" rgba=""/></body></mujocoinclude>'
     )
     path = written(tmp_path, '<worldbody><include file="parts/leg.xml"/></worldbody>')
-    with pytest.warns(ct.ModelWarning, match=r"colour that says nothing.*commas among numbers.*\(body@pos\)"):
+    with pytest.warns(ct.ModelWarning, match=r"color that says nothing.*commas among numbers.*\(body@pos\)"):
         m = ct.Mechanism.from_mjcf(path)
     np.testing.assert_allclose(m.bodies["foot"].position, (0.07, 0, 0))
 

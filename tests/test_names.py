@@ -34,18 +34,24 @@ def rig() -> ct.Mechanism:
         (lambda m: m.state().body("world"), "'world' is the world, not a body"),
         (lambda m: m.state().joint("Motor"), "no joint called 'Motor' in this state; did you mean 'motor'?"),
         (lambda m: m.state().joint("rack"), "'rack' is a coupling, not a joint"),
-        (lambda m: m.assemble(drive={"moter": 1}), "drive: there is no joint called 'moter'; did you mean 'motor'?"),
+        (
+            lambda m: m.assemble(coordinates={"moter": 1}),
+            "drive: there is no joint called 'moter'; did you mean 'motor'?",
+        ),
         (lambda m: m.assemble(fixed=["moter"]), "no joint called 'moter' in this state; did you mean 'motor'?"),
         (lambda m: m.add_force(ct.Spring("rial", 1.0)), "'spring on rial': there is no joint called 'rial'; did you"),
-        (lambda m: m.add_coupling(ct.Drive("coil", abs)), "'coil' is a force, not a joint"),
+        (lambda m: m.add_coupling(ct.PrescribedMotion("coil", abs)), "'coil' is a force, not a joint"),
         (lambda m: m.add_joint(ct.Ball("slidr", "crank", at=(0, 0, 0))), "'slidr'; did you mean 'slider'?"),
         (lambda m: ct.Simulator(m, 0.01).run(steps=1).body("slidder"), "in this trajectory; did you mean 'slider'?"),
         (lambda m: ct.Simulator(m, 0.01).run(steps=1).joint("crank"), "'crank' is a body, not a joint"),
         (lambda m: ct.Simulator(m, 0.01).run(steps=1).coupling("rak"), "did you mean 'rack'?"),
-        (lambda m: ct.Simulator(m, 0.01).run(steps=1, force={"crnk": (0, 0, 1)}), "did you mean 'crank'?"),
+        (lambda m: ct.Simulator(m, 0.01).run(steps=1, loads={"crnk": (0, 0, 1)}), "did you mean 'crank'?"),
         (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, masses={"crnk": (1, 2)}), "did you mean 'crank'?"),
         (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, bodies=["motor"]), "'motor' is a joint, not a body"),
-        (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, laws={"coi": {"rest": (1, 2)}}), "did you mean 'coil'?"),
+        (
+            lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, force_parameters={"coi": {"rest": (1, 2)}}),
+            "did you mean 'coil'?",
+        ),
     ],
 )
 def test_a_misspelt_name_is_told_what_it_resembles_or_is(ask, sentence):
@@ -230,7 +236,7 @@ def test_a_mechanism_that_belongs_to_a_run_cannot_be_changed(tmp_path):
             lambda m=m: m.add_body("new", ct.sphere(1, mass=1)),
             lambda m=m: m.add_joint(ct.Ball("crank", "slider", at=(0, 0, 0))),
             lambda m=m: m.add_force(ct.Damper("motor", 1.0)),
-            lambda m=m: m.add_coupling(ct.Drive("motor", abs)),
+            lambda m=m: m.add_coupling(ct.PrescribedMotion("motor", abs)),
         ):
             with pytest.raises(ValueError, match=sentence):
                 add()
@@ -303,7 +309,7 @@ def test_mistaken_keys_and_values_are_answered_with_sentences():
         ct.Simulator(m, 0.01).run(steps=1)["crank"]
     for mistake, sentence in (
         (lambda: m.assemble(rates=[1.0]), r"rates takes numbers by joint name, such as {'motor': 0.3}, got \[1.0\]"),
-        (lambda: m.assemble(drive=0.3), r"drive takes numbers by joint name, such as {'motor': 0.3}, got 0.3"),
+        (lambda: m.assemble(coordinates=0.3), r"drive takes numbers by joint name, such as {'motor': 0.3}, got 0.3"),
         (lambda: m.assemble(fixed="motor"), r"fixed takes a list of names, such as \['motor'\], got 'motor'"),
         (lambda: m.add_force(ct.Spring(3, 1.0)), "there is no joint called '3'"),
         (lambda: m.add_force(ct.PointSpring(None, "crank", 1.0, anchors=np.eye(3)[:2])), "no body called 'None'"),
@@ -316,7 +322,7 @@ def test_mistaken_keys_and_values_are_answered_with_sentences():
     with pytest.raises(AttributeError, match="its numbers are given when it is made: remove it and add another"):
         m.forces["coil"].stiffness = 3.0
     with pytest.raises(ValueError, match="there is already a joint called 'rail'"):
-        m.add_coupling(ct.Drive("motor", abs, name="rail"))
+        m.add_coupling(ct.PrescribedMotion("motor", abs, name="rail"))
     with pytest.raises(ValueError, match=r"got Shape\('sphere', size=\(0.1,\), mass=1\)$"):
         m.add_joint(ct.sphere(0.1, mass=1.0))
     assert (

@@ -21,8 +21,8 @@ LINEAR: dict[str, Callable[[], Force]] = {
     "damper": lambda: Damper("rail", 300.0),
     "implicit spring": lambda: Spring("rail", 3e4, implicit=True),
     "implicit spring and damper": lambda: Spring("rail", 3e4, damping=300.0, implicit=True),
-    "servo": lambda: Servo("rail", gain=1e4, rate_gain=100.0, target=0.3),
-    "speed servo": lambda: Servo("rail", rate_gain=300.0, target_rate=2.0),
+    "servo": lambda: Servo("rail", kp=1e4, kd=100.0, target=0.3),
+    "speed servo": lambda: Servo("rail", kd=300.0, target_rate=2.0),
     "rotor": lambda: Armature("rail", 5.0),
 }
 
@@ -47,7 +47,7 @@ def jolts(steps: int) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("law", LINEAR)
 def test_a_linear_step_takes_one_increment(law: str, solver: Solver) -> None:
     """However stiff the law: the first increment is the solution, a second one sees that."""
-    run = Simulator(slider(LINEAR[law]()), 0.02, solver=solver).run(steps=30, force=jolts(30), increments=True)
+    run = Simulator(slider(LINEAR[law]()), 0.02, solver=solver).run(steps=30, loads=jolts(30), increments=True)
     assert run.iterations.max() == 2
     for k in range(30):
         increments = run.convergence(k).increments
@@ -59,7 +59,7 @@ def test_a_linear_step_takes_one_increment(law: str, solver: Solver) -> None:
 
 @pytest.mark.parametrize("law", LINEAR)
 def test_a_linear_step_takes_one_increment_in_a_batch(law: str) -> None:
-    batch = Simulator(slider(LINEAR[law]()), 0.02).run_batch(5, steps=30, force=jolts(30))
+    batch = Simulator(slider(LINEAR[law]()), 0.02).run_batch(5, steps=30, loads=jolts(30))
     assert batch.iterations.max() == 2
 
 
@@ -68,7 +68,7 @@ def test_a_linear_step_takes_one_increment_in_a_batch(law: str) -> None:
 
 BENT: dict[str, Callable[[str], Force]] = {
     "friction": lambda joint: Friction(joint, 1.0, threshold=0.01),
-    "servo with a limit": lambda joint: Servo(joint, gain=1e4, rate_gain=100.0, target=1.0, limit=30.0),
+    "servo with a limit": lambda joint: Servo(joint, kp=1e4, kd=100.0, target=1.0, limit=30.0),
 }
 
 

@@ -127,7 +127,7 @@ def test_a_stage_shows_the_shapes_that_were_added():
     m = catena.scenes.pendulum(1)
     state = m.state()
     bare = plot.Stage(m).draw(state.position, state.orientation)
-    m.bodies["link1"].add_shape("sphere", (0.3,), colour=(1, 0, 0))
+    m.bodies["link1"].add_shape("sphere", (0.3,), color=(1, 0, 0))
     window = (-1.5, 1.5, -1.5, 1.5)
     pixels = plot.Stage(m, window=window).draw(state.position, state.orientation).astype(int)
     red = (pixels[..., 0] > 200) & (pixels[..., 1] < 50)
@@ -145,18 +145,18 @@ def test_a_stage_shows_the_world_behind_the_mechanism():
     m = catena.scenes.pendulum(1)
     state = m.state()
     bare = plot.Stage(m).draw(state.position, state.orientation)
-    m.world.add_shape("box", (0.1, 0.5, 0.5), colour=(1, 0, 0))
+    m.world.add_shape("box", (0.1, 0.5, 0.5), color=(1, 0, 0))
     near = plot.Stage(m).draw(state.position, state.orientation)
     assert near.shape == bare.shape
     # half a metre in a window of 2.2 m around all that the link of one metre reaches, but for the link in front of it
     assert 0.02 < red(near).mean() < (0.5 / 2.2) ** 2
     m.world.clear_shapes()
-    m.world.add_shape("box", (0.1, 0.5, 0.5), position=(0, 2, 0), colour=(1, 0, 0))
+    m.world.add_shape("box", (0.1, 0.5, 0.5), position=(0, 2, 0), color=(1, 0, 0))
     beside = plot.Stage(m).draw(state.position, state.orientation)
     assert beside.shape[1] > beside.shape[0]
     assert red(beside).mean() > 0.02
     m.world.clear_shapes()
-    m.world.add_shape("box", (100, 100, 1), position=(0, 0, -1.4), colour=(1, 0, 0))
+    m.world.add_shape("box", (100, 100, 1), position=(0, 0, -1.4), color=(1, 0, 0))
     floor = plot.Stage(m).draw(state.position, state.orientation)
     assert floor.shape == bare.shape
     assert red(floor)[-5:].mean() > 0.9

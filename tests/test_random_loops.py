@@ -211,8 +211,8 @@ def test_rank_of_the_report(recipe: Recipe) -> None:
     """Against the singular values of all rows at once, with lengths as they are: all sizes are about 1 m."""
     state = build(recipe)
     m = state.mechanism
-    # all numbers at their word: honest values below `fit` are not rounding here
-    m.fit = 0
+    # all numbers at their word: honest values below `loop_tolerance` are not rounding here
+    m.loop_tolerance = 0
     rows = []
     index = {name: row for row, name in enumerate(m.bodies)}
     for joint in m.joints.values():

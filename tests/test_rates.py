@@ -41,14 +41,14 @@ def test_a_loop_turns_as_its_crank_is_told():
     assert broken(state) < 1e-12
     # the knee opens by as much as the drive of the pose says, to second order in the step
     step = 1e-4
-    ahead, behind = (m.assemble(drive={"motor": s * step * 3.0}) for s in (1, -1))
+    ahead, behind = (m.assemble(coordinates={"motor": s * step * 3.0}) for s in (1, -1))
     speed = (ahead.joint("knee").angle - behind.joint("knee").angle) / (2 * step)
     assert state.joint("knee").rate == pytest.approx(speed, abs=1e-6)
 
 
 def test_rates_go_with_a_driven_pose_and_a_guess():
     m = four_bar()
-    turned = m.assemble(drive={"motor": 1.0}, rates={"foot": -0.7})
+    turned = m.assemble(coordinates={"motor": 1.0}, rates={"foot": -0.7})
     assert turned.joint("motor").angle == pytest.approx(1.0, abs=1e-9)
     assert turned.joint("foot").rate == pytest.approx(-0.7, abs=1e-12)
     again = m.assemble(turned, rates={"motor": 0.0})
@@ -101,7 +101,7 @@ def test_drives_and_moving_ground_go_on_as_they_must():
     m = four_bar()
     m.add_body("tool", ct.sphere(0.1, mass=0.2), position=(0.3, 0, -0.4))
     m.add_joint(ct.Revolute("crank", "tool", axis=Y, at=(0.3, 0, 0.1), name="hang"))
-    m.add_coupling(ct.Drive("motor", lambda t: 2 * t, name="drive"))
+    m.add_coupling(ct.PrescribedMotion("motor", lambda t: 2 * t, name="drive"))
     state = m.assemble(rates={"hang": -1.0})
     assert state.joint("motor").rate == pytest.approx(2.0, abs=1e-7)
     assert state.joint("hang").rate == pytest.approx(-1.0, abs=1e-9)
@@ -128,7 +128,7 @@ def test_rates_of_fast_functions_are_of_fourth_order():
     m = ct.Mechanism()
     m.add_body("wheel", ct.cylinder(0.1, 0.1, mass=1.0))
     m.add_joint(ct.Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
-    m.add_coupling(ct.Drive("axle", lambda t: np.sin(200 * t)))
+    m.add_coupling(ct.PrescribedMotion("axle", lambda t: np.sin(200 * t)))
     # differences over 1e-4 s: 200^5 1e-16 / 30 = 1e-6 rad/s, where those of second order would be off by 1e-2
     assert m.assemble().joint("axle").rate == pytest.approx(200, abs=1e-5)
 
@@ -159,7 +159,7 @@ def test_rates_that_cannot_be_had_are_named(rates, sentence):
 
 def test_what_is_driven_cannot_be_given_another_rate():
     m = four_bar()
-    m.add_coupling(ct.Drive("motor", lambda t: 2 * t))
+    m.add_coupling(ct.PrescribedMotion("motor", lambda t: 2 * t))
     with pytest.raises(ValueError, match="'motor' cannot have 1: the other joints give it 2"):
         m.assemble(rates={"motor": 1.0})
     assert m.assemble(rates={"motor": 2.0}).joint("motor").rate == pytest.approx(2.0, abs=1e-7)

@@ -9,13 +9,13 @@ from catena import (
     Armature,
     Ball,
     Damper,
-    Drive,
     Fixed,
     Inertia,
     Load,
     Mechanism,
     Mimic,
     Motor,
+    PrescribedMotion,
     Prismatic,
     Revolute,
     RollingBall,
@@ -56,7 +56,7 @@ def test_cantilever_and_slider(solver: str, flipped: bool) -> None:
     wall, rail = ("beam", m.world) if flipped else (m.world, "beam"), ("beam", "sledge")
     m.add_joint(Fixed(*wall, at=(0, 0, 0), name="wall"))
     m.add_joint(Prismatic(*(rail[::-1] if flipped else rail), axis=(1, 0, 0), at=(0.8, 0, 0), name="rail"))
-    run = Simulator(m, 0.01, solver=solver, tolerance=1e-13).run(steps=5, force={"sledge": Load(force=4 * Y)})
+    run = Simulator(m, 0.01, solver=solver, tolerance=1e-13).run(steps=5, loads={"sledge": Load(force=4 * Y)})
     sign = -1.0 if flipped else 1.0
     wall_force = -np.array((0, 4.0, -5 * 9.81))
     arm, load = np.array((0.8, 0, 0.5)), np.array((0, 4.0, -2 * 9.81))
@@ -138,7 +138,7 @@ def test_effort_of_a_drive_is_known_at_every_node() -> None:
     worst = {}
     for order in (2, 4, 6, 8):
         m = scenes.pendulum(1, "revolute", angle=0.0)
-        m.add_coupling(Drive("joint1", lambda t: 0.5 * np.sin(2 * t), name="drive"))
+        m.add_coupling(PrescribedMotion("joint1", lambda t: 0.5 * np.sin(2 * t), name="drive"))
         run = Simulator(m, 0.05, order=order).run(2.0, state=m.assemble())
         inertia = m.bodies["link1"].inertia
         moment = inertia.tensor[0, 0] + inertia.mass / 4
@@ -168,14 +168,14 @@ def loaded() -> Mechanism:
     """A driven rotor, a pendulum with a damper, a servo that follows a function and a rotor, a ball that rolls."""
     m = scenes.pendulum(3, "revolute", angle=0.7)
     m.add_force(Damper("joint1", 0.2))
-    m.add_force(Servo("joint2", gain=3.0, rate_gain=0.2, target=lambda t: 0.3 * np.sin(t)))
+    m.add_force(Servo("joint2", kp=3.0, kd=0.2, target=lambda t: 0.3 * np.sin(t)))
     m.add_force(Armature("joint3", 0.05))
     m.add_coupling(Mimic("joint2", "joint3", factor=0.5, offset=0.0))
     m.add_body("ball", sphere(0.1, mass=0.5), position=(1, 0, 0.1), velocity=(0.2, 0.5, 0))
     m.add_joint(RollingBall("world", "ball", radius=0.1, name="roll"))
     m.add_body("rotor", cylinder(0.05, 0.1, mass=0.2), position=(0, 3, 1))
     m.add_joint(Revolute("world", "rotor", axis=Z, at=(0, 3.1, 1), name="shaft"))
-    m.add_coupling(Drive("shaft", lambda t: 5 * t - np.sin(5 * t)))
+    m.add_coupling(PrescribedMotion("shaft", lambda t: 5 * t - np.sin(5 * t)))
     return m
 
 
@@ -220,7 +220,7 @@ def test_reactions_where_no_short_step_goes_backwards() -> None:
     m = scenes.pendulum(1, "revolute", angle=1.2)
     m.add_force(Damper("joint1", 50.0))
     run = Simulator(m, 0.05, order=4).run(1.0)
-    assert run.pieces.min() > 1
+    assert run.substeps.min() > 1
     fine = Simulator(m, 0.0005).run(1.0, record_every=100)
     # of 10 N; at the first node the damper has not set in yet
     np.testing.assert_allclose(run.joint("joint1").force[1:], fine.joint("joint1").force[1:], rtol=0, atol=0.01)
@@ -289,7 +289,7 @@ def test_last_reaction_of_a_wheel_too_fast_for_its_step(solver: str, steps: int)
     state = m.state()
     state.joint("axle").rate = 80.0
     run = Simulator(m, 0.01, solver=solver).run(steps=steps, state=state)
-    assert (run.pieces > 1).sum() == steps
+    assert (run.substeps > 1).sum() == steps
     pull = -2.0 * 80.0**2 * run.body("wheel").position
     # pieces of 0.2 rad: second order in that
     np.testing.assert_allclose(run.joint("axle").force, pull, rtol=0, atol=0.02 * 1280)
@@ -301,7 +301,7 @@ def test_last_reaction_where_no_step_goes_on(solver: str) -> None:
 
     def driven(jump: float) -> Mechanism:
         m = scenes.pendulum(1, angle=0.0)
-        m.add_coupling(Drive("joint1", lambda t: 0.3 * t + (jump if t > 0.2 + 1e-9 else 0.0), name="drive"))
+        m.add_coupling(PrescribedMotion("joint1", lambda t: 0.3 * t + (jump if t > 0.2 + 1e-9 else 0.0), name="drive"))
         return m
 
     smooth, torn = (Simulator(driven(jump), 0.01, solver=solver).run(steps=20) for jump in (0.0, 1.0))

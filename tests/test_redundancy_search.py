@@ -84,7 +84,7 @@ def test_a_report_says_so_in_words(monkeypatch):
     r = m.copy().report()
     redundancy._found.clear()
     assert r.unjudged_joints == tuple(joint.name for joint in m.spanning_tree().loops)
-    assert r.misfits == {}
+    assert r.loop_mismatches == {}
     words = "not looked at for redundancy: 30 that close loops"
     follows = "because that would take too long; a run asks for all their rows, so that what they say twice must agree"
     for text in (str(r), r._repr_html_().replace("</td><td>", ": ")):
@@ -110,7 +110,7 @@ def test_loops_that_cannot_be_closed_are_not_judged():
 def test_a_loop_closed_by_a_function_is_taken_at_its_word():
     m = four_bar_closed_by_a_function(0.0)
     r = m.report()
-    assert (r.freedom, r.rank, r.misfits) == (1, 17, {})
+    assert (r.freedom, r.rank, r.loop_mismatches) == (1, 17, {})
     assert r.unjudged_joints == ("pin",)
     assert "constraints of one's own and joints to moving ground are taken at their word" in str(r)
     run = Simulator(m, 0.01).run(steps=50)
@@ -155,7 +155,7 @@ def _turn(m: Mechanism) -> None:
 
 
 def _fit(m: Mechanism) -> None:
-    m.fit = 1e-3
+    m.loop_tolerance = 1e-3
 
 
 def _tie(m: Mechanism) -> None:
@@ -194,14 +194,14 @@ def test_a_pose_that_is_singular_by_chance_is_not_asked(monkeypatch):
     expected, explore = redundancy.described_asked(m), redundancy._explore
 
     def with_another(*arguments):
-        values, vectors, misfit = explore(*arguments)
+        values, vectors, loop_mismatch = explore(*arguments)
         values, vectors = np.concatenate((values, values[:1])), np.concatenate((vectors, vectors[:1]))
         # its smallest value that is none yet becomes one, of a direction of its own
         loop = int(np.isfinite(values[-1]).any(axis=1).argmax())
         meant = np.flatnonzero(np.isfinite(values[-1, loop]) & (values[-1, loop] > 1e-3))
         values[-1, loop, meant[0]] = 1e-4
         vectors[-1, loop] = np.roll(vectors[-1, loop], 1, axis=1)
-        return values, vectors, misfit
+        return values, vectors, loop_mismatch
 
     monkeypatch.setattr(redundancy, "_explore", with_another)
     redundancy._found.clear()
@@ -246,7 +246,7 @@ def leg_out_of_true(shift: float = 0.0, elsewhere: float = 0.0) -> tuple[Mechani
     All its rows leave it one freedom, without those that hold weakly it has two, and is soon out by 3e-3 rad.
     """
     m = scenes.minitaur_leg((1.2, 1.2), hips=0.04)
-    away = m.assemble(drive={"leg front motor": elsewhere})
+    away = m.assemble(coordinates={"leg front motor": elsewhere})
     joint = m.joints["leg foot"]
     tilt = rot.from_rotation_vector(5e-3 * np.array((0.6, 0.8, 0.0)))
     joint.frame_a, joint.frame_b = (rot.multiply(frame, tilt) for frame in (joint.frame_a, joint.frame_b))
@@ -288,7 +288,7 @@ def test_rows_are_judged_where_a_run_starts(go):
     found = go(simulator, fits)
     # the other freedom, in which the leg would fall, is not there
     at_its_word = m.copy()
-    at_its_word.fit = 0
+    at_its_word.loop_tolerance = 0
     wanted = Simulator(at_its_word, 0.005).run(1.0, state=fits)
     np.testing.assert_allclose(found[-1], wanted.position[-1], rtol=0, atol=1e-9)
     # it goes on from there as described, whoever was there before
@@ -305,10 +305,10 @@ def test_what_outgrows_its_misfit_is_judged_again():
         run = simulator.run(1.0, state=fits)
     assert run.status.ok
     # left out it would be 3e-3 rad
-    assert run.misfit()[:, :, 1].max() < 1e-12
+    assert run.loop_mismatch()[:, :, 1].max() < 1e-12
     # a control is not called in two runs: it ends, and says what was left out
     with pytest.raises(
-        SimulationError, match=r"locks .* 'leg foot'.* is left out of it: if meant, lower fit="
+        SimulationError, match=r"locks .* 'leg foot'.* is left out of it: if meant, lower loop_tolerance="
     ) as error:
         simulator.run(1.0, state=fits, control=lambda t, live: None)
     assert 0.1 < error.value.status.time < 0.2
@@ -322,5 +322,5 @@ def test_rounded_numbers_are_not_judged_again(judged):
     joint = m.spanning_tree().loops[0]
     joint.frame_a = rot.multiply(joint.frame_a, rot.from_rotation_vector((1e-5, 0, 0)))
     run = Simulator(m, 0.01).run(1.0, state=m.assemble())
-    assert run.misfit().max() > 1e-6
+    assert run.loop_mismatch().max() > 1e-6
     assert len(judged) == 1

@@ -170,7 +170,7 @@ def test_units_do_not_change_the_rank() -> None:
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_rank_of_numbers_taken_at_their_word(scale: float, tilt: float, freedom: int) -> None:
     """A door on two hinges out of line by an angle: it can turn if that is rounding, and jams if it is more."""
-    m = Mechanism(fit=0)
+    m = Mechanism(loop_tolerance=0)
     m.add_body("door", box((0.9 * scale, 0.05 * scale, 2 * scale), mass=30.0), position=(0.45 * scale, 0, 0))
     m.add_joint(Revolute("world", "door", axis=(0, 0, 1), at=(0, 0, 0.8 * scale)))
     m.add_joint(Revolute("world", "door", axis=(np.sin(tilt), 0, np.cos(tilt)), at=(0, 0, -0.8 * scale)))
@@ -291,7 +291,7 @@ def test_solver_by_estimated_work(m: Mechanism, solver: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "solver", "fit"),
+    ("make", "solver", "loop_tolerance"),
     [
         (scenes.pendulum, "articulated", 3e-3),
         (scenes.pendulum, "ldu", 3e-3),
@@ -302,12 +302,12 @@ def test_solver_by_estimated_work(m: Mechanism, solver: str) -> None:
         (scenes.n_four_bar, "ldu", 0.0),
     ],
 )
-def test_work_is_linear(make: Callable[[int], Mechanism], solver: str, fit: float) -> None:
+def test_work_is_linear(make: Callable[[int], Mechanism], solver: str, loop_tolerance: float) -> None:
     """Ten times the mechanism, ten times the work: at most a tenth more."""
     work = []
     for n in (20, 200):
         m = make(n)
-        m.fit = fit
+        m.loop_tolerance = loop_tolerance
         work.append(Simulator(m, 0.01).info()["estimated_work"][solver])
     assert 9 < work[1] / work[0] < 11
 
@@ -373,7 +373,7 @@ def test_prismatic_loop() -> None:
 
 @pytest.mark.parametrize(("toe", "freedom"), [(0.0, 2), (1e-12, 2), (1e-5, 1), (1e-2, 1)])
 def test_what_rolls_is_taken_at_its_word(toe: float, freedom: int) -> None:
-    """Wheels whose axles are not in line turn about the point where these meet, whatever `fit` says."""
+    """Wheels whose axles are not in line turn about the point where these meet, whatever `loop_tolerance` says."""
     m = Mechanism()
     m.add_body("frame", box((0.4, 0.3, 0.05), mass=4.0), position=(0.05, 0, 0.1))
     for side, y in (("left", 0.2), ("right", -0.2)):

@@ -10,10 +10,10 @@ import pytest
 from test_time import crank_rocker
 
 from catena import (
-    Drive,
     Inertia,
     Mechanism,
     PointSpring,
+    PrescribedMotion,
     Revolute,
     SimulationError,
     Simulator,
@@ -43,7 +43,7 @@ def assert_honest(error: SimulationError) -> None:
     assert f"body {status.body!r}" in status.message
     assert status.body in part.mechanism.bodies
     assert part.time[-1] == pytest.approx(status.time, abs=1e-12)
-    assert len(part.iterations) == len(part.pieces) == status.step
+    assert len(part.iterations) == len(part.substeps) == status.step
     for name in ("position", "orientation", "velocity", "angular_velocity", "multipliers"):
         assert np.isfinite(getattr(part, name)).all(), name
 
@@ -58,9 +58,9 @@ def test_rescue_finishes_and_counts(n: int, solver: str) -> None:
 
     # says how many steps were halved
     assert run.halved_count >= 1
-    assert run.halved_count == np.count_nonzero(run.pieces > 1)
-    assert len(run.pieces) == 1000
-    assert run.pieces.min() == 1
+    assert run.halved_count == np.count_nonzero(run.substeps > 1)
+    assert len(run.substeps) == 1000
+    assert run.substeps.min() == 1
     assert f"{run.halved_count} steps halved" in repr(run)
 
     # closed; Newton's leftovers of the LDU solver at a tolerance of 1e-10 m/s times 10 ms, and arms of 0.5 m
@@ -91,7 +91,7 @@ def test_rescue_changes_nothing_before_it_is_needed() -> None:
     part = caught.value.trajectory
     rescued = Simulator(whip(10), 0.01).run(10.0)
     # a step is halved before it has no solution: where it turns a body too far
-    first = np.flatnonzero(rescued.pieces > 1)[0]
+    first = np.flatnonzero(rescued.substeps > 1)[0]
     assert first <= caught.value.status.step
     np.testing.assert_array_equal(rescued.position[: first + 1], part.position[: first + 1])
 
@@ -123,7 +123,7 @@ def test_halved_steps_keep_momentum() -> None:
 
 def test_a_halved_step_is_as_good_as_its_neighbours() -> None:
     coarse = Simulator(whip(10), 0.01).run(10.0)
-    step = int(np.flatnonzero(coarse.pieces > 1)[0])
+    step = int(np.flatnonzero(coarse.substeps > 1)[0])
 
     def error(k: int) -> float:
         """How far a step leads from where 64 short ones lead, against the way it goes."""
@@ -142,10 +142,10 @@ def test_pieces_are_as_long_again_as_fit(solver: Literal["articulated", "ldu", "
     m = Mechanism(gravity=(0, 0, 0))
     m.add_body("wheel", Inertia(1.0, (0.1, 0.12, 0.15)))
     m.add_joint(Revolute("world", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="axle"))
-    m.add_coupling(Drive("axle", lambda t: 12.8 * min(t, 0.25)))
+    m.add_coupling(PrescribedMotion("axle", lambda t: 12.8 * min(t, 0.25)))
     run = Simulator(m, 1.0, solver=solver).run(steps=2, state=m.assemble())
     # sixteen of a sixty-fourth, 0.2 rad each, a quarter and a half; the next step is whole
-    assert run.pieces.tolist() == [18, 1]
+    assert run.substeps.tolist() == [18, 1]
 
 
 # ---- one rotor, spun up until a step cannot hold the turn
@@ -158,7 +158,7 @@ def rotor() -> Mechanism:
 
 
 def spin_up(torque: float, *, duration: float = 3.0, **how: object) -> Trajectory:
-    return Simulator(rotor(), 0.01, **how).run(duration, force={"rotor": (0, 0, 0, 0, 0, torque)})
+    return Simulator(rotor(), 0.01, **how).run(duration, loads={"rotor": (0, 0, 0, 0, 0, torque)})
 
 
 def test_too_fast_for_the_step() -> None:
@@ -171,7 +171,7 @@ def test_too_fast_for_the_step() -> None:
     # with rescue the intervals get shorter as it gets faster, and its momentum is the impulse
     run = spin_up(10.0)
     assert run.status.ok
-    assert run.pieces[-1] == 4
+    assert run.substeps[-1] == 4
     np.testing.assert_allclose(run.angular_velocity[:, 0, 2], 100 * run.time, rtol=1e-10)
 
 
@@ -244,8 +244,8 @@ def test_iteration_limit_is_kept() -> None:
 def test_reactions_after_a_failure_in_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every record is written: memory that was never written to would be NaN here."""
     m = crank_rocker()
-    start = m.assemble(drive={"rocker": 1.2})
-    m.add_coupling(Drive("rocker", lambda t: 1.2 + 0.5 * t, name="push"))
+    start = m.assemble(coordinates={"rocker": 1.2})
+    m.add_coupling(PrescribedMotion("rocker", lambda t: 1.2 + 0.5 * t, name="push"))
     simulator, start = Simulator(m, 0.5, on_failure="stop"), m.assemble(start)
     empty = np.empty
 

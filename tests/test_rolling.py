@@ -7,18 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from newton_matrix import linearise, moved
+from newton_matrix import linearize, moved
 
 from catena import (
     AssemblyError,
     Ball,
-    Drive,
     Fixed,
     Inertia,
     Joint,
     KnifeEdge,
     Mechanism,
     Planar,
+    PrescribedMotion,
     Prismatic,
     Revolute,
     RollingBall,
@@ -490,10 +490,10 @@ def test_matrix_is_the_derivative_of_the_residual(kind: str, on: str) -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)
         z = np.concatenate((rng.uniform(-0.4, 0.4, 6 * bodies), rng.normal(size=simulator._core.row_count)))
-        _, matrix = linearise(simulator, state, z)
+        _, matrix = linearize(simulator, state, z)
         differences = np.empty_like(matrix)
         for k in range(len(z)):
-            after, before = (linearise(simulator, state, moved(z, bodies, k, s * h))[0] for s in (1, -1))
+            after, before = (linearize(simulator, state, moved(z, bodies, k, s * h))[0] for s in (1, -1))
             differences[:, k] = (after - before) / (2 * h)
         # loop rows are regularised against their multipliers
         matrix[6 * bodies :, 6 * bodies :] = 0
@@ -513,7 +513,7 @@ def table(kind: str, rate: float) -> Mechanism:
     if kind == "body":
         m.add_body("table", Inertia(50.0, np.diag((10.0, 10.0, 20.0))), angular_velocity=(0, 0, rate))
         m.add_joint(Revolute("world", "table", axis=(0, 0, 1), at=(0, 0, 0), name="shaft"))
-        m.add_coupling(Drive("shaft", lambda t: rate * t))
+        m.add_coupling(PrescribedMotion("shaft", lambda t: rate * t))
     m.add_body("ball", sphere(0.1, mass=1.0), position=(0.5, 0, 0.1))
     joint = m.add_joint(RollingBall("table" if kind == "body" else "world", "ball", radius=0.1, name="roll"))
     if kind == "ground":
@@ -687,7 +687,7 @@ def test_a_coin_may_whirl_near_the_table() -> None:
     np.testing.assert_allclose(run.position[:, 0], run.position[:1, 0].repeat(len(run), 0), rtol=0, atol=0.01 * radius)
     # a step in which the contact runs on by 49 degrees is halved
     coarse = Simulator(state.mechanism, 0.02).run(0.2, state=state)
-    assert coarse.pieces.min() > 1
+    assert coarse.substeps.min() > 1
 
 
 def test_states_of_rolling_joints() -> None:

@@ -458,7 +458,7 @@ def test_double_pendulum_of_which_one_is_heavy(solver: str) -> None:
     lifted = m.copy()
     lifted.bodies["lower"].has_gravity = True
     weight = {"lower": (0, 0, GRAVITY * lifted.bodies["lower"].inertia.mass)}
-    other = Simulator(lifted, 0.005, solver=solver, tolerance=1e-13).run(steps=400, force=weight)
+    other = Simulator(lifted, 0.005, solver=solver, tolerance=1e-13).run(steps=400, loads=weight)
     assert_same(other, run)
 
 

@@ -14,11 +14,11 @@ from catena import (
     Armature,
     AssemblyError,
     Damper,
-    Drive,
     Inertia,
     LoopWarning,
     Mechanism,
     PointOnPlane,
+    PrescribedMotion,
     Revolute,
     SimulationError,
     Simulator,
@@ -153,7 +153,7 @@ def run_scene(case: str, m: Mechanism, duration: float | None, **options: Any) -
 def exact(case: str, duration: float | None = None) -> tuple[int, float]:
     """Halved steps and largest energy error of the scene itself."""
     run = run_scene(case, SCENES[case][0](), duration)
-    assert run.misfit().max() < 1e-13 * extent(run[0])
+    assert run.loop_mismatch().max() < 1e-13 * extent(run[0])
     return run.halved_count, float(run.energy_error().max())
 
 
@@ -166,14 +166,14 @@ def check_closed(run: Trajectory) -> None:
 
 
 def check(case: str, run: Trajectory, wrong: float, duration: float | None) -> None:
-    """Closed, as smooth as the exact scene, the misfit as large as the numbers are wrong (parts, rad) and no larger."""
+    """Closed, as smooth as the exact scene, the mismatch as large as the numbers are wrong and no larger."""
     check_closed(run)
     halved, energy = exact(case, duration)
     assert run.halved_count <= halved
     assert run.energy_error().max() <= 1.2 * energy + wrong + 1e-5
-    misfit = run.misfit().max(axis=(1, 2)) / max(1.0, extent(run[0]))
+    loop_mismatch = run.loop_mismatch().max(axis=(1, 2)) / max(1.0, extent(run[0]))
     # it depends on the pose, not on time
-    assert misfit.max() <= 10 * wrong + 1e-13
+    assert loop_mismatch.max() <= 10 * wrong + 1e-13
 
 
 SIZES = [1e-13, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3]
@@ -185,14 +185,14 @@ def try_wrong(case: str, kind: str, size: float, duration: float | None) -> None
     if case in INDEPENDENT:
         # another mechanism, but none that locks; spherical joints have no axis that could be tilted
         check_closed(run)
-        assert not run.misfit().any()
+        assert not run.loop_mismatch().any()
         return
     check(case, run, size, duration)
     if kind == "askew" and case in MOVES_AT_ITS_WORD and find_asked(m, m.state()).weak.any():
         # it closes as it is described, and goes on moving: the numbers are taken at their word
-        assert run.misfit().max() < 1e-12
+        assert run.loop_mismatch().max() < 1e-12
     elif size > 1e-12:
-        assert run.misfit().max() > 0.1 * size * min(1.0, find_asked(m, m.state()).length.min())
+        assert run.loop_mismatch().max() > 0.1 * size * min(1.0, find_asked(m, m.state()).length.min())
 
 
 @pytest.mark.parametrize("size", [1e-7, 1e-4])
@@ -224,7 +224,7 @@ def test_rounded_data(case: str, digits: int) -> None:
     check_closed(run)
     assert run.halved_count <= exact(case)[0]
     if case not in INDEPENDENT:
-        assert 0 < run.misfit().max() < 10**-digits * 10 * max(1.0, extent(run[0]))
+        assert 0 < run.loop_mismatch().max() < 10**-digits * 10 * max(1.0, extent(run[0]))
 
 
 # lengths that are all different: no parallelogram among them, whose flat pose would be another one
@@ -263,7 +263,7 @@ def test_all_solvers(case: str, solver: Any) -> None:
     check_closed(run)
     wanted = run_scene(case, m, 0.3, solver="articulated")
     np.testing.assert_allclose(run.position, wanted.position, rtol=0, atol=1e-8)
-    assert run.misfit().max() > 1e-6
+    assert run.loop_mismatch().max() > 1e-6
 
 
 @pytest.mark.parametrize("solver", ["ldu", "dense"])
@@ -358,7 +358,7 @@ def driven_four_bar(noise: float) -> Mechanism:
     if noise:
         tilted(m, noise)
         shifted(m, noise)
-    m.add_coupling(Drive("Dc D", lambda t: t, name="motor"))
+    m.add_coupling(PrescribedMotion("Dc D", lambda t: t, name="motor"))
     return m
 
 
@@ -384,14 +384,14 @@ def test_a_centimetre_is_named(case: str) -> None:
         m.assemble()
     with pytest.raises(AssemblyError, match=rf"'{joint.name}' contradicts"):
         Simulator(m, 0.01).run(0.1)
-    m.fit = 0.09
+    m.loop_tolerance = 0.09
     assert Simulator(m, 0.01).run(0.1, state=m.assemble()).status.ok
 
 
 @pytest.mark.parametrize("size", [1e-3, 2e-3, 2.9e-3])
 @pytest.mark.parametrize("case", ["four_bar", "slider_crank", "scissor", "andrews_squeezer", "minitaur"])
 def test_what_can_be_assembled_runs(case: str, size: float) -> None:
-    """Assembly and runs measure a misfit by the same length."""
+    """Assembly and runs measure a mismatch by the same length."""
     m = shifted(SCENES[case][0](), size)
     state = m.assemble()
     assert Simulator(m, SCENES[case][1]).run(steps=3, state=state).status.ok
@@ -418,7 +418,7 @@ def test_bars_too_short_are_an_error_at_any_size(path: str, short: float) -> Non
 def test_a_parallelogram_that_starts_flat(size: float) -> None:
     """At the start one more row seems to follow from the others; away from there it does not."""
     m = tilted(scenes.n_four_bar(1), size)
-    start = m.assemble(drive={"ground0": -np.pi / 2})
+    start = m.assemble(coordinates={"ground0": -np.pi / 2})
     start.velocity, start.angular_velocity = np.zeros((3, 3)), np.zeros((3, 3))
     for name in ("crank0", "crank1"):
         start.body(name).angular_velocity = (0, 0, -2.0)
@@ -479,7 +479,7 @@ def test_singular_poses_are_passed_closed() -> None:
     run = Simulator(scenes.n_four_bar(3), 0.01).run(10.0)
     assert run.drift().max() < 1e-10
     assert run.misalignment().max() < 1e-10
-    assert run.misfit().max() < 1e-10
+    assert run.loop_mismatch().max() < 1e-10
     assert run.energy_error().max() < 1e-3
 
 
@@ -488,12 +488,12 @@ def test_singular_poses_are_passed_closed() -> None:
 
 def test_report_of_exact_numbers() -> None:
     r = scenes.four_bar().report()
-    assert list(r.misfits) == [closing(scenes.four_bar()).name]
-    assert max(r.misfits[next(iter(r.misfits))]) < 1e-14
+    assert list(r.loop_mismatches) == [closing(scenes.four_bar()).name]
+    assert max(r.loop_mismatches[next(iter(r.loop_mismatches))]) < 1e-14
     assert (r.row_count, r.rank, r.redundant_count) == (20, 17, 3)
     assert r.largest_zero < 1e-7
     assert r.smallest_kept > 0.1
-    assert r.fit == 3e-3
+    assert r.loop_tolerance == 3e-3
     text = str(r)
     assert "constraint rows: 20, rank 17, redundant 3" in text
     assert "nearly redundant" not in text
@@ -506,7 +506,7 @@ def test_report_of_rounded_numbers(size: float) -> None:
     r = m.report()
     name = closing(m).name
     assert (r.freedom, r.rank) == (1, 17)
-    assert r.misfits[name][1] == pytest.approx(size, rel=1e-3)
+    assert r.loop_mismatches[name][1] == pytest.approx(size, rel=1e-3)
     assert 0.1 * size < r.largest_zero < 3 * size
     assert f"not asked for what other joints say: {name}; the data agree to" in str(r)
     assert f"{size:.2g} rad" in str(r)
@@ -522,33 +522,33 @@ def test_values_near_fit_are_worth_a_word() -> None:
     r = nearly.report()
     assert (r.freedom, r.rank) == (0, 18)
     assert "degrees of freedom: 0 (locked: it cannot move)" in str(r)
-    assert "nearly redundant: a value of 0.004 is kept; if it is rounding, raise fit=" in str(r)
+    assert "nearly redundant: a value of 0.004 is kept; if it is rounding, raise loop_tolerance=" in str(r)
 
 
 @pytest.mark.filterwarnings("ignore::catena.StuckWarning")
 def test_numbers_taken_at_their_word() -> None:
     m = askew(scenes.four_bar(), 1e-4)
     assert m.report().freedom == 1
-    m.fit = 0
+    m.loop_tolerance = 0
     r = m.report()
-    assert (r.freedom, r.rank, r.misfits) == (0, 18, {})
+    assert (r.freedom, r.rank, r.loop_mismatches) == (0, 18, {})
     assert "not asked for" not in str(r)
     run = Simulator(m, 0.01).run(0.05)
     assert np.abs(run.position - run.position[0]).max() < 1e-6
 
 
-@pytest.mark.parametrize("fit", [-1e-3, 0.1, float("nan")])
-def test_nonsense_fit(fit: float) -> None:
+@pytest.mark.parametrize("loop_tolerance", [-1e-3, 0.1, float("nan")])
+def test_nonsense_fit(loop_tolerance: float) -> None:
     with pytest.raises(ValueError, match="fit must be a small number"):
-        Mechanism(fit=fit)
+        Mechanism(loop_tolerance=loop_tolerance)
 
 
 # ---- two planes that are nearly one
 
 
-def ball_on_two_planes(fit: float, angle: float = 3e-5, apart: float = 0.0) -> Mechanism:
+def ball_on_two_planes(loop_tolerance: float, angle: float = 3e-5, apart: float = 0.0) -> Mechanism:
     """Along z it is free; along x as far as the planes, of which one may lie higher, are taken for one."""
-    m = Mechanism(gravity=(1.0, -2.0, 0.0), fit=fit)
+    m = Mechanism(gravity=(1.0, -2.0, 0.0), loop_tolerance=loop_tolerance)
     m.add_body("ball", sphere(0.1, mass=1.0), velocity=(1.0, 1.0, 0.0))
     for name, tilt in (("floor", 0.0), ("other floor", angle)):
         m.add_joint(PointOnPlane(m.world, "ball", axis=(np.sin(tilt), np.cos(tilt), 0.0), at=(0, 0, 0), name=name))
@@ -566,9 +566,9 @@ def test_two_planes_taken_for_one() -> None:
     run = Simulator(m, 0.01).run(2.0)
     # 1 m/s and 1 m/s^2 along x
     assert run.body("ball").position[-1, 0] == pytest.approx(4.0, rel=1e-3)
-    misfit = run.misfit()[:, :, 0].max(axis=1)
+    loop_mismatch = run.loop_mismatch()[:, :, 0].max(axis=1)
     wanted = np.abs(3e-5 * run.body("ball").position[:, 0] - 1e-5)
-    np.testing.assert_allclose(misfit, wanted, rtol=1e-3, atol=1e-12)
+    np.testing.assert_allclose(loop_mismatch, wanted, rtol=1e-3, atol=1e-12)
 
 
 def test_two_planes_that_part() -> None:

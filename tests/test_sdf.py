@@ -128,7 +128,7 @@ def test_springs_that_are_too_stiff_for_a_step_are_implicit(tmp_path: Path) -> N
         assert m.forces["spring of j"].parts[0].law["implicit"] == (stiffness > 1)
         state = m.state()
         state.joint("j").angle = 0.01
-        run = ct.Simulator(m, dt=0.01, on_coarse="ignore").run(duration=1, state=state)
+        run = ct.Simulator(m, dt=0.01, on_inaccurate="ignore").run(duration=1, state=state)
         assert np.abs(run.joint("j").angle).max() < 0.011
 
 
@@ -160,7 +160,7 @@ def test_a_gearbox_turns_the_other_way(tmp_path: Path) -> None:
         joint("shaft", "revolute", "out", "base", "<axis><xyz>0 -1 0</xyz></axis>"),
         joint("box", "gearbox", "in", "out", box + both),
     )
-    state = m.assemble(drive={"drive": 0.6})
+    state = m.assemble(coordinates={"drive": 0.6})
     # out is the parent of its hinge, whose axis points the other way: twice minus is plus
     assert state.joint("shaft").angle == pytest.approx(-0.3)
 
@@ -173,7 +173,7 @@ def test_mimics_follow(tmp_path: Path) -> None:
         joint("a", "revolute", "world", "b"),
         joint("d", "prismatic", "world", "c", f"<axis><xyz>0 1 0</xyz>{mimic}</axis>"),
     )
-    state = m.assemble(drive={"a": 0.5})
+    state = m.assemble(coordinates={"a": 0.5})
     assert state.joint("d").coordinates[0] == pytest.approx(2 * (0.5 - 0.3) + 0.1)
 
 

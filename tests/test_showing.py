@@ -119,7 +119,7 @@ def test_tables_hold_what_there_is_and_escape_names():
     m.add_body("b & c", ct.Inertia(1.0, (1, 1, 1)))
     m.add_joint(ct.Revolute("world", "<script>", axis=(0, 1, 0), at=(0, 0, 0), name='"hinge"'))
     m.add_force(ct.Spring('"hinge"', 3.0, name="<b>"))
-    m.add_coupling(ct.Drive('"hinge"', abs, name="<i>"))
+    m.add_coupling(ct.PrescribedMotion('"hinge"', abs, name="<i>"))
     trajectory = ct.Simulator(m, 0.01).run(steps=2)
     shown = [item._repr_html_() for item in (m, m.state(), trajectory, m.report())]
     for html in shown:

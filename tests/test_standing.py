@@ -17,7 +17,7 @@ def standing(feet: int) -> Mechanism:
         m.add_joint(Ball("world", shin, at=shin.position + rotate(shin.orientation, np.array((0, 0, 0.1)))))
     for leg in LEGS:
         for end in ("front", "rear"):
-            m.add_force(Servo(f"{leg} {end} motor", gain=40.0, rate_gain=1.0))
+            m.add_force(Servo(f"{leg} {end} motor", kp=40.0, kd=1.0))
     return m
 
 

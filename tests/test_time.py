@@ -13,7 +13,6 @@ from catena import (
     ConstantVelocity,
     Coupling,
     Cylindrical,
-    Drive,
     Fixed,
     FixedOrientation,
     Gear,
@@ -25,6 +24,7 @@ from catena import (
     Planar,
     PointOnLine,
     PointOnPlane,
+    PrescribedMotion,
     Prismatic,
     Revolute,
     Screw,
@@ -75,7 +75,7 @@ def crank(inertia: float = 0.3, *, gravity: float = 0.0) -> Mechanism:
 
 def test_drive_gives_angle_rate_and_torque() -> None:
     m = crank(gravity=GRAVITY)
-    m.add_coupling(Drive("shaft", lambda t: 0.7 * np.sin(2 * t), name="drive"))
+    m.add_coupling(PrescribedMotion("shaft", lambda t: 0.7 * np.sin(2 * t), name="drive"))
     run = Simulator(m, 0.002).run(4.0)
     t = run.time
     angle = 0.7 * np.sin(2 * t)
@@ -93,7 +93,7 @@ def test_work_of_the_drive_is_the_energy_gained() -> None:
     errors = []
     for dt in (0.01, 0.005):
         m = crank(gravity=GRAVITY)
-        m.add_coupling(Drive("shaft", lambda t: 0.7 * np.sin(2 * t) + 0.3 * t**2, name="drive"))
+        m.add_coupling(PrescribedMotion("shaft", lambda t: 0.7 * np.sin(2 * t) + 0.3 * t**2, name="drive"))
         run = Simulator(m, dt).run(2.0)
         power = run.coupling("drive").effort * run.joint("shaft").rates[:, 0]
         work = np.concatenate(((0.0,), np.cumsum(0.5 * dt * (power[1:] + power[:-1]))))
@@ -106,7 +106,7 @@ def test_work_of_the_drive_is_the_energy_gained() -> None:
 
 def test_uniform_drive_through_many_turns() -> None:
     m = crank(gravity=GRAVITY)
-    m.add_coupling(Drive("shaft", lambda t: -15.0 * t, name="drive"))
+    m.add_coupling(PrescribedMotion("shaft", lambda t: -15.0 * t, name="drive"))
     run = Simulator(m, 0.01).run(60.0)
     np.testing.assert_allclose(run.joint("shaft").coordinates[:, 0], -15 * run.time, rtol=0, atol=1e-11)
     np.testing.assert_allclose(run.coupling("drive").gap, 0, atol=2e-12)
@@ -128,7 +128,7 @@ def test_drive_of_other_coordinates(kind: str, which: str) -> None:
         m.add_joint(Universal("base", "part", axes=((1, 0, 0), (0, 1, 0)), at=at, name="joint"))
     else:
         m.add_joint({"prismatic": Prismatic, "planar": Planar}[kind]("base", "part", axis=axis, at=at, name="joint"))
-    m.add_coupling(Drive(("joint", which), lambda t: 0.4 * np.sin(3 * t), name="drive"))
+    m.add_coupling(PrescribedMotion(("joint", which), lambda t: 0.4 * np.sin(3 * t), name="drive"))
     state = m.assemble()
     runs = [simulate(state, solver) for solver in SOLVERS]
     for other in runs[1:]:
@@ -145,7 +145,7 @@ def test_drive_of_other_coordinates(kind: str, which: str) -> None:
 @pytest.mark.parametrize("higher", [2, 4, 6])
 def test_order_with_a_smooth_drive(higher: int) -> None:
     m = scenes.pendulum(3, "revolute", angle=0.5)
-    m.add_coupling(Drive("joint1", lambda t: 0.3 * np.sin(3 * t)))
+    m.add_coupling(PrescribedMotion("joint1", lambda t: 0.3 * np.sin(3 * t)))
     state = m.assemble()
     fine = Simulator(m, 0.0025, order=6, tolerance=1e-14).run(0.64, state=state)[-1]
     errors = []
@@ -162,7 +162,7 @@ def test_reaction_wheel() -> None:
     m.add_body("craft", Inertia(3.0, 0.4 * np.eye(3)))
     m.add_body("wheel", Inertia(1.0, 0.1 * np.eye(3)))
     m.add_joint(Revolute("craft", "wheel", axis=(0, 0, 1), at=(0, 0, 0), name="bearing"))
-    m.add_coupling(Drive("bearing", lambda t: 2 * t**2 - t**3 / 3, name="drive"))
+    m.add_coupling(PrescribedMotion("bearing", lambda t: 2 * t**2 - t**3 / 3, name="drive"))
     run = Simulator(m, 0.005, tolerance=1e-13).run(4.0)
     np.testing.assert_allclose(run.angular_momentum(), 0, atol=1e-12)
     rate = 4 * run.time - run.time**2
@@ -179,7 +179,7 @@ def test_reaction_wheel() -> None:
 
 def test_start_off_the_drive_is_refused_and_assembled() -> None:
     m = crank()
-    m.add_coupling(Drive("shaft", lambda t: 0.4 + 2 * t, name="drive"))
+    m.add_coupling(PrescribedMotion("shaft", lambda t: 0.4 + 2 * t, name="drive"))
     with pytest.raises(AssemblyError, match=r"drive 'drive' stays open by 0 m, 0.4 rad; mechanism.assemble\(\) may"):
         Simulator(m, 0.01).run(steps=1)
     state = m.assemble()
@@ -199,7 +199,7 @@ def test_start_off_the_drive_is_refused_and_assembled() -> None:
 
 def test_velocity_off_the_drive_is_projected() -> None:
     m = crank()
-    m.add_coupling(Drive("shaft", lambda t: 2 * t))
+    m.add_coupling(PrescribedMotion("shaft", lambda t: 2 * t))
     run = Simulator(m, 0.01).run(steps=10)
     np.testing.assert_allclose(run.joint("shaft").rates[:, 0], 2, atol=1e-9)
 
@@ -222,10 +222,10 @@ def crank_rocker() -> Mechanism:
 def test_drive_of_a_loop(which: str) -> None:
     """At the crank, or at joints of which one closes the loop."""
     m = crank_rocker()
-    start = m.assemble(drive={"crank": 1.0})
+    start = m.assemble(coordinates={"crank": 1.0})
     first = start.joint(which).angle
     angle = (lambda t: 1 + 4 * np.pi * t) if which == "crank" else (lambda t: first + 0.1 * np.sin(5 * t))
-    m.add_coupling(Drive(which, angle, name="motor"))
+    m.add_coupling(PrescribedMotion(which, angle, name="motor"))
     state = m.assemble(start)
     assert m.report(state).freedom == 0
     runs = [simulate(state, solver, steps=400) for solver in SOLVERS]
@@ -243,7 +243,7 @@ def test_drive_of_a_loop(which: str) -> None:
 def test_drive_beyond_the_reach_of_a_loop() -> None:
     """The rocker swings and cannot go round: at the end of its reach the run ends with a sentence."""
     m = crank_rocker()
-    m.add_coupling(Drive("rocker", lambda t: 0.5 * t, name="push"))
+    m.add_coupling(PrescribedMotion("rocker", lambda t: 0.5 * t, name="push"))
     with pytest.raises(SimulationError, match=r"locks in the step|has no solution") as caught:
         Simulator(m, 0.01).run(12.0)
     assert caught.value.status.reason in ("locked", "diverged")
@@ -267,7 +267,7 @@ def test_function_of_time_in_a_coupling_of_several() -> None:
 
 def test_going_on_from_a_node_is_going_on() -> None:
     m = scenes.pendulum(2, "revolute", angle=0.5)
-    m.add_coupling(Drive("joint1", lambda t: 0.3 * np.sin(3 * t)))
+    m.add_coupling(PrescribedMotion("joint1", lambda t: 0.3 * np.sin(3 * t)))
     m.add_force(Motor("joint2", lambda t: 0.2 * np.cos(5 * t)))
     simulator = Simulator(m, 0.01, tolerance=1e-13)
     run = simulator.run(steps=200, state=m.assemble())
@@ -279,7 +279,7 @@ def test_going_on_from_a_node_is_going_on() -> None:
 def test_rescue_keeps_the_clock() -> None:
     """Steps that are halved ask the drive at the right instants: at the nodes it is met as ever."""
     m = scenes.pendulum(2, "revolute", angle=2.5)
-    m.add_coupling(Drive("joint1", lambda t: 3.0 * np.sin(8 * t), name="drive"))
+    m.add_coupling(PrescribedMotion("joint1", lambda t: 3.0 * np.sin(8 * t), name="drive"))
     run = Simulator(m, 0.04).run(4.0, state=m.assemble())
     assert run.halved_count > 0
     np.testing.assert_allclose(run.coupling("drive").gap, 0, atol=1e-11)
@@ -344,7 +344,7 @@ def test_support_that_accelerates_is_gravity(flipped: bool) -> None:
             name: Load(force=lambda t, mass=body.inertia.mass: -mass * acceleration(t))
             for name, body in still.bodies.items()
         }
-        there = Simulator(still, dt, tolerance=1e-13).run(2.0, force=pull)
+        there = Simulator(still, dt, tolerance=1e-13).run(2.0, loads=pull)
         seen = here.position - np.array([shift(t) for t in here.time])[:, None]
         errors.append(float(np.abs(seen - there.position).max()))
     # discrete accelerations of the support are not the exact ones
@@ -579,7 +579,7 @@ def test_motor_of_time_keeps_momentum() -> None:
         m.add_body(f"b{k}", Inertia(1.0 + k, np.diag((0.1, 0.12, 0.15))), position=(k, 0.2, 0))
     m.add_joint(Revolute("b0", "b1", axis=(0.2, 1, 0.3), at=(0.5, 0, 0), name="joint"))
     m.add_force(Motor("joint", lambda t: np.sin(7 * t)))
-    m.add_force(Servo("joint", gain=3.0, rate_gain=0.2, target=lambda t: 0.5 * np.sin(t)))
+    m.add_force(Servo("joint", kp=3.0, kd=0.2, target=lambda t: 0.5 * np.sin(t)))
     state = m.state()
     state.velocity[:] = (0.1, 0.3, -0.2)
     state.angular_velocity[:] = (0.5, 0.2, 0.1)
@@ -591,11 +591,11 @@ def test_motor_of_time_keeps_momentum() -> None:
 
 def test_servo_follows_a_target_of_time() -> None:
     """J q'' = k (s - q) + c (s' - q'): it lags a sine by what the linear equation says."""
-    inertia, gain, rate_gain, w = 0.8, 40.0, 6.0, 3.0
+    inertia, kp, kd, w = 0.8, 40.0, 6.0, 3.0
     m = crank()
-    m.add_force(Servo("shaft", gain=gain, rate_gain=rate_gain, target=lambda t: 0.2 * np.sin(w * t)))
+    m.add_force(Servo("shaft", kp=kp, kd=kd, target=lambda t: 0.2 * np.sin(w * t)))
     run = Simulator(m, 0.002).run(8.0)
-    answer = (gain + 1j * w * rate_gain) / (gain - inertia * w**2 + 1j * w * rate_gain)
+    answer = (kp + 1j * w * kd) / (kp - inertia * w**2 + 1j * w * kd)
     exact = 0.2 * np.imag(answer * np.exp(1j * w * run.time))
     late = run.time > 5
     np.testing.assert_allclose(run.joint("shaft").coordinates[late, 0], exact[late], rtol=0, atol=2e-5)
@@ -607,17 +607,17 @@ def test_load_of_time(frame: str) -> None:
     m = Mechanism(gravity=(0, 0, 0))
     m.add_body("body", box((0.4, 0.4, 0.4), mass=2.0))
     load = Load(force=lambda t: (2 * np.sin(t), 0, 4 * t), frame=frame)
-    run = Simulator(m, 0.005).run(2.0, force={"body": load})
+    run = Simulator(m, 0.005).run(2.0, loads={"body": load})
     exact = np.stack((run.time - np.sin(run.time), 0 * run.time, run.time**3 / 3), axis=1)
     np.testing.assert_allclose(run.body("body").position, exact, rtol=0, atol=2e-5)
 
-    spun = Simulator(m, 0.005).run(2.0, force={"body": Load(torque=lambda t: (0, 0, 0.1 * t), frame=frame)})
+    spun = Simulator(m, 0.005).run(2.0, loads={"body": Load(torque=lambda t: (0, 0, 0.1 * t), frame=frame)})
     inertia = m.bodies["body"].inertia.tensor[2, 2]
     np.testing.assert_allclose(spun.body("body").angular_velocity[:, 2], 0.05 * spun.time**2 / inertia, atol=1e-4)
 
     arm = Load(force=lambda t: (0, 1.0, 0), at=(0.1, 0, 0), frame="body")
     same = Load(force=(0, 1.0, 0), at=(0.1, 0, 0), frame="body")
-    runs = [Simulator(m, 0.005).run(2.0, force={"body": which}) for which in (arm, same)]
+    runs = [Simulator(m, 0.005).run(2.0, loads={"body": which}) for which in (arm, same)]
     assert_same(runs[0], runs[1], 0)
 
 
@@ -626,10 +626,10 @@ def test_order_with_forces_of_time(higher: int) -> None:
     m = scenes.pendulum(2, "revolute", angle=0.5)
     m.add_force(Motor("joint2", lambda t: 2 * np.sin(4 * t)))
     load = {"link2": Load(force=lambda t: (np.cos(3 * t), 0, 0), at=(0, 0, 0.3), frame="body")}
-    fine = Simulator(m, 0.0025, order=6, tolerance=1e-14).run(0.64, force=load)[-1]
+    fine = Simulator(m, 0.0025, order=6, tolerance=1e-14).run(0.64, loads=load)[-1]
     errors = []
     for dt in {4: (0.02, 0.01), 6: (0.04, 0.02)}[higher]:
-        end = Simulator(m, dt, order=higher, tolerance=1e-14).run(0.64, force=load)[-1]
+        end = Simulator(m, dt, order=higher, tolerance=1e-14).run(0.64, loads=load)[-1]
         errors.append(float(np.abs(end.position - fine.position).max()))
     assert order(errors) == pytest.approx(higher, abs=0.3)
 
@@ -646,29 +646,29 @@ def test_functions_that_fail(what: str) -> None:
         if what == "motor":
             m.add_force(Motor("shaft", bad))
         elif what == "servo":
-            m.add_force(Servo("shaft", gain=1.0, target=bad))
+            m.add_force(Servo("shaft", kp=1.0, target=bad))
         elif what == "load":
             force = {"arm": Load(force=lambda t, f=bad: np.append(f(t), (0, 0)))}
         elif what == "ground":
             m.joints["shaft"].ground = lambda t, f=bad: np.append(f(t), (0, 0))
         else:
-            m.add_coupling(Drive("shaft", bad))
+            m.add_coupling(PrescribedMotion("shaft", bad))
         with pytest.raises(error, match=message):
-            Simulator(m, 0.01).run(1.0, force=force)
+            Simulator(m, 0.01).run(1.0, loads=force)
 
 
 def test_numbers_and_functions_of_servos() -> None:
     with pytest.raises(ValueError, match="brings its own target_rate"):
-        Servo("shaft", gain=1.0, target=np.sin, target_rate=1.0)
+        Servo("shaft", kp=1.0, target=np.sin, target_rate=1.0)
     with pytest.raises(ValueError, match="gain must be a number"):
-        Servo("shaft", gain=np.sin)
+        Servo("shaft", kp=np.sin)
     with pytest.raises(ValueError, match="stiffness must be a number"):
         Spring("shaft", np.sin)
 
 
 def test_pickles_with_named_functions() -> None:
     m = crank()
-    m.add_coupling(Drive("shaft", np.sin))
+    m.add_coupling(PrescribedMotion("shaft", np.sin))
     m.add_force(Motor("shaft", np.cos))
     again = pickle.loads(pickle.dumps(m))
     assert_same(simulate(again.state()), simulate(m.state()), 0)
@@ -684,7 +684,7 @@ def test_copies_with_ground() -> None:
 def test_paper_start(which: str) -> None:
     m = scenes.pendulum(2, "revolute", angle=0.5)
     if which == "drive":
-        m.add_coupling(Drive("joint1", lambda t: 0.3 * np.sin(2 * t)))
+        m.add_coupling(PrescribedMotion("joint1", lambda t: 0.3 * np.sin(2 * t)))
     else:
         m.joints["joint1"].ground = lambda t: (0.3 * np.sin(2 * t), 0, 0)
     state = m.assemble()

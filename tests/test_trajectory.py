@@ -18,7 +18,6 @@ from catena import (
     ConstantVelocity,
     Custom,
     Distance,
-    Drive,
     Fixed,
     Free,
     Inertia,
@@ -28,6 +27,7 @@ from catena import (
     Mechanism,
     Motor,
     PointOnLine,
+    PrescribedMotion,
     Prismatic,
     Revolute,
     RollingDisk,
@@ -47,7 +47,7 @@ from catena.results.trajectory import single_node
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers", "iterations", "pieces")
+ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers", "iterations", "substeps")
 
 
 def zoo() -> Mechanism:
@@ -80,7 +80,7 @@ def test_shapes(run: Trajectory) -> None:
     assert run.position.shape == run.velocity.shape == run.angular_velocity.shape == (51, 5, 3)
     assert run.orientation.shape == (51, 5, 4)
     assert run.multipliers.shape == (51, 5 + 5 + 3 + 6)
-    assert len(run.iterations) == len(run.pieces) == 50
+    assert len(run.iterations) == len(run.substeps) == 50
     np.testing.assert_allclose(run.time, 0.01 * np.arange(51), rtol=0, atol=1e-14)
     assert run.energy().shape == run.kinetic_energy().shape == (51,)
     assert run.momentum().shape == run.angular_momentum().shape == (51, 3)
@@ -244,7 +244,7 @@ def test_energy_error_is_in_parts_of_the_energy_in_motion() -> None:
 
 def test_energy_that_a_drive_feeds_is_not_called_zero() -> None:
     m = scenes.pendulum(1, "revolute", angle=0.0)
-    m.add_coupling(Drive("joint1", lambda t: 0.5 - 0.5 * np.cos(t)))
+    m.add_coupling(PrescribedMotion("joint1", lambda t: 0.5 - 0.5 * np.cos(t)))
     run = Simulator(m, 0.01).run(3, state=m.assemble())
     moving = max(run.kinetic_energy().max(), np.ptp(run.potential_energy()))
     assert run.energy_error().max() == pytest.approx(np.ptp(run.energy()) / moving)
@@ -300,7 +300,7 @@ def test_no_steps_are_the_start() -> None:
 
 def test_step_is_a_run_of_one() -> None:
     simulator = Simulator(zoo(), 0.01)
-    once, run = simulator.step(force={"odd": (1, 0, 0)}), simulator.run(steps=1, force={"odd": (1, 0, 0)})
+    once, run = simulator.step(loads={"odd": (1, 0, 0)}), simulator.run(steps=1, loads={"odd": (1, 0, 0)})
     assert once.time == run.time[-1]
     np.testing.assert_array_equal(once.position, run.position[-1])
 
@@ -356,7 +356,7 @@ def test_a_run_can_be_repeated_bit_by_bit(run: Trajectory) -> None:
 
 def test_a_simulator_remembers_nothing(run: Trajectory) -> None:
     simulator = Simulator(zoo(), 0.01)
-    simulator.run(0.3, force={"odd": (1, 2, 3)})
+    simulator.run(0.3, loads={"odd": (1, 2, 3)})
     np.testing.assert_array_equal(simulator.run(0.5).position, run.position)
 
 

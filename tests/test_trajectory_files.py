@@ -53,14 +53,14 @@ def assert_same_mechanism(a: Mechanism, b: Mechanism) -> None:
 def full_run() -> Trajectory:
     """One that has all that a run can have."""
     m = scenes.pendulum(2)
-    m.add_force(Servo("joint2", gain=5.0, rate_gain=0.5, name="knee"))
+    m.add_force(Servo("joint2", kp=5.0, kd=0.5, name="knee"))
 
     def control(t: float, live: catena.Live) -> dict[str, tuple[float, float, float]]:
         live.inputs["knee"] = t
         return {"link1": (0.0, 0.1, 0.0)}
 
     events = [catena.Event(lambda s: s.joint("joint1").rate), catena.Event(lambda s: s.position[1, 1], direction=-1)]
-    simulator = Simulator(m, 0.01, on_coarse="ignore")
+    simulator = Simulator(m, 0.01, on_inaccurate="ignore")
     return replace_error(simulator.run(4.0, control=control, events=events, increments=True, checkpoints=True))
 
 
@@ -69,7 +69,7 @@ def replace_error(run: Trajectory) -> Trajectory:
     return Trajectory(
         run.mechanism,
         run.nodes,
-        replace(run.made, error=np.zeros(len(run.pieces)), coarse="coarse", checked_error=1e-3),
+        replace(run.made, error=np.zeros(len(run.substeps)), coarse="coarse", checked_error=1e-3),
     )
 
 
@@ -126,7 +126,7 @@ def test_events_go_on_from_a_file(tmp_path: Path) -> None:
     """Where one happened, a run goes on as it would have before it was written, and its function is gone."""
     run = full_run()
     read = whole(run, tmp_path)
-    simulator = Simulator(run.mechanism, 0.01, on_coarse="ignore")
+    simulator = Simulator(run.mechanism, 0.01, on_inaccurate="ignore")
     one, other = (simulator.run(steps=20, state=r.events[1].state) for r in (run, read))
     np.testing.assert_array_equal(one.position, other.position)
     with pytest.raises(ValueError, match="functions are not written"):
@@ -397,9 +397,9 @@ def test_what_a_control_did_is_saved(tmp_path: Path) -> None:
 
 def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     m = zoo()
-    m.fit = 1e-4
+    m.loop_tolerance = 1e-4
     m.add_force(Spring("elbow", 3.0, damping=0.5, rest=0.1, name="spring"))
-    m.add_force(Servo("rail", gain=2.0, rate_gain=1.0, target=lambda t: t, limit=4.0, name="servo"))
+    m.add_force(Servo("rail", kp=2.0, kd=1.0, target=lambda t: t, limit=4.0, name="servo"))
     path = tmp_path / "zoo.json"
     m.save(path)
     document = json.loads(path.read_text())
@@ -407,11 +407,11 @@ def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     assert document["version"] == catena.__version__
     assert [body["name"] for body in document["bodies"]] == list(m.bodies)
     law = document["forces"][1]["parts"][0]["law"]
-    assert law == {"gain": 2.0, "rate_gain": 1.0, "limit": 4.0, "target": "a function, not saved"}
+    assert law == {"kp": 2.0, "kd": 1.0, "limit": 4.0, "target": "a function, not saved"}
     again = Mechanism.load(path)
     assert_same_mechanism(again, m)
     assert repr(again) == repr(m)
-    assert again.fit == 1e-4
+    assert again.loop_tolerance == 1e-4
     assert again.forces["spring"].parts[0].law == m.forces["spring"].parts[0].law
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text() == path.read_text()

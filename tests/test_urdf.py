@@ -149,18 +149,18 @@ def test_limits_dynamics_and_mimics(tmp_path: Path) -> None:
     assert m.joints["three"].limits["angle"] == ct.Limits(-inf, inf, 5, 1)
     assert isinstance(m.forces["damping of one"], ct.Damper)
     assert isinstance(m.forces["friction of one"], ct.Friction)
-    state = m.assemble(drive={"one": 0.6})
+    state = m.assemble(coordinates={"one": 0.6})
     assert state.joint("two").coordinates[0] == pytest.approx(-0.5 * 0.6 + 0.1)
 
 
 def test_shapes_have_colours_places_and_files() -> None:
     m = ct.Mechanism.from_urdf(MODELS / "four_bar.urdf")
     (crank,), (rod, hull), (rocker,) = (m.bodies[name].shapes for name in ("crank", "rod", "rocker"))
-    assert (crank.kind, crank.size, crank.colour) == ("cylinder", (0.01, 0.3), (0.6, 0.6, 0.7, 1.0))
+    assert (crank.kind, crank.size, crank.color) == ("cylinder", (0.01, 0.3), (0.6, 0.6, 0.7, 1.0))
     np.testing.assert_allclose(rot.rotate(crank.orientation, np.array((0, 0, 1.0))), (1, 0, 0), atol=1e-15)
     # the link's centre of mass is where the shape is put
     np.testing.assert_allclose(crank.position, 0, atol=1e-15)
-    assert rod.colour == (1, 0, 0, 0.5)
+    assert rod.color == (1, 0, 0, 0.5)
     assert (rod.visible, rod.collides, hull.visible, hull.collides) == (True, False, False, True)
     assert rocker.mesh == str((MODELS / "meshes" / "rocker.stl").resolve())
     assert rocker.size == (0.001,) * 3
@@ -315,13 +315,13 @@ def test_rounded_loops_close_and_the_report_says_how_well(tmp_path: Path) -> Non
     with pytest.warns(ct.LoopWarning, match="is left out of 'knee'"):
         report = m.report()
     assert report.freedom == 1
-    shift, turn = report.misfits["knee"]
+    shift, turn = report.loop_mismatches["knee"]
     assert 1e-5 < shift < 3e-4
     assert turn < 3e-4
     with pytest.warns(ct.LoopWarning, match="is left out of 'knee'"):
         run = ct.Simulator(m, dt=0.002).run(duration=2, state=m.assemble())
     assert run.drift().max() < 1e-10
-    assert run.misfit().max() < 3e-3
+    assert run.loop_mismatch().max() < 3e-3
 
 
 def chain(closed: bool) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
@@ -461,7 +461,7 @@ def test_what_others_take_is_taken_with_a_note(tmp_path: Path) -> None:
     text = str(said[0].message)
     for part in (
         "visual that cannot be read (link 'a': visual: xyz: 3 numbers are needed, got '0 0')",
-        "colour that cannot be read (material 'm': rgba: 4 numbers are needed, got '')",
+        "color that cannot be read (material 'm': rgba: 4 numbers are needed, got '')",
         "commas among numbers, taken for blanks (origin@xyz)",
         "joints to a link 'world' that is not there, taken for the world",
     ):

@@ -79,8 +79,8 @@ def test_shapes_are_closed_and_as_large_as_they_are(kind):
     shape = m.add_body("a", ct.Inertia(1.0, (1, 1, 1))).add_shape(
         kind, size, position=(1, 2, 3), orientation=(0.5, 0.5, 0.5, 0.5)
     )
-    ((mesh, colour),) = solids.solid(shape)
-    assert colour is None
+    ((mesh, color),) = solids.solid(shape)
+    assert color is None
     true = {
         "box": np.prod(size),
         "cylinder": np.pi * size[0] ** 2 * size[-1],
@@ -109,8 +109,8 @@ def test_a_body_without_shapes_is_seen_as_the_box_of_its_inertia(edges):
     m = ct.Mechanism()
     body = m.add_body("a", shape.inertia)
     np.testing.assert_allclose(np.sort(np.ptp(inertia_box(body).vertices, axis=0)), np.sort(edges), rtol=1e-6)
-    (mesh, colour), *others = Looks(m).of(body)[0]
-    assert colour is None
+    (mesh, color), *others = Looks(m).of(body)[0]
+    assert color is None
     assert not others
     assert volume(mesh) == pytest.approx(np.prod(edges), rel=1e-6)
 
@@ -135,14 +135,14 @@ def test_a_body_without_shapes_reaches_its_joints(place):
 
 def test_bodies_are_where_the_run_has_them():
     m = linkage()
-    m.bodies["crank"].add_shape("box", (0.1, 0.2, 0.3), position=(0, 0, 0.2), colour=(1, 0, 0, 0.5), name="flag")
+    m.bodies["crank"].add_shape("box", (0.1, 0.2, 0.3), position=(0, 0, 0.2), color=(1, 0, 0, 0.5), name="flag")
     m.bodies["crank"].add_shape("sphere", (5.0,), visible=False)
     run = run_of(m)
     scene = scene_of(run, ["tool", "rocker"])
     assert scene.bodies == tuple(m.bodies)
     np.testing.assert_array_equal(scene.position, run.position)
     assert "frames" not in scene.hidden
-    flag = next(part for part in scene.parts if part.colour == (1, 0, 0, 0.5))
+    flag = next(part for part in scene.parts if part.color == (1, 0, 0, 0.5))
     assert (flag.name, flag.kind, flag.body) == ("crank", "bodies", 0)
     np.testing.assert_allclose(np.ptp(flag.mesh.vertices, axis=0), (0.1, 0.2, 0.3))
     assert max(np.abs(part.mesh.vertices).max() for part in scene.parts) < 2
@@ -161,12 +161,12 @@ def test_bodies_are_where_the_run_has_them():
 def test_shapes_of_the_world_stand_still(tmp_path):
     m = linkage()
     m.world.add_shape("box", (0.9, 0.03, 0.03), position=(0.45, 0, 0))
-    m.world.add_shape("sphere", (0.1,), position=(0, 0, -0.5), colour=(1, 0, 0, 0.5))
+    m.world.add_shape("sphere", (0.1,), position=(0, 0, -0.5), color=(1, 0, 0, 0.5))
     m.world.add_shape("sphere", (5.0,), visible=False)
     m.world.add_shape("mesh", mesh="nowhere.stl")
     scene = scene_of(run_of(m))
     bar, ball = (part for part in scene.parts if part.body == WORLD and part.kind == "bodies")
-    assert (bar.name, bar.colour, ball.colour) == ("world", rgb(GROUND), (1, 0, 0, 0.5))
+    assert (bar.name, bar.color, ball.color) == ("world", rgb(GROUND), (1, 0, 0, 0.5))
     np.testing.assert_allclose(np.ptp(bar.mesh.vertices, axis=0), (0.9, 0.03, 0.03))
     np.testing.assert_allclose(ball.mesh.vertices.mean(axis=0), (0, 0, -0.5), atol=1e-12)
     assert scene.notes == ["the world: its mesh is not drawn: there is no file 'nowhere.stl'."]
@@ -263,10 +263,10 @@ WORK = {
     "damper": lambda m: m.add_force(ct.Damper("motor", 0.1)),
     "damped spring": lambda m: m.add_force(ct.Spring("motor", 1.0, damping=0.1)),
     "friction": lambda m: m.add_force(ct.Friction("motor", 0.1)),
-    "servo": lambda m: m.add_force(ct.Servo("motor", gain=1.0)),
+    "servo": lambda m: m.add_force(ct.Servo("motor", kp=1.0)),
     "motor": lambda m: m.add_force(ct.Motor("motor", 0.1)),
     "motor over time": lambda m: m.add_force(ct.Motor("motor", lambda t: t)),
-    "drive": lambda m: m.add_coupling(ct.Drive("motor", lambda t: 0.1 * t)),
+    "drive": lambda m: m.add_coupling(ct.PrescribedMotion("motor", lambda t: 0.1 * t)),
     "moving ground": lambda m: [setattr(m.joints[name], "ground", lifted) for name in ("motor", "foot")],
     "asked velocity": lambda m: m.add_joint(
         ct.VelocityRows("world", "crank", lambda a, b: np.eye(12)[10], value=(0.1,), name="led")
@@ -377,17 +377,17 @@ def test_meshes_are_read_and_what_cannot_be_read_is_said(tmp_path):
     np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), (1, 2, 4))
     assert mesh.flat
 
-    # a file with colours has one part for each
+    # a file with colors has one part for each
     (tmp_path / "cube.mtl").write_text("newmtl red\nKd 1 0 0\nnewmtl blue\nKd 0 0 1\n")
     faces = "usemtl red\nf 1 2 3\nusemtl blue\nf 1 3 4\nusemtl red\nf 1 4 2\n"
     (tmp_path / "cube.obj").write_text("mtllib cube.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n" + faces)
     body.clear_shapes()
     body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"))
-    colours = {colour: len(mesh.triangles) for mesh, colour in Looks(m).of(body)[0]}
-    assert colours == {(1, 0, 0, 1): 2, (0, 0, 1, 1): 1}
+    colors = {color: len(mesh.triangles) for mesh, color in Looks(m).of(body)[0]}
+    assert colors == {(1, 0, 0, 1): 2, (0, 0, 1, 1): 1}
     body.clear_shapes()
-    body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"), colour=(0, 1, 0))
-    assert {colour for _, colour in Looks(m).of(body)[0]} == {(0, 1, 0, 1)}
+    body.add_shape("mesh", mesh=str(tmp_path / "cube.obj"), color=(0, 1, 0))
+    assert {color for _, color in Looks(m).of(body)[0]} == {(0, 1, 0, 1)}
 
     body.clear_shapes()
     body.add_shape("mesh", mesh=str(tmp_path / "none.stl"))
@@ -579,12 +579,12 @@ def test_a_gif_plays_for_ever(tmp_path):
         assert film.n_frames == pytest.approx(10 * seconds + 1, abs=1)
         assert max(film.size) == pytest.approx(120, abs=2)
         assert film.info["loop"] == 0
-        # the same colours from beginning to end
-        colours = set()
+        # the same colors from beginning to end
+        colors = set()
         for frame in range(film.n_frames):
             film.seek(frame)
-            colours |= {colour for _, colour in film.convert("RGB").getcolors()}
-        assert len(colours) <= 32
+            colors |= {color for _, color in film.convert("RGB").getcolors()}
+        assert len(colors) <= 32
 
 
 def test_a_film_is_as_long_as_the_run(tmp_path):
@@ -626,7 +626,7 @@ def test_sliders_keep_to_limits_and_reach_all_coordinates():
     m.joints["elbow"].limits = ct.Limits(lower=4.0)
     m.add_body("car", ct.box((0.1, 0.1, 0.1), mass=1.0))
     m.add_joint(ct.Prismatic("world", "car", axis=(1, 0, 0), at=(0, 0, 0), name="rail"))
-    m.add_force(ct.Servo("rail", gain=10.0, target=0.2, name="servo"))
+    m.add_force(ct.Servo("rail", kp=10.0, target=0.2, name="servo"))
     m.add_force(ct.Motor("motor", 1.0, name="torque"))
     sliders = joint_sliders(m, m.state(), 3.0)
     ends = {slider.name: (slider.lower, slider.upper) for slider in sliders}

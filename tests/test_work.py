@@ -87,8 +87,8 @@ def test_changing_inputs_balance_to_second_order(make: Callable[[], Mechanism]) 
     [
         lambda m: m.add_force(Damper("joint1", 0.4)),
         lambda m: m.add_force(Friction("joint2", 0.2, threshold=0.5)),
-        lambda m: m.add_force(Servo("joint2", gain=3.0, rate_gain=0.4, target=0.5, limit=2.0)),
-        lambda m: m.add_force(Servo("joint2", gain=3.0, rate_gain=0.4, target=lambda t: 0.3 * np.sin(3 * t))),
+        lambda m: m.add_force(Servo("joint2", kp=3.0, kd=0.4, target=0.5, limit=2.0)),
+        lambda m: m.add_force(Servo("joint2", kp=3.0, kd=0.4, target=lambda t: 0.3 * np.sin(3 * t))),
         lambda m: m.add_force(Motor("joint1", lambda t: 0.5 * np.sin(4 * t))),
     ],
     ids=["damper", "friction", "servo", "moving target", "function of time"],

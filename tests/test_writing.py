@@ -45,7 +45,7 @@ def zoo(reverse: bool) -> ct.Mechanism:
             position=(k, 0.1 * k, 0),
             orientation=turn / np.linalg.norm(turn),
         )
-        body.add_shape("capsule", (0.05, 0.2), position=(0, 0, 0.1), colour=(0, 1, 0), collides=True)
+        body.add_shape("capsule", (0.05, 0.2), position=(0, 0, 0.1), color=(0, 1, 0), collides=True)
         ends = (body, before) if reverse else (before, body)
         m.add_joint(kind(*ends, at=(k - 0.4, 0.1, 0.2), name=f"joint{k}"))
         before = body
@@ -95,10 +95,10 @@ def test_all_joints_survive(tmp_path: Path, reverse: bool, file: str) -> None:
 @pytest.mark.parametrize("file", ["urdf", "mjcf"])
 def test_shapes_of_the_world_survive(tmp_path: Path, file: str) -> None:
     m = zoo(reverse=False)
-    m.world.add_shape("box", (2, 1, 0.1), position=(1, 2, -0.05), orientation=(0.8, 0, 0, 0.6), colour=(1, 0, 0, 0.5))
-    m.world.add_shape("cylinder", (0.2, 3), position=(0, 1, 0), colour=(0.5, 0.5, 0.5), visible=False, collides=True)
+    m.world.add_shape("box", (2, 1, 0.1), position=(1, 2, -0.05), orientation=(0.8, 0, 0, 0.6), color=(1, 0, 0, 0.5))
+    m.world.add_shape("cylinder", (0.2, 3), position=(0, 1, 0), color=(0.5, 0.5, 0.5), visible=False, collides=True)
     for mine, theirs in zip(m.world.shapes, written(m, tmp_path, file).world.shapes, strict=True):
-        for key in ("size", "position", "orientation", "colour"):
+        for key in ("size", "position", "orientation", "color"):
             np.testing.assert_allclose(getattr(theirs, key), getattr(mine, key), atol=1e-7, err_msg=key)
         assert (theirs.kind, theirs.visible, theirs.collides) == (mine.kind, mine.visible, mine.collides)
 
@@ -260,7 +260,7 @@ def test_screws_and_couplings_survive(tmp_path: Path) -> None:
     m.add_coupling(ct.Differential("hinge3", "hinge1", "hinge2", balance=0.3, name="differential"))
     again = written(m, tmp_path, "mjcf")
     assert set(again.couplings) >= {"gear", "differential"}
-    state = again.assemble(drive={"hinge1": 0.5})
+    state = again.assemble(coordinates={"hinge1": 0.5})
     assert state.joint("hinge3").angle == pytest.approx(0.3 * 0.5 + 0.7 * -1.0)
 
 
@@ -350,7 +350,7 @@ def test_what_a_file_cannot_hold_is_said(tmp_path: Path) -> None:
             getattr(m, f"to_{file}")(tmp_path / "n.xml")
     assert not (tmp_path / "n.xml").exists()
     driven = ct.scenes.pendulum(1, "revolute")
-    driven.add_coupling(ct.Drive("joint1", lambda t: t))
+    driven.add_coupling(ct.PrescribedMotion("joint1", lambda t: t))
     with pytest.raises(ValueError, match="function of time, which a file cannot hold"):
         driven.to_mjcf(tmp_path / "n.xml")
 

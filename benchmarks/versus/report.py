@@ -20,7 +20,7 @@ from machine import folder
 
 Row = dict[str, Any]
 Curve = tuple[str, str]
-COLOURS = {
+COLORS = {
     "catena": "#c1121f",
     "mujoco": "#1f6fb4",
     "pinocchio": "#2a8f3c",
@@ -59,7 +59,7 @@ class Report:
         self.place, self.lines = place, list[str]()
         self.setup = self.read("setup")
         variants = [(row["engine"], row["variant"]) for row in self.setup]
-        self.curves = sorted(variants, key=lambda c: list(COLOURS).index(c[0]))
+        self.curves = sorted(variants, key=lambda c: list(COLORS).index(c[0]))
 
     def read(self, name: str) -> list[Row]:
         """One CSV, or nothing."""
@@ -77,11 +77,11 @@ class Report:
         self.say(*(f"| {' | '.join(line)} |" for line in cells))
 
     def style(self, curve: Curve) -> Row:
-        """How a curve is drawn: engines by colour, their variants by line and marker."""
+        """How a curve is drawn: engines by color, their variants by line and marker."""
         which = [c for c in self.curves if c[0] == curve[0]].index(curve)
         line, marker = STYLES[which % len(STYLES)]
         ours = curve[0] == "catena"
-        look = {"color": COLOURS[curve[0]], "ls": line, "marker": marker, "label": " ".join(curve)}
+        look = {"color": COLORS[curve[0]], "ls": line, "marker": marker, "label": " ".join(curve)}
         return look | {"lw": 2.2 if ours else 1.1, "ms": 5 if ours else 3.5, "zorder": 3 if ours else 2}
 
     def picture(

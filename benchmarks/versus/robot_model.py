@@ -18,11 +18,11 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Drive:
-    """A servo: gain (target - q) - rate_gain rate, within the limit."""
+class PrescribedMotion:
+    """A servo: gain (target - q) - kd rate, within the limit."""
 
-    gain: float
-    rate_gain: float
+    kp: float
+    kd: float
     target: float
     limit: float
 
@@ -40,7 +40,7 @@ class Link:
     centre: Array  # of mass
     inertia: Array  # (3, 3) about it
     axes: list[Array] = field(default_factory=list)
-    drives: list[Drive] = field(default_factory=list)
+    drives: list[PrescribedMotion] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Robot:
     gravity: Array
 
     @property
-    def drives(self) -> list[Drive]:
+    def drives(self) -> list[PrescribedMotion]:
         """Of all hinges."""
         return [drive for link in self.links for drive in link.drives]
 
@@ -60,7 +60,7 @@ class Robot:
         off = " ".join(f'{what}="disable"' for what in ("contact", "constraint", "spring", "damper", "autoreset"))
         option = f'timestep="{dt!r}" gravity="{_text(self.gravity)}" integrator="{integrator}"'
         drives = [
-            f'<position joint="{k.name} {j}" kp="{d.gain}" kv="{d.rate_gain}" forcerange="{-d.limit} {d.limit}"/>'
+            f'<position joint="{k.name} {j}" kp="{d.kp}" kv="{d.kd}" forcerange="{-d.limit} {d.limit}"/>'
             for k in self.links
             for j, d in enumerate(k.drives)
         ]
@@ -107,7 +107,7 @@ def describe(m: ct.Mechanism) -> Robot:
             centre = -joint.anchor_b
             axes = [to_matrix(joint.frame_b)[:, k] for k in _COLUMNS[type(joint)]]
             own = [laws[joint.name, k] for k in range(joint.dof)]
-            drives = [Drive(law["gain"], law["rate_gain"], law["target"], law["limit"]) for law in own]
+            drives = [PrescribedMotion(law["kp"], law["kd"], law["target"], law["limit"]) for law in own]
         me = len(links)
         label = None if joint is None else joint.name
         links.append(Link(name, label, parent, place, turn, body.mass, centre, body.inertia.tensor, axes, drives))

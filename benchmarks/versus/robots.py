@@ -125,7 +125,7 @@ class Pinocchio(Engine):
             for k in robot.links
         ]
         axes = [np.concatenate([*k.axes, np.zeros(6)])[:6] for k in robot.links]
-        drives = [[d.gain, d.rate_gain, d.target, d.limit] for d in robot.drives]
+        drives = [[d.kp, d.kd, d.target, d.limit] for d in robot.drives]
         pose: list[Any] = []
         twist: list[Any] = []
         if robot.links[0].joint is None:

@@ -246,7 +246,7 @@ inline Law law_of(const double* numbers) {
 }
 // the names of its fields, in the order in which Python passes them
 constexpr const char* law_names[] = {"stiffness", "rest",      "damping", "friction",    "threshold",
-                                     "gain",      "rate_gain", "target",  "target_rate", "limit",
+                                     "kp",      "kd", "target",  "target_rate", "limit",
                                      "force",     "implicit",  "inertia", "side"};
 static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 

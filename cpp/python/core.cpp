@@ -235,7 +235,7 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
   require_shape(out, {-1, model_.layout().joint_count, 2}, "gaps");
   const auto poses = static_cast<Offset>(out.shape(0));
   const Offset n = model_.layout().link_count;
-  require_shape(misfit, {poses, model_.layout().joint_count, 2}, "misfit");
+  require_shape(misfit, {poses, model_.layout().joint_count, 2}, "loop_mismatch");
   require_size(position, 3 * n * poses, "position");
   require_size(orientation, 4 * n * poses, "orientation");
   require_size(term_start, term_count_, "what couplings measure");

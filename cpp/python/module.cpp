@@ -131,7 +131,7 @@ void bind_tables(nb::module_& m) {
 
 void bind_structs(nb::module_& m) {
   bind_struct<AskedArrays>(
-      m, "AskedArrays", "What is asked of joints and couplings.", field("fit", &AskedArrays::fit),
+      m, "AskedArrays", "What is asked of joints and couplings.", field("loop_tolerance", &AskedArrays::fit),
       copied<InInts<-1>>("rows", &AskedArrays::rows), copied<InInts<-1>>("excess", &AskedArrays::excess),
       copied<In<-1, 6, 6>>("combination", &AskedArrays::combination), copied<In<-1>>("length", &AskedArrays::length),
       copied<InInts<-1>>("idle", &AskedArrays::idle));
@@ -158,8 +158,8 @@ void bind_structs(nb::module_& m) {
                        field("time", &Records::time), field("position", &Records::position),
                        field("orientation", &Records::orientation), field("velocity", &Records::velocity),
                        field("angular_velocity", &Records::angular_velocity), field("counted", &Records::counted),
-                       field("iterations", &Records::iterations), field("pieces", &Records::pieces),
-                       field("remainder", &Records::remainder), field("error", &Records::error));
+                       field("iterations", &Records::iterations), field("substeps", &Records::pieces),
+                       field("newton_residual", &Records::remainder), field("error", &Records::error));
   bind_struct<MemberArrays>(
       m, "MemberArrays", "Numbers of the mechanism that differ between the members of a batch, (member, ...), or None.",
       field("mass", &MemberArrays::mass), field("inertia", &MemberArrays::inertia),
@@ -212,7 +212,7 @@ void bind_core(nb::module_& m) {
   core.def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a,
            "signals"_a, "signal_count"_a, "numbers"_a, "bodies"_a, "records"_a, "poll"_a.none())
       .def("fits_lanes", &Core::fits_lanes, nb::kw_only(), "solver"_a, "order"_a, "signal_count"_a)
-      .def("linearise", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
+      .def("linearize", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a, "rows"_a = RowFunctions(), "signals"_a = nb::none())
       .def("assemble", &Core::assemble, nb::kw_only(), "iteration_limit"_a, "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "term_start"_a, "counted"_a, "rows"_a, "signals"_a, "signal_rates"_a,
@@ -221,7 +221,7 @@ void bind_core(nb::module_& m) {
            "branches"_a, "bounded"_a, "bounds"_a, "chosen"_a, "position"_a, "orientation"_a, "term_start"_a,
            "counted"_a, "rows"_a, "signals"_a)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
-           "out"_a, "misfit"_a)
+           "out"_a, "loop_mismatch"_a)
       .def("stands", &Core::stands, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
            "term_start"_a, "closed"_a, "roundings"_a, "fastest"_a)
       .def("coordinates", &Core::coordinates, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
@@ -230,8 +230,8 @@ void bind_core(nb::module_& m) {
            "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
-      .def("explore", &Core::explore, nb::kw_only(), "fit"_a, "position"_a, "orientation"_a, "term_start"_a, "rows"_a,
-           "signals"_a, "length"_a, "singular"_a, "direction"_a, "misfit"_a)
+      .def("explore", &Core::explore, nb::kw_only(), "loop_tolerance"_a, "position"_a, "orientation"_a, "term_start"_a, "rows"_a,
+           "signals"_a, "length"_a, "singular"_a, "direction"_a, "loop_mismatch"_a)
       .def_prop_ro("kernel", &Core::kernel_name)
       .def_prop_ro("articulated_work", &Core::articulated_work)
       .def_prop_ro("ldu_work", &Core::ldu_work)
@@ -286,16 +286,16 @@ void bind_live(nb::module_& m) {
       .CATENA_VIEW("counted", counted(), Sheet, "float64", "(None, None)")
       .CATENA_VIEW("inputs", inputs(), Sheet, "float64", "(None, None)")
       .CATENA_VIEW("iterations", iterations(), Sheet, "int32", "(None,)")
-      .CATENA_VIEW("pieces", pieces(), Sheet, "int32", "(None,)")
-      .CATENA_VIEW("remainder", remainder(), Sheet, "float64", "(None,)")
+      .CATENA_VIEW("substeps", pieces(), Sheet, "int32", "(None,)")
+      .CATENA_VIEW("newton_residual", remainder(), Sheet, "float64", "(None,)")
       .CATENA_VIEW("error", error(), Sheet, "float64", "(None,)")
       .def_prop_ro(
           "carried", [](const Sheet& sheet) { return sheet.carried(); },
           nb::sig("def carried(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
-      .def_ro("pieces", &Tally::pieces)
-      .def_ro("remainder", &Tally::remainder)
+      .def_ro("substeps", &Tally::pieces)
+      .def_ro("newton_residual", &Tally::remainder)
       .def_ro("error", &Tally::error)
       .def_ro("worst", &Tally::worst)
       .def_ro("worst_time", &Tally::worst_time)

@@ -47,9 +47,9 @@ def name_axes(axis: Axes, x: str, y: str, title: str = "") -> None:
         axis.set_title(title, fontsize=10, loc="left")
 
 
-def ours(axis: Axes, x: Array, y: Array, label: str, *, colour: str = OURS, **options: Any) -> None:
+def ours(axis: Axes, x: Array, y: Array, label: str, *, color: str = OURS, **options: Any) -> None:
     """A curve that was measured here, with its points."""
-    axis.plot(x, y, **{"color": colour, "marker": "o", "markersize": 3, "linewidth": 1.6, "label": label, **options})
+    axis.plot(x, y, **{"color": color, "marker": "o", "markersize": 3, "linewidth": 1.6, "label": label, **options})
 
 
 def paper(axis: Axes, x: Array, y: Array, label: str, **options: Any) -> None:
@@ -75,7 +75,7 @@ def legend_below(figure: Figure, axis: Axes, columns: int) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a small PNG: lines need few colours."""
+    """Write a small PNG: lines need few colors."""
     # it comes with matplotlib
     from PIL import Image
 

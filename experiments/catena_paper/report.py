@@ -255,8 +255,8 @@ def _html(sections: Sequence[Mapping[str, Any]], level: Level, output: Path) -> 
 
 def _inline(text: str) -> str:
     """Escape, and turn pairs of backticks into code."""
-    pieces = html.escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if k % 2 else piece for k, piece in enumerate(pieces))
+    substeps = html.escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if k % 2 else piece for k, piece in enumerate(substeps))
 
 
 def _html_table(rows: Rows) -> str:

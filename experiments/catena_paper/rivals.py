@@ -76,8 +76,8 @@ class Continuous:
         made = Making(
             dt=self._dt,
             iterations=nothing.astype(np.int32),
-            pieces=nothing.astype(np.int32) + 1,
-            remainder=nothing,
+            substeps=nothing.astype(np.int32) + 1,
+            newton_residual=nothing,
             status=Status(ok=run.ok, reason="done" if run.ok else "diverged", message=run.message, step=run.steps),
         )
         return ct.Trajectory(self._mechanism, nodes, made)

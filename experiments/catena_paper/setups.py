@@ -40,7 +40,7 @@ def simulator(mechanism: ct.Mechanism, **options: Any) -> ct.Simulator:
         "dt": STEP,
         "tolerance": TOLERANCE,
         "on_failure": "stop",
-        "on_coarse": "ignore",
+        "on_inaccurate": "ignore",
         "kernel": kernel(),
     } | options
     return ct.Simulator(mechanism, **chosen)

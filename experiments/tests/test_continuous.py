@@ -359,17 +359,17 @@ def test_heun_is_the_one_of_the_paper():
 
 
 def test_heun_gains_energy_and_rk4_loses_little():
-    gain = {}
+    kp = {}
     for method in ("heun", "rk4"):
         run = minimal(
             point_masses(), np.array((np.pi / 2, -np.pi / 2)), np.zeros(2), 0.01, 60_000, every=100, method=method
         )
         energy = run.energy()
-        gain[method] = energy[[-1, 300]] - energy[0]
+        kp[method] = energy[[-1, 300]] - energy[0]
     # steadily, about a joule in a quarter of an hour
-    assert 0.5 < gain["heun"][0] < 1.0
-    assert gain["heun"][1] == pytest.approx(0.5 * gain["heun"][0], rel=0.2)
-    assert -0.02 * gain["heun"][0] < gain["rk4"][0] < 0
+    assert 0.5 < kp["heun"][0] < 1.0
+    assert kp["heun"][1] == pytest.approx(0.5 * kp["heun"][0], rel=0.2)
+    assert -0.02 * kp["heun"][0] < kp["rk4"][0] < 0
 
 
 @pytest.mark.parametrize("method", [minimal, baraff])

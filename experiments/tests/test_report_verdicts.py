@@ -42,7 +42,7 @@ def energy(spoil: Callable[[Row], None] = lambda row: None) -> list[Row]:
 
 
 def gaps(spoil: Callable[[Row], None] = lambda row: None) -> list[Row]:
-    sizes = {name: 1e-5 for name in drift.COLOURS} | {drift.OURS: 1e-13}
+    sizes = {name: 1e-5 for name in drift.COLORS} | {drift.OURS: 1e-13}
     rows = []
     for name, size in sizes.items():
         for t in range(5, 605, 5):
@@ -98,7 +98,7 @@ def rhombi(spoil: Callable[[Row], None] = lambda row: None) -> list[Row]:
     rows = []
     for attach in segmented.ATTACHED:
         for links in (4, 8, 12, 20, 40):
-            for name in segmented.COLOURS:
+            for name in segmented.COLORS:
                 ours = name in segmented.OURS
                 for dt in (0.01,) if ours else (0.01, 0.001):
                     row = {
@@ -123,7 +123,7 @@ def tolerances(spoil: Callable[[Row], None] = lambda row: None) -> list[Row]:
     rows = []
     for tol in (1e-6, 1e-8, 1e-10):
         for n in (1, 10, 20, 30, 80, 90, 100):
-            for name in tolerance.COLOURS:
+            for name in tolerance.COLORS:
                 fails = name in tolerance.PRINTED.values() and n >= first.get((name.split()[0], tol), 1000)
                 row = {
                     "contestant": name,
@@ -137,7 +137,7 @@ def tolerances(spoil: Callable[[Row], None] = lambda row: None) -> list[Row]:
                 spoil(row)
                 rows.append(row)
     beyond = {"contestant": "catena, beyond", "links": 100, "steps": 1000, "seconds": "", "iterations_per_step": 3.0}
-    floor = {"floor_steps": 7, "remainder": 2e-13}
+    floor = {"floor_steps": 7, "newton_residual": 2e-13}
     return [
         *rows,
         {**beyond, **floor, "tolerance": 1e-14, "failures": 0},

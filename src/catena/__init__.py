@@ -24,9 +24,9 @@ from .describe.constraints import PointOnLine as PointOnLine
 from .describe.constraints import PointOnPlane as PointOnPlane
 from .describe.couplings import Coupling as Coupling
 from .describe.couplings import Differential as Differential
-from .describe.couplings import Drive as Drive
 from .describe.couplings import Gear as Gear
 from .describe.couplings import Mimic as Mimic
+from .describe.couplings import PrescribedMotion as PrescribedMotion
 from .describe.couplings import Rack as Rack
 from .describe.custom import BodyPose as BodyPose
 from .describe.custom import Custom as Custom
@@ -44,7 +44,7 @@ from .describe.forces import Servo as Servo
 from .describe.forces import Spring as Spring
 from .describe.frames import Frame as Frame
 from .describe.inertia import Inertia as Inertia
-from .describe.inertia import Shape as Shape
+from .describe.inertia import Solid as Solid
 from .describe.inertia import box as box
 from .describe.inertia import capsule as capsule
 from .describe.inertia import cylinder as cylinder
@@ -66,7 +66,7 @@ from .describe.mechanism import Mechanism as Mechanism
 from .describe.rolling import KnifeEdge as KnifeEdge
 from .describe.rolling import RollingBall as RollingBall
 from .describe.rolling import RollingDisk as RollingDisk
-from .describe.shapes import PlacedShape as PlacedShape
+from .describe.shapes import Shape as Shape
 from .io.models.notes import ModelWarning as ModelWarning
 from .kinematics.state import State as State
 from .kinematics.views import BodyView as BodyView

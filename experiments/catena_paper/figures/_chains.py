@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = ("revolute", "ball")
 OURS = {"catena": "auto", "catena, ldu": "ldu"}
-COLOURS = {"catena": drawing.OURS, "catena, ldu": drawing.OURS_TOO} | {
-    name: colour
-    for name, colour in zip(
+COLORS = {"catena": drawing.OURS, "catena, ldu": drawing.OURS_TOO} | {
+    name: color
+    for name, color in zip(
         ("minimal, articulated", "minimal, Cholesky"), (drawing.RIVAL, drawing.RIVAL_TOO), strict=True
     )
 }
-CONTESTANTS = tuple(COLOURS)
+CONTESTANTS = tuple(COLORS)
 
 
 def measure(
@@ -84,12 +84,12 @@ def per_1000(rows: Rows, name: str, kind: str) -> tuple[Array, Array]:
 
 
 def plot(rows: Rows, published: Curves) -> Picture:
-    """A panel for each joint: ours and the rivals in colour, print in grey."""
+    """A panel for each joint: ours and the rivals in color, print in grey."""
     figure, axes = drawing.page(2)
     for axis, kind in zip(axes, KINDS, strict=True):
-        for name, colour in COLOURS.items():
+        for name, color in COLORS.items():
             n, seconds = per_1000(rows, name, kind)
-            drawing.ours(axis, n, 1e3 * seconds, name, colour=colour)
+            drawing.ours(axis, n, 1e3 * seconds, name, color=color)
         for coordinates, marker in (("maximal", "s"), ("minimal", "x")):
             x, y = published[f"{coordinates} {kind}"]
             drawing.paper(axis, x, 1e3 * y, f"paper, {coordinates}", marker=marker, markersize=3.5)

@@ -15,7 +15,7 @@ from ..setups import TOLERANCE, pendulum, simulator
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-COLOURS = (drawing.OURS, drawing.OURS_TOO, drawing.OURS_THREE)
+COLORS = (drawing.OURS, drawing.OURS_TOO, drawing.OURS_THREE)
 MOST = 8
 
 
@@ -32,7 +32,7 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
                     "links": n,
                     "iteration": k,
                     "increment": float(size),
-                    "left": float(step.remainder) if k == len(step.increments) else "",
+                    "left": float(step.newton_residual) if k == len(step.increments) else "",
                 }
             progress.step()
 
@@ -48,10 +48,10 @@ def weight(sizes: Sizes) -> int:
 def plot(rows: Rows, published: Curves) -> Picture:
     """Increments per iteration, and the published ones."""
     figure, (axis,) = drawing.page(1)
-    for n, colour in zip(values(rows, "links"), COLOURS, strict=False):
+    for n, color in zip(values(rows, "links"), COLORS, strict=False):
         for solver, style in (("ldu", "-"), ("articulated", ":")):
             k, size = curve(rows, "iteration", "increment", solver=solver, links=n)
-            drawing.ours(axis, k, size, f"{n} link{'s' * (n > 1)}, {solver}", colour=colour, linestyle=style)
+            drawing.ours(axis, k, size, f"{n} link{'s' * (n > 1)}, {solver}", color=color, linestyle=style)
     for (name, (k, size)), marker in zip(published.items(), "x+1", strict=False):
         drawing.paper(axis, k, size, f"paper, {name} link{'s' * (name != '1')}", marker=marker, markersize=6)
     axis.axhline(TOLERANCE, color="#444444", linewidth=0.8, linestyle=(0, (1, 2)))

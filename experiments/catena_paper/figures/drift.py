@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 OURS = "catena"
-COLOURS = {
+COLORS = {
     OURS: drawing.OURS,
     "minimal, articulated": drawing.RIVAL,
     "minimal, Baumgarte": drawing.RIVAL_TOO,
@@ -32,7 +32,7 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
     """The widest gap of all joints, and the energy, in every window."""
     mechanism = ct.scenes.four_bar()
     steps, window = round(sizes["seconds"] / STEP), round(sizes["window"] / STEP)
-    for name in COLOURS:
+    for name in COLORS:
         if name == OURS:
             run = simulator(mechanism).run(steps=steps)
         else:
@@ -51,7 +51,7 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
 
 def weight(sizes: Sizes) -> int:
     """Curves."""
-    return len(COLOURS)
+    return len(COLORS)
 
 
 # ---- what it shows
@@ -60,12 +60,12 @@ def weight(sizes: Sizes) -> int:
 def plot(rows: Rows, published: Curves) -> Picture:
     """Gaps on a logarithmic axis, and what the same runs do to the energy."""
     figure, (gaps, energies) = drawing.page(2)
-    for name, colour in COLOURS.items():
+    for name, color in COLORS.items():
         time, gap = curve(rows, "time_s", "gap_m", curve=name)
         label = NAMES.get(name, name)
-        gaps.plot(time, np.maximum(gap, 1e-17), color=colour, linewidth=1.5, label=label)
+        gaps.plot(time, np.maximum(gap, 1e-17), color=color, linewidth=1.5, label=label)
         _, energy = curve(rows, "time_s", "energy_gained_J", curve=name)
-        energies.plot(time, energy, color=colour, linewidth=1.5, label=label)
+        energies.plot(time, energy, color=color, linewidth=1.5, label=label)
     gaps.set_yscale("log")
     drawing.name_axes(gaps, "time (s)", "widest gap of a joint (m)", "drift")
     drawing.name_axes(energies, "time (s)", "energy gained (J)", "energy of the same runs")
@@ -90,7 +90,7 @@ def table(rows: Rows, published: Curves) -> Rows:
 
 def findings(rows: Rows, published: Curves) -> list[Finding]:
     """Ours stays at rounding; accelerations drift; stabilised ones stay small."""
-    gap = {name: column(pick(rows, curve=name), "gap_m") for name in COLOURS}
+    gap = {name: column(pick(rows, curve=name), "gap_m") for name in COLORS}
     seconds = column(rows, "time_s").max()
     ours, plain = gap[OURS].max(), gap["minimal, articulated"]
     time = column(pick(rows, curve="minimal, articulated"), "time_s")
@@ -140,5 +140,5 @@ FIGURE = Figure(
     findings=findings,
     caption="Gaps below 1e-17 m are drawn there. The paper's source has no numbers for this plot, so no published "
     "curve is drawn.",
-    contestants=tuple(COLOURS),
+    contestants=tuple(COLORS),
 )

@@ -78,13 +78,13 @@ def weight(sizes: Sizes) -> int:
 def plot(rows: Rows, published: Curves) -> Picture:
     """All energies between their extremes, wide and close."""
     figure, (wide, close) = drawing.page(2)
-    colours = (drawing.OURS, drawing.OURS_TOO, drawing.OURS_THREE, drawing.RIVAL, drawing.RIVAL_TOO)
-    for name, colour in zip((*OURS, *RIVALS), colours, strict=True):
+    colors = (drawing.OURS, drawing.OURS_TOO, drawing.OURS_THREE, drawing.RIVAL, drawing.RIVAL_TOO)
+    for name, color in zip((*OURS, *RIVALS), colors, strict=True):
         some = pick(rows, curve=name)
         minute, low, high = (column(some, key) for key in ("minute", "lowest_J", "highest_J"))
         for axis in (wide, close):
-            axis.fill_between(minute, low, high, color=colour, alpha=0.35, linewidth=0)
-            axis.plot(minute, column(some, "mean_J"), color=colour, linewidth=1.5, label=name)
+            axis.fill_between(minute, low, high, color=color, alpha=0.35, linewidth=0)
+            axis.plot(minute, column(some, "mean_J"), color=color, linewidth=1.5, label=name)
     spread = max(np.abs(_extremes(rows, name)).max() for name in OURS)
     close.set_ylim(-2.5 * spread, 2.5 * spread)
     drawing.name_axes(wide, "time (min)", "energy gained (J)", "all of it")
@@ -139,15 +139,15 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
             )
         )
     heun = pick(rows, curve="Heun")
-    gain, end = float(column(heun, "mean_J")[-1]), float(column(heun, "minute")[-1])
+    kp, end = float(column(heun, "mean_J")[-1]), float(column(heun, "minute")[-1])
     word: Word = "not reproduced"
     what = "does not gain energy beyond our band"
-    if gain > 3 * band and gain > 0.01 * IN_MOTION:
+    if kp > 3 * band and kp > 0.01 * IN_MOTION:
         word, what = "reproduced", "gains energy all along, as published"
     result.append(
         Finding(
             word,
-            f"Heun's method {what}: {gain:.3g} J after {end:g} min, {gain / band:.2g} times the width of our "
+            f"Heun's method {what}: {kp:.3g} J after {end:g} min, {kp / band:.2g} times the width of our "
             "first-order band. The paper prints this plot without numbers, so that its size cannot be compared.",
         )
     )

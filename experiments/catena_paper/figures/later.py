@@ -110,10 +110,10 @@ def weight(sizes: Sizes) -> int:
 def plot(rows: Rows, published: Curves) -> Picture:
     """Three panels, one for each."""
     figure, (orders, fill, batch) = drawing.page(3)
-    colours = (drawing.OURS, drawing.OURS_TOO, drawing.OURS_THREE, drawing.RIVAL_FOUR)
-    for order, colour in zip(ORDERS, colours, strict=True):
+    colors = (drawing.OURS, drawing.OURS_TOO, drawing.OURS_THREE, drawing.RIVAL_FOUR)
+    for order, color in zip(ORDERS, colors, strict=True):
         some = pick(rows, kind="order", order=order)
-        drawing.ours(orders, column(some, "ms"), column(some, "error_m"), f"order {order}", colour=colour)
+        drawing.ours(orders, column(some, "ms"), column(some, "error_m"), f"order {order}", color=color)
     orders.set_xscale("log")
     orders.set_yscale("log")
     drawing.name_axes(orders, "CPU time (ms)", "error at the end (m)", "a double pendulum")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LEGS = ("front_left", "front_right", "back_left", "back_right")
 CASES = {"air": "trotting in the air", "pinned": "swaying on pinned feet", "rolling": "swaying on rolling feet"}
-COLOURS = dict(zip(CASES, (drawing.OURS, drawing.OURS_TOO, drawing.OURS_THREE), strict=True))
+COLORS = dict(zip(CASES, (drawing.OURS, drawing.OURS_TOO, drawing.OURS_THREE), strict=True))
 
 PACE = 2.0  # gaits per second
 FOOT = np.array((0.0, 0.0, 0.1))  # on the front shin
@@ -37,9 +37,7 @@ def robot(case: str) -> ct.Mechanism:
         # in the air diagonal legs move together; on its feet all do
         phase = pi if case == "air" and leg in ("front_right", "back_left") else 0.0
         for end, side in (("front", 1.0), ("rear", -1.0)):
-            servo = ct.Servo(
-                f"{leg} {end} motor", gain=40.0, rate_gain=1.0, target=_gait(phase, side), name=f"{leg} {end}"
-            )
+            servo = ct.Servo(f"{leg} {end} motor", kp=40.0, kd=1.0, target=_gait(phase, side), name=f"{leg} {end}")
             m.add_force(servo)
         shin = m.bodies[f"{leg} front shin"]
         foot = shin.position + rotate(shin.orientation, FOOT)
@@ -157,13 +155,13 @@ def plot(rows: Rows, published: Curves) -> Picture:
         _draw(axis, pick(rows, kind="picture", case=case))
         drawing.name_axes(axis, "y (m), poses side by side", "z (m)", f"{CASES[case]}: left legs through a gait")
     shortest = min(values(pick(rows, kind="trace"), "dt"))
-    for case, colour in COLOURS.items():
+    for case, color in COLORS.items():
         some = pick(rows, kind="trace", case=case, dt=shortest)
         time = column(some, "time_s")
-        energy.plot(time, column(some, "energy_gained_J"), color=colour, linewidth=1.6, label=CASES[case])
+        energy.plot(time, column(some, "energy_gained_J"), color=color, linewidth=1.6, label=CASES[case])
         label = "work of the motors" if case == "rolling" else None
         energy.plot(time, column(some, "work_J"), color="#222222", linewidth=0.9, linestyle=":", label=label)
-        gaps.plot(time, np.maximum(column(some, "gap_m"), 1e-18), color=colour, linewidth=1.4, label=CASES[case])
+        gaps.plot(time, np.maximum(column(some, "gap_m"), 1e-18), color=color, linewidth=1.4, label=CASES[case])
     gaps.set_yscale("log")
     gaps.set_ylim(1e-17, 1e-11)
     drawing.name_axes(energy, "time (s)", "energy gained (J)", "energy, and work of the motors")
@@ -178,11 +176,11 @@ def _draw(axis: Axes, rows: Rows) -> None:
         shade = 0.35 + 0.65 * frame / max(1, FRAMES - 1)
         for part in values(rows, "part"):
             some = pick(rows, frame=frame, part=part)
-            colour = "#444444" if part == "body" else drawing.OURS if part.startswith("front") else drawing.RIVAL
+            color = "#444444" if part == "body" else drawing.OURS if part.startswith("front") else drawing.RIVAL
             axis.plot(
                 0.6 * frame + column(some, "y"),
                 column(some, "z"),
-                color=colour,
+                color=color,
                 alpha=shade,
                 linewidth=1.2 if part == "body" else 2.0,
                 solid_capstyle="round",

@@ -150,9 +150,9 @@ def plot(rows: Rows, published: Curves) -> Picture:
     path.annotate("start", (0, 0), textcoords="offset points", xytext=(6, 4), fontsize=8)
     path.set_aspect("equal", adjustable="datalim")
     drawing.name_axes(path, "x (m)", "y (m)", "path of the sleigh's blade, pushed backwards")
-    for order, colour in zip(ORDERS, (drawing.OURS, drawing.OURS_TOO), strict=True):
+    for order, color in zip(ORDERS, (drawing.OURS, drawing.OURS_TOO), strict=True):
         dt, size = curve(rows, "dt", "heading_error_rad", kind="sleigh", order=order)
-        drawing.ours(error, 1e3 * dt, size, f"order {order}", colour=colour)
+        drawing.ours(error, 1e3 * dt, size, f"order {order}", color=color)
     error.set_xscale("log")
     drawing.ticks(error, 1e3 * column(pick(rows, kind="sleigh", order=2), "dt"))
     error.set_yscale("log")

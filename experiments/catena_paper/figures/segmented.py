@@ -22,7 +22,7 @@ ATTACHED = {"bottom": "rhombus on the lowest corner", "elbow": "rhombus on a sid
 OURS = {"catena": "auto", "catena, ldu": "ldu"}
 RIVALS = ("minimal, articulated", "minimal, Baumgarte", "minimal, tuned")
 _PALETTE = (drawing.OURS, drawing.OURS_TOO, drawing.RIVAL, drawing.RIVAL_TOO, drawing.RIVAL_FOUR)
-COLOURS = dict(zip((*OURS, *RIVALS), _PALETTE, strict=True))
+COLORS = dict(zip((*OURS, *RIVALS), _PALETTE, strict=True))
 
 # a run is of use if no joint opens by more than a hundredth of a link and a tenth of the energy stays
 WIDE, WILD = 0.01, 0.1
@@ -90,18 +90,18 @@ def plot(rows: Rows, published: Curves) -> Picture:
     for attach, style in zip(ATTACHED, ("-", ":"), strict=True):
         for name in OURS:
             n, seconds = curve(rows, "links", "seconds_per_1000_steps", contestant=name, attach=attach)
-            drawing.ours(time, n, 1e3 * seconds, f"{name}, {attach}", colour=COLOURS[name], linestyle=style)
+            drawing.ours(time, n, 1e3 * seconds, f"{name}, {attach}", color=COLORS[name], linestyle=style)
     x, y = published["maximal revolute"]
     drawing.paper(time, x, 1e3 * y, "paper, bottom", marker="s", markersize=3.5)
     time.set_yscale("log")
     steps = sorted({float(row["dt"]) for row in rows}, reverse=True)
-    for name, colour in COLOURS.items():
+    for name, color in COLORS.items():
         for dt, marker in zip(steps, "os^v", strict=False):
             some = pick(rows, contestant=name, attach="bottom", dt=dt)
             n, size, error = (column(some, key) for key in ("links", "gap_m", "energy_error"))
             if some and name != "catena, ldu":
                 label = name if name in OURS else f"{name}, {1e3 * dt:g} ms"
-                look: dict[str, Any] = {"colour": colour, "marker": marker, "markersize": 4}
+                look: dict[str, Any] = {"color": color, "marker": marker, "markersize": 4}
                 drawing.ours(gap, n, np.clip(size, 1e-17, 1e3), label, **look)
                 drawing.ours(energy, n, np.clip(error, 1e-17, 1e3), label, **look)
     gap.axhline(WIDE, color="#444444", linewidth=0.8, linestyle=(0, (1, 2)))
@@ -119,7 +119,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
 def table(rows: Rows, published: Curves) -> Rows:
     """Who is of use, to what length."""
     result = []
-    for name in COLOURS:
+    for name in COLORS:
         for dt in sorted({float(row["dt"]) for row in pick(rows, contestant=name)}, reverse=True):
             for attach in ATTACHED:
                 some = pick(rows, contestant=name, attach=attach, dt=dt)
@@ -239,5 +239,5 @@ FIGURE = Figure(
     findings=findings,
     published="segmented_chains",
     caption="Dotted lines: what a run of use may not exceed. What is beyond 1000, or not finite, is drawn there.",
-    contestants=tuple(COLOURS),
+    contestants=tuple(COLORS),
 )

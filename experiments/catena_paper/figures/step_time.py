@@ -67,12 +67,12 @@ def weight(sizes: Sizes) -> int:
 def plot(rows: Rows, published: Curves) -> Picture:
     """The published range as it was printed, and all sizes on logarithmic axes."""
     figure, (near, far) = drawing.page(2)
-    for solver, colour in SOLVERS.items():
+    for solver, color in SOLVERS.items():
         n, ms = curve(rows, "links", "ms_per_step", solver=solver)
         few = n <= 10
-        drawing.ours(near, n[few], ms[few], f"catena, {solver}", colour=colour)
+        drawing.ours(near, n[few], ms[few], f"catena, {solver}", color=color)
         n, us = curve(rows, "links", "us_per_iteration", solver=solver)
-        drawing.ours(far, n, us, f"catena, {solver}", colour=colour)
+        drawing.ours(far, n, us, f"catena, {solver}", color=color)
     for name, marker in (("sparse", "s"), ("dense", "x")):
         x, y = published[name]
         drawing.paper(near, x, y, f"paper, {name}", marker=marker, markersize=4)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 OURS = {"catena": "auto", "catena, ldu": "ldu"}
-COLOURS = {
+COLORS = {
     "catena": drawing.OURS,
     "catena, ldu": drawing.OURS_TOO,
     "second order, as published": drawing.RIVAL,
@@ -29,7 +29,7 @@ COLOURS = {
     "third order, exact Newton": drawing.RIVAL_FOUR,
     "fourth order, exact Newton": "#7a7a2a",
 }
-RIVALS = tuple(name for name in COLOURS if name not in OURS)
+RIVALS = tuple(name for name in COLORS if name not in OURS)
 EXACT = tuple(name for name in RIVALS if name.endswith("exact Newton"))
 PRINTED = {"second order": "second order, as published", "third order": "third order, as published"}
 
@@ -46,7 +46,7 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
             }
             others = {
                 name: rivals.variational(mechanism, name, dt=STEP, tolerance=tolerance)
-                for name in COLOURS
+                for name in COLORS
                 if name not in OURS
             }
             facts: dict[str, Row] = {}
@@ -64,7 +64,7 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
             }
             contestants |= {name: rival.run for name, rival in others.items() if not facts[name]["failures"]}
             times = race(contestants, steps, rounds=sizes["rounds"], seconds=sizes["seconds"])
-            for name in COLOURS:
+            for name in COLORS:
                 yield {
                     "contestant": name,
                     "tolerance": tolerance,
@@ -91,7 +91,7 @@ def _floor(sizes: Sizes) -> Iterator[Row]:
             "failures": int(not run.status.ok),
             "iterations_per_step": float(run.iterations.mean()) if len(run.iterations) else np.nan,
             "floor_steps": run.floor_count,
-            "remainder": float(run.remainder.max(initial=0.0)),
+            "newton_residual": float(run.newton_residual.max(initial=0.0)),
         }
 
 
@@ -115,11 +115,11 @@ def plot(rows: Rows, published: Curves) -> Picture:
     tolerances = _tolerances(rows)
     figure, axes = drawing.page(3, height=4.4)
     for axis, tolerance in zip(axes, tolerances, strict=False):
-        for name, colour in COLOURS.items():
+        for name, color in COLORS.items():
             n, ms = _milliseconds(rows, name, tolerance)
-            drawing.ours(axis, n, ms, name, colour=colour)
+            drawing.ours(axis, n, ms, name, color=color)
             if len(n) and n[-1] < max(values(rows, "links")):
-                axis.plot(n[-1], ms[-1], marker="X", markersize=9, color=colour)
+                axis.plot(n[-1], ms[-1], marker="X", markersize=9, color=color)
         for (label, key), marker in zip(
             (("maximal", "maximal"), ("2nd order", "second order"), ("3rd order", "third order")), "sx^", strict=True
         ):
@@ -145,7 +145,7 @@ def table(rows: Rows, published: Curves) -> Rows:
     most = max(values(rows, "links"))
     result = []
     for tolerance in _tolerances(rows):
-        for name in COLOURS:
+        for name in COLORS:
             row = pick(rows, contestant=name, tolerance=tolerance, links=most)[0]
             result.append(
                 {
@@ -185,7 +185,7 @@ def _ours(rows: Rows) -> Finding:
     floor = "it goes no further"
     if reached:
         last = reached[-1]
-        left = f"rounding leaves up to {float(last['remainder']):.0e} m/s in {last['floor_steps']} of its steps"
+        left = f"rounding leaves up to {float(last['newton_residual']):.0e} m/s in {last['floor_steps']} of its steps"
         met = "every step meets that" if not last["floor_steps"] else f"says that {left}"
         floor = f"asked for {float(last['tolerance']):.0e} it still ends, and {met}"
     fits = [line(*_milliseconds(rows, "catena", tolerance)) for tolerance in _tolerances(rows)]
@@ -274,7 +274,7 @@ def _fastest(rows: Rows) -> Finding:
             wins.append(False)
             continue
         times = {}
-        for name in COLOURS:
+        for name in COLORS:
             x, ms = _milliseconds(rows, name, tolerance)
             if name not in OURS and (x == most).any():
                 times[name] = ms[x == most][0] / ours[n == most][0]
@@ -337,5 +337,5 @@ FIGURE = Figure(
     findings=findings,
     published="tolerance",
     caption="A curve that ends with a cross fails at the next length.",
-    contestants=tuple(COLOURS),
+    contestants=tuple(COLORS),
 )

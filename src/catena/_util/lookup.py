@@ -54,7 +54,7 @@ def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", af
 
 def in_a_loop(joint: Joint) -> ValueError:
     """What to raise if the coordinates of a joint in a loop are set."""
-    way = f"assemble(drive={{{joint.name!r}: ...}}) moves the others along"
+    way = f"assemble(coordinates={{{joint.name!r}: ...}}) moves the others along"
     return ValueError(f"{joint.label} lies in a loop, so it cannot be set on its own; {way}")
 
 

@@ -87,7 +87,9 @@ def status_of(simulator: Simulator, ended: _core.Ended) -> Status:
         message += _ADVICE[simulator.rescue]
     dropped = simulator._compiled.asked.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
     if dropped:
-        message += f"; what nearly follows from other joints, by {dropped:.2g}, is left out of it: if meant, lower fit="
+        message += (
+            f"; its nearly redundant rows ({dropped:.2g}) are not enforced: if they are meant, lower loop_tolerance="
+        )
     leads = [coupling.label for coupling in m.couplings.values() if coupling.function is not None]
     leads += [f"the ground of {joint.label}" for joint in m.joints.values() if joint.ground is not None]
     if leads and code in (_core.StatusCode.diverged, _core.StatusCode.too_far, _core.StatusCode.exhausted):

@@ -58,7 +58,7 @@ def assemble(
     mechanism: Mechanism,
     guess: State | None,
     fixed: Iterable[str] = (),
-    drive: Mapping[str, ArrayLike] | None = None,
+    coordinates: Mapping[str, ArrayLike] | None = None,
 ) -> State:
     """See Mechanism.assemble."""
     from .placeholders import lightened
@@ -68,7 +68,7 @@ def assemble(
     state = mechanism.state() if guess is None else _of(mechanism, guess)
     rough = _described(mechanism) if guess is None else state.copy()
     mechanism = lightened(mechanism)
-    goals = {name: _coordinates(mechanism, name, value) for name, value in (drive or {}).items()}
+    goals = {name: _coordinates(mechanism, name, value) for name, value in (coordinates or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
     velocity = state.velocity.copy(), state.angular_velocity.copy()
     far = is_wide(mechanism, rough)
@@ -106,7 +106,7 @@ def assemble(
     if gaps:
         what = f"the mechanism cannot be assembled: {describe(mechanism, gaps)}"
         raise AssemblyError(what + _alone(mechanism, rough, gaps), gaps)
-    refuse_misfit(compiled, state)
+    refuse_loop_mismatch(compiled, state)
     warn_of(mechanism, asked, 4)
     passed = limits_passed(mechanism, rough, state) if far else []
     if passed:
@@ -134,9 +134,9 @@ def _begun(
     along.velocity, along.angular_velocity = velocity
     is_closed = close_wide(mechanism, along, frozen)
     asked = find_asked(mechanism, along)
-    if not is_closed and asked.misfit > asked.fit:
+    if not is_closed and asked.loop_mismatch > asked.loop_tolerance:
         # loops that no pose closes say nothing twice
-        asked = everything(mechanism, mechanism.fit)
+        asked = everything(mechanism, mechanism.loop_tolerance)
     compiled = build_core(mechanism, frozen=frozen, asked=asked)
     found.append((along.copy(), compiled))
     _bring(mechanism, compiled, along, frozen)
@@ -241,7 +241,7 @@ def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
     """Gap (m) and misalignment (rad) of every joint and coupling (joint, 2), and what redundant ones disagree by."""
     mechanism = state.mechanism
     count = mechanism.joint_count + compiled.coupling_count
-    gaps, misfit = (np.zeros((1, count, 2)) for _ in range(2))
+    gaps, loop_mismatch = (np.zeros((1, count, 2)) for _ in range(2))
     compiled.core.gaps(
         position=state.position,
         orientation=state.orientation,
@@ -249,10 +249,10 @@ def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
         rows=compiled.rows,
         signals=compiled.signals.read(state.time),
         out=gaps,
-        misfit=misfit,
+        loop_mismatch=loop_mismatch,
     )
     own = mechanism.joint_count + len(mechanism.couplings)
-    return gaps[0, :own], misfit[0, :own]
+    return gaps[0, :own], loop_mismatch[0, :own]
 
 
 def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, float]]:
@@ -287,36 +287,37 @@ def stands(compiled: Compiled, state: State, fastest: float) -> bool:
     )
 
 
-def misfits(compiled: Compiled, state: State) -> Array:
+def loop_mismatches(compiled: Compiled, state: State) -> Array:
     """What redundant joints and couplings (joint + coupling,) disagree by, in rad or parts of their bodies' size."""
-    _, misfit = joint_gaps(compiled, state)
+    _, loop_mismatch = joint_gaps(compiled, state)
     # as a run measures it
-    return np.hypot(misfit[:, 0] / _lengths(compiled, state), misfit[:, 1])
+    return np.hypot(loop_mismatch[:, 0] / _lengths(compiled, state), loop_mismatch[:, 1])
 
 
 def _lengths(compiled: Compiled, state: State) -> Array:
     return np.concatenate((compiled.asked.length, np.ones(len(state.mechanism.couplings))))
 
 
-def refuse_misfit(compiled: Compiled, state: State) -> None:
-    """Raise where redundant joints disagree by more than the mechanism's `fit`."""
-    fit, mechanism = compiled.asked.fit, state.mechanism
+def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
+    """Raise where redundant joints disagree by more than the mechanism's `loop_tolerance`."""
+    loop_tolerance, mechanism = compiled.asked.loop_tolerance, state.mechanism
     if not (compiled.asked.unasked.any() or compiled.asked.idle.any()):
         return
-    _, misfit = joint_gaps(compiled, state)
+    _, loop_mismatch = joint_gaps(compiled, state)
     length = _lengths(compiled, state)
-    part = misfits(compiled, state)
-    wide = np.flatnonzero(part > fit)
+    part = loop_mismatches(compiled, state)
+    wide = np.flatnonzero(part > loop_tolerance)
     if len(wide) == 0:
         return
     names = [*mechanism.joints, *mechanism.couplings]
-    gaps = {names[k]: (float(misfit[k, 0]), float(misfit[k, 1])) for k in wide}
+    gaps = {names[k]: (float(loop_mismatch[k, 0]), float(loop_mismatch[k, 1])) for k in wide}
     worst = int(part.argmax())
     label = (mechanism.joints.get(names[worst]) or mechanism.couplings[names[worst]]).label
     raise AssemblyError(
-        f"{label} contradicts the rest of its loop by {misfit[worst, 0]:.3g} m, {misfit[worst, 1]:.3g} rad; joints "
-        f"that say the same thing twice may disagree by {fit:g} rad, or parts of their bodies' size "
-        f"({fit * length[worst]:.3g} m here): see fit=",
+        f"{label} contradicts the rest of its loop by {loop_mismatch[worst, 0]:.3g} m, "
+        f"{loop_mismatch[worst, 1]:.3g} rad; joints "
+        f"that say the same thing twice may disagree by {loop_tolerance:g} rad, or parts of their bodies' size "
+        f"({loop_tolerance * length[worst]:.3g} m here): see loop_tolerance=",
         gaps,
     )
 

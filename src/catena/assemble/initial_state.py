@@ -12,7 +12,7 @@ from .._util.status import RESCUE_DEPTH
 from ..kinematics.geometry import extent
 from ..kinematics.state import State
 from ..kinematics.unwrap import ByJoint
-from .assembly import AssemblyError, describe, open_joints, refuse_misfit, stands
+from .assembly import AssemblyError, describe, open_joints, refuse_loop_mismatch, stands
 from .massless import refuse_loose_at
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def checked(simulator: Simulator, state: State) -> State:
     )
     if refuse_open(simulator, state):
         state = simulator.mechanism.assemble(state)
-    refuse_misfit(simulator._compiled, state)
+    refuse_loop_mismatch(simulator._compiled, state)
     refuse_loose_at(state)
     refuse_fast(simulator, state.angular_velocity)
     return state

@@ -4,13 +4,13 @@ A linkage in a plane that is described in space has rows too many: a four-bar of
 say something. With exact numbers the others are met by themselves; with numbers rounded to a few digits they can only
 be met to that, and the mechanism that is meant is the one that does not ask for them. So they are left out: where the
 directions that say nothing stand still in the joint's frame, as rows that are never made; where they turn with the
-pose, by the solver, which is told how many there are. What is left over, the misfit of a joint, depends on the pose
+pose, by the solver, which is told how many there are. What is left over, the mismatch of a joint, depends on the pose
 alone and is as large as the numbers are wrong.
 
 A direction that hardly moves, by a value s per rad or size, may also be meant: two planes that are nearly parallel hold
-a point on a line. Numbers that are wrong by e bring back values of about e and leave misfits m of about e: s and m are
-of a size. Where s is far above m the numbers agree much better than they would by chance, and the direction is asked
-for, unless nothing could move then. Of either there is a warning.
+a point on a line. Numbers that are wrong by e bring back values of about e and leave mismatches m of about e: s and m
+are of a size. Where s is far above m the numbers agree much better than they would by chance, and the direction is
+asked for, unless nothing could move then. Of either there is a warning.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _TOO_LONG = "that would take too long"
 _OPEN = "their loops cannot be closed around this pose"
 _AT_THEIR_WORD = "constraints of one's own and joints to moving ground are taken at their word"
 
-# a value that is more than so many misfits is meant: below 4 where numbers are rounded or noisy, above 30 where a few
-# digits are left of a direction that is meant
+# a value that is more than so many mismatches is meant: below 4 where numbers are rounded or noisy, above 30 where a
+# few digits are left of a direction that is meant
 _MEANT = 30.0
 
 # poses to which a closing motion leads, in parts of the mechanism's size and in rad, are still about the same
 _BESIDE = 1 / _MEANT
 
-# nodes of a run at which misfits are looked at
+# nodes of a run at which mismatches are looked at
 _LOOKS = 32
 
 
@@ -97,9 +97,9 @@ def find_asked(mechanism: Mechanism, state: State, agreed: float = np.inf) -> As
     same joints at the same pose is not looked for again.
     """
     mechanism = mechanism.snapshot()
-    if mechanism.fit == 0 or not (mechanism.spanning_tree().loops or mechanism.couplings):
+    if mechanism.loop_tolerance == 0 or not (mechanism.spanning_tree().loops or mechanism.couplings):
         # the same at any pose
-        mechanism._known.asked = mechanism._known.asked or everything(mechanism, mechanism.fit)
+        mechanism._known.asked = mechanism._known.asked or everything(mechanism, mechanism.loop_tolerance)
         return mechanism._known.asked
     compiled = all_rows(mechanism)
     key = _key(compiled, state, agreed)
@@ -137,7 +137,7 @@ def _key(given: Compiled, state: State, agreed: float) -> bytes | None:
             digest.update(repr(value).encode())
 
     # all rows are asked for, and the walk from pose to pose knows no gravity
-    add((given.asked.fit, agreed))
+    add((given.asked.loop_tolerance, agreed))
     add(tuple(value for name, value in given.arguments.items() if name not in ("asked", "gravity")))
     add((state.position, state.orientation, given.signals.read(state.time)))
     add(tuple(given.start(measures, [state]) for measures in (given.terms, given.counters)))
@@ -145,7 +145,7 @@ def _key(given: Compiled, state: State, agreed: float) -> bytes | None:
 
 
 def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float) -> Asked:
-    whole, fit = everything(mechanism, mechanism.fit), mechanism.fit
+    whole, loop_tolerance = everything(mechanism, mechanism.loop_tolerance), mechanism.loop_tolerance
     owner = np.array(compiled.core.loop_joints, dtype=int)
     length = _lengths(mechanism, body_sizes(mechanism))
     unjudged = np.isin(np.arange(len(whole.unjudged)), owner)
@@ -156,14 +156,14 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float
     found = _explore(mechanism, compiled, state, poses, owner, size)
     if found is None:
         return replace(whole, unjudged=unjudged, why=_OPEN)
-    values, vectors, misfit = found
-    misfit = np.minimum(misfit, agreed)
-    null, weak = _null(compiled, owner, values, misfit, fit)
+    values, vectors, loop_mismatch = found
+    loop_mismatch = np.minimum(loop_mismatch, agreed)
+    null, weak = _null(compiled, owner, values, loop_mismatch, loop_tolerance)
     # poses at which least says nothing new are those that are not singular by chance
     ordinary = null.sum(axis=(1, 2)) == null.sum(axis=(1, 2)).min()
     values, vectors, null = values[ordinary], vectors[ordinary], null[ordinary]
     used = ~np.isinf(values)
-    result = replace(whole, length=length, misfit=float(misfit.max(initial=0.0)))
+    result = replace(whole, length=length, loop_mismatch=float(loop_mismatch.max(initial=0.0)))
     for loop, joint in enumerate(owner):
         result.weak[joint] = weak[loop]
         zero = values[:, loop][null[:, loop] & used[:, loop]].max(initial=0.0)
@@ -217,7 +217,7 @@ def _explore(
     from .assembly import is_wide, joint_gaps
     from .trust_region import close_wide
 
-    core, guess, fit = compiled.core, state.copy(), compiled.asked.fit
+    core, guess, loop_tolerance = compiled.core, state.copy(), compiled.asked.loop_tolerance
     signals = compiled.signals.read(state.time)
     terms = compiled.start(compiled.terms, [state])[0]
     # a pose that is closed needs no assembly; where that would take too long, the walk below has to do
@@ -246,15 +246,15 @@ def _explore(
     if not closed and _ITERATIONS * core.ldu_work <= _BUDGET:
         # at its word if there is such a pose beside this one, or else what says something new; far off, what hardly
         # says anything would be closed little by little
-        at_word, loosely = assembled(0.0), assembled(fit**2)
+        at_word, loosely = assembled(0.0), assembled(loop_tolerance**2)
         gaps, _ = joint_gaps(compiled, at_word)
         fits = (np.hypot(gaps[:, 0] / size, gaps[:, 1]) <= _CLOSED).all() and _beside(guess, at_word)
         guess = at_word if fits else loosely if _beside(guess, loosely) else guess
     loops = len(owner)
     values, vectors = np.full((poses + 1, loops, 6), np.inf), np.zeros((poses + 1, loops, 6, 6))
-    misfit = np.zeros((poses + 1, loops, 6))
+    loop_mismatch = np.zeros((poses + 1, loops, 6))
     found = core.explore(
-        fit=fit,
+        loop_tolerance=loop_tolerance,
         position=guess.position,
         orientation=guess.orientation,
         term_start=terms,
@@ -263,14 +263,14 @@ def _explore(
         length=size[owner],
         singular=values,
         direction=vectors,
-        misfit=misfit,
+        loop_mismatch=loop_mismatch,
     )
     if found == 0:
         return None
     # the first of them is a little way off: where it says more, the closed ones are stuck at a singular pose
-    null = (values[: found + 1] <= fit).sum(axis=(1, 2))
+    null = (values[: found + 1] <= loop_tolerance).sum(axis=(1, 2))
     chosen = slice(0, 1) if np.isfinite(values[0]).any() and null[0] < null[1:].min() else slice(1, found + 1)
-    return values[chosen], vectors[chosen], misfit[1]
+    return values[chosen], vectors[chosen], loop_mismatch[1]
 
 
 def meant_after_all(compiled: Compiled, run: Trajectory) -> Asked | None:
@@ -279,12 +279,12 @@ def meant_after_all(compiled: Compiled, run: Trajectory) -> Asked | None:
     What numbers disagree by depends on the pose, and changes little if they are rounded. Where it outgrows by far that
     of the first node, values there are compared with what the numbers did agree to.
     """
-    from .assembly import misfits
+    from .assembly import loop_mismatches
 
     if not compiled.asked.dropped.any() or len(run) < 2:
         return None
     nodes = [*range(0, len(run), max(1, len(run) // _LOOKS)), len(run) - 1]
-    parts = [float(misfits(compiled, run[k]).max(initial=0.0)) for k in nodes]
+    parts = [float(loop_mismatches(compiled, run[k]).max(initial=0.0)) for k in nodes]
     worst = int(np.argmax(parts))
     if parts[worst] <= _MEANT * max(parts[0], _CLOSED):
         return None
@@ -300,13 +300,13 @@ def _beside(one: State, other: State) -> bool:
 
 
 def _null(
-    compiled: Compiled, owner: NDArray[np.int_], values: Array, misfit: Array, fit: float
+    compiled: Compiled, owner: NDArray[np.int_], values: Array, loop_mismatch: Array, loop_tolerance: float
 ) -> tuple[NDArray[np.bool_], Array]:
     """Which directions (pose, loop, 6) say nothing new, and the largest value (loop,) that is weak and yet meant.
 
-    Judged for each group of loops that share joints, by the largest of their weak values and of their misfits.
+    Judged for each group of loops that share joints, by the largest of their weak values and of their mismatches.
     """
-    null, weak = values <= fit, np.zeros(len(owner))
+    null, weak = values <= loop_tolerance, np.zeros(len(owner))
     # not those at poses that are singular by chance
     ordinary = null.sum(axis=(1, 2)) == null.sum(axis=(1, 2)).min()
     groups, freedoms = compiled.core.loop_groups
@@ -315,19 +315,21 @@ def _null(
         own = np.flatnonzero(np.array(groups) == group)
         some = values[:, own]
         largest = some[ordinary][null[ordinary][:, own]].max(initial=0.0)
-        if largest <= EXACT or largest <= _MEANT * misfit[own][null[:, own].any(axis=0)].max(initial=0.0):
+        if largest <= EXACT or largest <= _MEANT * loop_mismatch[own][null[:, own].any(axis=0)].max(initial=0.0):
             continue
         # rows that are not judged, and those beyond a joint's own, have no value
         judged = np.isfinite(some)
         others = int((rows[own] - judged[0].sum(axis=1)).sum())
-        held, at_word = ((others + (judged & (some > least)).sum(axis=(1, 2))).max() for least in (fit, EXACT))
+        held, at_word = (
+            (others + (judged & (some > least)).sum(axis=(1, 2))).max() for least in (loop_tolerance, EXACT)
+        )
         if freedom - at_word <= 0 < freedom - held:
             continue
         # what is meant holds at the first pose too; roots of what closing leaves open vanish there
         if others + (judged[0] & (some[0] > EXACT)).sum() < at_word:
             continue
         null[:, own] = some <= EXACT
-        kept = judged & (some <= fit) & (some > EXACT) & ordinary[:, None, None]
+        kept = judged & (some <= loop_tolerance) & (some > EXACT) & ordinary[:, None, None]
         weak[own] = np.where(kept, some, 0.0).max(axis=(0, 2))
     return null, weak
 
@@ -347,17 +349,18 @@ def warn_of(mechanism: Mechanism, asked: Asked, stacklevel: int) -> None:
     sentences = []
     units = "(rad, or parts of the bodies' size)"
     # what disagrees by more is refused where a run starts
-    if asked.dropped.any() and asked.misfit <= asked.fit:
+    if asked.dropped.any() and asked.loop_mismatch <= asked.loop_tolerance:
         sentences.append(
             f"what nearly follows from other joints is left out of {listed(asked.dropped)}: values up to "
-            f"{asked.dropped.max():.2g}, while the numbers disagree by {asked.misfit:.2g} {units}; if it is meant, "
-            "give the numbers more digits, or lower fit="
+            f"{asked.dropped.max():.2g}, while the numbers disagree by {asked.loop_mismatch:.2g} {units}; "
+            "if it is meant, "
+            "give the numbers more digits, or lower loop_tolerance="
         )
     if asked.weak.any():
         sentences.append(
             f"{listed(asked.weak)} and other joints hold some direction only weakly, by values down to "
             f"{asked.weak[asked.weak > 0].min():.2g}, and are taken at their word, since the numbers agree to "
-            f"{asked.misfit:.2g} {units}; if two of them were meant to say the same, remove one"
+            f"{asked.loop_mismatch:.2g} {units}; if two of them were meant to say the same, remove one"
         )
     if sentences:
         warn("; ".join(sentences), LoopWarning, stacklevel=stacklevel)

@@ -109,14 +109,16 @@ def close_wide(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) 
             if not np.isfinite(ends[-1]):
                 return False
             # numbers that are rounded leave a gap, the same from everywhere
-            met = _CLOSED < ends[-1] <= mechanism.fit and any(abs(e - ends[-1]) <= _SAME * e for e in ends[:-1])
+            met = _CLOSED < ends[-1] <= mechanism.loop_tolerance and any(
+                abs(e - ends[-1]) <= _SAME * e for e in ends[:-1]
+            )
             if held or met:
                 break
         if held:
             break
     state.position, state.orientation = best.position, best.orientation
     state.turned = best.turned
-    return bool(left <= max(_CLOSED, mechanism.fit))
+    return bool(left <= max(_CLOSED, mechanism.loop_tolerance))
 
 
 def open_alone(mechanism: Mechanism, state: State, names: list[str]) -> dict[str, tuple[float, float, int]]:
@@ -138,9 +140,9 @@ def open_alone(mechanism: Mechanism, state: State, names: list[str]) -> dict[str
             end = tree.close(trial, amplitude, attempt + 1, only)
             if end < left:
                 best, left = trial, end
-            if left <= mechanism.fit:
+            if left <= mechanism.loop_tolerance:
                 break
-        if mechanism.fit < left < np.inf:
+        if mechanism.loop_tolerance < left < np.inf:
             gap = joint_gaps(tree.compiled, best)[0][place]
             found[name] = (float(gap[0]), float(gap[1]), _joints_around(mechanism, tree, name))
     return found

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         accuracy=args.accuracy,
         order=args.order,
         solver=args.solver,
-        on_coarse="raise" if args.strict else "warn",
+        on_inaccurate="raise" if args.strict else "warn",
     )
     result, known = _simulated(simulator, start(mechanism, args.set), args.duration, args.record_every)
     known = {"model": args.model} | known

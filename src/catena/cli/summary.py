@@ -47,7 +47,7 @@ _SUBSTEPS = {1: 1, 2: 1, 4: 5, 6: 9, 8: 17}
 
 def _per_substep(run: Trajectory) -> float:
     order = 2 if run.info is None else run.info.order
-    return float(run.iterations.sum() / (_SUBSTEPS[order] * run.pieces.sum()))
+    return float(run.iterations.sum() / (_SUBSTEPS[order] * run.substeps.sum()))
 
 
 def words(known: Facts) -> str:

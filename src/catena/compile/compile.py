@@ -242,7 +242,7 @@ def all_rows(mechanism: Mechanism) -> Compiled:
     mechanism, kernel = mechanism.snapshot(), default_kernel()
     key, kept = (kernel, "all rows"), mechanism._known.compiled
     if key not in kept:
-        asked, sizes = everything(mechanism, mechanism.fit), body_sizes(mechanism)
+        asked, sizes = everything(mechanism, mechanism.loop_tolerance), body_sizes(mechanism)
         kept[key] = compile_rows(mechanism, kernel=kernel, frozen={}, asked=asked, sizes=sizes)
     return kept[key]
 

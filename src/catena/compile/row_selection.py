@@ -21,7 +21,8 @@ _SMALL = 1e-2
 # values below this are rounding: they are roots of what is computed
 EXACT = 1e-7
 
-# values of what is left out above this part of `fit`, and of what is kept below that many, may be others elsewhere
+# values of what is left out above this part of `loop_tolerance`, and of what is kept below that many, may be others
+# elsewhere
 _DOUBTFUL, _NEARLY = 0.05, 3.0
 
 
@@ -36,11 +37,11 @@ class Asked:
     poses that were looked at. unasked (joint,) is how many of its rows say nothing new. unjudged (joint + coupling,)
     says which close loops and were not looked at, all their rows being asked for, and `why` for what reason.
     weak (joint + coupling,) is the largest value, or 0, by which a joint holds weakly and is taken at its word; dropped
-    (joint + coupling,) that of what is left out, where it is no rounding of what is computed; misfit is the largest
+    (joint + coupling,) that of what is left out, where it is no rounding of what is computed; mismatch is the largest
     that was found where these were judged.
     """
 
-    fit: float
+    loop_tolerance: float
     rows: NDArray[np.int32]
     excess: NDArray[np.int32]
     combination: Array
@@ -50,7 +51,7 @@ class Asked:
     unjudged: NDArray[np.bool_]
     weak: Array
     dropped: Array
-    misfit: float = 0.0
+    loop_mismatch: float = 0.0
     largest_zero: float = 0.0
     smallest_kept: float = np.inf
     why: str = ""
@@ -60,7 +61,7 @@ class Asked:
         idle = np.zeros(coupling_count, dtype=np.int32)
         idle[: len(self.idle)] = self.idle
         return _core.AskedArrays(
-            fit=self.fit,
+            loop_tolerance=self.loop_tolerance,
             rows=self.rows,
             excess=self.excess,
             combination=self.combination,
@@ -75,8 +76,11 @@ class Asked:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether values are so near to `fit`, or hold so weakly, that another pose may say something else."""
-        near = _DOUBTFUL * self.fit < self.dropped.max(initial=0.0) or self.smallest_kept < _NEARLY * self.fit
+        """Whether values are so near to `loop_tolerance`, or hold so weakly, that another pose may say otherwise."""
+        near = (
+            _DOUBTFUL * self.loop_tolerance < self.dropped.max(initial=0.0)
+            or self.smallest_kept < _NEARLY * self.loop_tolerance
+        )
         return bool(near or self.weak.any())
 
     @property
@@ -113,11 +117,11 @@ class Asked:
         return [name for name, excess in zip(mechanism.joints, self.excess, strict=True) if excess]
 
 
-def everything(mechanism: Mechanism, fit: float = 0.0) -> Asked:
+def everything(mechanism: Mechanism, loop_tolerance: float = 0.0) -> Asked:
     """All rows of all joints."""
     joints, couplings = mechanism.joint_count, len(mechanism.couplings)
     return Asked(
-        fit,
+        loop_tolerance,
         np.full(joints, -1, dtype=np.int32),
         np.zeros(joints, dtype=np.int32),
         np.zeros((joints, 6, 6)),

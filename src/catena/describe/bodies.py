@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._util.rotation import IDENTITY, Array, Checked, finite, finite_number, plain, unit_quaternion
-from .inertia import Inertia, Shape
-from .shapes import PlacedShape, Shaped, placed
+from .inertia import Inertia, Solid
+from .shapes import Shape, Shaped, placed
 
 # velocities of a body that is described without any
 AT_REST = (0.0, 0.0, 0.0)
@@ -51,7 +51,7 @@ class Body(Shaped):
     """
 
     is_world = False
-    _shape: Shape | None
+    _shape: Solid | None
     _inertia: Inertia
     _name: str
     _has_gravity: bool
@@ -63,7 +63,7 @@ class Body(Shaped):
     def __init__(
         self,
         name: str,
-        shape: Shape | Inertia,
+        shape: Solid | Inertia,
         position: ArrayLike,
         orientation: ArrayLike,
         velocity: ArrayLike,
@@ -104,11 +104,11 @@ class Body(Shaped):
         return self._inertia
 
     @inertia.setter
-    def inertia(self, value: Inertia | Shape) -> None:
+    def inertia(self, value: Inertia | Solid) -> None:
         self._take(value)
 
-    def _take(self, value: Inertia | Shape) -> None:
-        if isinstance(value, Shape):
+    def _take(self, value: Inertia | Solid) -> None:
+        if isinstance(value, Solid):
             self.__dict__.update(_shape=value, _inertia=value.inertia)
         elif isinstance(value, Inertia):
             self._shape, self._inertia = self._shape and replace(self._shape, inertia=value), value
@@ -116,18 +116,18 @@ class Body(Shaped):
             raise ValueError(f"{self.label} needs a shape such as box(...), or an Inertia, got {value!r}")
 
     @property
-    def shape(self) -> Shape | None:
+    def shape(self) -> Solid | None:
         """What the body looks like, if it was given a shape; that of an Inertia is not known."""
         return self._shape
 
     @shape.setter
-    def shape(self, value: Shape) -> None:
-        if not isinstance(value, Shape):
+    def shape(self, value: Solid) -> None:
+        if not isinstance(value, Solid):
             raise ValueError(f"{self.label} needs a shape such as box(...), got {value!r}")
         self.inertia = value
 
     @property
-    def shapes(self) -> tuple[PlacedShape, ...]:
+    def shapes(self) -> tuple[Shape, ...]:
         """All that it looks like: the shape that it was made of, if it was, and those that were added."""
         if self._shape is None:
             return self._added_shapes

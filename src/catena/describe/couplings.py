@@ -184,7 +184,7 @@ class Mimic(Coupling):
         super().__init__([(follower, 1.0), (leader, -_number(factor, "a mimic's factor"))], offset=offset, name=name)
 
 
-class Drive(Coupling):
+class PrescribedMotion(Coupling):
     """Prescribes a joint coordinate (rad or m) as a function of time (s), with whatever force that takes."""
 
     def __init__(

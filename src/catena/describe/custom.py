@@ -101,8 +101,8 @@ class Custom(GivenRows):
     (rows, 12): derivatives by the displacement of a (3), a's turn about world axes (3), and the same of b; it is
     checked against differences. Without it, differences are used.
 
-    In a loop all its rows are asked for, whatever `fit` says: those that the other joints say already must agree with
-    them to rounding, or be left out of the function.
+    In a loop all its rows are asked for, whatever `loop_tolerance` says: those that the other joints say already must
+    agree with them to rounding, or be left out of the function.
     """
 
     code = "custom"

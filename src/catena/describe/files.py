@@ -35,7 +35,7 @@ class MechanismFiles:
         merge_fixed: bool = False,
         loops: Loops | None = None,
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
-        fit: float = 3e-3,
+        loop_tolerance: float = 3e-3,
     ) -> Mechanism:
         """Read a URDF file; what is not read of it is listed in one ModelWarning.
 
@@ -60,7 +60,14 @@ class MechanismFiles:
         """
         from ..io.models.urdf import read
 
-        return read(path, floating=floating, merge_fixed=merge_fixed, loops=loops, packages=packages, fit=fit)
+        return read(
+            path,
+            floating=floating,
+            merge_fixed=merge_fixed,
+            loops=loops,
+            packages=packages,
+            loop_tolerance=loop_tolerance,
+        )
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
         """Write it as URDF, loops as <loop_joint>; what URDF cannot hold is listed in one ModelWarning.
@@ -88,7 +95,7 @@ class MechanismFiles:
         *,
         merge_fixed: bool = False,
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
-        fit: float = 3e-3,
+        loop_tolerance: float = 3e-3,
     ) -> Mechanism:
         """Read an MJCF file, which MuJoCo compiles; what is not read of it is listed in one ModelWarning.
 
@@ -99,7 +106,7 @@ class MechanismFiles:
         """
         from ..io.models.mjcf import read
 
-        return read(path, merge_fixed=merge_fixed, packages=packages, fit=fit)
+        return read(path, merge_fixed=merge_fixed, packages=packages, loop_tolerance=loop_tolerance)
 
     @staticmethod
     def from_sdf(
@@ -107,7 +114,7 @@ class MechanismFiles:
         *,
         merge_fixed: bool = False,
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
-        fit: float = 3e-3,
+        loop_tolerance: float = 3e-3,
     ) -> Mechanism:
         """Read an SDF file of one model, loops included; what is not read of it is listed in one ModelWarning.
 
@@ -116,4 +123,4 @@ class MechanismFiles:
         """
         from ..io.models.sdf import read
 
-        return read(path, merge_fixed=merge_fixed, packages=packages, fit=fit)
+        return read(path, merge_fixed=merge_fixed, packages=packages, loop_tolerance=loop_tolerance)

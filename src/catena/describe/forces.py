@@ -40,8 +40,8 @@ LAW: dict[str, float] = {
     "damping": 0.0,
     "friction": 0.0,
     "threshold": 1.0,
-    "gain": 0.0,
-    "rate_gain": 0.0,
+    "kp": 0.0,
+    "kd": 0.0,
     "target": 0.0,
     "target_rate": 0.0,
     "limit": inf,
@@ -54,11 +54,11 @@ LAW: dict[str, float] = {
 NUMBERS = _core.law_names()
 _SIGNED = ("rest", "target", "target_rate", "force", "side")
 # those that feed or take energy, where they are not zero
-WORKING = ("damping", "friction", "gain", "rate_gain", "force")
+WORKING = ("damping", "friction", "kp", "kd", "force")
 # joints that turn about any axis, which a damper acts on as a whole
 ROTARY = ("ball", "free")
 # those that make heat of it
-DISSIPATING = ("damping", "friction", "rate_gain")
+DISSIPATING = ("damping", "friction", "kd")
 
 
 @dataclass
@@ -249,7 +249,7 @@ class Motor(JointForce):
 
 
 class Servo(JointForce):
-    """Drives a joint coordinate to `target` (rad or m) by gain (target - q) + rate_gain (target_rate - rate).
+    """Drives a joint coordinate to `target` (rad or m) by gain (target - q) + kd (target_rate - rate).
 
     Evaluated inside every step; the force never exceeds `limit` (N or N m). With gain 0 it holds a speed. A target that
     is a function of time (s) brings its own rate.
@@ -259,8 +259,8 @@ class Servo(JointForce):
         self,
         joint: Joint | str,
         *,
-        gain: float = 0.0,
-        rate_gain: float = 0.0,
+        kp: float = 0.0,
+        kd: float = 0.0,
         target: NumberOrFunction = 0.0,
         target_rate: float = 0.0,
         limit: float = inf,
@@ -271,22 +271,22 @@ class Servo(JointForce):
             joint,
             coordinate=coordinate,
             name=name,
-            gain=gain,
-            rate_gain=rate_gain,
+            kp=kp,
+            kd=kd,
             target=target,
             target_rate=target_rate,
             limit=limit,
         )
         if callable(target) and target_rate != 0:
             raise ValueError(f"{self.label}: a target that is a function of time brings its own target_rate")
-        if gain == 0 and rate_gain == 0:
-            raise ValueError(f"{self.label}: give a gain or a rate_gain")
+        if kp == 0 and kd == 0:
+            raise ValueError(f"{self.label}: give a gain or a kd")
 
     @property
     def input(self) -> str | None:
         """Its target, or the rate that it holds if it has no gain."""
         part = self.parts[0]
-        return None if part.functions else "target" if part.law["gain"] > 0 else "target_rate"
+        return None if part.functions else "target" if part.law["kp"] > 0 else "target_rate"
 
 
 class Friction(JointForce):

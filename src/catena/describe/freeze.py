@@ -82,7 +82,7 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
 
 def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
     """Whether a mechanism is still what a copy was made of; values that both share, such as functions, are the same."""
-    if mechanism.fit != copy.fit or not _same(mechanism.gravity, copy.gravity):
+    if mechanism.loop_tolerance != copy.loop_tolerance or not _same(mechanism.gravity, copy.gravity):
         return False
     if not _same_item(mechanism.world, copy.world):
         return False
@@ -95,7 +95,7 @@ def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
 
 def what_changed(mechanism: Mechanism, copy: Mechanism, *, poses: bool) -> str:
     """What is no longer as it was when a copy was made, by name; poses of bodies count if they are to; else empty."""
-    if mechanism.fit != copy.fit or not _same(mechanism.gravity, copy.gravity):
+    if mechanism.loop_tolerance != copy.loop_tolerance or not _same(mechanism.gravity, copy.gravity):
         return "its gravity or fit"
     for kind in ("_bodies", "_joints", "_forces", "_couplings"):
         mine, theirs = getattr(mechanism, kind), getattr(copy, kind)

@@ -73,7 +73,7 @@ class Inertia:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Shape:
+class Solid:
     """A solid of uniform density, centred on the body frame.
 
     `size` (m) is (x, y, z) of a box, (radius,) of a sphere, (radius, length) of a cylinder or capsule along
@@ -94,19 +94,19 @@ class Shape:
         return self.inertia.mass
 
 
-def box(size: ArrayLike, *, mass: float | None = None, density: float | None = None) -> Shape:
+def box(size: ArrayLike, *, mass: float | None = None, density: float | None = None) -> Solid:
     """Make a box of edge lengths size (x, y, z) in metres; mass in kg or density in kg/m^3."""
     edges = finite(size, (3,), "box: size")
     x, y, z = (_positive(edge, "box: size") for edge in edges)
     m = _mass("box", x * y * z, mass, density)
     moments = (m / 12 * (y * y + z * z), m / 12 * (z * z + x * x), m / 12 * (x * x + y * y))
-    return Shape("box", (x, y, z), Inertia(m, moments))
+    return Solid("box", (x, y, z), Inertia(m, moments))
 
 
-def cylinder(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Shape:
+def cylinder(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Solid:
     """Make a cylinder along body z (metres); mass in kg or density in kg/m^3."""
     r, h = _positive(radius, "cylinder: radius"), _positive(length, "cylinder: length")
-    return Shape("cylinder", (r, h), _of_cylinder(r, h, _mass("cylinder", pi * r * r * h, mass, density)))
+    return Solid("cylinder", (r, h), _of_cylinder(r, h, _mass("cylinder", pi * r * r * h, mass, density)))
 
 
 def _of_cylinder(r: float, h: float, mass: float) -> Inertia:
@@ -114,14 +114,14 @@ def _of_cylinder(r: float, h: float, mass: float) -> Inertia:
     return Inertia(mass, (across, across, mass * r * r / 2))
 
 
-def sphere(radius: float, *, mass: float | None = None, density: float | None = None) -> Shape:
+def sphere(radius: float, *, mass: float | None = None, density: float | None = None) -> Solid:
     """Make a sphere (metres); mass in kg or density in kg/m^3."""
     r = _positive(radius, "sphere: radius")
     m = _mass("sphere", 4 / 3 * pi * r**3, mass, density)
-    return Shape("sphere", (r,), Inertia(m, (0.4 * m * r * r,) * 3))
+    return Solid("sphere", (r,), Inertia(m, (0.4 * m * r * r,) * 3))
 
 
-def capsule(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Shape:
+def capsule(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Solid:
     """Make a cylinder of that length along body z with a half sphere on each end (metres)."""
     r, h = _positive(radius, "capsule: radius"), _positive(length, "capsule: length")
     barrel, caps = pi * r * r * h, 4 / 3 * pi * r**3
@@ -130,7 +130,7 @@ def capsule(radius: float, length: float, *, mass: float | None = None, density:
 
     # the half spheres' own 83/320 m r^2 moved out to h/2 + 3r/8 adds up to these terms
     across = mb * (3 * r * r + h * h) / 12 + mc * (0.4 * r * r + 0.25 * h * h + 0.375 * h * r)
-    return Shape("capsule", (r, h), Inertia(m, (across, across, (0.5 * mb + 0.4 * mc) * r * r)))
+    return Solid("capsule", (r, h), Inertia(m, (across, across, (0.5 * mb + 0.4 * mc) * r * r)))
 
 
 def rod(
@@ -140,7 +140,7 @@ def rod(
     mass: float | None = None,
     density: float | None = None,
     radius: float | None = None,
-) -> Shape:
+) -> Solid:
     """Make a solid cylinder between two world points (metres), body z from start to end, pose included.
 
     The radius is a fortieth of the length unless given; mass in kg or density in kg/m^3.
@@ -154,7 +154,7 @@ def rod(
     (x, y, z), (u, v, w) = p, q
     centre = np.array((0.5 * (x + u), 0.5 * (y + v), 0.5 * (z + w)))
     turn = z_onto((u - x) / length, (v - y) / length, (w - z) / length)
-    return Shape("cylinder", (r, length), _of_cylinder(r, length, m), (centre, turn))
+    return Solid("cylinder", (r, length), _of_cylinder(r, length, m), (centre, turn))
 
 
 def _positive(value: float, what: str) -> float:

@@ -22,7 +22,7 @@ from .files import MechanismFiles
 from .forces import Force
 from .frames import Frame, made
 from .freeze import Known, copied, unchanged
-from .inertia import Inertia, Shape
+from .inertia import Inertia, Solid
 from .joint import Joint, Pose, mismatch, pose_between
 from .measures import closing_costs
 from .showing import Posable
@@ -67,7 +67,7 @@ class Mechanism(MechanismFiles, Posable, Strict):
     # the snapshot made last
     _last: Mechanism | None = None
 
-    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, fit: float = 3e-3) -> None:
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, loop_tolerance: float = 3e-3) -> None:
         self._world = World()
         self._bodies: ByName[Body] = ByName("body")
         self._joints: ByName[Joint] = ByName("joint")
@@ -77,10 +77,10 @@ class Mechanism(MechanismFiles, Posable, Strict):
         self._known = Known()
         self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
         self.gravity = gravity
-        self.fit = fit
+        self.loop_tolerance = loop_tolerance
 
     @property
-    def fit(self) -> float:
+    def loop_tolerance(self) -> float:
         """By how much joints that say the same thing twice may disagree: rad, or parts of their bodies' size.
 
         Rows of loops that are free to move by less than this count as redundant, as those of a plane linkage in space
@@ -88,8 +88,8 @@ class Mechanism(MechanismFiles, Posable, Strict):
         """
         return self._fit
 
-    @fit.setter
-    def fit(self, value: float) -> None:
+    @loop_tolerance.setter
+    def loop_tolerance(self, value: float) -> None:
         if not 0 <= number(value) < 0.1:
             raise ValueError(f"fit must be a small number, at least 0 and below 0.1, got {value!r}")
         self._fit = float(value)
@@ -173,7 +173,7 @@ class Mechanism(MechanismFiles, Posable, Strict):
     def add_body(
         self,
         name: str,
-        shape: Shape | Inertia,
+        shape: Solid | Inertia,
         *,
         position: ArrayLike | None = None,
         orientation: ArrayLike | None = None,
@@ -207,9 +207,9 @@ class Mechanism(MechanismFiles, Posable, Strict):
             raise ValueError("the body name 'world' is reserved for the world itself")
         if name in self._bodies:
             raise ValueError(f"there is already a body called {name!r}")
-        if not isinstance(shape, (Shape, Inertia)):
+        if not isinstance(shape, (Solid, Inertia)):
             raise ValueError(f"body {name!r} needs a shape such as box(...), or an Inertia, got {shape!r}")
-        own = shape.pose if isinstance(shape, Shape) else None
+        own = shape.pose if isinstance(shape, Solid) else None
         if position is None:
             position = (0.0, 0.0, 0.0) if own is None else own[0]
         if orientation is None:
@@ -494,7 +494,7 @@ class Mechanism(MechanismFiles, Posable, Strict):
         guess: State | None = None,
         *,
         fixed: Iterable[str] = (),
-        drive: Mapping[str, ArrayLike] | None = None,
+        coordinates: Mapping[str, ArrayLike] | None = None,
         rates: Mapping[str, ArrayLike] | None = None,
     ) -> State:
         """Bring a rough pose onto all joints, with the least motion, and return the closed state.
@@ -509,7 +509,7 @@ class Mechanism(MechanismFiles, Posable, Strict):
             Where to start; default the described pose. The result stays on its branch.
         fixed
             Names of joints that keep the coordinates they have in the guess.
-        drive
+        coordinates
             Joint name to coordinates to reach; the other joints follow on the way.
         rates
             Joint name to rates (rad/s, m/s) to have there; the other joints follow, loops included.
@@ -517,12 +517,12 @@ class Mechanism(MechanismFiles, Posable, Strict):
         from ..assemble.assembly import assemble
         from ..assemble.assembly_rates import with_rates
 
-        for what, given in (("drive", drive), ("rates", rates)):
+        for what, given in (("drive", coordinates), ("rates", rates)):
             if given is not None and not isinstance(given, Mapping):
                 raise ValueError(f"{what} takes numbers by joint name, such as {{'motor': 0.3}}, got {given!r}")
         if isinstance(fixed, str):
             raise ValueError(f"fixed takes a list of names, such as [{fixed!r}], got {fixed!r}")
-        state = assemble(self, guess, fixed, drive)
+        state = assemble(self, guess, fixed, coordinates)
         return with_rates(state, rates) if rates else state
 
     def report(self, state: State | None = None) -> Report:

@@ -20,17 +20,17 @@ from .._util.strict import Strict, belongs
 # how many lengths (m) describe each kind; those of a mesh are factors on the numbers of its file
 SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2, "ellipsoid": 3, "mesh": 3}
 
-Colour: TypeAlias = tuple[float, float, float, float]
+Color: TypeAlias = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class PlacedShape:
+class Shape:
     """A shape on a body or in the world, made by `add_shape`.
 
     `kind` and `size` (m): (x, y, z) of a "box", (radius,) of a "sphere", (radius, length) of a "cylinder" or "capsule"
     along its z, length without the round ends, the three half axes of an "ellipsoid", and for a "mesh" the factors by
     which the numbers in its file are metres. position (3,) m and orientation (4,) in the frame of the body, which sits
-    at its centre of mass, or of the world. colour (red, green, blue, alpha) from 0 to 1, or None where none was given;
+    at its centre of mass, or of the world. color (red, green, blue, alpha) from 0 to 1, or None where none was given;
     `mesh` is the path of the file. `visible` and `collides` say what it is there for.
     """
 
@@ -38,7 +38,7 @@ class PlacedShape:
     size: tuple[float, ...]
     position: Array
     orientation: Array
-    colour: Colour | None = None
+    color: Color | None = None
     mesh: str = ""
     name: str = ""
     visible: bool = True
@@ -57,13 +57,13 @@ def placed(
     *,
     position: ArrayLike = (0.0, 0.0, 0.0),
     orientation: ArrayLike = IDENTITY,
-    colour: ArrayLike | None = None,
+    color: ArrayLike | None = None,
     mesh: str = "",
     name: str = "",
     visible: bool = True,
     collides: bool = False,
     label: str = "shape",
-) -> PlacedShape:
+) -> Shape:
     """A shape, checked; `label` begins the messages."""
     if kind not in SIZES:
         raise ValueError(f"{label}: there is no kind of shape {kind!r}{did_you_mean(kind, SIZES)}")
@@ -87,15 +87,15 @@ def placed(
         unit_quaternion(orientation, (4,), f"{label}: orientation"),
     )
     place.flags.writeable = turn.flags.writeable = False
-    tint = None if colour is None else _colour(colour, label)
-    return PlacedShape(kind, tuple(lengths.tolist()), place, turn, tint, mesh, name, bool(visible), bool(collides))
+    tint = None if color is None else _color(color, label)
+    return Shape(kind, tuple(lengths.tolist()), place, turn, tint, mesh, name, bool(visible), bool(collides))
 
 
-def _colour(value: ArrayLike, label: str) -> Colour:
+def _color(value: ArrayLike, label: str) -> Color:
     """Red, green, blue and alpha; of three numbers the alpha is 1."""
-    given = finite(value, (3,) if np.shape(value) == (3,) else (4,), f"{label}: colour")
+    given = finite(value, (3,) if np.shape(value) == (3,) else (4,), f"{label}: color")
     if (given < 0).any() or (given > 1).any():
-        raise ValueError(f"{label}: colour must be three or four numbers from 0 to 1, got {given.tolist()}")
+        raise ValueError(f"{label}: color must be three or four numbers from 0 to 1, got {given.tolist()}")
     red, green, blue, *alpha = given.tolist()
     return red, green, blue, alpha[0] if alpha else 1.0
 
@@ -103,7 +103,7 @@ def _colour(value: ArrayLike, label: str) -> Colour:
 class Shaped(Strict):
     """What has shapes: a body, or the world."""
 
-    _added_shapes: tuple[PlacedShape, ...] = ()
+    _added_shapes: tuple[Shape, ...] = ()
 
     @property
     def label(self) -> str:
@@ -111,7 +111,7 @@ class Shaped(Strict):
         raise NotImplementedError
 
     @property
-    def shapes(self) -> tuple[PlacedShape, ...]:
+    def shapes(self) -> tuple[Shape, ...]:
         """All that it looks like."""
         return self._added_shapes
 
@@ -122,16 +122,16 @@ class Shaped(Strict):
         *,
         position: ArrayLike = (0.0, 0.0, 0.0),
         orientation: ArrayLike = IDENTITY,
-        colour: ArrayLike | None = None,
+        color: ArrayLike | None = None,
         mesh: str = "",
         name: str = "",
         visible: bool = True,
         collides: bool = False,
-    ) -> PlacedShape:
+    ) -> Shape:
         """Add what it looks like and return it; mass and inertia stay as they are.
 
-        Arguments are what `PlacedShape` has: kind and size (m), of a mesh the factors of its file; position (m) and
-        orientation in the frame of the body, or of the world; colour from 0 to 1, its alpha may be left out; the path
+        Arguments are what `Shape` has: kind and size (m), of a mesh the factors of its file; position (m) and
+        orientation in the frame of the body, or of the world; color from 0 to 1, its alpha may be left out; the path
         of a mesh.
         """
         if self._owner:
@@ -141,7 +141,7 @@ class Shaped(Strict):
             size,
             position=position,
             orientation=orientation,
-            colour=colour,
+            color=color,
             mesh=mesh,
             name=name,
             visible=visible,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..describe.couplings import Coupling, Differential, Drive, Gear, Mimic, Rack
+from ..describe.couplings import Coupling, Differential, Gear, Mimic, PrescribedMotion, Rack
 from ..describe.forces import Armature, Bushing, Damper, Friction, Motor, PointSpring, Servo, Spring
 from ..describe.mechanism import Mechanism
 
@@ -34,7 +34,7 @@ def add_couplings(m: Mechanism, rng: np.random.Generator, length: float, rate: f
         elif kind == 4 and named:
             driven = named[int(rng.integers(len(named)))]
             amplitude = float(rng.uniform(0.2, 2)) * (1.0 if driven in turns else length)
-            coupling = Drive(driven, swing(amplitude, rate, float(rng.uniform(0, 6))))
+            coupling = PrescribedMotion(driven, swing(amplitude, rate, float(rng.uniform(0, 6))))
         if coupling is not None and coupling.name not in m.couplings:
             m.add_coupling(coupling)
 
@@ -76,9 +76,7 @@ def _on_joint(m: Mechanism, rng: np.random.Generator, length: float, pace: float
     elif kind == 4:
         target, limit = unit * float(rng.normal(scale=0.3)), inertia * unit * rate**2 * 10 ** rng.uniform(-2, 2)
         m.add_force(
-            Servo(
-                joint, gain=inertia * rate**2, rate_gain=inertia * fading, target=target, limit=limit, coordinate=name
-            )
+            Servo(joint, kp=inertia * rate**2, kd=inertia * fading, target=target, limit=limit, coordinate=name)
         )
     elif kind == 5:
         speed = unit * pace / dt

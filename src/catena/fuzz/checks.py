@@ -128,7 +128,7 @@ def simulate(case: Case, solver: str, state: State, steps: int, refine: int = 1)
             order=case.order,
             on_failure="stop",
             # members are coarse on purpose
-            on_coarse="ignore",
+            on_inaccurate="ignore",
         )
         run = simulator.run(steps=steps * refine, state=state, record_every=refine)
     except ValueError as refusal:
@@ -156,14 +156,14 @@ def _size(case: Case) -> float:
 
 def _count_pieces(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
     found.facts["halved"] = {solver: run.halved_count for solver, run in runs.items()}
-    found.facts["pieces"] = {solver: int(run.pieces.max(initial=0)) for solver, run in runs.items()}
+    found.facts["substeps"] = {solver: int(run.substeps.max(initial=0)) for solver, run in runs.items()}
     # what no solver started has the spin it was to start with
     spins = [np.linalg.norm(run.angular_velocity, axis=2) for run in runs.values()]
     found.facts["spin"] = max((float(np.nanmax(spin)) * case.dt for spin in spins if spin.size), default=case.pace)
     for solver, run in runs.items():
-        deep = int(np.count_nonzero(run.pieces >= 64))
+        deep = int(np.count_nonzero(run.substeps >= 64))
         if deep >= 3:
-            found.add("halved over and over", f"{solver}: {deep} steps in 64 to {run.pieces.max()} pieces")
+            found.add("halved over and over", f"{solver}: {deep} steps in 64 to {run.substeps.max()} pieces")
 
 
 def _gaps(run: Trajectory, size: float, solver: str, found: Findings) -> None:
@@ -343,8 +343,8 @@ def _compare(
             k = int(wide[0])
             nodes.append(k)
             name = "after the first step" if k <= 1 else "within five steps" if k <= 5 else "later"
-            steps = min(k, len(first.pieces), len(run.pieces))
-            alike = bool((first.pieces[:steps] == run.pieces[:steps]).all())
+            steps = min(k, len(first.substeps), len(run.substeps))
+            alike = bool((first.substeps[:steps] == run.substeps[:steps]).all())
             how = "in the same pieces" if alike else "one halved a step that the other took whole"
             text = f"{apart[k]:.2g} at node {k}, {apart.max():.2g} in all, bound {bound[k]:.2g}, {how}"
             found.add(f"differs {name}", f"articulated and {solver}: {text}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import scenes
 from .._util.rotation import Array
-from ..describe.couplings import Drive
+from ..describe.couplings import PrescribedMotion
 from ..describe.forces import Damper, Motor, Servo
 from ..describe.mechanism import Mechanism
 from ..kinematics.state import State
@@ -39,7 +39,7 @@ def cart_pole() -> Task:
     m = scenes.cart_pole()
     m.add_force(Motor("rail", 0.0, name="push"))
     return Task(
-        Simulator(m, dt=0.01, on_coarse="ignore"),
+        Simulator(m, dt=0.01, on_inaccurate="ignore"),
         inputs={"push": (-10.0, 10.0)},
         observe=lambda s: np.concatenate((s.coordinates, s.rates), axis=-1),
         reward=lambda s: 1.0,
@@ -72,7 +72,7 @@ def double_pendulum_swing_up() -> Task:
         return height - 0.01 * height**4 * (s.rates**2).sum(axis=-1)  # type: ignore[no-any-return]
 
     return Task(
-        Simulator(m, dt=0.01, on_coarse="ignore"),
+        Simulator(m, dt=0.01, on_inaccurate="ignore"),
         inputs={"shoulder": (-4.0, 4.0), "elbow": (-2.0, 2.0)},
         observe=observe,
         reward=reward,
@@ -96,7 +96,7 @@ def leg() -> Task:
     # bars of 0.1 and 0.2 m between hip and foot
     m = scenes.standing_leg(acos((0.1**2 + middle**2 - 0.2**2) / (2 * 0.1 * middle)))
     for side in ("front", "rear"):
-        m.add_force(Servo(f"leg {side} motor", gain=5.0, rate_gain=0.15, limit=3.5, name=side))
+        m.add_force(Servo(f"leg {side} motor", kp=5.0, kd=0.15, limit=3.5, name=side))
     m.add_force(Damper("ground", 2.0))
     places = m.coordinate_places()
     seen = [places[joint].start for joint in ("rail", "ground", "leg front motor", "leg rear motor")]
@@ -120,12 +120,12 @@ def leg() -> Task:
     near = np.linspace(-0.02, 0.02, 5)
     high = np.repeat((0.2, pi, 10.0, 100.0, 0.3, 1.0), (2, 2, 2, 2, 1, 2))
     return Task(
-        Simulator(m, dt=0.005, on_coarse="ignore"),
+        Simulator(m, dt=0.005, on_inaccurate="ignore"),
         inputs={"front": (-0.6, 0.6), "rear": (-0.6, 0.6)},
         observe=observe,
         reward=reward,
         terminate=lambda s: (np.abs(s.coordinates[..., :2]) > (0.08, 0.1)).any(axis=-1),
-        start=_pushed(*(m.assemble(drive={"rail": height, "ground": foot}) for height in near for foot in near)),
+        start=_pushed(*(m.assemble(coordinates={"rail": height, "ground": foot}) for height in near for foot in near)),
         bounds=(-high, high),
         skip=4,
         stage=Stage(
@@ -152,7 +152,7 @@ def four_bar_tracking() -> Task:
 
     # the path is what the coupler does when a drive turns the crank once round
     driven = _crank_and_rocker()
-    driven.add_coupling(Drive("joint4", lambda t: t))
+    driven.add_coupling(PrescribedMotion("joint4", lambda t: t))
     turn = Simulator(driven, dt=2 * pi / 360).run(steps=360, state=driven.assemble())
     angles, path = turn.time, turn.body("link2").position
 
@@ -169,12 +169,12 @@ def four_bar_tracking() -> Task:
         return np.concatenate((turned, away(s)[..., 1:]), axis=-1)
 
     return Task(
-        Simulator(m, dt=0.01, on_coarse="ignore"),
+        Simulator(m, dt=0.01, on_inaccurate="ignore"),
         inputs={"crank": (-15.0, 15.0)},
         observe=observe,
         reward=lambda s: np.exp(-(away(s) ** 2).sum(axis=-1) / 0.04),
         terminate=lambda s: (away(s) ** 2).sum(axis=-1) > 0.64,
-        start=_pushed(*(m.assemble(drive={"joint4": angle}) for angle in np.linspace(-0.3, 0.3, 31))),
+        start=_pushed(*(m.assemble(coordinates={"joint4": angle}) for angle in np.linspace(-0.3, 0.3, 31))),
         bounds=((-1, -1, -40, -1, -1, -2, -2), (1, 1, 40, 1, 1, 2, 2)),
         skip=4,
         stage=Stage(m, window=(-0.7, 1.9, -0.7, 1.25), paths=[path]),

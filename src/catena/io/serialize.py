@@ -22,11 +22,11 @@ from ..describe import constraints, couplings, custom, joints, rolling
 from ..describe import forces as laws
 from ..describe.forces import LAW
 from ..describe.frames import Frame
-from ..describe.inertia import Inertia, Shape
+from ..describe.inertia import Inertia, Solid
 from ..describe.joint import Joint
 from ..describe.limits import Limits
 from ..describe.measures import Measure
-from ..describe.shapes import PlacedShape, Shaped
+from ..describe.shapes import Shape, Shaped
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
@@ -111,7 +111,7 @@ def describe(mechanism: Mechanism) -> Document:
         "format": FORMAT,
         "version": version(),
         "gravity": mechanism.gravity.tolist(),
-        "fit": mechanism.fit,
+        "loop_tolerance": mechanism.loop_tolerance,
         "world": _describe_shapes(mechanism.world),
         "bodies": [_describe_body(body) for body in mechanism.bodies.values()],
         "joints": [_describe_joint(joint) for joint in mechanism.joints.values()],
@@ -137,11 +137,11 @@ def _describe_shapes(thing: Shaped) -> Document:
     return {"shapes": [_describe_shape(shape) for shape in added]} if added else {}
 
 
-def _describe_shape(shape: PlacedShape) -> Document:
+def _describe_shape(shape: Shape) -> Document:
     found: Document = {"kind": shape.kind, "size": list(shape.size)}
     found |= {"position": shape.position.tolist(), "orientation": shape.orientation.tolist()}
-    if shape.colour is not None:
-        found["colour"] = list(shape.colour)
+    if shape.color is not None:
+        found["color"] = list(shape.color)
     found |= {key: getattr(shape, key) for key in ("mesh", "name") if getattr(shape, key)}
     return found | {"visible": shape.visible, "collides": shape.collides}
 
@@ -230,7 +230,7 @@ def rebuild(document: Any) -> Mechanism:
         raise ValueError("not a mechanism that catena wrote")
     check_format(document.get("format"), FORMAT)
     gravity = finite(entry(document, "gravity", list, "the mechanism"), (3,), "gravity")
-    mechanism = Mechanism(gravity=gravity, fit=_number(document, "fit", "the mechanism"))
+    mechanism = Mechanism(gravity=gravity, loop_tolerance=_number(document, "loop_tolerance", "the mechanism"))
     # files from before the world had shapes do not mention it
     if "world" in document:
         _add_shapes(mechanism.world, entry(document, "world", dict, "the mechanism"))
@@ -308,13 +308,13 @@ def _add_body(mechanism: Mechanism, item: Any) -> None:
     name = entry(item, "name", str, "a body")
     where = f"body {name!r}"
     inertia = Inertia(_number(item, "mass", where), entry(item, "inertia", list, where), physical=False)
-    shape: Shape | None = None
+    shape: Solid | None = None
     if "shape" in item:
         kind = entry(item["shape"], "kind", str, f"the shape of {where}")
         if kind not in _SHAPE_SIZES:
             raise ValueError(f"{where}: there is no shape {kind!r}")
         size = finite(entry(item["shape"], "size", list, where), (_SHAPE_SIZES[kind],), f"{where}: size of its shape")
-        shape = Shape(kind, tuple(size.tolist()), inertia)
+        shape = Solid(kind, tuple(size.tolist()), inertia)
     body = mechanism.add_body(
         name,
         inertia if shape is None else shape,
@@ -330,7 +330,7 @@ def _add_body(mechanism: Mechanism, item: Any) -> None:
 def _add_shapes(thing: Shaped, described: Document) -> None:
     where = f"a shape of {thing.label}"
     kinds = {"position": list, "orientation": list, "visible": bool, "collides": bool}
-    optional = {"colour": list, "mesh": str, "name": str}
+    optional = {"color": list, "mesh": str, "name": str}
     for item in _items(described, "shapes", thing.label) if "shapes" in described else ():
         given = {
             key: entry(item, key, kind, where)

@@ -144,8 +144,8 @@ class Making:
 
     dt: float = 0.0
     iterations: NDArray[np.int32] = field(default_factory=_no_steps)
-    pieces: NDArray[np.int32] = field(default_factory=_no_steps)
-    remainder: Array = field(default_factory=lambda: np.zeros(0))
+    substeps: NDArray[np.int32] = field(default_factory=_no_steps)
+    newton_residual: Array = field(default_factory=lambda: np.zeros(0))
     error: Array | None = None
     # (step, iteration) zero where there were fewer, if the run kept them
     increments: Array | None = None
@@ -169,4 +169,4 @@ class Making:
 
 
 # what has one entry per step of a run
-PER_STEP = ("iterations", "pieces", "remainder", "error", "increments")
+PER_STEP = ("iterations", "substeps", "newton_residual", "error", "increments")

@@ -164,7 +164,7 @@ class State(Posable, Strict):
         """Joint coordinates (coordinate,) in the order of `mechanism.coordinates`; rad, turns counted, or m.
 
         Setting them, or the rates, moves the tree joint by joint; in a loop they cannot be chosen one by one, and
-        `mechanism.assemble(drive=...)` finds what goes with some of them.
+        `mechanism.assemble(coordinates=...)` finds what goes with some of them.
         """
         return self._joint_motion()[0]
 

@@ -130,12 +130,12 @@ def not_checked(simulator: Simulator) -> str:
 
 def often_halved(run: Trajectory) -> str:
     """What is to be said of steps that have been halved for want of a solution; empty if they are few."""
-    steps, halved = len(run.pieces), run.halved_count
+    steps, halved = len(run.substeps), run.halved_count
     if halved <= _MANY_HALVED * steps or (run.info is not None and run.info.accuracy > 0):
         return ""
-    worst = int(run.pieces.argmax())
+    worst = int(run.substeps.argmax())
     return (
-        f"{halved} of {steps} steps had to be halved, which takes time; most into {run.pieces[worst]} pieces, step "
+        f"{halved} of {steps} steps had to be halved, which takes time; most into {run.substeps[worst]} pieces, step "
         f"{worst}: dt = {run.dt:g} s is too long for the motion"
     )
 

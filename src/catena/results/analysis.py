@@ -174,7 +174,7 @@ def energy_error(kinetic: Array, potential: Array) -> Array:
 def keeps_energy(run: Trajectory) -> bool:
     """Whether nothing fed or took energy, as far as the run has recorded it: then all change of energy is an error.
 
-    Gravity, springs and rotors only move it around. What run(force=) did is not recorded.
+    Gravity, springs and rotors only move it around. What run(loads=) did is not recorded.
     """
     m = run.mechanism
     is_led = any(coupling.function is not None for coupling in m.couplings.values()) or any(
@@ -216,7 +216,7 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
     if not compiled.asked.unasked.any():
         return None
     count = mechanism.joint_count + len(mechanism.couplings)
-    gap, misfit = np.empty((len(run), count, 2)), np.empty((len(run), count, 2))
+    gap, loop_mismatch = np.empty((len(run), count, 2)), np.empty((len(run), count, 2))
     compiled.core.gaps(
         position=np.ascontiguousarray(run.position),
         orientation=np.ascontiguousarray(run.orientation),
@@ -225,23 +225,23 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
         # redundant joints do not depend on time
         signals=np.zeros(compiled.signals.count),
         out=gap,
-        misfit=misfit,
+        loop_mismatch=loop_mismatch,
     )
     joints = mechanism.joint_count
-    return gap[:, :joints], misfit[:, :joints], compiled.asked.unasked > 0
+    return gap[:, :joints], loop_mismatch[:, :joints], compiled.asked.unasked > 0
 
 
-def misfit(run: Trajectory) -> Array:
+def loop_mismatch(run: Trajectory) -> Array:
     """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad; zero for the others."""
     asked = asked_gaps(run)
     return np.zeros((len(run), run.mechanism.joint_count, 2)) if asked is None else asked[1]
 
 
-def misfit_sentence(run: Trajectory) -> str:
+def loop_mismatch_sentence(run: Trajectory) -> str:
     """What is to be said of loops whose joints disagree at the last node by more than rounding; empty if none do."""
     if not len(run) or not run.mechanism.joints:
         return ""
-    found = misfit(run[-1:])[0]
+    found = loop_mismatch(run[-1:])[0]
     worst = int(np.argmax(np.maximum(found[:, 0] / extent(run[-1]), found[:, 1])))
     if found[worst, 0] <= _ROUNDING * extent(run[-1]) and found[worst, 1] <= _ROUNDING:
         return ""

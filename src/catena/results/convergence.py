@@ -17,12 +17,12 @@ class Convergence:
     """The increments of a step, (iteration,): 2-norms over all bodies of the change of velocity, in m/s and rad/s.
 
     Of a step in several substeps (orders 4, 6, 8) or pieces (halved) they are those of the slowest. `tolerance` is what
-    was asked for, `remainder` what may be left.
+    was asked for, `newton_residual` what may be left.
     """
 
     increments: Array
     tolerance: float
-    remainder: float
+    newton_residual: float
 
     @property
     def rates(self) -> Array:
@@ -44,6 +44,6 @@ class Convergence:
             words.append("quadratic: well conditioned" if self.is_quadratic else "slow: the step is ill conditioned")
         else:
             words.append("well conditioned: the guess was almost the solution")
-        if self.remainder > self.tolerance:
-            words.append(f"rounding allows no better than {self.remainder:.1e} m/s, above the tolerance")
+        if self.newton_residual > self.tolerance:
+            words.append(f"rounding allows no better than {self.newton_residual:.1e} m/s, above the tolerance")
         return "; ".join(words)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # points of Gauss's rule between two nodes, and what makes a force more than a line over the coordinate
 _GAUSS = 5
-_BENT = ("damping", "friction", "gain", "rate_gain", "side")
+_BENT = ("damping", "friction", "kp", "kd", "side")
 
 
 class ForceHistory:
@@ -98,7 +98,7 @@ class ForceHistory:
     def _has_all_steps(self) -> bool:
         run = self._run
         is_plain = run.info is None or run.info.order <= 2
-        return is_plain and len(run.pieces) == len(run) - 1 and bool((run.pieces == 1).all())
+        return is_plain and len(run.substeps) == len(run) - 1 and bool((run.substeps == 1).all())
 
     def _between(self) -> list[Array]:
         """The integral of the power of all it consists of between each node and the next, by Gauss's rule."""
@@ -221,7 +221,7 @@ def _driven(
     law: Mapping[str, float] | Mapping[str, Array], position: Array, rate: Array, target: Array, target_rate: Array
 ) -> Array:
     """What a servo exerts, which may be limited."""
-    servo = law["gain"] * (target - position) + law["rate_gain"] * (target_rate - rate)
+    servo = law["kp"] * (target - position) + law["kd"] * (target_rate - rate)
     found: Array = np.clip(servo, -law["limit"], law["limit"])
     return found
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Branch, Mechanism
     from ..kinematics.state import State
 
-# singular values below `fit` count as zero, as they do in a run; where it is zero those below this part of the largest,
-# or of one: a pose that is closed to 1e-11 is only known to the root of that where it is singular
+# singular values below `loop_tolerance` count as zero, as they do in a run; where it is zero those below this part of
+# the largest, or of one: a pose that is closed to 1e-11 is only known to the root of that where it is singular
 _RANK_TOLERANCE = 1e-7
 
-# values within this factor of `fit` are worth a word
+# values within this factor of `loop_tolerance` are worth a word
 _NEAR_FIT = 4.0
 
 
@@ -48,7 +48,7 @@ class Report:
     row_count counts all constraint rows, rank the independent ones; redundant_joints take part in some combination of
     rows that says nothing new: the reactions of these joints are not determined by statics alone. work is the
     estimated number of multiplications of one Newton iteration for each solver. driven says whether functions of time
-    move it. misfits are the joints that close loops and are not asked for all their rows, because the others say the
+    move it. mismatches are the joints that close loops and are not asked for all their rows, because the others say the
     same: by how many m and rad their numbers disagree at this pose. largest_zero is the largest singular value that was
     taken for zero, smallest_kept the smallest that was not. unjudged_joints close loops of which nobody looked for rows
     that say the same twice, unjudged_because says why: all their rows are asked for, and the data must agree to
@@ -65,10 +65,10 @@ class Report:
     work: dict[str, float]
     solver: str
     driven: bool = False
-    misfits: dict[str, tuple[float, float]] = field(default_factory=dict)
+    loop_mismatches: dict[str, tuple[float, float]] = field(default_factory=dict)
     largest_zero: float = 0.0
     smallest_kept: float = np.inf
-    fit: float = 0.0
+    loop_tolerance: float = 0.0
     unjudged_joints: tuple[str, ...] = ()
     unjudged_because: str = ""
     massless: tuple[str, ...] = ()
@@ -98,15 +98,15 @@ class Report:
             lines.append(f"limits that are kept, but stop nothing: {len(self.limited)} ({_shorten(self.limited)})")
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
-        if self.misfits:
-            shift, turn = (max(gap[k] for gap in self.misfits.values()) for k in range(2))
-            names = _shorten(tuple(self.misfits))
+        if self.loop_mismatches:
+            shift, turn = (max(gap[k] for gap in self.loop_mismatches.values()) for k in range(2))
+            names = _shorten(tuple(self.loop_mismatches))
             lines.append(
                 f"not asked for what other joints say: {names}; the data agree to {shift:.2g} m, {turn:.2g} rad"
             )
             lines.append(
                 f"(largest value taken for zero {self.largest_zero:.2g}, smallest not {self.smallest_kept:.2g}, "
-                f"fit {self.fit:g})"
+                f"fit {self.loop_tolerance:g})"
             )
         if self.unjudged_joints:
             lines.append(
@@ -114,13 +114,15 @@ class Report:
                 f"({_shorten(self.unjudged_joints)}), because {self.unjudged_because}; a run asks for all their rows, "
                 "so that what they say twice must agree to rounding"
             )
-        if self.fit > 0 and self.smallest_kept < _NEAR_FIT * self.fit:
+        if self.loop_tolerance > 0 and self.smallest_kept < _NEAR_FIT * self.loop_tolerance:
             lines.append(
-                f"nearly redundant: a value of {self.smallest_kept:.2g} is kept; if it is rounding, raise fit="
+                f"nearly redundant: a value of {self.smallest_kept:.2g} is kept; if it is rounding, "
+                "raise loop_tolerance="
             )
-        if self.fit > 0 and self.largest_zero > self.fit / _NEAR_FIT:
+        if self.loop_tolerance > 0 and self.largest_zero > self.loop_tolerance / _NEAR_FIT:
             lines.append(
-                f"hardly redundant: a value of {self.largest_zero:.2g} is left out; if it is meant, lower fit="
+                f"hardly redundant: a value of {self.largest_zero:.2g} is left out; if it is meant, "
+                "lower loop_tolerance="
             )
         for loop in self.loops[:20]:
             bodies = how_many(len(loop.bodies), "body", "bodies")
@@ -173,13 +175,14 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
     compiled = build_core(mechanism, asked=asked)
     if jacobian.size:
         left = np.linalg.svd(jacobian)[0]
-        rank = _rank(jacobian, np.array(strict), mechanism.fit)
-        # what a run does not ask for does not count, though it may be just above `fit` in the units used here
+        rank = _rank(jacobian, np.array(strict), mechanism.loop_tolerance)
+        # what a run does not ask for does not count, though it may be just above `loop_tolerance` in the units used
+        # here
         rank = min(rank, len(jacobian) - int(asked.unasked.sum() + asked.idle.sum()))
     else:
         left, rank = np.eye(len(jacobian)), 0
     row_total = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
-    _, misfit = joint_gaps(compiled, state)
+    _, loop_mismatch = joint_gaps(compiled, state)
     names = [*mechanism.joints, *mechanism.couplings]
     unasked = np.flatnonzero(np.concatenate((asked.unasked, asked.idle)))
     return Report(
@@ -194,10 +197,10 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
         solver=compiled.solver,
         driven=any(c.function is not None for c in mechanism.couplings.values())
         or any(joint.ground is not None for joint in mechanism.joints.values()),
-        misfits={names[k]: (float(misfit[k, 0]), float(misfit[k, 1])) for k in unasked},
+        loop_mismatches={names[k]: (float(loop_mismatch[k, 0]), float(loop_mismatch[k, 1])) for k in unasked},
         largest_zero=asked.largest_zero,
         smallest_kept=asked.smallest_kept,
-        fit=asked.fit,
+        loop_tolerance=asked.loop_tolerance,
         unjudged_joints=asked.unjudged_joints(mechanism),
         unjudged_because=asked.why,
         massless=massless.names(mechanism),
@@ -205,10 +208,10 @@ def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
     )
 
 
-def _rank(jacobian: Array, strict: NDArray[np.bool_], fit: float) -> int:
-    """Of rows that `fit` judges, and of what strict ones, which are asked for to rounding, leave of their freedoms."""
+def _rank(jacobian: Array, strict: NDArray[np.bool_], loop_tolerance: float) -> int:
+    """Of rows that `loop_tolerance` judges, and of what strict ones, asked for to rounding, leave of their freedoms."""
     rank, free = 0, np.eye(jacobian.shape[1])
-    for rows, least in ((~strict, fit), (strict, 0.0)):
+    for rows, least in ((~strict, loop_tolerance), (strict, 0.0)):
         asked = jacobian[rows] @ free
         if asked.size:
             _, values, ways = np.linalg.svd(asked)

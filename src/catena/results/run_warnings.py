@@ -45,7 +45,7 @@ def doubts(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
         (AccuracyWarning, run.coarse),
         (AccuracyWarning, not_judged(run)),
         (AccuracyWarning, often_halved(run)),
-        (CatenaWarning, analysis.misfit_sentence(run)),
+        (CatenaWarning, analysis.loop_mismatch_sentence(run)),
         (StuckWarning, stuck(run)),
         (LimitWarning, passed(run)),
     )

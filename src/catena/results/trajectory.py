@@ -72,8 +72,8 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     Newton's method may have left of each step, the 2-norm over all bodies in m/s and rad/s: below the tolerance, or
     where numbers are too coarse for that (far from the origin, loops that are nearly singular) what rounding allows;
     floor_count counts the latter steps. error is how much each is estimated to err, in parts of the mechanism's size or
-    in rad, and errors of calm motions add up to that of the last node; None at order 1, and where on_coarse="ignore"
-    asked for none.
+    in rad, and errors of calm motions add up to that of the last node; None at order 1, and where
+    on_inaccurate="ignore" asked for none.
     checked_error is how far off the nodes are at most, as the comparison with a coarser run tells, in the same
     parts; None where none was made.
     warnings are sentences on what makes the run doubtful, empty if nothing does. info says how the run was computed
@@ -121,8 +121,8 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return Making(
             dt=told["dt"],
             iterations=sheet.iterations,
-            pieces=sheet.pieces,
-            remainder=sheet.remainder,
+            substeps=sheet.substeps,
+            newton_residual=sheet.newton_residual,
             error=sheet.error if told["estimates"] else None,
             increments=told["increments"],
             coarse=told["coarse"],
@@ -200,14 +200,14 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return self.made.iterations
 
     @property
-    def pieces(self) -> NDArray[np.int32]:
+    def substeps(self) -> NDArray[np.int32]:
         """Substeps of every step of the run, 1 if it was not halved."""
-        return self.made.pieces
+        return self.made.substeps
 
     @property
-    def remainder(self) -> Array:
+    def newton_residual(self) -> Array:
         """What Newton's method may have left of every step of the run, m/s and rad/s."""
-        return self.made.remainder
+        return self.made.newton_residual
 
     @property
     def error(self) -> Array | None:
@@ -253,7 +253,8 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
-        floor = f", Newton's method at rounding ({self.remainder.max(initial=0.0):.0e} m/s) in {self.floor_count} steps"
+        left = self.newton_residual.max(initial=0.0)
+        floor = f", Newton's method at rounding ({left:.0e} m/s) in {self.floor_count} steps"
         halved += floor * (self.floor_count > 0)
         error = f", errors of steps add up to {self.error.sum():.1g}" if self.error is not None and len(self) else ""
         error += f" (worst {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
@@ -372,12 +373,12 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     @property
     def halved_count(self) -> int:
         """Steps that could not be taken whole and were halved (`rescue`)."""
-        return int(np.count_nonzero(self.pieces > 1))
+        return int(np.count_nonzero(self.substeps > 1))
 
     @property
     def floor_count(self) -> int:
-        """Steps in which rounding kept Newton's method above its tolerance; `remainder` says by how much."""
-        return 0 if self.info is None else int(np.count_nonzero(self.remainder > self.info.tolerance))
+        """Steps in which rounding kept Newton's method above its tolerance; `newton_residual` says by how much."""
+        return 0 if self.info is None else int(np.count_nonzero(self.newton_residual > self.info.tolerance))
 
     @cached_property
     def _doubts(self) -> tuple[tuple[type[CatenaWarning], str], ...]:
@@ -387,7 +388,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what makes the run doubtful: coarse or halved steps, misfits, freedoms and limits of joints."""
+        """Sentences on what makes the run doubtful: coarse or halved steps, mismatch, freedoms and limits of joints."""
         return tuple(sentence for _, sentence in self._doubts)
 
     def convergence(self, step: int) -> Convergence:
@@ -395,7 +396,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         if self.increments is None or self.info is None:
             raise ValueError("this run did not keep its increments; give run(..., increments=True)")
         row = self.increments[step]
-        return Convergence(row[row > 0], self.info.tolerance, float(self.remainder[step]))
+        return Convergence(row[row > 0], self.info.tolerance, float(self.newton_residual[step]))
 
     # ---- laws
 
@@ -436,12 +437,12 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         """Angle by which every joint is open (step, joint) in rad."""
         return analysis.misalignment(self)
 
-    def misfit(self) -> Array:
+    def loop_mismatch(self) -> Array:
         """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad.
 
         Zero for exact numbers, to rounding; of rounded ones as much as they are wrong, depending on the pose alone.
         """
-        return analysis.misfit(self)
+        return analysis.loop_mismatch(self)
 
 
 def single_node(state: State) -> Trajectory:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.rotation import Array, cross, from_axis_angle, from_rotation_vector, multiply, normalised, rotate
 from ..describe.bodies import Body, World
-from ..describe.inertia import Shape, box, rod
+from ..describe.inertia import Solid, box, rod
 from ..describe.joints import Ball, Prismatic, Revolute
 from ..describe.mechanism import Mechanism
 from ._parts import JointKind, X, at_least
@@ -216,7 +216,7 @@ def segmented_chain(k: int = 2, attach: Literal["bottom", "elbow"] = "bottom") -
     return m
 
 
-def _hanging_chain(shape: Shape, angles: Sequence[float], joint: JointKind, *, upper: Array, lower: Array) -> Mechanism:
+def _hanging_chain(shape: Solid, angles: Sequence[float], joint: JointKind, *, upper: Array, lower: Array) -> Mechanism:
     """Links at the given angles about world x, hung at `upper`, the next one at `lower` of their frame."""
     m = Mechanism()
     before: Body | World = m.world

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._util.rotation import IDENTITY, from_axis_angle, multiply, rotate, unit_quaternion, z_to
 from ..describe.bodies import Body, World
-from ..describe.inertia import Inertia, Shape, box
+from ..describe.inertia import Inertia, Solid, box
 from ..describe.joints import Prismatic, Revolute
 from ..describe.mechanism import Mechanism
 from ._parts import Pin, X, at_least, meet, pin, plane_bar, swing
@@ -70,7 +70,7 @@ def n_four_bar(n: int = 1, *, speed: float = 1.0) -> Mechanism:
     """
     at_least(1, "n_four_bar", "n", n)
     moments = (1 / 12, 1 / 12, 1 / 1200)
-    shape = Shape("box", (0.1, 0.1, 1.0), Inertia(1.0, moments))
+    shape = Solid("box", (0.1, 0.1, 1.0), Inertia(1.0, moments))
     m = Mechanism(gravity=(0.0, -9.81, 0.0))
     up, along = z_to(_Y), z_to(X)
     cranks = []

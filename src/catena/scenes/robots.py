@@ -23,11 +23,11 @@ Z = (0.0, 0.0, 1.0)
 AXES = {"roll": X, "pitch": Y, "yaw": Z}
 
 
-class Drive(NamedTuple):
+class Gains(NamedTuple):
     """Numbers of a servo: N m/rad, N m s/rad, N m."""
 
-    gain: float
-    rate_gain: float
+    kp: float
+    kd: float
     limit: float
 
 
@@ -42,7 +42,7 @@ def quadruped(*, hung: bool = False) -> Mechanism:
     trunk = m.add_body("trunk", box((0.36, 0.18, 0.11), mass=5.0))
     if hung:
         m.add_joint(Fixed(m.world, trunk, name="stand"))
-    drive = Drive(60.0, 1.0, 30.0)
+    drive = Gains(60.0, 1.0, 30.0)
     for along, x in (("front", 0.18), ("back", -0.18)):
         for across, side in (("left", 1.0), ("right", -1.0)):
             leg, y = f"{along}_{across}", 0.13 * side
@@ -71,8 +71,8 @@ def humanoid(*, hung: bool = False, universals: bool = True) -> Mechanism:
         m.add_joint(Fixed(m.world, pelvis, name="stand"))
     waist = _block(m, "waist", (0.1, 0.1, 0.08), 1.5, (0.0, 0.0, 0.1))
     torso = _block(m, "torso", (0.2, 0.34, 0.5), 26.0, (0.0, 0.0, 0.38))
-    _hinge(m, "waist yaw", pelvis, waist, Z, (0.0, 0.0, 0.1), Drive(200.0, 5.0, 150.0), 0.0)
-    turns = {"roll": (Drive(400.0, 15.0, 200.0), 0.0), "pitch": (Drive(400.0, 15.0, 200.0), 0.0)}
+    _hinge(m, "waist yaw", pelvis, waist, Z, (0.0, 0.0, 0.1), Gains(200.0, 5.0, 150.0), 0.0)
+    turns = {"roll": (Gains(400.0, 15.0, 200.0), 0.0), "pitch": (Gains(400.0, 15.0, 200.0), 0.0)}
     _cross(m, "waist", waist, torso, (0.0, 0.0, 0.1), turns, universals)
     for name, side in (("left", 1.0), ("right", -1.0)):
         _leg(m, name, pelvis, 0.1 * side, universals)
@@ -87,11 +87,11 @@ def _leg(m: Mechanism, side: str, pelvis: Body, y: float, universals: bool) -> N
     thigh = _block(m, f"{side} thigh", (0.14, 0.14, 0.42), 7.5, (0.0, y, -0.27))
     shin = _block(m, f"{side} shin", (0.09, 0.09, 0.4), 3.3, (0.0, y, -0.68))
     foot = _block(m, f"{side} foot", (0.25, 0.1, 0.06), 1.1, (0.05, y, -0.93))
-    _hinge(m, f"{side} hip yaw", pelvis, outer, Z, hip, Drive(150.0, 4.0, 100.0), 0.0)
-    _hinge(m, f"{side} hip roll", outer, inner, X, hip, Drive(200.0, 8.0, 150.0), 0.0)
-    _hinge(m, f"{side} hip pitch", inner, thigh, Y, hip, Drive(200.0, 8.0, 200.0), -0.3)
-    _hinge(m, f"{side} knee", thigh, shin, Y, knee, Drive(250.0, 5.0, 200.0), 0.6)
-    turns = {"pitch": (Drive(60.0, 1.0, 80.0), -0.3), "roll": (Drive(40.0, 0.5, 40.0), 0.0)}
+    _hinge(m, f"{side} hip yaw", pelvis, outer, Z, hip, Gains(150.0, 4.0, 100.0), 0.0)
+    _hinge(m, f"{side} hip roll", outer, inner, X, hip, Gains(200.0, 8.0, 150.0), 0.0)
+    _hinge(m, f"{side} hip pitch", inner, thigh, Y, hip, Gains(200.0, 8.0, 200.0), -0.3)
+    _hinge(m, f"{side} knee", thigh, shin, Y, knee, Gains(250.0, 5.0, 200.0), 0.6)
+    turns = {"pitch": (Gains(60.0, 1.0, 80.0), -0.3), "roll": (Gains(40.0, 0.5, 40.0), 0.0)}
     _cross(m, f"{side} ankle", shin, foot, ankle, turns, universals)
 
 
@@ -99,9 +99,9 @@ def _arm(m: Mechanism, side: str, torso: Body, sign: float, universals: bool) ->
     y = 0.22 * sign
     upper = _block(m, f"{side} upper arm", (0.08, 0.08, 0.3), 2.1, (0.0, y, 0.4))
     lower = _block(m, f"{side} forearm", (0.06, 0.06, 0.36), 1.6, (0.0, y, 0.07))
-    turns = {"pitch": (Drive(60.0, 2.0, 50.0), 0.2), "roll": (Drive(60.0, 2.0, 50.0), 0.15 * sign)}
+    turns = {"pitch": (Gains(60.0, 2.0, 50.0), 0.2), "roll": (Gains(60.0, 2.0, 50.0), 0.15 * sign)}
     _cross(m, f"{side} shoulder", torso, upper, (0.0, y, 0.55), turns, universals)
-    _hinge(m, f"{side} elbow", upper, lower, Y, (0.0, y, 0.25), Drive(40.0, 1.0, 30.0), -0.4)
+    _hinge(m, f"{side} elbow", upper, lower, Y, (0.0, y, 0.25), Gains(40.0, 1.0, 30.0), -0.4)
 
 
 def _block(m: Mechanism, name: str, size: ArrayLike, mass: float, position: ArrayLike) -> Body:
@@ -109,7 +109,7 @@ def _block(m: Mechanism, name: str, size: ArrayLike, mass: float, position: Arra
 
 
 def _hinge(
-    m: Mechanism, name: str, a: Body, b: Body, axis: ArrayLike, at: ArrayLike, drive: Drive, target: float
+    m: Mechanism, name: str, a: Body, b: Body, axis: ArrayLike, at: ArrayLike, drive: Gains, target: float
 ) -> None:
     m.add_joint(Revolute(a, b, axis=axis, at=at, name=name))
     m.add_force(Servo(name, **drive._asdict(), target=target, name=name))
@@ -121,7 +121,7 @@ def _cross(
     a: Body,
     b: Body,
     at: ArrayLike,
-    turns: dict[str, tuple[Drive, float]],
+    turns: dict[str, tuple[Gains, float]],
     universal: bool,
 ) -> None:
     """Join b to a by two hinges at one point, in the order of `turns`."""

@@ -49,7 +49,7 @@ _SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 _WIDEST_GROUP = 8
 
 # numbers of a law that make it act inside the step; whether one does is settled when the simulator is built
-_STAGED = ("damping", "friction", "gain", "rate_gain", "implicit", "inertia")
+_STAGED = ("damping", "friction", "kp", "kd", "implicit", "inertia")
 
 
 @dataclass
@@ -73,8 +73,8 @@ class Batch(Recorded, JointSpace):
     velocity: Array
     angular_velocity: Array
     iterations: NDArray[np.int32]
-    pieces: NDArray[np.int32]
-    remainder: Array
+    substeps: NDArray[np.int32]
+    newton_residual: Array
     error: Array | None
     coarse: list[str]  # of every member, what is to be said of steps that are too coarse
     counts: NDArray[np.int64]
@@ -135,8 +135,8 @@ class Batch(Recorded, JointSpace):
         made = Making(
             dt=self.dt,
             iterations=self.iterations[member, :done],
-            pieces=self.pieces[member, :done],
-            remainder=self.remainder[member, :done],
+            substeps=self.substeps[member, :done],
+            newton_residual=self.newton_residual[member, :done],
             error=None if self.error is None else self.error[member, :done],
             coarse=self.coarse[member],
             status=self.status[member],
@@ -250,14 +250,14 @@ class MemberNumbers:
         masses: Mapping[str, ArrayLike] | None,
         inertias: Mapping[str, ArrayLike] | None,
         gravity: ArrayLike | None,
-        laws: Laws | None,
+        force_parameters: Laws | None,
     ) -> None:
         bodies = list(mechanism.bodies.values())
         rows = {body.name: k for k, body in enumerate(bodies)}
-        for label, mapping in (("masses", masses), ("inertias", inertias), ("laws", laws)):
+        for label, mapping in (("masses", masses), ("inertias", inertias), ("laws", force_parameters)):
             if mapping is not None and not isinstance(mapping, Mapping):
                 raise ValueError(f"{label} must be a mapping from names to numbers, got {mapping!r}")
-        self._masses, self._inertias, self._laws = masses or {}, inertias or {}, laws or {}
+        self._masses, self._inertias, self._laws = masses or {}, inertias or {}, force_parameters or {}
         for what, given in (("masses", self._masses), ("inertias", self._inertias)):
             for name in given:
                 if name not in rows:
@@ -289,7 +289,7 @@ class MemberNumbers:
         if gravity is not None:
             own = self._own_gravity = finite(gravity, (count, 3), "gravity")
             self.gravity = np.array([[g if body.has_gravity else np.zeros(3) for body in bodies] for g in own])
-        if laws:
+        if force_parameters:
             self._fill_laws(mechanism, count)
 
     def _fill_laws(self, mechanism: Mechanism, count: int) -> None:
@@ -347,11 +347,11 @@ def run_batch(
     starts: list[State],
     steps: int,
     *,
-    force: Forces | Sequence[Forces | None] | None,
+    loads: Forces | Sequence[Forces | None] | None,
     masses: Mapping[str, ArrayLike] | None,
     inertias: Mapping[str, ArrayLike] | None,
     gravity: ArrayLike | None,
-    laws: Laws | None,
+    force_parameters: Laws | None,
     threads: int | None,
     record_every: int,
     bodies: Sequence[str] | None,
@@ -366,9 +366,9 @@ def run_batch(
         raise ValueError("the states of a batch must have the same time")
     places = {name: place for place, name in enumerate(mechanism.bodies)}
     kept = _recorded(mechanism, bodies)
-    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
+    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
     signals = compiled.signals.extended()
-    table = member_loads(mechanism, force, count, steps, signals)
+    table = member_loads(mechanism, loads, count, steps, signals)
 
     records = -(-steps // record_every) + 1
     threads = min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1)
@@ -385,8 +385,8 @@ def run_batch(
     what = f"recording {count} members x {records} nodes x {len(kept)} bodies"
     refuse_if_too_large(room, what, "raise record_every or record fewer bodies")
     arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
-    iterations, pieces = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
-    remainder = np.zeros((count, max(steps, 1)))
+    iterations, substeps = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
+    newton_residual = np.zeros((count, max(steps, 1)))
     error = np.zeros((count, max(steps, 1))) if simulator._estimates else None
     counters = compiled.counters
     angles = np.full((count, records, len(counters)), np.nan)
@@ -401,7 +401,12 @@ def run_batch(
         numbers=numbers.arrays(),
         bodies=np.array([places[name] for name in kept], dtype=np.int32),
         records=_core.Records(
-            **arrays, counted=angles, iterations=iterations, pieces=pieces, remainder=remainder, error=error
+            **arrays,
+            counted=angles,
+            iterations=iterations,
+            substeps=substeps,
+            newton_residual=newton_residual,
+            error=error,
         ),
         poll=watcher(progress, count),
     )
@@ -414,8 +419,8 @@ def run_batch(
         bodies=tuple(kept),
         **arrays,
         iterations=iterations,
-        pieces=pieces,
-        remainder=remainder,
+        substeps=substeps,
+        newton_residual=newton_residual,
         error=error,
         coarse=coarse,
         counts=np.array([end.records for end in ended]),
@@ -428,9 +433,9 @@ def run_batch(
     for k in batch.failed:
         for array in arrays.values():
             array[k, batch.counts[k] :] = np.nan
-    if batch.failed and (simulator.on_failure == "raise" or simulator.on_coarse == "raise"):
+    if batch.failed and (simulator.on_failure == "raise" or simulator.on_inaccurate == "raise"):
         raise BatchError(batch)
-    if simulator.on_coarse == "warn":
+    if simulator.on_inaccurate == "warn":
         warn(batch.too_coarse, 3)
     warn_of_members(batch, 3)
     return batch

@@ -174,4 +174,4 @@ class Watch:
             reached=True,
             carried=(node.carried, self._key),
         )
-        return simulator._as(length, rate=simulator._error_rate)._attempt(1, state=state, force=force, control=again)
+        return simulator._as(length, rate=simulator._error_rate)._attempt(1, state=state, loads=force, control=again)

@@ -93,20 +93,20 @@ class Live(Running, _core.Live):
         *,
         steps: int = 0,
         record_every: int = 1,
-        force: Forces | None = None,
+        loads: Forces | None = None,
     ) -> None:
         self._simulator = simulator
         self._begun = state
         compiled = simulator._compiled
         self._signals = compiled.signals.extended()
-        loads = load_table(simulator.mechanism, force, steps, self._signals).arrays()
+        table = load_table(simulator.mechanism, loads, steps, self._signals).arrays()
         workspace = compiled.core.workspace_size(_core.SolverKind[simulator.solver], max(simulator.order, 2))
         advice = "use 'ldu'" if simulator.solver != "ldu" else "it is too large for this machine"
         refuse_if_too_large(workspace, f"the workspace of solver {simulator.solver!r}", advice)
         self.key, self.how = simulator._key(self._signals.count), (simulator.solver, simulator.order)
         super().__init__(
             core=compiled.core,
-            loads=loads,
+            loads=table,
             rows=compiled.rows,
             signals=self._signals.read,
             signal_count=self._signals.count,
@@ -150,7 +150,7 @@ class Live(Running, _core.Live):
             self._fail()
 
     def hold(self, forces: Forces | None) -> None:
-        """Forces and torques on bodies over the steps from here on, as `run(force=)` takes them; None ends it.
+        """Forces and torques on bodies over the steps from here on, as `run(loads=)` takes them; None ends it.
 
         Half of their impulse acts at either end of every step.
         """
@@ -296,9 +296,9 @@ class Live(Running, _core.Live):
 
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
-        if self.status.ok and self._simulator.on_coarse != "ignore":
+        if self.status.ok and self._simulator.on_inaccurate != "ignore":
             coarse = too_coarse(self._simulator, self.tally, steps)
-            if self._simulator.on_coarse == "raise" and coarse:
+            if self._simulator.on_inaccurate == "raise" and coarse:
                 raise SimulationError(self._simulator._judged(self.status, coarse), self._node())
             warn(coarse, 2)
         elif not self.status.ok:

@@ -53,11 +53,11 @@ class LiveBatch(Running, _core.LiveBatch):
         simulator: Simulator,
         states: list[State],
         *,
-        force: Forces | Sequence[Forces | None] | None = None,
+        loads: Forces | Sequence[Forces | None] | None = None,
         masses: Mapping[str, ArrayLike] | None = None,
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
-        laws: Laws | None = None,
+        force_parameters: Laws | None = None,
         threads: int | None = None,
     ) -> None:
         mechanism, compiled, count = simulator.mechanism, simulator._compiled, len(states)
@@ -71,14 +71,14 @@ class LiveBatch(Running, _core.LiveBatch):
         self._begun = _numbers(compiled, states)
         self._reached = states[0]._reached
         self._refuse_mixed(states)
-        numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, laws)
+        numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
         self._laws = numbers.law
         super().__init__(
             core=compiled.core,
             settings=simulator._settings(states[0], 0, 1),
             threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
             start=_core.Start(**{name: values for name, values in self._begun.items() if name != "time"}),
-            loads=member_loads(mechanism, force, count, 0, signals).arrays(),
+            loads=member_loads(mechanism, loads, count, 0, signals).arrays(),
             rows=compiled.rows,
             signals=signals.read,
             signal_count=signals.count,
@@ -255,11 +255,11 @@ class LiveBatch(Running, _core.LiveBatch):
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
         simulator = self._simulator
-        if simulator.on_coarse == "ignore":
+        if simulator.on_inaccurate == "ignore":
             return
         worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
         coarse = f"member {worst}: {too_coarse(simulator, self.tally(worst), steps)}"
-        if simulator.on_coarse == "raise":
+        if simulator.on_inaccurate == "raise":
             raise SimulationError(simulator._judged(self.status[worst], coarse), single_node(self.state(worst)))
         warn(coarse, 2)
 

@@ -173,9 +173,9 @@ def _pilot(
     for _ in range(_PILOT_ROUNDS):
         dt = min(dt, longest)
         steps = int(np.clip(duration / dt / _PILOT_ROUNDS, *_PILOT_STEPS))
-        run = simulator._as(dt, rate=_NEVER)._attempt(steps, state=state, force=force)
+        run = simulator._as(dt, rate=_NEVER)._attempt(steps, state=state, loads=force)
         halved, factor = run.halved_count > 0 or not run.status.ok, 0.25
-        if len(run.pieces) >= _PILOT_STEPS[0] and run.error is not None:
+        if len(run.substeps) >= _PILOT_STEPS[0] and run.error is not None:
             error, refused = float(np.percentile(run.error, 80)), 0
             # an error of order p + 1 against a limit that falls with the step
             factor = float(np.clip((rate * dt / error) ** (1 / simulator.order), 0.25, 4.0)) if error > 0 else 4.0
@@ -229,7 +229,7 @@ def _is_bent(run: Trajectory, simulator: Simulator) -> bool:
 
 def _between(run: Trajectory, size: float) -> float:
     """What `run.at` errs by between nodes, found by leaving out every second one; 0 if there are too few."""
-    if len(run) < _BETWEEN_NODES or len(run) != len(run.pieces) + 1:
+    if len(run) < _BETWEEN_NODES or len(run) != len(run.substeps) + 1:
         return 0.0
     odd = np.arange(1, len(run) - 1, 2)
     odd = odd[np.unique(np.linspace(0, len(odd) - 1, _BETWEEN_LOOKS).astype(int))]
@@ -247,15 +247,15 @@ def _angles(a: Array, b: Array) -> Array:
 
 def _density(run: Trajectory) -> float:
     """Pieces per second."""
-    return float(run.pieces.sum()) / (len(run.pieces) * run.dt) if len(run.pieces) else 0.0
+    return float(run.substeps.sum()) / (len(run.substeps) * run.dt) if len(run.substeps) else 0.0
 
 
 def _gain(run: Trajectory, before: Trajectory, order: int) -> float:
     """By how much a run is better than a coarser one: by estimates of steps, or by their number if that is less."""
-    pieces = (_density(run) / _density(before)) ** order
+    substeps = (_density(run) / _density(before)) ** order
     if run.error is None or before.error is None or not run.error.sum() > 0:
-        return max(1.0, pieces)
-    return max(1.0, min(pieces, float(before.error.sum() / run.error.sum())))
+        return max(1.0, substeps)
+    return max(1.0, min(substeps, float(before.error.sum() / run.error.sum())))
 
 
 def _is_finer(run: Trajectory, before: Trajectory, ratio: float) -> bool:
@@ -271,8 +271,13 @@ def _settled(run: Trajectory, simulator: Simulator, told: float, per: int, given
     """The run with what is told of it, and steps of the length that was asked for."""
     known: dict[str, Any] = {}
     if per > 1 and given is not None:
-        starts = np.arange(0, len(run.pieces), per)
-        for name, total in (("iterations", np.add), ("pieces", np.add), ("remainder", np.maximum), ("error", np.add)):
+        starts = np.arange(0, len(run.substeps), per)
+        for name, total in (
+            ("iterations", np.add),
+            ("substeps", np.add),
+            ("newton_residual", np.maximum),
+            ("error", np.add),
+        ):
             values = getattr(run, name)
             known[name] = values if values is None or not len(starts) else total.reduceat(values, starts)
         if run.increments is not None:

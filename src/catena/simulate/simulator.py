@@ -96,7 +96,7 @@ class Simulator(Spoken):
         Halve a step that cannot be solved, and say so in the result.
     on_failure
         "raise" SimulationError, or "stop" and return what was computed.
-    on_coarse
+    on_inaccurate
         What happens where steps err by more than 1e-3 of the mechanism's size or rad: "warn" with an AccuracyWarning
         that names a time, a body and a better dt, "raise" SimulationError after the run, or "ignore" it, and do not
         even look.
@@ -117,7 +117,7 @@ class Simulator(Spoken):
         max_iterations: int = 50,
         rescue: bool = True,
         on_failure: Literal["raise", "stop"] = "raise",
-        on_coarse: Literal["warn", "raise", "ignore"] = "warn",
+        on_inaccurate: Literal["warn", "raise", "ignore"] = "warn",
         kernel: str | None = None,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -143,9 +143,9 @@ class Simulator(Spoken):
         self._given_tolerance = None if tolerance is None else positive(tolerance, "tolerance")
         self.tolerance = self._given_tolerance or _TOLERANCE[self.order]
         self.on_failure = one_of(on_failure, ("raise", "stop"), "on_failure")
-        self.on_coarse = one_of(on_coarse, ("warn", "raise", "ignore"), "on_coarse")
-        if self.order == 1 and self.on_coarse == "raise":
-            raise ValueError(f"{NOT_JUDGED}, so there is nothing that on_coarse='raise' could go by; take order 2")
+        self.on_inaccurate = one_of(on_inaccurate, ("warn", "raise", "ignore"), "on_inaccurate")
+        if self.order == 1 and self.on_inaccurate == "raise":
+            raise ValueError(f"{NOT_JUDGED}, so there is nothing that on_inaccurate='raise' could go by; take order 2")
         self.rescue = flag(rescue, "rescue")
         if self.accuracy is not None and (self.order == 1 or not self.rescue):
             raise ValueError("an accuracy is reached by shorter steps, of order 2, 4, 6 or 8, and with rescue")
@@ -227,7 +227,7 @@ class Simulator(Spoken):
     @property
     def _estimates(self) -> bool:
         """Whether errors of steps are estimated."""
-        return self.order > 1 and (self.on_coarse != "ignore" or self.accuracy is not None)
+        return self.order > 1 and (self.on_inaccurate != "ignore" or self.accuracy is not None)
 
     @property
     def _extent(self) -> float:
@@ -339,7 +339,7 @@ class Simulator(Spoken):
             "unjudged_joints": self._compiled.asked.unjudged_joints(self.mechanism),
         }
 
-    def step(self, state: State | None = None, *, force: Forces | None = None) -> State:
+    def step(self, state: State | None = None, *, loads: Forces | None = None) -> State:
         """The state one step later; a force is held over the step, as those of a control function are in run.
 
         Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
@@ -347,11 +347,11 @@ class Simulator(Spoken):
         self._need_dt("a step has a length")
         self._tell_of_edits(state, 1)
         maker = self._at([state])
-        live = maker._take(state, 1, 1, force)
+        live = maker._take(state, 1, 1, loads)
         live._stand()
         live.step()
         found = live.state()
-        maker._give_back(live, force)
+        maker._give_back(live, loads)
         return found
 
     def start(self, state: State | None = None) -> Live:
@@ -367,11 +367,11 @@ class Simulator(Spoken):
         self,
         states: Sequence[State] | int,
         *,
-        force: Forces | Sequence[Forces | None] | None = None,
+        loads: Forces | Sequence[Forces | None] | None = None,
         masses: Mapping[str, ArrayLike] | None = None,
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
-        laws: Laws | None = None,
+        force_parameters: Laws | None = None,
         threads: int | None = None,
     ) -> LiveBatch:
         """Many members that run step by step, each with inputs of its own: see LiveBatch.
@@ -386,11 +386,11 @@ class Simulator(Spoken):
         return LiveBatch(
             maker,
             maker._starts(states),
-            force=force,
+            loads=loads,
             masses=masses,
             inertias=inertias,
             gravity=gravity,
-            laws=laws,
+            force_parameters=force_parameters,
             threads=threads,
         )
 
@@ -400,7 +400,7 @@ class Simulator(Spoken):
         *,
         steps: int | None = None,
         state: State | None = None,
-        force: Forces | None = None,
+        loads: Forces | None = None,
         control: Control | None = None,
         every: float | None = None,
         record_every: int = 1,
@@ -418,7 +418,7 @@ class Simulator(Spoken):
             Where to start; default the mechanism as described. Velocities that the joints forbid are projected onto
             those they allow, with the mass matrix as metric. From the last node of a run of this mechanism, or from any
             that was kept with `checkpoints`, the run goes on as if it had never ended, bit for bit.
-        force
+        loads
             {"body": (fx, fy, fz)}, {"body": (fx, fy, fz, tx, ty, tz)}, {"body": Load(...)}, or one array for all
             bodies: constant, or with one row per node, which are samples: row k acts at node k, for half of the
             interval on either side.
@@ -463,7 +463,7 @@ class Simulator(Spoken):
         count = runner._steps(duration, steps)
         self._tell_of_edits(state, count)
         looks = bool(events) or self.accuracy is not None
-        is_sampled = looks and force is not None and load_table(self.mechanism, force, count, Signals()).is_sampled
+        is_sampled = looks and loads is not None and load_table(self.mechanism, loads, count, Signals()).is_sampled
         if events and is_sampled:
             raise ValueError("events need forces that are constant or functions of time, not one row per node")
 
@@ -472,7 +472,7 @@ class Simulator(Spoken):
             found = simulator._attempt(
                 steps,
                 state=state,
-                force=force,
+                loads=loads,
                 control=control if watch is None else watch,
                 times=times,
                 record_every=per * asked[2],
@@ -480,12 +480,12 @@ class Simulator(Spoken):
                 checkpoints=asked[1],
                 progress=progress,
             )
-            return found if watch is None else simulator._with_events(found, watch, force, control)
+            return found if watch is None else simulator._with_events(found, watch, loads, control)
 
         def made_by(maker: Simulator, runner: Simulator) -> Trajectory:
             if self.accuracy is None or control is not None or is_sampled:
                 return attempt(runner, count, 1)
-            return refined(maker, attempt, maker._start(state), maker._span(duration, steps), force)[0]
+            return refined(maker, attempt, maker._start(state), maker._span(duration, steps), loads)[0]
 
         result = made_by(maker, runner)
         # a control is never called in two runs
@@ -500,7 +500,7 @@ class Simulator(Spoken):
         status = result.status
         if not status.ok and (self.on_failure == "raise" or status.reason == "coarse"):
             raise SimulationError(status, result)
-        raise_doubts(result, accuracy=self.on_coarse == "warn", stacklevel=2)
+        raise_doubts(result, accuracy=self.on_inaccurate == "warn", stacklevel=2)
         return result
 
     def _attempt(
@@ -508,7 +508,7 @@ class Simulator(Spoken):
         steps: int,
         *,
         state: State | None = None,
-        force: Forces | None = None,
+        loads: Forces | None = None,
         control: Control | None = None,
         record_every: int = 1,
         increments: bool = False,
@@ -517,7 +517,7 @@ class Simulator(Spoken):
         progress: bool | Callable[[int, int], None] = False,
     ) -> Trajectory:
         """See run; whatever becomes of it, its status tells."""
-        live = self._take(state, steps, record_every, force)
+        live = self._take(state, steps, record_every, loads)
         count = 0 if times is None else len(times)
         n, records = self.mechanism.body_count, (count or -(-steps // record_every)) + 1
         room = live.room(checkpoints, count)
@@ -536,7 +536,7 @@ class Simulator(Spoken):
         )
         # a control may have kept it
         if control is None:
-            self._give_back(live, force)
+            self._give_back(live, loads)
         ended = sheet.ended
         if progress:
             finish(progress, ended.step, steps)
@@ -566,11 +566,11 @@ class Simulator(Spoken):
         duration: float | None = None,
         *,
         steps: int | None = None,
-        force: Forces | Sequence[Forces | None] | None = None,
+        loads: Forces | Sequence[Forces | None] | None = None,
         masses: Mapping[str, ArrayLike] | None = None,
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
-        laws: Laws | None = None,
+        force_parameters: Laws | None = None,
         threads: int | None = None,
         record_every: int = 1,
         bodies: Sequence[str] | None = None,
@@ -583,14 +583,14 @@ class Simulator(Spoken):
         ----------
         states
             One state per member, or a number of members that all start as described. Times must be the same.
-        force
+        loads
             As in run, the same for all; or a list, one per member, on the same bodies.
         masses, inertias
             Of bodies that differ between members: {"body": (members,)}, {"body": (members, 3, 3)}. An inertia that is
             not given goes with the mass.
         gravity
             Of every member, (members, 3).
-        laws
+        force_parameters
             Numbers of forces that differ between members: {"spring": {"stiffness": (members,)}}.
         threads
             Default as many as the machine has. Results do not depend on it.
@@ -614,11 +614,11 @@ class Simulator(Spoken):
             simulator,
             starts,
             simulator._steps(duration, steps),
-            force=force,
+            loads=loads,
             masses=masses,
             inertias=inertias,
             gravity=gravity,
-            laws=laws,
+            force_parameters=force_parameters,
             threads=threads,
             record_every=whole(record_every, "record_every"),
             bodies=bodies,
@@ -654,7 +654,7 @@ class Simulator(Spoken):
 
     def _judged(self, status: Status, coarse: str) -> Status:
         """How a run ended, if too coarse steps make a failure of it."""
-        if not coarse or not status.ok or self.on_coarse != "raise":
+        if not coarse or not status.ok or self.on_inaccurate != "raise":
             return status
         return replace(status, ok=False, reason="coarse", message=coarse)
 
@@ -686,7 +686,7 @@ class Simulator(Spoken):
         """One to run; if it stands idle, and no other thread has taken it, that saves what making one costs."""
         live = self._idle.pop((self.solver, self.order), None) if force is None else None
         if live is None:
-            return Live(self, state, steps=steps, record_every=record_every, force=force)
+            return Live(self, state, steps=steps, record_every=record_every, loads=force)
         live._simulator = self
         live._prepare(state, steps, record_every)
         return live

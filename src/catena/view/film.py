@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._util.rotation import Array, rotate
-from .viewer.scene import COLOURS, GROUND, INK, inertia_box, shape_meshes, with_ground
+from .viewer.scene import COLORS, GROUND, INK, inertia_box, shape_meshes, with_ground
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,15 +71,15 @@ class Stage:
         drawn: list[Any] = []
         # the nearest last; what lies in one plane but for rounding, in the order of the bodies
         for row in np.argsort(np.round(position @ self._towards, 6), kind="stable"):
-            colour = COLOURS[row % len(COLOURS)]
+            color = COLORS[row % len(COLORS)]
             bones, *skins = (
                 position[row] + rotate(orientation[row][(None,) * (local.ndim - 1)], local)
                 for local in (self._bones[row], *(points for points, _ in self._skins[row]))
             )
             outlines = [_hull(skin[:, self._plane]) for skin in skins]
-            tints = [tint or colour for _, tint in self._skins[row]]
+            tints = [tint or color for _, tint in self._skins[row]]
             drawn += [
-                LineCollection(list(bones[..., self._plane]), colors=colour, linewidths=4, capstyle="round", zorder=2),
+                LineCollection(list(bones[..., self._plane]), colors=color, linewidths=4, capstyle="round", zorder=2),
                 PolyCollection(outlines, facecolors=tints, edgecolors=INK, linewidths=0.7, joinstyle="round", zorder=2),
             ]
         rows, anchors = self._pins
@@ -162,13 +162,13 @@ def _passes(line: tuple[Array, Array], point: Array) -> bool:
 
 
 def _skins(mechanism: Mechanism, body: Body) -> list[tuple[Array, Any]]:
-    """Points (k, 3) in the body frame whose hulls are seen, each with its colour, or None.
+    """Points (k, 3) in the body frame whose hulls are seen, each with its color, or None.
 
     Its visible shapes; of a body without any its joints, or the box of its inertia.
     """
     seen, _ = shape_meshes(body)
     if seen:
-        return [(mesh.vertices, colour) for mesh, colour in seen]
+        return [(mesh.vertices, color) for mesh, color in seen]
     joints = skeleton(mechanism, body).reshape(-1, 3)
     if len(joints) or not body.mass:
         return [(np.concatenate((np.zeros((1, 3)), joints)), None)]

@@ -16,7 +16,7 @@ from ..results.analysis import keeps_energy
 from .film import Stage as Stage
 from .film import new_figure, skeleton
 from .notebooks import size_of
-from .viewer.scene import COLOURS, GROUND, INK, Looks, fits, joint_side, shape_meshes, sight, with_ground
+from .viewer.scene import COLORS, GROUND, INK, Looks, fits, joint_side, shape_meshes, sight, with_ground
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +131,7 @@ def drift(run: Trajectory, *, ax: Axes | None = None) -> Figure:
 def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
     """What every step of the run is estimated to err by, and from where on it is too coarse."""
     if run.error is None:
-        raise ValueError('this run estimated no errors: its simulator was told on_coarse="ignore"')
+        raise ValueError('this run estimated no errors: its simulator was told on_inaccurate="ignore"')
     axis = _axes(ax)
     start = float(run.time[0]) if len(run) else 0.0
     axis.semilogy(start + run.dt * np.arange(len(run.error)), np.maximum(run.error, _SMALLEST_GAP), linewidth=0.8)
@@ -210,12 +210,12 @@ def _whole(axis: Any) -> Figure:
 
 
 def _energy(axis: Axes, run: Trajectory) -> None:
-    for values, label, colour in (
+    for values, label, color in (
         (run.kinetic_energy(), "kinetic", "tab:orange"),
         (run.potential_energy(), "potential", "tab:blue"),
         (run.energy(), "total", "black"),
     ):
-        axis.plot(run.time, values, label=label, color=colour, linewidth=1.6 if label == "total" else 0.8)
+        axis.plot(run.time, values, label=label, color=color, linewidth=1.6 if label == "total" else 0.8)
     axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize="small", frameon=False, borderpad=0)
     _over_time(axis, run, "energy [J]")
 
@@ -284,11 +284,11 @@ def _phase_portrait(axis: Axes, run: Trajectory, joint: str | Joint, coordinate:
 def _convergence(axis: Axes, run: Trajectory, step: int) -> None:
     found = run.convergence(step)
     count = np.arange(1, len(found.increments) + 1)
-    axis.semilogy(count, found.increments, "o-", color=COLOURS[0], label="increments")
+    axis.semilogy(count, found.increments, "o-", color=COLORS[0], label="increments")
     axis.axhline(found.tolerance, color=_LOOP, linestyle="--", linewidth=1, label="tolerance")
-    if found.remainder > 0:
+    if found.newton_residual > 0:
         axis.semilogy(
-            len(count) + 1, found.remainder, "o", color=COLOURS[0], fillstyle="none", label="what may be left"
+            len(count) + 1, found.newton_residual, "o", color=COLORS[0], fillstyle="none", label="what may be left"
         )
     axis.set_xticks(np.arange(1, len(count) + 2))
     axis.set_xlabel("iteration")
@@ -311,10 +311,10 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
     looks = Looks(state.mechanism)
     for row, body in enumerate(state.mechanism.bodies.values()):
         place = state.body(body)
-        for mesh, colour in looks.of(body)[0]:
+        for mesh, color in looks.of(body)[0]:
             points = place.point(mesh.vertices)
             everything.append(points)
-            skins.append((points[mesh.triangles], colour or COLOURS[row % len(COLOURS)]))
+            skins.append((points[mesh.triangles], color or COLORS[row % len(COLORS)]))
         if names:
             axis.text(*place.position, body.name, fontsize=8, color=INK, ha="center", zorder=_ABOVE)
     pins, lines = [], []
@@ -342,10 +342,10 @@ def _mechanism(axis: Any, seen: Mechanism | State, names: bool) -> None:
     points = np.concatenate(everything)
     low, high = points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)
     ground, _ = shape_meshes(state.mechanism.world)
-    for mesh, colour in ground:
+    for mesh, color in ground:
         # what is vast would cover the whole figure: nothing is cut off at the end of three axes
         if fits(low, high, mesh.vertices):
-            skins.append((mesh.vertices[mesh.triangles], colour or GROUND))
+            skins.append((mesh.vertices[mesh.triangles], color or GROUND))
     low, high = with_ground(low, high, [mesh.vertices for mesh, _ in ground])
     low, high = (low, high) if np.isfinite(low).all() else (np.zeros(3), np.ones(3))
     middle, half = 0.5 * (low + high), 0.55 * np.maximum(high - low, max(0.25 * float((high - low).max()), 1e-9))
@@ -377,7 +377,7 @@ def _graph(axis: Axes, mechanism: Mechanism) -> None:
         _edge(axis, places[joint.a.name], places[joint.b.name], joint.name if named else "", True)
     for name, (x, y) in places.items():
         is_world = name == mechanism.world.name
-        axis.plot(x, y, "s" if is_world else "o", color=INK if is_world else COLOURS[0], markersize=8, zorder=3)
+        axis.plot(x, y, "s" if is_world else "o", color=INK if is_world else COLORS[0], markersize=8, zorder=3)
         if named:
             axis.annotate(
                 name, (x, y), (0, 7), textcoords="offset points", ha="center", fontsize=8, color=INK, zorder=4
@@ -398,10 +398,10 @@ def _edge(axis: Axes, a: tuple[float, float], b: tuple[float, float], name: str,
     # the middle of the curve: half of how far its control point is away
     (x, y), (u, v) = a, b
     middle = 0.5 * (x + u) + 0.5 * bend * (v - y), 0.5 * (y + v) - 0.5 * bend * (u - x)
-    colour = _LOOP if closes else "#7b8490"
+    color = _LOOP if closes else "#7b8490"
     paper = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
     if name:
-        axis.annotate(name, middle, fontsize=7, color=colour, ha="center", va="center", zorder=2, bbox=paper)
+        axis.annotate(name, middle, fontsize=7, color=color, ha="center", va="center", zorder=2, bbox=paper)
 
 
 def _laid_out(mechanism: Mechanism, tree: SpanningTree) -> dict[str, tuple[float, float]]:
@@ -454,8 +454,8 @@ def _sparsity(before: Axes, after: Axes, mechanism: Mechanism) -> None:
 def _blocks(axis: Axes, kinds: NDArray[np.integer[Any]]) -> None:
     from matplotlib.colors import ListedColormap
 
-    colours = ListedColormap(["#ffffff", COLOURS[0], _LOOP])
-    axis.imshow(kinds, cmap=colours, vmin=0, vmax=2, interpolation="nearest")
+    colors = ListedColormap(["#ffffff", COLORS[0], _LOOP])
+    axis.imshow(kinds, cmap=colors, vmin=0, vmax=2, interpolation="nearest")
     axis.set_xlabel("bodies and constraints")
 
 

@@ -214,10 +214,14 @@ class Graph:
 
     # ---- the mechanism
 
-    def build(self, gravity: Array | None, fit: float) -> Mechanism:
+    def build(self, gravity: Array | None, loop_tolerance: float) -> Mechanism:
         """The mechanism of these links and edges, in the pose in which all coordinates are zero."""
         self.place()
-        mechanism = Mechanism(fit=fit) if gravity is None else Mechanism(gravity, fit=fit)
+        mechanism = (
+            Mechanism(loop_tolerance=loop_tolerance)
+            if gravity is None
+            else Mechanism(gravity, loop_tolerance=loop_tolerance)
+        )
         for link in self.links.values():
             if link.mass == 0 or link.name == WORLD:
                 # what weighs nothing has no centre: its body sits at the origin of the link, and so does the world

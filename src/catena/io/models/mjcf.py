@@ -37,7 +37,7 @@ def read(
     *,
     merge_fixed: bool,
     packages: Mapping[str, str | os.PathLike[str]] | None,
-    fit: float,
+    loop_tolerance: float,
 ) -> Mechanism:
     """See Mechanism.from_mjcf."""
     try:
@@ -53,7 +53,9 @@ def read(
                 model = mujoco.MjSpec.from_string(files.text, assets=files.assets).compile()
         except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             raise ValueError(f"MuJoCo does not compile it: {' '.join(str(error).split())}") from None
-        mechanism = _Reader(mujoco, model, files, notes).mechanism(merge_fixed=merge_fixed, fit=fit)
+        mechanism = _Reader(mujoco, model, files, notes).mechanism(
+            merge_fixed=merge_fixed, loop_tolerance=loop_tolerance
+        )
     notes.warn()
     return mechanism
 
@@ -99,7 +101,7 @@ class _Reader:
                 names[k] = name
         return names
 
-    def mechanism(self, *, merge_fixed: bool, fit: float) -> Mechanism:
+    def mechanism(self, *, merge_fixed: bool, loop_tolerance: float) -> Mechanism:
         model = self.model
         self.graph.links[WORLD] = Link(WORLD, pose=still())
         self.last[0] = WORLD
@@ -115,7 +117,7 @@ class _Reader:
         if merge_fixed:
             self.graph.merge_fixed()
         weightless = model.opt.disableflags & int(flags.mjDSBL_GRAVITY)
-        mechanism = self.graph.build(np.zeros(3) if weightless else np.array(model.opt.gravity), fit)
+        mechanism = self.graph.build(np.zeros(3) if weightless else np.array(model.opt.gravity), loop_tolerance)
         for coupling in self.couplings:
             mechanism.add_coupling(coupling)
         for k in range(model.nu):
@@ -229,7 +231,7 @@ class _Reader:
             material = int(model.geom_matid[k])
             shape: dict[str, Any] = {
                 "name": name,
-                "colour": np.clip(model.mat_rgba[material] if material >= 0 else model.geom_rgba[k], 0.0, 1.0),
+                "color": np.clip(model.mat_rgba[material] if material >= 0 else model.geom_rgba[k], 0.0, 1.0),
                 "visible": bool(model.geom_group[k] < 3),
                 "collides": bool(model.geom_contype[k] or model.geom_conaffinity[k]),
             }
@@ -360,14 +362,14 @@ class _Reader:
         if not (of_joint and plain and mechanism.joints[self.joints[joint]].dof == 1):
             self.notes.skip("actuator that is no motor or servo of one coordinate", name)
             return
-        gear, gain = float(model.actuator_gear[k][0]), float(model.actuator_gainprm[k][0])
+        gear, kp = float(model.actuator_gear[k][0]), float(model.actuator_gainprm[k][0])
         constant, stiffness, damping = (float(value) if affine else 0.0 for value in model.actuator_biasprm[k][:3])
         target = self.joints[joint]
         if gear == 0:
             self.notes.skip("actuator without gear", name)
         elif stiffness == 0 and damping == 0:
             mechanism.add_force(Motor(target, gear * constant, name=name))
-            self._effort(k, mechanism, target, gear, gain, name)
+            self._effort(k, mechanism, target, gear, kp, name)
         elif stiffness > 0 or damping > 0:
             self.notes.skip("actuator that pushes away from its target", name)
         else:
@@ -376,8 +378,8 @@ class _Reader:
             rate = 0.0 if stiffness else constant / (-damping * gear)
             servo = Servo(
                 target,
-                gain=-stiffness * gear**2,
-                rate_gain=-damping * gear**2,
+                kp=-stiffness * gear**2,
+                kd=-damping * gear**2,
                 target=held,
                 target_rate=rate,
                 limit=self._limit(k, joint, gear, name),
@@ -407,12 +409,12 @@ class _Reader:
             most = min(most, float(max(abs(low), abs(high)) * factor))
         return most
 
-    def _effort(self, k: int, mechanism: Mechanism, name: str, gear: float, gain: float, motor: str) -> None:
+    def _effort(self, k: int, mechanism: Mechanism, name: str, gear: float, kp: float, motor: str) -> None:
         """The most that a motor is made for becomes a limit of its joint."""
         model, joint = self.model, mechanism.joints[name]
         most = inf
         if model.actuator_ctrllimited[k]:
-            most = float(np.abs(model.actuator_ctrlrange[k]).max() * abs(gear * gain))
+            most = float(np.abs(model.actuator_ctrlrange[k]).max() * abs(gear * kp))
         if model.actuator_forcelimited[k]:
             most = min(most, float(np.abs(model.actuator_forcerange[k]).max() * abs(gear)))
         coordinate = joint.names[0]

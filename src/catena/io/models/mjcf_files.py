@@ -157,7 +157,7 @@ def _check_values(root: Element, notes: Notes) -> None:
     """Refuse values that say nothing, after which MuJoCo may never answer again, or that are no numbers."""
     for element in root.iter():
         if not element.get("rgba", "none").strip():
-            notes.skip("colour that says nothing", element.get("name", element.tag))
+            notes.skip("color that says nothing", element.get("name", element.tag))
             del element.attrib["rgba"]
         for key, value in element.attrib.items():
             if not value.strip() and key not in _NAMES:

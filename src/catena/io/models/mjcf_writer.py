@@ -19,7 +19,7 @@ from ...describe.couplings import Coupling
 from ...describe.forces import Bumper, Force, JointForce, Motor, PointSpring, Servo
 from ...describe.joint import Joint, Pose
 from ...describe.mechanism import Mechanism
-from ...describe.shapes import PlacedShape
+from ...describe.shapes import Shape
 from .graph import WORLD, inverse, together
 from .markup import still
 from .notes import Notes
@@ -179,7 +179,7 @@ class _Writer:
             if value:
                 joint.set(key, repr(value))
 
-    def _shape(self, element: Element, shape: PlacedShape, back: Pose) -> None:
+    def _shape(self, element: Element, shape: Shape, back: Pose) -> None:
         size = shape.size
         halves = {
             "box": [length / 2 for length in size],
@@ -195,11 +195,11 @@ class _Writer:
         given |= {"group": "1" if shape.visible else "3"}
         if not shape.collides:
             given |= {"contype": "0", "conaffinity": "0"}
-        if shape.colour is not None:
-            given["rgba"] = text(shape.colour)
+        if shape.color is not None:
+            given["rgba"] = text(shape.color)
         SubElement(element, "geom", given | _place(together(back, (shape.position, shape.orientation))))
 
-    def _mesh(self, shape: PlacedShape) -> str:
+    def _mesh(self, shape: Shape) -> str:
         """The asset of a mesh and scale, made once."""
         key = (shape.mesh, shape.size)
         if key not in self.meshes:
@@ -281,14 +281,14 @@ class _Writer:
             given["forcerange"] = text((-law["limit"], law["limit"]))
         if isinstance(force, Motor):
             tag, start = "motor", law["force"]
-        elif law["gain"] > 0:
+        elif law["kp"] > 0:
             if law["target_rate"]:
                 self.notes.skip("target_rate of a servo with a gain", force.name)
             tag, start = "position", law["target"]
-            given |= {"kp": repr(law["gain"]), "kv": repr(law["rate_gain"])}
+            given |= {"kp": repr(law["kp"]), "kv": repr(law["kd"])}
         else:
             tag, start = "velocity", law["target_rate"]
-            given |= {"kv": repr(law["rate_gain"])}
+            given |= {"kv": repr(law["kd"])}
         SubElement(self.parts["actuator"], tag, given)
         self.starts[force.name] = start
 

@@ -73,14 +73,14 @@ def read(
     *,
     merge_fixed: bool,
     packages: Mapping[str, str | os.PathLike[str]] | None,
-    fit: float,
+    loop_tolerance: float,
 ) -> Mechanism:
     """See Mechanism.from_sdf."""
     folders = Folders(path, packages)
     notes = Notes(str(folders.model))
     with notes.reading():
         reader = _Reader(parse(read_bytes(folders.model)), folders, notes)
-        mechanism = reader.mechanism(merge_fixed=merge_fixed, fit=fit)
+        mechanism = reader.mechanism(merge_fixed=merge_fixed, loop_tolerance=loop_tolerance)
     notes.warn()
     return mechanism
 
@@ -115,7 +115,7 @@ class _Reader:
         self.graph = Graph(notes)
         self.shapes = Shapes(_WORDS, folders, notes)
 
-    def mechanism(self, *, merge_fixed: bool, fit: float) -> Mechanism:
+    def mechanism(self, *, merge_fixed: bool, loop_tolerance: float) -> Mechanism:
         graph = self.graph
         if not self.links:
             raise ValueError("has no links")
@@ -135,7 +135,7 @@ class _Reader:
         self._stand()
         if merge_fixed:
             graph.merge_fixed()
-        mechanism = graph.build(self.gravity, fit)
+        mechanism = graph.build(self.gravity, loop_tolerance)
         for box in boxes:
             mechanism.add_coupling(box)
         for name, element in self.joints.items():
@@ -264,7 +264,7 @@ class _Reader:
             tint = material.find("diffuse") if material.find("diffuse") is not None else material.find("ambient")
             if tint is not None:
                 words = (tint.text or "").split()
-                found["colour"] = np.clip(numbers(tint.text, 3 if len(words) == 3 else 4, f"{where}: colour"), 0, 1)
+                found["color"] = np.clip(numbers(tint.text, 3 if len(words) == 3 else 4, f"{where}: color"), 0, 1)
         visible = element.tag == "visual"
         return found | {"name": element.get("name", ""), "visible": visible, "collides": not visible}
 

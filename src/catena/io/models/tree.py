@@ -140,7 +140,7 @@ def _laws(mechanism: Mechanism) -> tuple[Mapping[tuple[str, str], Law], list[For
             continue
         # all parts of one that has several are the same but for their coordinate
         given = force.parts[0].law
-        if given["gain"] or given["rate_gain"] or given["force"]:
+        if given["kp"] or given["kd"] or given["force"]:
             others.append(force)
             continue
         for part in force.parts:

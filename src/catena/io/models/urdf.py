@@ -70,14 +70,14 @@ def read(
     merge_fixed: bool,
     loops: Loops | None,
     packages: Mapping[str, str | os.PathLike[str]] | None,
-    fit: float,
+    loop_tolerance: float,
 ) -> Mechanism:
     """See Mechanism.from_urdf."""
     folders = Folders(path, packages)
     notes = Notes(str(folders.model))
     with notes.reading():
         mechanism = _Reader(parse(read_bytes(folders.model)), folders, notes).mechanism(
-            floating=floating, merge_fixed=merge_fixed, loops=loops, fit=fit
+            floating=floating, merge_fixed=merge_fixed, loops=loops, loop_tolerance=loop_tolerance
         )
     notes.warn()
     return mechanism
@@ -100,14 +100,14 @@ class _Reader:
         )
         note_others(robot, notes, "", known)
         self.robot, self.folders, self.notes = without_commas(robot, notes), folders, notes
-        self.colours = {
-            required(element, "name", "a material"): self._colour(element) for element in robot.findall("material")
+        self.colors = {
+            required(element, "name", "a material"): self._color(element) for element in robot.findall("material")
         }
         self.graph = Graph(notes)
         self.shapes = Shapes(_WORDS, folders, notes)
         self.joints = unique((e for e in robot if e.tag in ("joint", "drake:joint")), "joint")
 
-    def mechanism(self, *, floating: bool, merge_fixed: bool, loops: Loops | None, fit: float) -> Mechanism:
+    def mechanism(self, *, floating: bool, merge_fixed: bool, loops: Loops | None, loop_tolerance: float) -> Mechanism:
         graph = self.graph
         for name, element in unique(self.robot.findall("link"), "link").items():
             graph.links[name] = self._link(name, element)
@@ -143,7 +143,7 @@ class _Reader:
             close(graph, loops, {edge.name: edge for edge in edges})
         if merge_fixed:
             graph.merge_fixed()
-        mechanism = graph.build(None, fit)
+        mechanism = graph.build(None, loop_tolerance)
         for name, element in self.joints.items():
             for mimic in element.findall("mimic"):
                 self._mimic(mechanism, name, mimic)
@@ -181,20 +181,20 @@ class _Reader:
         found["position"], found["orientation"] = self._origin(element, where)
         material = element.find("material")
         if material is not None:
-            colour = self._colour(material)
-            found["colour"] = self.colours.get(material.get("name", "")) if colour is None else colour
+            color = self._color(material)
+            found["color"] = self.colors.get(material.get("name", "")) if color is None else color
         visible = element.tag == "visual"
         return found | {"name": element.get("name", ""), "visible": visible, "collides": not visible}
 
-    def _colour(self, element: Element) -> Array | None:
+    def _color(self, element: Element) -> Array | None:
         note_others(element, self.notes, element.get("name", ""), ("color",))
-        colour = element.find("color")
-        if colour is None:
+        color = element.find("color")
+        if color is None:
             return None
         try:
-            rgba = numbers(colour.get("rgba"), 4, f"material {element.get('name', '')!r}: rgba")
+            rgba = numbers(color.get("rgba"), 4, f"material {element.get('name', '')!r}: rgba")
         except ValueError as error:
-            self.notes.skip("colour that cannot be read", str(error))
+            self.notes.skip("color that cannot be read", str(error))
             return None
         return np.clip(rgba, 0.0, 1.0)
 

@@ -13,7 +13,7 @@ from ..._util.disk import file_name
 from ..._util.rotation import Array, conjugate, rotate, to_matrix
 from ...describe.joint import Pose
 from ...describe.mechanism import Mechanism
-from ...describe.shapes import PlacedShape, Shaped
+from ...describe.shapes import Shape, Shaped
 from .graph import WORLD, inverse, together
 from .markup import still
 from .notes import Notes
@@ -103,7 +103,7 @@ class _Writer:
                 if wanted:
                     self._shape(SubElement(link, tag), shape, back)
 
-    def _shape(self, element: Element, shape: PlacedShape, back: Pose) -> None:
+    def _shape(self, element: Element, shape: Shape, back: Pose) -> None:
         if shape.name:
             element.set("name", shape.name)
         _origin(element, together(back, (shape.position, shape.orientation)))
@@ -119,9 +119,9 @@ class _Writer:
             SubElement(geometry, "drake:ellipsoid", dict(zip("abc", map(repr, shape.size), strict=True)))
         else:
             SubElement(geometry, "mesh", filename=relative(shape.mesh, self.target), scale=text(shape.size))
-        if shape.colour is not None:
+        if shape.color is not None:
             material = SubElement(element, "material", name="")
-            SubElement(material, "color", rgba=text(shape.colour))
+            SubElement(material, "color", rgba=text(shape.color))
 
     # ---- joints
 

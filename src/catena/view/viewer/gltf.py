@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..._util.disk import file_name, write_whole
 from ..._util.rotation import Array
-from ...describe.shapes import Colour
+from ...describe.shapes import Color
 from .scene import WORLD, Part, Scene, rgb
 
 _FLOAT, _UNSIGNED = 5126, 5125
@@ -58,7 +58,7 @@ class _Writer:
         self._known: dict[tuple[bytes, str, int | None], int] = {}
         self._meshes: list[dict[str, Any]] = []
         self._materials: list[dict[str, Any]] = []
-        self._material_of: dict[Colour, int] = {}
+        self._material_of: dict[Color, int] = {}
         self._body_nodes: list[int] = []
         self._nodes: list[dict[str, Any]] = [{"name": "catena", "rotation": _Z_UP, "children": []}]
 
@@ -70,7 +70,7 @@ class _Writer:
         self._add_body("world", WORLD)
         for trace in scene.traces:
             strip = {"attributes": {"POSITION": self._add(scene.places(trace), _VERTICES)}, "mode": _LINE_STRIP}
-            strip["material"] = self._material(rgb(scene.colour_of(trace.body)))
+            strip["material"] = self._material(rgb(scene.color_of(trace.body)))
             self._nodes[0]["children"].append(self._add_node(f"way of {trace.name}", [strip]))
         document: dict[str, Any] = {
             "asset": {"version": "2.0", "generator": "catena"},
@@ -118,19 +118,19 @@ class _Writer:
             # without normals every triangle is flat
             attributes["NORMAL"] = self._add(mesh.normals(), _VERTICES)
         indices = self._add(mesh.triangles.reshape(-1), _INDICES)
-        return {"attributes": attributes, "indices": indices, "material": self._material(part.colour)}
+        return {"attributes": attributes, "indices": indices, "material": self._material(part.color)}
 
-    def _material(self, colour: Colour) -> int:
-        if colour not in self._material_of:
-            self._material_of[colour] = len(self._materials)
-            # colours of screens are not linear, those of glTF are
-            factor = [*(float(channel**2.2) for channel in colour[:3]), colour[3]]
+    def _material(self, color: Color) -> int:
+        if color not in self._material_of:
+            self._material_of[color] = len(self._materials)
+            # colors of screens are not linear, those of glTF are
+            factor = [*(float(channel**2.2) for channel in color[:3]), color[3]]
             surface = {"baseColorFactor": factor, "metallicFactor": 0.0, "roughnessFactor": 0.6}
             material: dict[str, Any] = {"pbrMetallicRoughness": surface, "doubleSided": True}
-            if colour[3] < 1:
+            if color[3] < 1:
                 material["alphaMode"] = "BLEND"
             self._materials.append(material)
-        return self._material_of[colour]
+        return self._material_of[color]
 
     def _animation(self) -> dict[str, Any]:
         scene = self._scene

@@ -1,7 +1,7 @@
 """Files of meshes of strangers: read with trimesh, once what they say of their own size has been checked.
 
 Formats that are archives, or that name other files freely, are not read. Of the files beside a mesh only materials and
-numbers are, and no pictures: what is seen has one colour.
+numbers are, and no pictures: what is seen has one color.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..._util.disk import read_whole
 from ..._util.rotation import Array
-from ...describe.shapes import Colour
+from ...describe.shapes import Color
 from ...io.models.markup import parse
 
 KINDS = ("stl", "obj", "dae", "ply", "off", "glb", "gltf")
@@ -31,8 +31,8 @@ _MOST_TRIANGLES = 5_000_000
 _MOST_NODES = 100_000
 _BESIDE = (".mtl", ".bin")
 
-# vertices (v, 3) in m, triangles (t, 3), and a colour if the file has one
-Triangles = tuple[Array, NDArray[np.uint32], "Colour | None"]
+# vertices (v, 3) in m, triangles (t, 3), and a color if the file has one
+Triangles = tuple[Array, NDArray[np.uint32], "Color | None"]
 
 
 def read_triangles(path: str) -> list[Triangles]:
@@ -88,12 +88,12 @@ def _parts(scene: Any) -> list[Triangles]:
             raise ValueError("it has triangles of vertices that are not there")
         # what is mirrored stays counterclockwise
         triangles = (faces[:, ::-1] if np.linalg.det(matrix[:3, :3]) < 0 else faces).astype(np.uint32)
-        parts.append((vertices, triangles, _colour(solid.visual)))
+        parts.append((vertices, triangles, _color(solid.visual)))
     return parts
 
 
-def _colour(visual: Any) -> Colour | None:
-    """The colour of what was read, if the file says one."""
+def _color(visual: Any) -> Color | None:
+    """The color of what was read, if the file says one."""
     if not visual.defined:
         return None
     tint = visual.material.main_color if visual.kind == "texture" else visual.main_color

@@ -77,13 +77,13 @@ def _described(scene: Scene) -> dict[str, Any]:
         "orientation": _floats(scene.orientation),
         "arrow": [add(shaft), add(head)],
         "parts": [
-            {"name": part.name, "kind": part.kind, "body": part.body, "mesh": add(part.mesh), "colour": part.colour}
+            {"name": part.name, "kind": part.kind, "body": part.body, "mesh": add(part.mesh), "color": part.color}
             for part in scene.parts
         ],
         "meshes": meshes,
         "hidden": scene.hidden,
         "labels": [_point(label) for label in scene.labels],
-        "traces": [{**_point(trace), "colour": rgb(scene.colour_of(trace.body))} for trace in scene.traces],
+        "traces": [{**_point(trace), "color": rgb(scene.color_of(trace.body))} for trace in scene.traces],
         "lines": [[_point(line.a), _point(line.b)] for line in scene.lines],
         "arrows": [{**_point(arrow.at), "values": _floats(arrow.force)} for arrow in scene.arrows],
         "force": rgb(FORCE),

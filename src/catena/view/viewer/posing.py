@@ -116,4 +116,4 @@ class Poser:
             if joint in self._free:
                 after.joint(joint).coordinates = goals[joint]
         driven = {joint: goals[joint] for joint in goals if joint not in self._free}
-        return self._mechanism.assemble(after, fixed=self._free, drive=driven) if driven else after
+        return self._mechanism.assemble(after, fixed=self._free, coordinates=driven) if driven else after

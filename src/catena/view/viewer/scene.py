@@ -1,4 +1,4 @@
-"""Scenes: all that is to be seen of a run, as plain names, triangles, colours and poses over time.
+"""Scenes: all that is to be seen of a run, as plain names, triangles, colors and poses over time.
 
 Nothing here knows who draws it: the page (page.py), the server (server.py), the file for other tools (gltf.py).
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._util.rotation import Array, multiply, rotate, z_to
-from ...describe.shapes import Colour, Shaped
+from ...describe.shapes import Color, Shaped
 from ...results.analysis import keeps_energy
 from ..notebooks import size_of
 from . import solids
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...results.trajectory import Trajectory
 
 # of bodies that have none of their own, one after the other
-COLOURS = ("#4c78a8", "#f2a65a", "#6aa97b", "#b07aa1", "#d9695f", "#76b7b2", "#9c755f")
+COLORS = ("#4c78a8", "#f2a65a", "#6aa97b", "#b07aa1", "#d9695f", "#76b7b2", "#9c755f")
 INK = "#2f3640"
 FORCE = "#c0392b"
 GROUND = "#a9b0b8"
@@ -42,21 +42,21 @@ _MOST_GROUND = 3.0
 _PER_SECOND, _MOST_MOMENTS = 60, 6000
 
 
-def rgb(colour: str) -> Colour:
+def rgb(color: str) -> Color:
     """Red, green, blue and alpha from 0 to 1 of "#rrggbb"."""
-    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    red, green, blue = (int(color[k : k + 2], 16) / 255 for k in (1, 3, 5))
     return red, green, blue, 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Triangles of one colour that go with a body, in its frame; `kind` is bodies, joints or frames."""
+    """Triangles of one color that go with a body, in its frame; `kind` is bodies, joints or frames."""
 
     name: str
     kind: str
     body: int
     mesh: Mesh
-    colour: Colour
+    color: Color
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +139,9 @@ class Scene:
             return np.broadcast_to(point.place, (len(self.time), 3))
         return self.position[:, point.body] + rotate(self.orientation[:, point.body], point.place)
 
-    def colour_of(self, body: int) -> str:
-        """The colour of a body that was given none."""
-        return INK if body == WORLD else COLOURS[body % len(COLOURS)]
+    def color_of(self, body: int) -> str:
+        """The color of a body that was given none."""
+        return INK if body == WORLD else COLORS[body % len(COLORS)]
 
 
 def scene_of(run: Trajectory, traces: Iterable[str] | None = ()) -> Scene:
@@ -195,10 +195,10 @@ def _parts(bare: Scene, mechanism: Mechanism, rows: Mapping[str, int]) -> tuple[
     parts, notes = [], []
     for row, body in enumerate(mechanism.bodies.values()):
         seen, said = looks.of(body)
-        parts += [Part(body.name, "bodies", row, mesh, colour or rgb(bare.colour_of(row))) for mesh, colour in seen]
+        parts += [Part(body.name, "bodies", row, mesh, color or rgb(bare.color_of(row))) for mesh, color in seen]
         notes += said
     seen, said = shape_meshes(mechanism.world)
-    parts += [Part(mechanism.world.name, "bodies", WORLD, mesh, colour or rgb(GROUND)) for mesh, colour in seen]
+    parts += [Part(mechanism.world.name, "bodies", WORLD, mesh, color or rgb(GROUND)) for mesh, color in seen]
     notes += said
     for joint in mechanism.joints.values():
         if joint.carries and joint.row_count:
@@ -261,8 +261,8 @@ class Looks:
         any_drawn = any(map(_is_drawn, mechanism.bodies.values()))
         self._shown_as_they_are = set(mechanism.frames) if any_drawn else set()
 
-    def of(self, body: Body) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
-        """What is seen of a body, with colours if it has some, and sentences about what of it cannot be.
+    def of(self, body: Body) -> tuple[list[tuple[Mesh, Color | None]], list[str]]:
+        """What is seen of a body, with colors if it has some, and sentences about what of it cannot be.
 
         Its visible shapes, and bars to joints and springs outside of them; without shapes the bars alone, or the box
         that has its inertia.
@@ -290,9 +290,9 @@ def _is_drawn(body: Body) -> bool:
     return any(shape.visible for shape in body.shapes)
 
 
-def shape_meshes(thing: Shaped) -> tuple[list[tuple[Mesh, Colour | None]], list[str]]:
-    """The visible shapes of a body or the world, with colours if they have some, and sentences about unread meshes."""
-    seen: list[tuple[Mesh, Colour | None]] = []
+def shape_meshes(thing: Shaped) -> tuple[list[tuple[Mesh, Color | None]], list[str]]:
+    """The visible shapes of a body or the world, with colors if they have some, and sentences about unread meshes."""
+    seen: list[tuple[Mesh, Color | None]] = []
     notes = []
     for shape in thing.shapes:
         if shape.visible:
@@ -369,10 +369,10 @@ def _bearing(joint: Joint, size: float) -> Iterator[Part]:
 
 
 def _axes(name: str, body: int, position: Array, orientation: Array, length: float) -> Iterator[Part]:
-    for axis, colour in zip(np.eye(3), _AXES, strict=True):
+    for axis, color in zip(np.eye(3), _AXES, strict=True):
         turn = multiply(orientation, z_to(axis))
         place = position + 0.5 * length * rotate(orientation, axis)
-        yield Part(name, "frames", body, solids.cylinder(0.03 * length, length).placed(place, turn), rgb(colour))
+        yield Part(name, "frames", body, solids.cylinder(0.03 * length, length).placed(place, turn), rgb(color))
 
 
 def _lines(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Array, Array]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._util.rotation import IDENTITY, Array, cross, rotate, z_to
-from ...describe.shapes import Colour, PlacedShape
+from ...describe.shapes import Color, Shape
 from .mesh_files import read_triangles
 
 # sides of what is round
@@ -68,16 +68,16 @@ def joined(meshes: list[Mesh]) -> Mesh:
 # ---- shapes
 
 
-def solid(shape: PlacedShape) -> list[tuple[Mesh, Colour | None]]:
-    """A shape in the frame of its body, in the colours it has: its own, or those of its file.
+def solid(shape: Shape) -> list[tuple[Mesh, Color | None]]:
+    """A shape in the frame of its body, in the colors it has: its own, or those of its file.
 
     Of a mesh whose file cannot be read, a ValueError says why.
     """
     if shape.kind == "mesh":
-        parts = [(mesh.scaled(shape.size), shape.colour or colour) for mesh, colour in read_mesh(shape.mesh)]
+        parts = [(mesh.scaled(shape.size), shape.color or color) for mesh, color in read_mesh(shape.mesh)]
     else:
-        parts = [(_plain(shape.kind, shape.size), shape.colour)]
-    return [(mesh.placed(shape.position, shape.orientation), colour) for mesh, colour in parts]
+        parts = [(_plain(shape.kind, shape.size), shape.color)]
+    return [(mesh.placed(shape.position, shape.orientation), color) for mesh, color in parts]
 
 
 def _plain(kind: str, size: tuple[float, ...]) -> Mesh:
@@ -167,9 +167,9 @@ def _lathe(*outlines: list[tuple[float, float]]) -> Mesh:
 # ---- files
 
 
-def read_mesh(path: str) -> list[tuple[Mesh, Colour | None]]:
-    """The triangles of a file, by colour if it has some; what cannot be read is a ValueError."""
-    parts: dict[Colour | None, list[Mesh]] = {}
-    for vertices, triangles, colour in read_triangles(path):
-        parts.setdefault(colour, []).append(Mesh(vertices, triangles, flat=True))
-    return [(joined(meshes), colour) for colour, meshes in parts.items()]
+def read_mesh(path: str) -> list[tuple[Mesh, Color | None]]:
+    """The triangles of a file, by color if it has some; what cannot be read is a ValueError."""
+    parts: dict[Color | None, list[Mesh]] = {}
+    for vertices, triangles, color in read_triangles(path):
+        parts.setdefault(color, []).append(Mesh(vertices, triangles, flat=True))
+    return [(joined(meshes), color) for color, meshes in parts.items()]

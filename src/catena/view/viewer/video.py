@@ -74,7 +74,7 @@ def _write_gif(target: Path, pictures: Iterator[Picture], fps: float) -> None:
     """Pillow comes with matplotlib, which has drawn the pictures."""
     image = import_module("PIL.Image")
     drawn = [image.fromarray(picture) for picture in pictures]
-    # one choice of colours for all, or they would flicker; rare ones count as much as the background's
+    # one choice of colors for all, or they would flicker; rare ones count as much as the background's
     some = np.concatenate([np.asarray(picture) for picture in drawn[:: max(1, len(drawn) // 4)]])
     palette = image.fromarray(some).quantize(_GIF_COLOURS, method=image.Quantize.MAXCOVERAGE)
     first, *rest = [picture.quantize(palette=palette, dither=image.Dither.NONE) for picture in drawn]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._util.rotation import IDENTITY, Array, rotate
-from ...describe.shapes import Colour
+from ...describe.shapes import Color
 from .posing import Poser, Slider, joint_sliders
 from .scene import FORCE, INK, WORLD, Part, Plot, Point, Scene, rgb
 
@@ -38,7 +38,7 @@ class Canvas:
         alike: dict[tuple[str, bytes, bytes, bool, float], list[Part]] = {}
         for part in scene.parts:
             mesh = part.mesh.rounded()
-            look = mesh.vertices.tobytes(), mesh.triangles.tobytes(), mesh.flat, part.colour[3]
+            look = mesh.vertices.tobytes(), mesh.triangles.tobytes(), mesh.flat, part.color[3]
             alike.setdefault((part.kind, *look), []).append(part)
         self._poses: dict[str, list[tuple[NDArray[np.intp], Any]]] = {}
         for k, ((kind, *_, alpha), parts) in enumerate(alike.items()):
@@ -48,7 +48,7 @@ class Canvas:
                 parts[0].mesh.vertices,
                 parts[0].mesh.triangles,
                 *self._placed(bodies, scene.position[0], scene.orientation[0]),
-                batched_colors=np.array([_bytes_of(part.colour) for part in parts], dtype=np.uint8),
+                batched_colors=np.array([_bytes_of(part.color) for part in parts], dtype=np.uint8),
                 opacity=None if alpha == 1 else alpha,
                 flat_shading=parts[0].mesh.flat,
                 side="double",
@@ -69,7 +69,7 @@ class Canvas:
             self._arrows = nodes.add_arrows("/forces/all", nothing, _bytes(FORCE), **shape)
         self._traces = [
             nodes.add_line_segments(
-                f"/traces/{k} {_plain(trace.name)}", nothing, _bytes(scene.colour_of(trace.body)), thickness=0.5 * thick
+                f"/traces/{k} {_plain(trace.name)}", nothing, _bytes(scene.color_of(trace.body)), thickness=0.5 * thick
             )
             for k, trace in enumerate(scene.traces)
         ]
@@ -286,10 +286,10 @@ def _plain(name: str) -> str:
     return printable(name).replace("/", "|")
 
 
-def _bytes(colour: str) -> tuple[int, int, int]:
-    return _bytes_of(rgb(colour))
+def _bytes(color: str) -> tuple[int, int, int]:
+    return _bytes_of(rgb(color))
 
 
-def _bytes_of(colour: Colour) -> tuple[int, int, int]:
-    red, green, blue, _ = colour
+def _bytes_of(color: Color) -> tuple[int, int, int]:
+    red, green, blue, _ = color
     return round(255 * red), round(255 * green), round(255 * blue)
