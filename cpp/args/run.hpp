@@ -99,7 +99,7 @@ struct RunArgs {
   const double *law_start = nullptr, *term_start = nullptr;  // (law), (term) what it measures there, turns counted
   Loads loads;
   // The layout's own, whose inputs are part of the state. A run may go on from what another one has carried to a node
-  // (simulate/carried.hpp), in place of what is given above.
+  // (simulate/checkpoint.hpp), in place of what is given above.
   LawInfo* laws = nullptr;
   const double* resumed = nullptr;
   double* out_carried = nullptr;  // (carried size) of the last record, or of each; null if not wanted
@@ -178,7 +178,7 @@ struct AssembleArgs {
 };
 
 // A pose whose chosen tree is closed in, one in which loops are closed as well as they can be out, in place
-// (simulate/close.hpp)
+// (simulate/trust_region.hpp)
 struct CloseArgs {
   int iteration_limit = 0;
   double size = 1;       // of the mechanism (m)
@@ -191,7 +191,7 @@ struct CloseArgs {
   double open = 0;  // what is left: the root of the squares of all rows, rad or parts of the size
 };
 
-// Which rows of loop closures say nothing new, at up to `poses` poses around the given one (solve/probe.hpp); the
+// Which rows of loop closures say nothing new, at up to `poses` poses around the given one (solve/loops/probe.hpp); the
 // layout's masses are those of the search, and all its rows are asked for
 struct ExploreArgs {
   double fit = 0;
@@ -242,8 +242,8 @@ struct GapArgs {
   double *out = nullptr, *misfit = nullptr;
 };
 
-// Self-stress is taken out of multipliers (node, row), in place (solve/stress.hpp). The layout has no laws, and all
-// rows are asked for.
+// Self-stress is taken out of multipliers (node, row), in place (solve/loops/self_stress.hpp). The layout has no laws,
+// and all rows are asked for.
 struct StressArgs {
   Offset count = 0;
   const double *position = nullptr, *orientation = nullptr;

@@ -1,4 +1,4 @@
-// Several members of a batch in lockstep, one to a lane: the recursion of solve/articulated.hpp with a register of
+// Several members of a batch in lockstep, one to a lane: the recursion of solve/tree/articulated.hpp with a register of
 // doubles for every number.
 //
 // Here are the joints of the tree; loops of few rows are solved on top (solve/lane_loops.hpp). Lanes never mix: every

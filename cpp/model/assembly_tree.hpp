@@ -1,5 +1,5 @@
-// What an assembly works on (simulate/close.hpp): a tree of joints that are kept closed, the caller's choice and not
-// that of the solvers, and the joints, couplings and bounds that are to be closed by moving it.
+// What an assembly works on (simulate/trust_region.hpp): a tree of joints that are kept closed, the caller's choice and
+// not that of the solvers, and the joints, couplings and bounds that are to be closed by moving it.
 #pragma once
 
 #include <vector>

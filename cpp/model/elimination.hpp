@@ -8,7 +8,7 @@
 
 namespace catena {
 
-// whether a constraint stiffens the bodies it acts on (solve/ldu.hpp): what holds a massless one
+// whether a constraint stiffens the bodies it acts on (solve/sparse/ldu.hpp): what holds a massless one
 bool is_braced(const Layout& layout, const ConstraintInfo& c);
 
 // vertices are links, then constraints

@@ -58,11 +58,12 @@ struct ConstraintInfo {
   int recorded;      // its first row among those recorded, which are all rows of all joints in the user's order; -1 if
                      // they are not
   int reduction;     // how its rows are combined from those of the joint, -1 if they are the joint's own
-  int excess;        // of a loop closure: directions among its rows that cannot be asked for (solve/loosely.hpp)
+  int excess;        // of a loop closure: directions among its rows that cannot be asked for
+                     // (solve/loops/regularised_inverse.hpp)
   int law;           // -1 for a joint
   bool acts;         // a force in the guise of rows: a law, or a rotary damper; it holds nothing
   unsigned lengths;  // bit k: row k is measured in metres, or else in radians
-  bool special;      // its rows are not only those of a joint between two bodies (physics/constraint.hpp)
+  bool special;      // its rows are not only those of a joint between two bodies (physics/rows/constraint.hpp)
   int first_term;    // of a coupling
   bool tied;         // of a coupling: it is one of `tie`, and no loop passes through a link because of it
   int signal;        // first of the values its rows are to take, -1 for none

@@ -91,7 +91,7 @@ constexpr JointForm joint_form[] = {
     {JointKind::parallel, "parallel", 0, {}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
     {JointKind::orientation, "orientation", 0, {}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
     {JointKind::constant_velocity, "constant_velocity", 3, {0, 1, 2}, 0, {}, ExtraRow::twist},
-    // rolling and blades (physics/contact.hpp), rows that the user computes, sums of measures (physics/constraint.hpp)
+    // rolling and blades (physics/rows/rolling.hpp), rows that the user computes, sums of measures (physics/rows/constraint.hpp)
     {JointKind::rolling_ball, "rolling_ball", 0, {}, 0, {}, ExtraRow::contact},
     {JointKind::rolling_disk, "rolling_disk", 0, {}, 0, {}, ExtraRow::contact},
     {JointKind::knife_edge, "knife_edge", 0, {}, 0, {}, ExtraRow::edge},
@@ -245,9 +245,8 @@ inline Law law_of(const double* numbers) {
   return law;
 }
 // the names of its fields, in the order in which Python passes them
-constexpr const char* law_names[] = {"stiffness", "rest",      "damping", "friction",    "threshold",
-                                     "kp",      "kd", "target",  "target_rate", "limit",
-                                     "force",     "implicit",  "inertia", "side"};
+constexpr const char* law_names[] = {"stiffness", "rest",        "damping", "friction", "threshold", "kp",      "kd",
+                                     "target",    "target_rate", "limit",   "force",    "implicit",  "inertia", "side"};
 static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 
 // two bodies and where something sits on them

@@ -230,8 +230,8 @@ void bind_core(nb::module_& m) {
            "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
-      .def("explore", &Core::explore, nb::kw_only(), "loop_tolerance"_a, "position"_a, "orientation"_a, "term_start"_a, "rows"_a,
-           "signals"_a, "length"_a, "singular"_a, "direction"_a, "loop_mismatch"_a)
+      .def("explore", &Core::explore, nb::kw_only(), "loop_tolerance"_a, "position"_a, "orientation"_a, "term_start"_a,
+           "rows"_a, "signals"_a, "length"_a, "singular"_a, "direction"_a, "loop_mismatch"_a)
       .def_prop_ro("kernel", &Core::kernel_name)
       .def_prop_ro("articulated_work", &Core::articulated_work)
       .def_prop_ro("ldu_work", &Core::ldu_work)

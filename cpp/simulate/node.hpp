@@ -1,8 +1,8 @@
 // A node: where the bodies are, the momenta that arrive there, and what acts.
 //
 // A node's velocity is that of the momentum arriving from the left, p = m v1 + half f (half: half of the interval
-// before), projected onto the joints (simulate/rest.hpp); by the symmetry of the scheme the momentum leaving to the
-// right differs from it only by joint impulses, so going on from the projected one gives the same trajectory.
+// before), projected onto the joints (simulate/projection.hpp); by the symmetry of the scheme the momentum leaving to
+// the right differs from it only by joint impulses, so going on from the projected one gives the same trajectory.
 #pragma once
 
 #include "physics/rows/constraint.hpp"

@@ -1,4 +1,4 @@
-// What Newton's method and the loop over time ask of a solver: the contract of solve/articulated.hpp, ldu.hpp and
+// What Newton's method and the loop over time ask of a solver: the contract of solve/tree/articulated.hpp, ldu.hpp and
 // dense.hpp. One that has `ahead` finds an increment and the iterate it leads to in one sweep (`advance`); one that
 // `acts_on_axes` has laws on freedoms of the tree in its pivots.
 #pragma once

@@ -4,7 +4,7 @@
 // clang-format off
 //     joints to moving ground  the world's side has a pose that is a function of time;
 //     couplings                g = sum of coefficient x measure - offset - signal, a measure being an angle or a slide;
-//     velocities               rolling, blades (physics/contact.hpp), and the user's own rows, A(pose) v = b(t);
+//     velocities               rolling, blades (physics/rows/rolling.hpp), and the user's own rows, A(pose) v = b(t);
 //     the user's own rows      g(pose of a, pose of b), by a function;
 //     laws, rotary dampers     forces in the guise of rows (physics/law.hpp, physics/rotary.hpp).
 // clang-format on

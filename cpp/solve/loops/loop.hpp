@@ -9,8 +9,8 @@
 //
 // so that the link's equations read  M delta + q lambda = -wrench,  p delta + s lambda = -g. Joints are eliminated from
 // all of it, children's columns are added to their parent's, and where the two ends of a loop meet its multipliers are
-// eliminated too, by a regularised inverse of s (solve/loosely.hpp) that is scaled by what a free body would yield, row
-// by row, so that units do not matter. Loops are local: a chain of k four-bars costs O(k).
+// eliminated too, by a regularised inverse of s (solve/loops/regularised_inverse.hpp) that is scaled by what a free
+// body would yield, row by row, so that units do not matter. Loops are local: a chain of k four-bars costs O(k).
 //
 // All of q, p and g of a few columns go through a joint in registers. What a link carries is of no use once its joint
 // is eliminated: a parent with the same columns finds them where its child had them.

@@ -106,7 +106,7 @@ CATENA_INLINE int eliminate(const Octet* D, const Octet* U, Octet* X) {
   });
   return negative ? -1 : 1;
 }
-// the inverse of a block whose rows may be redundant, transposed (solve/loosely.hpp)
+// the inverse of a block whose rows may be redundant, transposed (solve/loops/regularised_inverse.hpp)
 inline void invert_loosely(int size, const Octet* D, const double* scale, double loose_below, double* inverse,
                            double& least_pivot) {
   const int width = padded(size);

@@ -6,7 +6,7 @@
 // joints are closed to rounding at every iterate (solve/link.hpp), and the joint wrench is what the subtree needs,
 // summed from leaf to root (solve/articulation.hpp).
 //
-// Links are worked on in stretches (solve/stretch.hpp).
+// Links are worked on in stretches (solve/tree/segment.hpp).
 #pragma once
 
 #include "physics/drag.hpp"

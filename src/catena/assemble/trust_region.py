@@ -1,4 +1,4 @@
-"""Loops that are wide open, closed by moving the joints of a tree (cpp/simulate/close.hpp).
+"""Loops that are wide open, closed by moving the joints of a tree (cpp/simulate/trust_region.hpp).
 
 The tree is made of joints that are closed where the search begins, in the mechanism's order; those that close the loops
 of a file come last. Where it does not end in a closed pose, it begins again beside the first one, further and further

@@ -36,10 +36,10 @@ _MAPPINGS = (dict, MappingProxyType)
 class Known:
     """What follows from a mechanism that cannot change, found once.
 
-    Rows of its bodies; its trees; the way along which joints are set (placing.py); which rows of loops to ask for
-    (redundancy.py), and those that were warned of; the same with bodies massless whose mass is a placeholder, these and
-    their share of the energy (placeholders.py); what was compiled, by kernel and purpose (_handover.py); coordinates
-    with limits (doubts.py).
+    Rows of its bodies; its trees; the way along which joints are set (forward_kinematics.py); which rows of loops to
+    ask for (redundancy.py), and those that were warned of; the same with bodies massless whose mass is a placeholder,
+    these and their share of the energy (placeholders.py); what was compiled, by kernel and purpose (compile.py);
+    coordinates with limits (run_warnings.py).
     """
 
     rows: dict[str, int] | None = None

@@ -52,7 +52,7 @@ Control: TypeAlias = Callable[[float, Live], "Forces | None"]
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
 # steps of a long run, runs that are the first, and how often one of the others is looked at
-_LONG, _FIRST, _NOW_AND_THEN = 100, 16, 64
+_LONG, _FIRST, _NOW_AND_THEN = 5000, 16, 64
 
 # default tolerance by order: the solver must not spoil what the scheme gains
 _TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-12}

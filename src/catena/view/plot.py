@@ -1,4 +1,4 @@
-"""Pictures of mechanisms and runs, drawn with matplotlib, which is not needed before; films: stage.py.
+"""Pictures of mechanisms and runs, drawn with matplotlib, which is not needed before; films: film.py.
 
 Every function returns its figure, which notebooks show by themselves, or draws into the axes given as `ax`.
 """

@@ -1,4 +1,4 @@
-"""Films: a run drawn with matplotlib (stage.py) and encoded with ffmpeg, which imageio-ffmpeg brings, or as a GIF."""
+"""Films: a run drawn with matplotlib (film.py) and encoded with ffmpeg, which imageio-ffmpeg brings, or as a GIF."""
 
 from __future__ import annotations
 
