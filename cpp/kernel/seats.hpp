@@ -1,0 +1,193 @@
+// Where a run sits: the solver, the runner and all they refer to, laid out in a workspace.
+#pragma once
+
+#include <new>
+#include <type_traits>
+
+#include "kernel/carve.hpp"
+#include "simulate/run.hpp"
+#include "solve/solver.hpp"
+#include "solve/sparse/dense.hpp"
+#include "solve/sparse/ldu.hpp"
+#include "solve/tree/articulated.hpp"
+
+namespace catena::CATENA_ISA {
+
+namespace {
+
+template <class T>
+Past<T> past_in(Arena& arena, int links) {
+  return {arena.take<Wrench<T>>(links), arena.take<Wrench<T>>(links), arena.take<Wrench<T>>(links)};
+}
+
+// what only one kind of solver needs
+Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
+  Link<double>* link = arena.take<Link<double>>(layout.link_count);
+  Stretch* stretch = arena.take<Stretch>(layout.link_count);
+  Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
+  Acting<double>* acting = arena.take<Acting<double>>(layout.axis_count);
+  Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
+  Torsion<double>* torsion =
+      arena.take<Torsion<double>>(layout.rotary_count > 0 ? Articulated<double>::swivel_count(layout) : 0);
+  Articulation<double>* received = arena.take<Articulation<double>>(receiver_count(layout));
+  // as of a matrix in which nothing closes, which is what idle loops have
+  double* least_pivot = arena.take<double>(1);
+  if (least_pivot) *least_pivot = 1;
+  const Loops loop = {layout,
+                      body,
+                      arena.take<JointRows>(layout.loop_count),
+                      arena.take<JointRows>(layout.loop_count),
+                      arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.loop_row_count),
+                      arena.take<double>(layout.front_size),
+                      arena.take<int>(2 * layout.largest_closing),
+                      least_pivot};
+  Tied* tied = arena.take<Tied>(layout.tie_count);
+  double* ahead = arena.take<double>(Articulated<double>::unknown_count(layout));
+  return {.layout = layout,
+          .body = body,
+          .link = link,
+          .stretch = stretch,
+          .axis = axis,
+          .acting = acting,
+          .swivel = swivel,
+          .torsion = torsion,
+          .received = received,
+          .loop = loop,
+          .tied = tied,
+          .ahead = ahead};
+}
+Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
+  RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
+  double* term = arena.take<double>(layout.row_count);
+  Octet* block = arena.take<Octet>(layout.block_rows);
+  Octet* vector = arena.take<Octet>(layout.vertex_count);
+  return {layout, body, memory, term, {}, nullptr, 1, 0, -1, {}, block, vector, nullptr, nullptr};
+}
+Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
+  const long size = Dense::unknown_count(layout);
+  const Ldu sparse = make(layout, arena, body, static_cast<Ldu*>(nullptr));
+  double* first = arena.take<double>(size);
+  return {layout, body, sparse, {}, nullptr, 1, 0, -1, {}, first, arena.take<double>(size * size), nullptr, nullptr};
+}
+
+static_assert(IsSolver<Articulated<double>> && IsSolver<Ldu> && IsSolver<Dense>);
+
+// a runner and what it refers to, in a workspace
+template <class Solver>
+struct Seat {
+  Composition parts;
+  History history[most_parts + most_order];
+  Solver solver;
+  Newton<Solver> newton;
+  Runner<Solver> runner;
+};
+
+// carves what one run needs out of the workspace; with no workspace it only counts
+template <class Solver>
+Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* args) {
+  const int count = Solver::unknown_count(layout);
+  const Composition parts = composition_of(order);
+  Seat<Solver>* seat = arena.take<Seat<Solver>>(1);
+  Body<double>* body = arena.take<Body<double>>(layout.link_count);
+  Solver solver = make(layout, arena, body, static_cast<Solver*>(nullptr));
+  solver.z = arena.take<double>(count);
+  solver.dz = arena.take<double>(count);
+  double* last_dz = arena.take<double>(count);
+  const int links = layout.link_count, laws = layout.law_count;
+  const Room room = {.law_angle = arena.take<double>(laws),
+                     .law_force = arena.take<double>(laws),
+                     .law_momentum = arena.take<double>(laws),
+                     .pushed = arena.take<double>(layout.axis_count),
+                     .counted = arena.take<double>(layout.counter_count),
+                     .zeros = arena.take<double>(count),
+                     .rates = arena.take<double>(count),
+                     .scratch = arena.take<double>(count),
+                     .momentum = arena.take<double>(laws),
+                     .owed = arena.take<Wrench<double>>(links),
+                     .law_mode = arena.take<double>(laws),
+                     .acting = arena.take<Wrench<double>>(links),
+                     .saved = arena.take<double>(Carried<Solver>::motion_size(layout)),
+                     .before = arena.take<double>(layout.recorded_count),
+                     .motor_before = arena.take<double>(laws),
+                     .acted = arena.take<Wrench<double>>(links),
+                     .past = past_in<double>(arena, parts.count > 1 ? 0 : links),
+                     .sum = arena.take<Wrench<double>>(parts.count > 1 ? links : 0),
+                     .end = arena.take<Place>(parts.count > 1 ? 0 : links)};
+  const long differences = Carried<Solver>::differences_of(layout);
+  const int histories = Carried<Solver>::histories_of(parts, order);
+  double* known = arena.take<double>(histories * differences);
+  if (!args) return nullptr;
+  for (int k = 0; k < count; ++k) room.zeros[k] = solver.z[k] = 0;
+  for (int k = 0; k < layout.axis_count; ++k) room.pushed[k] = 0;
+  for (int l = 0; l < laws; ++l) room.law_mode[l] = room.momentum[l] = 0;
+  for (int i = 0; i < links && parts.count == 1; ++i) room.past.motion[i] = room.past.change[i] = {};
+  for (long k = 0; k < histories * differences; ++k) known[k] = 0;
+  const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
+  new (seat)
+      Seat<Solver>{.parts = parts,
+                   .history = {},
+                   .solver = solver,
+                   .newton = {seat->solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0},
+                   .runner = {.layout = layout,
+                              .args = *args,
+                              .solver = seat->solver,
+                              .newton = seat->newton,
+                              .parts = seat->parts,
+                              .history = seat->history,
+                              .history_count = histories,
+                              .room = room}};
+  for (int k = 0; k < histories; ++k) seat->history[k].differences = known + k * differences;
+  for (int k = 0; k < Solver::memory_count(layout); ++k) seat->solver.memory_at(k) = RowMemory{};
+  seat->newton.select(seat->history[0]);
+  return seat;
+}
+template <class Solver>
+Runner<Solver>& runner_in(const Layout& layout, void* workspace, RunArgs& args) {
+  Arena arena{static_cast<char*>(workspace)};
+  return seat_in<Solver>(layout, arena, args.order, &args)->runner;
+}
+// that which has been there since `start`
+template <class Solver>
+Runner<Solver>& seated(void* workspace) {
+  return static_cast<Seat<Solver>*>(workspace)->runner;
+}
+
+// the kind of solver as a type
+template <class F>
+auto with_solver(SolverKind kind, F&& use) {
+  if (kind == SolverKind::ldu) return use(std::type_identity<Ldu>());
+  if (kind == SolverKind::dense) return use(std::type_identity<Dense>());
+  return use(std::type_identity<Articulated<double>>());
+}
+
+template <class Solver>
+long seat_size(const Layout& layout, int order) {
+  Arena arena{nullptr};
+  seat_in<Solver>(layout, arena, order, nullptr);
+  return arena.used;
+}
+
+// the articulated solver alone
+Articulated<double> make_walker(const Layout& layout, Arena& arena) {
+  Body<double>* body = arena.take<Body<double>>(layout.link_count);
+  Articulated<double> solver = make(layout, arena, body, static_cast<Articulated<double>*>(nullptr));
+  solver.z = arena.take<double>(Articulated<double>::unknown_count(layout));
+  solver.dz = arena.take<double>(Articulated<double>::unknown_count(layout));
+  // rotors stand still
+  double* momentum = arena.take<double>(layout.law_count);
+  double *measured = arena.take<double>(layout.law_count), *pushed = arena.take<double>(layout.axis_count);
+  for (int l = 0; l < layout.law_count && arena.at; ++l) momentum[l] = measured[l] = 0;
+  for (int k = 0; k < layout.axis_count && arena.at; ++k) pushed[k] = 0;
+  solver.momentum = momentum;
+  solver.measured = measured;
+  solver.pushed = pushed;
+  return solver;
+}
+
+}  // namespace
+
+}  // namespace catena::CATENA_ISA
