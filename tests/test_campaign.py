@@ -58,8 +58,8 @@ def test_members_cover_the_ground() -> None:
     kinds |= {type(item).__name__ for case in cases for item in case.mechanism.couplings.values()}
     kinds |= {type(item).__name__ for case in cases for item in case.mechanism.forces.values()}
     joints = "fixed revolute prismatic cylindrical universal ball planar screw free in_line in_plane distance parallel"
-    more = "orientation constant_velocity rolling_ball rolling_disk knife_edge Gear Rack Differential Mimic Drive"
-    laws = "Spring Damper Servo Motor Friction Armature Bushing PointSpring"
+    more = "orientation constant_velocity rolling_ball rolling_disk knife_edge Gear Rack Differential Mimic"
+    laws = "PrescribedMotion Spring Damper Servo Motor Friction Armature Bushing PointSpring"
     assert kinds == {*joints.split(), *more.split(), *laws.split()}
     assert {case.order for case in cases} == {1, 2, 4, 6, 8}
     assert {case.mechanism.body_count for case in cases} == set(range(1, 13))

@@ -124,8 +124,8 @@ def test_an_error_belongs_to_the_run_it_happened_in() -> None:
     waited: list[int] = []
     expected = sim.run(steps=50, loads={"link1": Load(force=lambda t: (0.0, 0.0, 0.1))})
     with ThreadPoolExecutor(2) as pool:
-        one = pool.submit(sim.run, steps=50, force={"link1": Load(force=bad)})
-        other = pool.submit(sim.run, steps=50, force={"link1": Load(force=good)})
+        one = pool.submit(sim.run, steps=50, loads={"link1": Load(force=bad)})
+        other = pool.submit(sim.run, steps=50, loads={"link1": Load(force=good)})
         with pytest.raises(ZeroDivisionError, match="mine"):
             one.result()
         np.testing.assert_array_equal(other.result().position, expected.position)

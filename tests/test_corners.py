@@ -191,13 +191,13 @@ def test_rows_of_a_wrong_shape_name_the_joint() -> None:
         m.add_joint(ct.VelocityRows("world", "w0", lambda a, b: np.ones(5), name="v"))
 
 
-def test_core_linearise_with_velocity_rows() -> None:
+def test_core_linearize_with_velocity_rows() -> None:
     code = """
 import numpy as np, catena as ct
 m = ct.Mechanism(); m.add_body("b", ct.sphere(0.3, mass=1.0))
 m.add_joint(ct.VelocityRows("world", "b", lambda a, b: np.eye(12)[6]))
 sim = ct.Simulator(m, 0.1); c = sim._core; n = c.unknown_count
-c.linearise(dt=0.1, kick=0.1, position=np.zeros((1, 3)), orientation=np.array([[1., 0, 0, 0]]),
+c.linearize(dt=0.1, kick=0.1, position=np.zeros((1, 3)), orientation=np.array([[1., 0, 0, 0]]),
             velocity=np.zeros((1, 3)), momentum=np.zeros((1, 3)), unknowns=np.zeros(n),
             residual=np.empty(n), matrix=np.empty((n, n)), rows=sim._compiled.rows)
 """
@@ -234,7 +234,7 @@ def test_bushing_of_two_numbers_is_named() -> None:
 def test_a_function_that_returns_no_number_is_named() -> None:
     m = shafts(1)
     m.add_coupling(ct.PrescribedMotion("s0", lambda t: "x", name="drive"))
-    with pytest.raises(ValueError, match="drive 'drive'"):
+    with pytest.raises(ValueError, match="prescribed motion 'drive'"):
         ct.Simulator(m, 0.01).run(steps=1)
 
 

@@ -541,7 +541,7 @@ def test_contradicting_drives() -> None:
         Simulator(m, 0.01).run(1.0)
     assert caught.value.status.reason == "locked"
     m.add_coupling(PrescribedMotion("s0", lambda t: 1 + t, name="third"))
-    with pytest.raises(AssemblyError, match=r"drive '(one|other|third)' stays open by 0 m, "):
+    with pytest.raises(AssemblyError, match=r"prescribed motion '(one|other|third)' stays open by 0 m, "):
         m.assemble()
 
 
@@ -567,7 +567,7 @@ def test_terms_and_coordinates() -> None:
         "1 to 6 terms, got 0": lambda: Coupling([]),
         "1 to 6 terms, got 7": lambda: Coupling([("s0", 1.0)] * 7),
         "offset must be finite": lambda: Gear("s0", "s1", 1.0, offset=np.nan),
-        "drive 'drive s0': needs a function of time": lambda: PrescribedMotion("s0", 3.0),
+        "prescribed motion 'prescribed motion s0': needs a function of time": lambda: PrescribedMotion("s0", 3.0),
         "no joint called 'nowhere'": lambda: m.add_coupling(Gear("s0", "nowhere", 2.0)),
         "ball joint 'socket' has no single coordinate": lambda: m.add_coupling(Gear("s0", "socket", 2.0)),
         "say which coordinate of universal joint 'cross': 'first' or 'second'": lambda: m.add_coupling(
@@ -619,7 +619,7 @@ def test_copies_keep_their_couplings() -> None:
     other = m.copy()
     assert_same(simulate(other.state()), simulate(m.state()), 0)
     assert "Gear(1 s1 + -2 s0 = 0)" in repr(m)
-    assert "Drive(1 s0 = 0 + f(t))" in repr(m)
+    assert "PrescribedMotion(1 s0 = 0 + f(t))" in repr(m)
 
 
 def test_a_drive_that_asks_for_too_much_is_named() -> None:

@@ -361,7 +361,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "duration": lambda x: sims()[0].run(x),
     **{
         f"run {name}": lambda x, name=name: sims()[0].run(**{"steps": 1} | {name: x})
-        for name in ("steps", "state", "force", "record_every", "progress")
+        for name in ("steps", "state", "loads", "record_every", "progress")
     },
     "step state": lambda x: sims()[0].step(x),
     "step force": lambda x: sims()[0].step(loads=x),
@@ -369,8 +369,18 @@ CALLS: dict[str, Callable[[Any], object]] = {
     **{
         f"batch {name}": lambda x, name=name: sims()[0].run_batch(2, **{"steps": 1} | {name: x})
         for name in (
-            *("steps", "duration", "force", "masses", "inertias", "gravity", "laws", "threads", "record_every"),
-            *("bodies", "out", "progress"),
+            *(
+                "steps",
+                "duration",
+                "loads",
+                "masses",
+                "inertias",
+                "gravity",
+                "force_parameters",
+                "threads",
+                "record_every",
+            ),
+            *("record_every", "bodies", "out", "progress"),
         )
     },
     "masses of a body": lambda x: sims()[0].run_batch(2, steps=1, masses={"link1": x}),

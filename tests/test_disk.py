@@ -31,7 +31,7 @@ def within_memory(read: str, *paths: Path) -> list[str]:
 import resource, sys
 import numpy as np
 import catena as ct
-from catena.viewer.mesh_files import read_triangles
+from catena.view.viewer.mesh_files import read_triangles
 try:
     import trimesh, collada
 except ImportError:

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import pi
 
@@ -24,6 +24,14 @@ from catena.results.trajectory import single_node
 PATIENCE = 0.5
 
 LONG = 10**7
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Whoever started the tests may have had Ctrl-C ignored, as shells do for what runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def run(n: int, dt: float, angle: float = 0.3) -> Callable[[], object]:

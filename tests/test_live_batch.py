@@ -147,12 +147,12 @@ def test_own_numbers(options: dict[str, int]) -> None:
     numbers = {
         "masses": {"hand": rng.uniform(0.2, 0.4, 6)},
         "gravity": rng.normal(size=(6, 3)),
-        "laws": {"servo": {"target": rng.normal(size=6)}, "spring": {"stiffness": rng.uniform(5, 30, 6)}},
-        "force": [{"arm0": (f, 0, 0)} for f in rng.normal(size=6)],
+        "force_parameters": {"servo": {"target": rng.normal(size=6)}, "spring": {"stiffness": rng.uniform(5, 30, 6)}},
+        "loads": [{"arm0": (f, 0, 0)} for f in rng.normal(size=6)],
     }
     batch = sim.run_batch(states, steps=20, **numbers)  # type: ignore[arg-type]
     live = sim.start_batch(states, threads=2, **numbers)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(live.inputs["servo"], numbers["laws"]["servo"]["target"])  # type: ignore[index,call-overload]
+    np.testing.assert_array_equal(live.inputs["servo"], numbers["force_parameters"]["servo"]["target"])  # type: ignore[index,call-overload]
     for _ in range(20):
         live.step()
     np.testing.assert_array_equal(live.position, batch.position[:, -1])

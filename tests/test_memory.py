@@ -75,7 +75,7 @@ ALIKE = """
                 print(name, order, solver, digest(
                     run.position, run.orientation, run.velocity, run.angular_velocity, run.multipliers, run.iterations,
                     run.newton_residual, run.carried.numbers, live.position, live.velocity, live.multipliers(),
-                    batch.position, batch.velocity, batch.iterations, batch.remainder,
+                    batch.position, batch.velocity, batch.iterations, batch.newton_residual,
                 ))
 """
 

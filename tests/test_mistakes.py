@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena._util.words import Spoken
 
 
 def arm() -> ct.Mechanism:
@@ -44,7 +45,6 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "ct.World()": (lambda w: ct.World(), AttributeError, ("World", "mechanism.world")),
     "ct.Robot": (lambda w: ct.Robot, AttributeError, ("Robot", "Mechanism")),
     "ct.MjModel": (lambda w: ct.MjModel, AttributeError, ("MjModel", "from_mjcf")),
-    "ct.simulate": (lambda w: ct.simulate, AttributeError, ("simulate", "Simulator(mechanism", ".run(")),
     "ct.load_urdf": (lambda w: ct.load_urdf, AttributeError, ("load_urdf", "from_urdf")),
     "ct.Revolut": (lambda w: ct.Revolut, AttributeError, ("Revolut", "did you mean 'Revolute'?")),
     # ---- attributes
@@ -145,7 +145,7 @@ def test_a_mistake_is_a_sentence_with_its_remedy(made: SimpleNamespace, mistake:
 def test_what_is_there_and_cannot_be_had_says_why_itself() -> None:
     """An error of a property is not taken for a name that nobody knows."""
 
-    class Broken(ct.words.Spoken):
+    class Broken(Spoken):
         @property
         def angle(self) -> float:
             raise AttributeError("a ball joint has no angle")

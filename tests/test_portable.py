@@ -18,6 +18,7 @@ STANDARD = {
     "concepts",
     "condition_variable",
     "cstddef",
+    "cstdint",
     "functional",
     "initializer_list",
     "iterator",

@@ -308,7 +308,7 @@ def test_what_outgrows_its_misfit_is_judged_again():
     assert run.loop_mismatch()[:, :, 1].max() < 1e-12
     # a control is not called in two runs: it ends, and says what was left out
     with pytest.raises(
-        SimulationError, match=r"locks .* 'leg foot'.* is left out of it: if meant, lower loop_tolerance="
+        SimulationError, match=r"locks .* 'leg foot'.* not enforced: if they are meant, lower loop_tolerance="
     ) as error:
         simulator.run(1.0, state=fits, control=lambda t, live: None)
     assert 0.1 < error.value.status.time < 0.2

@@ -180,7 +180,9 @@ def test_reaction_wheel() -> None:
 def test_start_off_the_drive_is_refused_and_assembled() -> None:
     m = crank()
     m.add_coupling(PrescribedMotion("shaft", lambda t: 0.4 + 2 * t, name="drive"))
-    with pytest.raises(AssemblyError, match=r"drive 'drive' stays open by 0 m, 0.4 rad; mechanism.assemble\(\) may"):
+    with pytest.raises(
+        AssemblyError, match=r"prescribed motion 'drive' stays open by 0 m, 0.4 rad; mechanism.assemble\(\) may"
+    ):
         Simulator(m, 0.01).run(steps=1)
     state = m.assemble()
     assert state.joint("shaft").angle == pytest.approx(0.4, abs=1e-12)
@@ -191,7 +193,7 @@ def test_start_off_the_drive_is_refused_and_assembled() -> None:
 
     # another instant is another pose
     state.time = 1.0
-    with pytest.raises(AssemblyError, match="drive 'drive' stays open by 0 m, 2 rad"):
+    with pytest.raises(AssemblyError, match="prescribed motion 'drive' stays open by 0 m, 2 rad"):
         Simulator(m, 0.01).run(steps=1, state=state)
     late = m.assemble(state)
     assert late.joint("shaft").angle == pytest.approx(2.4, abs=1e-12)
@@ -660,7 +662,7 @@ def test_functions_that_fail(what: str) -> None:
 def test_numbers_and_functions_of_servos() -> None:
     with pytest.raises(ValueError, match="brings its own target_rate"):
         Servo("shaft", kp=1.0, target=np.sin, target_rate=1.0)
-    with pytest.raises(ValueError, match="gain must be a number"):
+    with pytest.raises(ValueError, match="kp must be a number"):
         Servo("shaft", kp=np.sin)
     with pytest.raises(ValueError, match="stiffness must be a number"):
         Spring("shaft", np.sin)

@@ -7,7 +7,7 @@ Foundations of Robotics XIV (WAFR 2020), Springer 2021; order 1 with the solver 
 from . import scenes
 from ._util.provenance import RunInfo
 from ._util.status import CatenaError, CatenaWarning, SimulationError, Status
-from ._util.words import not_there
+from ._util.words import not_there as _not_there
 from .assemble.assembly import AssemblyError, AssemblyWarning
 from .assemble.placeholders import PlaceholderWarning
 from .assemble.redundancy import LoopWarning
@@ -134,7 +134,7 @@ __all__ = [
 
 def __getattr__(name: str) -> str:
     if name != "__version__":
-        raise AttributeError(not_there(__name__, name, globals(), f"module {__name__!r}"))
+        raise AttributeError(_not_there(__name__, name, globals(), f"module {__name__!r}"))
     from ._util.provenance import version
 
     return version()

@@ -38,7 +38,6 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "MultibodyPlant": "a model is a Mechanism",
         "World": "the world is `mechanism.world`, or the name 'world'",
         "Link": "a link is a body: mechanism.add_body(name, shape)",
-        "simulate": _RUN,
         "load_urdf": "Mechanism.from_urdf(path) reads URDF",
         "loadURDF": "Mechanism.from_urdf(path) reads URDF",
         "load": "Mechanism.load, from_urdf, from_sdf and from_mjcf read mechanisms, Trajectory.load reads runs",

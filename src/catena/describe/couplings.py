@@ -7,6 +7,7 @@ oppositely.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -61,7 +62,7 @@ class Coupling(Named):
             raise ValueError(
                 f"a coupling takes pairs of a coordinate and its coefficient, got {shown(terms)}"
             ) from None
-        kind = type(self).__name__.lower()
+        kind = self._words
         self.name = name if name is not None else f"{kind} {'-'.join(joint for joint, _, _ in wanted)}"
         self.named = name is not None
         self._wanted = wanted
@@ -74,9 +75,14 @@ class Coupling(Named):
                 raise ValueError(f"{self.label}: the coefficient of joint {joint!r} must not be zero")
 
     @property
+    def _words(self) -> str:
+        """Its kind in words, such as "prescribed motion"."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(self).__name__).lower()
+
+    @property
     def label(self) -> str:
         """Kind and name, for messages."""
-        return f"{type(self).__name__.lower()} {self.name!r}"
+        return f"{self._words} {self.name!r}"
 
     @property
     def added(self) -> bool:

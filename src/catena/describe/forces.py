@@ -249,9 +249,9 @@ class Motor(JointForce):
 
 
 class Servo(JointForce):
-    """Drives a joint coordinate to `target` (rad or m) by gain (target - q) + kd (target_rate - rate).
+    """Drives a joint coordinate to `target` (rad or m) by kp (target - q) + kd (target_rate - rate).
 
-    Evaluated inside every step; the force never exceeds `limit` (N or N m). With gain 0 it holds a speed. A target that
+    Evaluated inside every step; the force never exceeds `limit` (N or N m). With kp 0 it holds a speed. A target that
     is a function of time (s) brings its own rate.
     """
 
@@ -280,11 +280,11 @@ class Servo(JointForce):
         if callable(target) and target_rate != 0:
             raise ValueError(f"{self.label}: a target that is a function of time brings its own target_rate")
         if kp == 0 and kd == 0:
-            raise ValueError(f"{self.label}: give a gain or a kd")
+            raise ValueError(f"{self.label}: give a kp or a kd")
 
     @property
     def input(self) -> str | None:
-        """Its target, or the rate that it holds if it has no gain."""
+        """Its target, or the rate that it holds if it has no kp."""
         part = self.parts[0]
         return None if part.functions else "target" if part.law["kp"] > 0 else "target_rate"
 
