@@ -392,7 +392,8 @@ def test_limits_are_kept_where_the_loops_allow_it() -> None:
         assert lower <= state.joint("elbow").angle <= upper
         assert widest(state) < CLOSED
     with pytest.warns(
-        AssemblyWarning, match=r"close only beyond limits: revolute joint 'elbow': angle -?1\.\d+ is 1\.\d+"
+        AssemblyWarning,
+        match=r"close only with joint limits exceeded: revolute joint 'elbow': angle -?1\.\d+ is 1\.\d+",
     ):
         state = arm(-0.5, 0.5).assemble()
     assert widest(state) < CLOSED

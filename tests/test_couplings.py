@@ -625,5 +625,7 @@ def test_copies_keep_their_couplings() -> None:
 def test_a_drive_that_asks_for_too_much_is_named() -> None:
     m = scenes.four_bar()
     m.add_coupling(PrescribedMotion("joint1", lambda t: 3 * t, name="crank drive"))
-    with pytest.raises(SimulationError, match="'crank drive' may jump, or ask for what cannot be reached"):
+    with pytest.raises(
+        SimulationError, match="'crank drive' may be discontinuous, or prescribe a position that cannot be reached"
+    ):
         Simulator(m, 0.01, on_inaccurate="ignore").run(3, state=m.assemble())

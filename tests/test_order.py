@@ -165,7 +165,7 @@ def test_order_one_says_that_it_is_not_judged(tmp_path: Path) -> None:
     for told in (run, Trajectory.load(tmp_path / "run.npz")):
         assert any("order 1 are not estimated" in doubt for doubt in told.warnings)
     assert Simulator(m, 0.04).run(1.2).warnings == ()
-    with pytest.raises(ValueError, match="nothing that on_inaccurate='raise' could go by"):
+    with pytest.raises(ValueError, match="on_inaccurate='raise' needs error estimates"):
         Simulator(m, 0.04, order=1, on_inaccurate="raise")
     batch = Simulator(m, 0.04, order=1).run_batch([m.state()] * 3, 1.2)
     assert batch.error is None

@@ -85,8 +85,8 @@ def test_a_report_says_so_in_words(monkeypatch):
     redundancy._found.clear()
     assert r.unjudged_joints == tuple(joint.name for joint in m.spanning_tree().loops)
     assert r.loop_mismatches == {}
-    words = "not looked at for redundancy: 30 that close loops"
-    follows = "because that would take too long; a run asks for all their rows, so that what they say twice must agree"
+    words = "not checked for redundancy: 30 loop joints"
+    follows = "because that would take too long; all their rows are enforced and must agree"
     for text in (str(r), r._repr_html_().replace("</td><td>", ": ")):
         assert words in text
         assert "and 18 more" in text
@@ -112,7 +112,7 @@ def test_a_loop_closed_by_a_function_is_taken_at_its_word():
     r = m.report()
     assert (r.freedom, r.rank, r.loop_mismatches) == (1, 17, {})
     assert r.unjudged_joints == ("pin",)
-    assert "constraints of one's own and joints to moving ground are taken at their word" in str(r)
+    assert "custom constraints and joints to moving ground are always enforced exactly" in str(r)
     run = Simulator(m, 0.01).run(steps=50)
     # solved to 1e-10, in a mechanism of 1 m
     assert run.drift().max() < 1e-11

@@ -328,8 +328,8 @@ def test_print() -> None:
     assert text[1] == "degrees of freedom: 1"
     assert text[2] == "constraint rows: 20, rank 17, redundant 3"
     assert text[3] == "redundant joints: joint1, joint2, joint3, joint4"
-    assert text[4].startswith(f"not asked for what other joints say: {r.loops[0].joint}; the data agree to ")
-    assert text[5].startswith("(largest value taken for zero ")
+    assert text[4].startswith(f"redundant rows not enforced: {r.loops[0].joint}; mismatch ")
+    assert text[5].startswith("(singular values: largest dropped ")
     assert text[6].startswith(f"loop closed by {r.loops[0].joint!r}: 3 bodies, joints ")
     assert f"articulated {r.work['articulated']:.3g}" in text[-1]
     assert f"ldu {r.work['ldu']:.3g}" in text[-1]

@@ -85,7 +85,7 @@ def test_shapes(run: Trajectory) -> None:
     assert run.energy().shape == run.kinetic_energy().shape == (51,)
     assert run.momentum().shape == run.angular_momentum().shape == (51, 3)
     assert run.drift().shape == run.misalignment().shape == (51, 5)
-    assert repr(run).startswith("Trajectory(5 bodies, 51 nodes, 0 to 0.5 s, errors of steps add up to ")
+    assert repr(run).startswith("Trajectory(5 bodies, 51 nodes, 0 to 0.5 s, sum of step errors ")
 
 
 def test_nodes_are_states(run: Trajectory) -> None:

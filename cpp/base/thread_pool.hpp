@@ -15,10 +15,10 @@
 
 namespace catena {
 
-class Crew {
+class ThreadPool {
  public:
   // as many as the system has, if it has any
-  explicit Crew(int count) {
+  explicit ThreadPool(int count) {
     for (int k = 0; k < count; ++k) {
       try {
         threads_.emplace_back([this, k] { wait_for_work(k); });
@@ -28,7 +28,7 @@ class Crew {
       }
     }
   }
-  ~Crew() {
+  ~ThreadPool() {
     if (elsewhere()) {
       for (std::thread& thread : threads_) thread.detach();
       return;
@@ -40,8 +40,8 @@ class Crew {
     begin_.notify_all();
     for (std::thread& thread : threads_) thread.join();
   }
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
   // work(k) on every thread k; the caller waits, and `meanwhile` is called several times a second
   template <class Meanwhile>

@@ -113,7 +113,7 @@ void run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args) {
   // here, where a lack of memory can still be told
   std::vector<std::unique_ptr<Worker>> workers;
   for (int k = 0; k < args.threads; ++k) workers.push_back(std::make_unique<Worker>(kernel, layout, args, group));
-  Crew(args.threads)
+  ThreadPool(args.threads)
       .run(
           [&](int k) {
             for (int first; !stop && (first = next.fetch_add(group)) < args.member_count; done += group)

@@ -13,8 +13,8 @@
 // and with d(eta) = (w phi + phi x eta)/2 its derivative against turns of either body is G = (c dt/2) (w - [eta]). The
 // second half goes to the momenta that arrive at the end.
 //
-// On a ball joint of the tree it is part of the joint's elimination (solve/articulation.hpp). Elsewhere it is three
-// rows, along the axes of the world, with its torque as multipliers: lambda + c dt (eta_b - eta_a) = 0.
+// On a ball joint of the tree it is part of the joint's elimination (solve/tree/articulation.hpp). Elsewhere it is
+// three rows, along the axes of the world, with its torque as multipliers: lambda + c dt (eta_b - eta_a) = 0.
 //
 // In a step backwards it feeds what it would take: J + c dt/2 must stay positive, with a margin.
 #pragma once

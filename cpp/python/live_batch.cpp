@@ -203,7 +203,7 @@ LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, co
   reads_coordinates_ = signal_count > 0;
   for (int k = 0; k < std::min(threads, (count_ + group_ - 1) / group_); ++k)
     workers_.push_back(std::make_unique<Worker>(*this));
-  if (workers_.size() > 1) crew_ = std::make_unique<Crew>(static_cast<int>(workers_.size()));
+  if (workers_.size() > 1) pool_ = std::make_unique<ThreadPool>(static_cast<int>(workers_.size()));
   row_size_ = group_ > 1 ? core.kernel().lane_row_size(workers_[0]->space(), run_)
                          : core.kernel().carried_size(layout_, run_.solver, run_.order, signal_count, run_.input_count);
   row_size_ = (row_size_ + 7) / 8 * 8;
@@ -265,8 +265,8 @@ void LiveBatch::work_on(const std::vector<int>& groups, const Entering& entering
   };
   {
     nb::gil_scoped_release release;
-    if (crew_ && groups.size() > 1)
-      crew_->run(work, [&] { Calls::call_batch_poll(&calls_, 0); });
+    if (pool_ && groups.size() > 1)
+      pool_->run(work, [&] { Calls::call_batch_poll(&calls_, 0); });
     else
       work(0);
   }

@@ -84,7 +84,7 @@ class LiveBatch {
   bool coarse_ = false;  // steps of a member have been
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<Crew> crew_;  // none for a single thread
+  std::unique_ptr<ThreadPool> pool_;  // none for a single thread
   nb::object coordinates_, rates_;
   bool reads_coordinates_ = false;
   std::atomic<bool> in_use_ = false;

@@ -19,7 +19,7 @@ from ._util.status import CatenaError, CatenaWarning
 from .cli import commands
 
 _MODEL = "a file .urdf, .sdf, .xml or .mjcf (MJCF), .json (of Mechanism.save), or scene:NAME; scene: lists them"
-_CODES = "exit codes: 0 fine, 1 the work failed, or with --strict cannot be trusted, 2 a mistake of yours, 130 Ctrl-C"
+_CODES = "exit codes: 0 success, 1 the run failed or, with --strict, is not accurate, 2 invalid request, 130 Ctrl-C"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,7 +125,7 @@ def _heard() -> Iterator[list[str]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="catena", description="Articulated rigid bodies that stay together.", epilog=_CODES
+        prog="catena", description="Simulate articulated rigid bodies without joint drift.", epilog=_CODES
     )
     parser.add_argument("--version", action="version", version=f"catena {__version__}")
     parser.set_defaults(run=None)
@@ -149,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = add("demo", commands.demo, "simulate a four-bar linkage for a minute, and play it in a browser", "demo")
     _add_stepping(demo, duration=60.0)
     demo.add_argument(
-        "--output", type=Path, default=Path("catena_demo"), metavar="FOLDER", help="of the page (default %(default)s)"
+        "--output", type=Path, default=Path("catena_demo"), metavar="FOLDER", help="output folder (default %(default)s)"
     )
     demo.add_argument("--no-browser", dest="browser", action="store_false", help="only write the page")
 
@@ -182,7 +182,9 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument("file", metavar="FILE", help=f"a saved run, .npz; or {_MODEL}")
     view.add_argument("--html", type=Path, metavar="FOLDER", help="write a page that plays without Python instead")
 
-    report = add("report", commands.report, "count freedoms, loops and redundant joints", "report scene:four_bar")
+    report = add(
+        "report", commands.report, "print degrees of freedom, loops and redundant joints", "report scene:four_bar"
+    )
     report.add_argument("model", metavar="MODEL", help=_MODEL)
 
     bench = add("bench", commands.bench, "measure how fast this machine is", "bench --output tables")
@@ -192,7 +194,7 @@ def _parser() -> argparse.ArgumentParser:
     campaign = add(
         "campaign",
         commands.campaign,
-        "look for lies in random mechanisms, reproducible by seed",
+        "search for wrong results in random mechanisms, reproducible by seed",
         "campaign --count 100 --jobs 2",
         json=False,
     )
@@ -200,10 +202,16 @@ def _parser() -> argparse.ArgumentParser:
     campaign.add_argument("--seed", type=int, default=0, metavar="N", help="default %(default)s")
     campaign.add_argument("--first", type=int, default=0, metavar="K", help="member to begin with")
     campaign.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default %(default)s)")
-    campaign.add_argument("--out", type=Path, default=Path("catena_campaign"), metavar="FOLDER", help="goes on there")
+    campaign.add_argument(
+        "--out",
+        type=Path,
+        default=Path("catena_campaign"),
+        metavar="FOLDER",
+        help="output folder; an interrupted campaign resumes from it",
+    )
     campaign.add_argument("--only", type=int, metavar="K", help="show everything about one member")
 
-    add("info", commands.about, "tell version and instruction sets", "info --json")
+    add("info", commands.about, "print version and instruction sets", "info --json")
     for entry in entry_points(group="catena.commands"):
         entry.load()(known)
     return parser
@@ -212,7 +220,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_stepping(command: argparse.ArgumentParser, duration: float) -> None:
     """What a simulator wants to know."""
     command.add_argument("--duration", type=float, default=duration, metavar="S", help="seconds (default %(default)s)")
-    command.add_argument("--dt", type=float, metavar="S", help="time step in s (default what the accuracy asks for)")
+    command.add_argument("--dt", type=float, metavar="S", help="time step in s (default: chosen from the accuracy)")
     command.add_argument(
         "--accuracy", type=float, metavar="A", help="parts of the mechanism's size, or rad (default 1e-4 without --dt)"
     )

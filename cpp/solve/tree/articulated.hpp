@@ -4,7 +4,7 @@
 // sine of half the angle turned by a revolute joint, the distance slid by a prismatic one, the step quaternion of a
 // body on a ball joint, displacement and step quaternion of a floating one. Poses follow from root to leaf, so tree
 // joints are closed to rounding at every iterate (solve/link.hpp), and the joint wrench is what the subtree needs,
-// summed from leaf to root (solve/articulation.hpp).
+// summed from leaf to root (solve/tree/articulation.hpp).
 //
 // Links are worked on in stretches (solve/tree/segment.hpp).
 #pragma once

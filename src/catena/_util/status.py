@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 RESCUE_DEPTH = 12
 
 _SENTENCES = {
-    _core.StatusCode.interrupted: "it was interrupted at t = {time:.6g} s, and stands nowhere until it is restarted",
+    _core.StatusCode.interrupted: "it was interrupted at t = {time:.6g} s, and its state is undefined: call restart()",
     _core.StatusCode.diverged: "the step at t = {time:.6g} s has no solution that Newton's method can reach; "
     "body {body!r} changes most (last increment {size:.3g} m/s)",
     _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
@@ -37,7 +37,7 @@ class CatenaError(Exception):
 
 
 class CatenaWarning(UserWarning):
-    """What catena warns of."""
+    """Base class of catena's warnings."""
 
 
 @dataclass(frozen=True)
@@ -94,5 +94,5 @@ def status_of(simulator: Simulator, ended: _core.Ended) -> Status:
     leads += [f"the ground of {joint.label}" for joint in m.joints.values() if joint.ground is not None]
     if leads and code in (_core.StatusCode.diverged, _core.StatusCode.too_far, _core.StatusCode.exhausted):
         more = f" and {len(leads) - 1} more" * (len(leads) > 1)
-        message += f"; {leads[0]}{more} may jump, or ask for what cannot be reached"
+        message += f"; {leads[0]}{more} may be discontinuous, or prescribe a position that cannot be reached"
     return Status(ok=False, reason=code.name, message=message, time=time, step=step, body=moved, joint=opened)

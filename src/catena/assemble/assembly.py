@@ -40,11 +40,11 @@ _WIDE = 0.1
 
 
 class AssemblyWarning(CatenaWarning):
-    """A mechanism that was put together in another way than it was described."""
+    """The assembled pose differs from the described one, or exceeds joint limits."""
 
 
 class AssemblyError(CatenaError, ValueError):
-    """A mechanism that cannot be put together; `gaps` holds what is left open: joint name to (m, rad)."""
+    """A mechanism that cannot be assembled; `gaps` holds what is left open: joint name to (m, rad)."""
 
     def __init__(self, message: str, gaps: dict[str, tuple[float, float]]) -> None:
         super().__init__(message)
@@ -110,7 +110,7 @@ def assemble(
     warn_of(mechanism, asked, 4)
     passed = limits_passed(mechanism, rough, state) if far else []
     if passed:
-        warn(f"the loops close only beyond limits: {'; '.join(passed)}", AssemblyWarning, stacklevel=4)
+        warn(f"the loops close only with joint limits exceeded: {'; '.join(passed)}", AssemblyWarning, stacklevel=4)
     return state
 
 
@@ -273,7 +273,8 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
 def stands(compiled: Compiled, state: State, fastest: float) -> bool:
     """Whether a state is whole and closed, and bodies turn slower than `fastest` (rad/s); False asks for a closer look.
 
-    What the checks of a State, `open_joints`, `refuse_misfit` and the like would find, where the core can tell alone.
+    What the checks of a State, `open_joints`, `refuse_loop_mismatch` and the like would find, where the core can tell
+    alone.
     """
     return compiled.is_plain and compiled.core.stands(
         position=state.position,

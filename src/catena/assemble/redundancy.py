@@ -54,7 +54,7 @@ _lock = Lock()
 # why joints are not judged
 _TOO_LONG = "that would take too long"
 _OPEN = "their loops cannot be closed around this pose"
-_AT_THEIR_WORD = "constraints of one's own and joints to moving ground are taken at their word"
+_AT_THEIR_WORD = "custom constraints and joints to moving ground are always enforced exactly"
 
 # a value that is more than so many mismatches is meant: below 4 where numbers are rounded or noisy, above 30 where a
 # few digits are left of a direction that is meant

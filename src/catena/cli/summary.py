@@ -70,11 +70,11 @@ def words(known: Facts) -> str:
         ]
     if known["error_of_steps"] is not None:
         largest = known["largest_error_of_steps"]
-        lines.append(f"  error of steps    {known['error_of_steps']:.1e}  together, {largest:.1e} at most")
+        lines.append(f"  error of steps    {known['error_of_steps']:.1e}  summed over steps, largest {largest:.1e}")
     if known["checked_error"] is not None:
-        lines.append(f"  off by            {known['checked_error']:.1e}  at most, compared with a coarser run")
+        lines.append(f"  error at nodes    {known['checked_error']:.1e}  at most, from a coarser run")
     speed = known["duration"] / known["seconds"]
-    lines.append(f"  time              {known['seconds']:.3f}  s, {speed:.0f} times as fast as the motion itself")
+    lines.append(f"  time              {known['seconds']:.3f}  s, {speed:.0f} times real time")
     lines.append(f"  solver            {known['solver']}, kernel {known['kernel']}")
     return "\n".join(lines)
 

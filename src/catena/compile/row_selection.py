@@ -37,8 +37,8 @@ class Asked:
     poses that were looked at. unasked (joint,) is how many of its rows say nothing new. unjudged (joint + coupling,)
     says which close loops and were not looked at, all their rows being asked for, and `why` for what reason.
     weak (joint + coupling,) is the largest value, or 0, by which a joint holds weakly and is taken at its word; dropped
-    (joint + coupling,) that of what is left out, where it is no rounding of what is computed; mismatch is the largest
-    that was found where these were judged.
+    (joint + coupling,) that of what is left out, where it is no rounding of what is computed; loop_mismatch is the
+    largest that was found where these were judged.
     """
 
     loop_tolerance: float

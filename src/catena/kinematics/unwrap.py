@@ -1,13 +1,17 @@
-"""Angles near which the turns of joints are counted, by joint name."""
+"""Joint angles beyond half a turn: unwrapped near recent values, which are kept by joint name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._util.rotation import Array
+
+if TYPE_CHECKING:
+    from ..describe.joint import Joint
 
 
 class ByJoint(Mapping[str, Array]):
@@ -43,3 +47,13 @@ def in_one(near: Mapping[str, Array]) -> tuple[tuple[str, ...], bytes]:
     """The names of joints, and the numbers of all of them, to be compared with others."""
     numbers = near.counted.tobytes() if type(near) is ByJoint else b"".join(a.tobytes() for a in near.values())
     return tuple(near), numbers
+
+
+def unwrapped(joint: Joint, coordinates: Array, recent: Array | None) -> Array:
+    """Coordinates (..., dof) with every angle on the turn nearest to a recent value of it (..., angles)."""
+    if recent is None or not joint.angles:
+        return coordinates
+    result = coordinates.copy()
+    which = list(joint.angles)
+    result[..., which] += 2 * np.pi * np.round((recent - result[..., which]) / (2 * np.pi))
+    return result

@@ -11,22 +11,13 @@ from .._util.lookup import in_a_loop
 from .._util.rotation import Array, conjugate, cross, finite, multiply, normalised, places, rotate, unit_quaternion
 from .._util.strict import Strict
 from ..describe.joint import Joint, Motion, Pose
+from .unwrap import unwrapped
 
 if TYPE_CHECKING:
     from ..describe.joint import BodyLike
     from ..results.trajectory import Trajectory
     from ..simulate.live import Live
     from .state import State
-
-
-def counted(joint: Joint, coordinates: Array, recent: Array | None) -> Array:
-    """Coordinates (..., dof) with every angle on the turn nearest to a recent value of it (..., angles)."""
-    if recent is None or not joint.angles:
-        return coordinates
-    result = coordinates.copy()
-    which = list(joint.angles)
-    result[..., which] += 2 * np.pi * np.round((recent - result[..., which]) / (2 * np.pi))
-    return result
 
 
 class _Row:
@@ -140,7 +131,7 @@ class JointView(OfJoint):
     @property
     def coordinates(self) -> Array:
         """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
-        return counted(self._joint, self.wrapped, self._state.turned.get(self._joint.name))
+        return unwrapped(self._joint, self.wrapped, self._state.turned.get(self._joint.name))
 
     @coordinates.setter
     def coordinates(self, value: ArrayLike) -> None:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from .._util.rotation import Array, conjugate, cross, places, rotate
 from .._util.strict import Recorded
 from ..kinematics import geometry
-from ..kinematics.views import OfBody, OfJoint, counted
+from ..kinematics.unwrap import unwrapped
+from ..kinematics.views import OfBody, OfJoint
 from . import analysis
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class JointHistory(Recorded, OfJoint):
     @property
     def coordinates(self) -> Array:
         """Joint coordinates (step, dof); angles in rad, turns counted, lengths in m."""
-        return counted(self._joint, self.wrapped, self._run.near.get(self._joint.name))
+        return unwrapped(self._joint, self.wrapped, self._run.near.get(self._joint.name))
 
     @property
     def rates(self) -> Array:

@@ -95,33 +95,31 @@ class Report:
         if self.massless:
             lines.append("massless bodies: " + _shorten(self.massless))
         if self.limited:
-            lines.append(f"limits that are kept, but stop nothing: {len(self.limited)} ({_shorten(self.limited)})")
+            lines.append(f"joint limits (not enforced): {len(self.limited)} ({_shorten(self.limited)})")
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
         if self.loop_mismatches:
             shift, turn = (max(gap[k] for gap in self.loop_mismatches.values()) for k in range(2))
             names = _shorten(tuple(self.loop_mismatches))
+            lines.append(f"redundant rows not enforced: {names}; mismatch {shift:.2g} m, {turn:.2g} rad")
             lines.append(
-                f"not asked for what other joints say: {names}; the data agree to {shift:.2g} m, {turn:.2g} rad"
-            )
-            lines.append(
-                f"(largest value taken for zero {self.largest_zero:.2g}, smallest not {self.smallest_kept:.2g}, "
-                f"fit {self.loop_tolerance:g})"
+                f"(singular values: largest dropped {self.largest_zero:.2g}, smallest kept {self.smallest_kept:.2g}, "
+                f"loop tolerance {self.loop_tolerance:g})"
             )
         if self.unjudged_joints:
             lines.append(
-                f"not looked at for redundancy: {len(self.unjudged_joints)} that close loops "
-                f"({_shorten(self.unjudged_joints)}), because {self.unjudged_because}; a run asks for all their rows, "
-                "so that what they say twice must agree to rounding"
+                f"not checked for redundancy: {len(self.unjudged_joints)} loop joints "
+                f"({_shorten(self.unjudged_joints)}), because {self.unjudged_because}; all their rows "
+                "are enforced and must agree to rounding"
             )
         if self.loop_tolerance > 0 and self.smallest_kept < _NEAR_FIT * self.loop_tolerance:
             lines.append(
-                f"nearly redundant: a value of {self.smallest_kept:.2g} is kept; if it is rounding, "
+                f"nearly redundant: singular value {self.smallest_kept:.2g} is kept; if it is rounding, "
                 "raise loop_tolerance="
             )
         if self.loop_tolerance > 0 and self.largest_zero > self.loop_tolerance / _NEAR_FIT:
             lines.append(
-                f"hardly redundant: a value of {self.largest_zero:.2g} is left out; if it is meant, "
+                f"barely redundant: singular value {self.largest_zero:.2g} is dropped; if it is meant, "
                 "lower loop_tolerance="
             )
         for loop in self.loops[:20]:

@@ -100,7 +100,7 @@ def passed(run: Trajectory) -> str:
         return ""
     return (
         f"{found.label} passes its limit {found.limit:.4g}: from t = {some.time[found.first]:.4g} s on, by up to "
-        f"{found.over:.3g}{found.others}; limits are kept, but stop nothing yet"
+        f"{found.over:.3g}{found.others}; joint limits are not enforced"
     )
 
 
@@ -114,7 +114,7 @@ def passed_by_members(batch: Batch) -> str:
         return ""
     return (
         f"member {found.first // coordinates.shape[1]}: {found.label} passes its limit {found.limit:.4g}; over all "
-        f"members by up to {found.over:.3g}{found.others}; limits are kept, but stop nothing yet"
+        f"members by up to {found.over:.3g}{found.others}; joint limits are not enforced"
     )
 
 

@@ -256,9 +256,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         left = self.newton_residual.max(initial=0.0)
         floor = f", Newton's method at rounding ({left:.0e} m/s) in {self.floor_count} steps"
         halved += floor * (self.floor_count > 0)
-        error = f", errors of steps add up to {self.error.sum():.1g}" if self.error is not None and len(self) else ""
-        error += f" (worst {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
-        error += f", off by {self.checked_error:.1g} at most" if self.checked_error is not None else ""
+        error = f", sum of step errors {self.error.sum():.1g}" if self.error is not None and len(self) else ""
+        error += f" (largest {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
+        error += f", error at nodes at most {self.checked_error:.1g}" if self.checked_error is not None else ""
         failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_unasked(self))
         failed += "" if self.status.ok else f", stopped: {self.status.message}"
         bodies = how_many(self.mechanism.body_count, "body", "bodies")

@@ -22,7 +22,7 @@ from ..compile.compile import start_arrays
 from ..describe.forces import LAW, NUMBERS
 from ..describe.inertia import Inertia
 from ..kinematics.nodes import Making, Nodes
-from ..kinematics.views import counted
+from ..kinematics.unwrap import unwrapped
 from ..results.accuracy import too_coarse, warn
 from ..results.analysis import JointSpace, joint_motion
 from ..results.efforts import InputEfforts
@@ -195,7 +195,7 @@ class BatchJoint:
         """Joint coordinates (member, step, dof); angles in rad, turns counted, lengths in m."""
         (xa, qa, _, _), (xb, qb, _, _) = self._sides()
         found = self._joint.coordinates_of(*self._joint.measure((xa, qa), (xb, qb)))
-        return counted(self._joint, found, self._batch.near.get(self._joint.name))
+        return unwrapped(self._joint, found, self._batch.near.get(self._joint.name))
 
     @property
     def rates(self) -> Array:

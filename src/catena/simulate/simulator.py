@@ -145,7 +145,7 @@ class Simulator(Spoken):
         self.on_failure = one_of(on_failure, ("raise", "stop"), "on_failure")
         self.on_inaccurate = one_of(on_inaccurate, ("warn", "raise", "ignore"), "on_inaccurate")
         if self.order == 1 and self.on_inaccurate == "raise":
-            raise ValueError(f"{NOT_JUDGED}, so there is nothing that on_inaccurate='raise' could go by; take order 2")
+            raise ValueError(f"{NOT_JUDGED}, and on_inaccurate='raise' needs error estimates: use order 2")
         self.rescue = flag(rescue, "rescue")
         if self.accuracy is not None and (self.order == 1 or not self.rescue):
             raise ValueError("an accuracy is reached by shorter steps, of order 2, 4, 6 or 8, and with rescue")
@@ -717,7 +717,7 @@ class Simulator(Spoken):
         times = finite(t_eval, (np.size(t_eval),), "t_eval")
         start = state.time if isinstance(state, State) else self.mechanism.state().time
         if not len(times) or times[0] < start or (np.diff(times) <= 0).any():
-            raise ValueError(f"t_eval must be times that rise, none before the state to start from, at {start:g} s")
+            raise ValueError(f"t_eval must be increasing times, none before the state to start from, at {start:g} s")
         if duration is None and steps is None:
             return times, float(times[-1] - start)
         end = start + (seconds(duration) if duration is not None else whole(steps, "steps", least=0) * self.dt)
