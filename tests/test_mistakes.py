@@ -56,6 +56,11 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "m.add_link": (lambda w: w.m.add_link("a"), AttributeError, ("add_link", "add_body")),
     "m.add_hinge": (lambda w: w.m.add_hinge(), AttributeError, ("add_hinge", "add_joint(Revolute")),
     "m.add_motor": (lambda w: w.m.add_motor(), AttributeError, ("add_motor", "add_force(Motor")),
+    "angle = '90'": (
+        lambda w: setattr(w.m.state().joint("hinge"), "angle", "90"),
+        ValueError,
+        ("hinge", "coordinates must be numbers"),
+    ),
     "m.nq": (lambda w: w.m.nq, AttributeError, ("nq", "len(mechanism.coordinates)")),
     "m.q": (lambda w: w.m.q, AttributeError, ("q", "mechanism.state()")),
     "m.gravty": (lambda w: w.m.gravty, AttributeError, ("gravty", "did you mean 'gravity'?")),

@@ -218,6 +218,9 @@ def plain(value: ArrayLike, count: int) -> Array | None:
 def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Return a float64 copy of value, or raise a ValueError that begins with what."""
     try:
+        # numpy would read a number out of text
+        if isinstance(value, str | bytes):
+            raise TypeError
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} must be numbers of shape {shape}, got {shown(value)}") from None
