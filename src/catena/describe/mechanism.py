@@ -86,13 +86,13 @@ class Mechanism(MechanismFiles, Posable, Strict):
         Rows of loops that are free to move by less than this count as redundant, as those of a plane linkage in space
         do whose numbers are rounded; 0 takes all numbers at their word.
         """
-        return self._fit
+        return self._loop_tolerance
 
     @loop_tolerance.setter
     def loop_tolerance(self, value: float) -> None:
         if not 0 <= number(value) < 0.1:
-            raise ValueError(f"fit must be a small number, at least 0 and below 0.1, got {value!r}")
-        self._fit = float(value)
+            raise ValueError(f"loop_tolerance must be a small number, at least 0 and below 0.1, got {value!r}")
+        self._loop_tolerance = float(value)
 
     def _check(self, name: str, value: ArrayLike) -> Array:
         return finite(value, (3,), name)

@@ -62,7 +62,7 @@ def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
     where = f"most at t = {tally.worst_time:.6g} s, body {body!r}, by {tally.worst:.2g}"
     if tally.rough:
         return (
-            f"the accuracy was not reached: {tally.rough} pieces of steps err by more than {simulator._error_rate:.2g}"
+            f"the accuracy was not reached: {tally.rough} substeps err by more than {simulator._error_rate:.2g}"
             f" per second and are as short as can be, {where}; take a smaller dt"
         )
     dt = round_down(simulator.dt * min(0.7, (_ADVISED / tally.worst) ** (1 / (max(simulator.order, 2) + 1))))
@@ -135,7 +135,7 @@ def often_halved(run: Trajectory) -> str:
         return ""
     worst = int(run.substeps.argmax())
     return (
-        f"{halved} of {steps} steps had to be halved, which takes time; most into {run.substeps[worst]} pieces, step "
+        f"{halved} of {steps} steps had to be halved, which takes time; most into {run.substeps[worst]} substeps, step "
         f"{worst}: dt = {run.dt:g} s is too long for the motion"
     )
 

@@ -67,10 +67,10 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     control (step, n, 6) is what a control function returned at the nodes: force (N) and torque (N m) on the centres of
     mass, world frame, held from there to the next node of the run; None if there was none.
 
-    iterations and pieces have one entry per step of the run, recorded or not: Newton iterations, and the number of
-    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. remainder is what
-    Newton's method may have left of each step, the 2-norm over all bodies in m/s and rad/s: below the tolerance, or
-    where numbers are too coarse for that (far from the origin, loops that are nearly singular) what rounding allows;
+    iterations and substeps have one entry per step of the run, recorded or not: Newton iterations, and the number of
+    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. newton_residual is
+    what Newton's method may have left of each step, the 2-norm over all bodies in m/s and rad/s: below the tolerance,
+    or where numbers are too coarse for that (far from the origin, loops that are nearly singular) what rounding allows;
     floor_count counts the latter steps. error is how much each is estimated to err, in parts of the mechanism's size or
     in rad, and errors of calm motions add up to that of the last node; None at order 1, and where
     on_inaccurate="ignore" asked for none.

@@ -57,11 +57,11 @@ class Batch(Recorded, JointSpace):
     """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
-    angular_velocity (member, step, n, 3), world frame. iterations, pieces, remainder and error are (member, step of the
-    run). status has one entry per member; counts (member,) is how many of its rows are filled: all, unless it failed,
-    and what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if all bodies
-    were recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they were
-    computed.
+    angular_velocity (member, step, n, 3), world frame. iterations, substeps, newton_residual and error are (member,
+    step of the run). status has one entry per member; counts (member,) is how many of its rows are filled: all, unless
+    it failed, and what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if
+    all bodies were recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they
+    were computed.
     """
 
     mechanism: Mechanism
@@ -476,7 +476,7 @@ def member_loads(
         )
         if not same or (table.signal >= 0).any():
             raise ValueError(
-                f"force of member {k}: members' forces must act on the same bodies, at the same points and in the same "
+                f"loads of member {k}: members' forces must act on the same bodies, at the same points and in the same "
                 "frames, and be no functions of time"
             )
     rows = max(table.values.shape[1] for table in tables)

@@ -80,10 +80,10 @@ class Live(Running, _core.Live):
     `live.inputs["knee"] = 3.0`.
 
     Going on step by step gives the same trajectory as one run, bit for bit. `tally` tells of the last call of `step`:
-    increments of Newton's method (iterations), pieces, as many as steps if none was halved, and the most that Newton's
-    method may have left (remainder, m/s and rad/s). `error` is what all steps since the start, or `restart`, are
-    estimated to err by together, in parts of the mechanism's size or rad; the first that is too coarse warns, as in
-    `run`.
+    increments of Newton's method (iterations), substeps, as many as steps if none was halved, and the most that
+    Newton's method may have left (newton_residual, m/s and rad/s). `error` is what all steps since the start, or
+    `restart`, are estimated to err by together, in parts of the mechanism's size or rad; the first that is too coarse
+    warns, as in `run`.
     """
 
     def __init__(
