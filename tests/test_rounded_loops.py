@@ -539,7 +539,7 @@ def test_numbers_taken_at_their_word() -> None:
 
 @pytest.mark.parametrize("loop_tolerance", [-1e-3, 0.1, float("nan")])
 def test_nonsense_fit(loop_tolerance: float) -> None:
-    with pytest.raises(ValueError, match="fit must be a small number"):
+    with pytest.raises(ValueError, match="loop_tolerance must be a small number"):
         Mechanism(loop_tolerance=loop_tolerance)
 
 
