@@ -137,10 +137,10 @@ def _rolling(tilt: Array, spin: Array) -> Array:
 
 
 def weighted_ball() -> State:
-    """A ball with its centre of mass off its middle, rolling and swaying."""
+    """A ball with its center of mass off its middle, rolling and swaying."""
     m = Mechanism()
     m.add_body("ball", ct.Inertia(1.0, (0.02, 0.03, 0.035)), position=(0.0, 0.1, 0.3))
-    m.add_joint(ct.RollingBall("world", "ball", radius=0.3, centre=(0.0, -0.1, 0.0), name="roll"))
+    m.add_joint(ct.RollingBall("world", "ball", radius=0.3, center=(0.0, -0.1, 0.0), name="roll"))
     state = m.state()
     state.joint("roll").rates = (0.6, 0.0, 0.0, 2.0, 1.0)
     return state
@@ -374,15 +374,15 @@ System = Callable[[float, Array], Array]
 
 
 class Minimal(NamedTuple):
-    """Equations of motion of first order in minimal coordinates, a start, and centres of the bodies (body, 3)."""
+    """Equations of motion of first order in minimal coordinates, a start, and centers of the bodies (body, 3)."""
 
     system: System
     start: Array
-    centres: Callable[[Array], Array]
+    centers: Callable[[Array], Array]
 
 
 def chain(n: int, arm: float, moment: float) -> Minimal:
-    """Links of 1 kg and 1 m at angles from straight down, at first horizontal; centres `arm` m below their hinges."""
+    """Links of 1 kg and 1 m at angles from straight down, at first horizontal; centers `arm` m below their hinges."""
     reach = np.tril(np.ones((n, n)), -1) + arm * np.eye(n)
     coupled, weight = reach.T @ reach, GRAVITY * reach.sum(axis=0)
 
@@ -393,10 +393,10 @@ def chain(n: int, arm: float, moment: float) -> Minimal:
         force = -(coupled * np.sin(apart)) @ rate**2 - weight * np.sin(angle)
         return np.concatenate((rate, np.linalg.solve(mass, force)))
 
-    def centres(y: Array) -> Array:
+    def centers(y: Array) -> Array:
         return np.stack((np.zeros(n), reach @ np.sin(y[:n]), -reach @ np.cos(y[:n])), axis=1)
 
-    return Minimal(system, np.concatenate((np.full(n, pi / 2), np.zeros(n))), centres)
+    return Minimal(system, np.concatenate((np.full(n, pi / 2), np.zeros(n))), centers)
 
 
 def four_bar() -> Minimal:
@@ -431,7 +431,7 @@ def four_bar() -> Minimal:
         pull = GRAVITY * (0.5 * sin(a) * da + long * (sin(a) * da + long / 2 * sin(c)) + 0.5 * sin(b) * db)
         return np.array((rate, -(0.5 * slope * rate**2 + pull) / inertia))
 
-    def centres(state: Array) -> Array:
+    def centers(state: Array) -> Array:
         c = float(state[0])
         a, b = angles(c)
         first, second, third = (np.array((0.0, sin(x), -cos(x))) for x in (a, c, b))
@@ -439,7 +439,7 @@ def four_bar() -> Minimal:
 
     # the second bar stands upright, and the first one's end is at ((5 - root)/8, (5 + root)/8)
     root = np.sqrt(7.0)
-    return Minimal(system, np.array((np.arctan2(3 + root, root - 3), 0.0)), centres)
+    return Minimal(system, np.array((np.arctan2(3 + root, root - 3), 0.0)), centers)
 
 
 def heavy_top() -> Minimal:
@@ -452,16 +452,16 @@ def heavy_top() -> Minimal:
         turn = 0.5 * np.array(
             (-x * p - q * r - z * s, w * p + q * s - z * r, w * r + z * p - x * s, w * s + x * r - q * p)
         )
-        # down in the body's frame; the centre is at (0, 1, 0) there
+        # down in the body's frame; the center is at (0, 1, 0) there
         down = -np.array((2 * (x * z - w * q), 2 * (q * z + w * x), w * w - x * x - q * q + z * z))
         torque = mass * GRAVITY * np.array((down[2], 0.0, -down[0]))
         h, k, m = moments * y[4:]
         return np.concatenate((turn, (torque - np.array((r * m - s * k, s * h - p * m, p * k - r * h))) / moments))
 
-    def centres(y: Array) -> Array:
+    def centers(y: Array) -> Array:
         return rot.rotate(y[:4] / np.linalg.norm(y[:4]), np.array((0.0, 1.0, 0.0)))[None]
 
-    return Minimal(system, np.array((1.0, 0.0, 0.0, 0.0, 0.0, 150.0, -4.61538)), centres)
+    return Minimal(system, np.array((1.0, 0.0, 0.0, 0.0, 0.0, 150.0, -4.61538)), centers)
 
 
 class Motion(NamedTuple):
@@ -548,14 +548,14 @@ def measure(motion: Motion) -> dict[str, list[Point]]:
     fine = Simulator(m, motion.fine, order=8, tolerance=1e-14, on_inaccurate="ignore")
     true = fine.run(duration, record_every=10**6).position[-1]
 
-    def error(centres: Array) -> float:
-        return float(np.linalg.norm(centres - true, axis=1).max() / size)
+    def error(centers: Array) -> float:
+        return float(np.linalg.norm(centers - true, axis=1).max() / size)
 
     def solved(method: str, relative: float) -> Point:
         system = Counted(minimal.system)
         options = {"method": method, "rtol": relative, "atol": relative}
         result, seconds = best(lambda: solve_ivp(system, (0.0, duration), minimal.start, **options))
-        return Point(f"rtol {relative:.0e}", error(minimal.centres(result.y[:, -1])), system.calls // REPEATS, seconds)
+        return Point(f"rtol {relative:.0e}", error(minimal.centers(result.y[:, -1])), system.calls // REPEATS, seconds)
 
     check = solved("DOP853", 3e-14)
     print(f"  minimal coordinates and order 8 agree to {check.error:.1e}", flush=True)
@@ -673,7 +673,7 @@ def judge_precision() -> None:
         f"""\
 ![error against evaluations]({PICTURE.name})
 
-The error is the largest distance of a body's centre at the end from the reference (order 8, fine steps), in
+The error is the largest distance of a body's center at the end from the reference (order 8, fine steps), in
 parts of the size. SciPy solves equations in minimal coordinates, with atol = rtol; they agree with the reference to
 1e-8 or better, which is checked. Evaluations are plain steps of catena, those of rejected pieces included, and calls
 of SciPy's right-hand side, those for Radau's Jacobian included. They are the fair measure: SciPy's right-hand side is

@@ -25,7 +25,7 @@ start.joint("other shoulder").angle = 1e-9  # moves all that hangs on it
 # no accuracy can be promised for a motion in which errors grow like this; a step of order 8 errs by 1e-13
 run = ct.Simulator(m, dt=0.005, order=8).run(duration=15, state=start)
 
-end = (0, 0, 0.5)  # of the lower rods, in their frames: z runs along a rod, from its centre
+end = (0, 0, 0.5)  # of the lower rods, in their frames: z runs along a rod, from its center
 apart = np.linalg.norm(run.body("other lower").point(end) - run.body("lower").point(end) - (0, 0.5, 0), axis=1)
 parted = run.time[np.argmax(apart > 0.1)]
 factor = (0.1 / apart[0]) ** (1 / parted)

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 import catena as ct
 
 r, thick, mass = 0.3, 0.02, 1.0  # m, kg
-lean, ring = 0.35, 0.8  # rad from upright; m from the middle of the circle to the centre of the disk
-up = np.array((-np.sin(lean), 0, np.cos(lean)))  # from where it touches the ground to its centre, leaning inwards
+lean, ring = 0.35, 0.8  # rad from upright; m from the middle of the circle to the center of the disk
+up = np.array((-np.sin(lean), 0, np.cos(lean)))  # from where it touches the ground to its center, leaning inwards
 axle = np.array((np.cos(lean), 0, np.sin(lean)))
 half = (np.pi / 2 - lean) / 2  # a quaternion has half of the turn: about y, from the cylinder's axis z to the axle
 
@@ -40,10 +40,10 @@ assert run.energy_error().max() < 1e-6
 figure = Figure(figsize=(9, 5), layout="constrained")
 axis = figure.add_subplot(xlabel="x [m]", ylabel="y [m]", aspect="equal", title="where they touch the ground")
 for name in m.bodies:
-    centre = run.body(name).position
-    along = run.body(name).point((0, 0, 1)) - centre  # the axle
+    center = run.body(name).position
+    along = run.body(name).point((0, 0, 1)) - center  # the axle
     upwards = (0, 0, 1) - along[:, 2:] * along
-    touch = centre - r * upwards / np.linalg.norm(upwards, axis=1, keepdims=True)
+    touch = center - r * upwards / np.linalg.norm(upwards, axis=1, keepdims=True)
     axis.plot(touch[:, 0], touch[:, 1], label=name)
 axis.legend(loc="upper right")
 axis.grid(alpha=0.3)

@@ -6,7 +6,7 @@ import catena as ct
 from catena import plot
 
 m = ct.Mechanism()
-tilt, arm, spin_rate = 0.4, 0.3, 400.0  # rad from the vertical, m from tip to centre, rad/s
+tilt, arm, spin_rate = 0.4, 0.3, 400.0  # rad from the vertical, m from tip to center, rad/s
 up = np.array((np.sin(tilt), 0.0, np.cos(tilt)))
 lean = (np.cos(tilt / 2), 0.0, np.sin(tilt / 2), 0.0)  # body z along `up`
 top = m.add_body(
@@ -30,6 +30,6 @@ print(f"precession {rate:.3f} rad/s, a fast top's formula says {expected:.3f}")
 assert abs(rate - expected) < 0.02 * expected
 
 figure = plot.mechanism(run[0], names=False)
-figure.axes[0].plot(*run.position[:, 0].T)  # the way of its centre
+figure.axes[0].plot(*run.position[:, 0].T)  # the way of its center
 figure.savefig("spinning_top.png")
 run.save_html("spinning_top", traces=["top"])  # a page that plays in any browser

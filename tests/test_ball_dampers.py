@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import SOLVERS, assert_batches_agree_with_runs, assert_solvers_agree
 
 from catena import (
     Ball,
@@ -27,7 +28,7 @@ from catena import (
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-SOLVERS = ("articulated", "ldu", "dense")
+
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
@@ -39,7 +40,7 @@ def damped(m: Mechanism, damping: float = 0.05) -> Mechanism:
 
 
 def two_stones(damping: float = 0.002, joint: type[Ball | Free] = Ball) -> Mechanism:
-    """Two round bodies on one point, where both have their centre: all that turns them is the damper."""
+    """Two round bodies on one point, where both have their center: all that turns them is the damper."""
     m = Mechanism(gravity=(0, 0, 0))
     m.add_body("near", sphere(0.1, mass=2.0), angular_velocity=(1.5, 2, -1))
     m.add_body("far", sphere(0.15, mass=1.0), angular_velocity=(-1, 0.5, 1))
@@ -195,21 +196,12 @@ def test_what_has_the_same_law_agrees() -> None:
 
 @pytest.mark.parametrize("scene", scenes_with_grease())
 def test_solvers_agree(scene: str) -> None:
-    m = scenes_with_grease()[scene]
-    runs = [Simulator(m, 0.005, solver=solver).run(steps=100) for solver in SOLVERS]
-    for run in runs[1:]:
-        np.testing.assert_allclose(run.position, runs[0].position, atol=1e-9)
-        np.testing.assert_allclose(run.angular_velocity, runs[0].angular_velocity, atol=1e-7)
-        np.testing.assert_allclose(run.multipliers, runs[0].multipliers, atol=1e-5, rtol=1e-6)
+    assert_solvers_agree(scenes_with_grease()[scene])
 
 
 @pytest.mark.parametrize("scene", scenes_with_grease())
 def test_batches_agree_with_runs(scene: str) -> None:
-    m = scenes_with_grease()[scene]
-    simulate = Simulator(m, 0.005)
-    alone = simulate.run(steps=60)
-    batch = simulate.run_batch([m.state()] * 5, steps=60)
-    np.testing.assert_allclose(batch.position, np.broadcast_to(alone.position, batch.position.shape), atol=1e-10)
+    assert_batches_agree_with_runs(scenes_with_grease()[scene])
 
 
 def test_no_rows_are_made_of_it() -> None:

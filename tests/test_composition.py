@@ -65,9 +65,9 @@ def finest(start: State, time: float, dt: float) -> State:
 
 def heavy_top_at(start: State, time: float) -> State:
     row = next(r for r in load("heavy_top")["trajectory"] if abs(r[0] - time) < 1e-9)
-    q, centre = np.array(row[1:5]), np.array(row[8:11])
+    q, center = np.array(row[1:5]), np.array(row[8:11])
     spin = rot.rotate(q, np.array(row[5:8]))
-    return State(start.mechanism, [centre], [q], [np.cross(spin, centre)], [spin])
+    return State(start.mechanism, [center], [q], [np.cross(spin, center)], [spin])
 
 
 def free_body_at(start: State, time: float) -> State:

@@ -41,7 +41,7 @@ def rod() -> Mechanism:
 
 
 def jointed() -> Mechanism:
-    """The rod's centre stays at its distance, by a function of the user's own."""
+    """The rod's center stays at its distance, by a function of the user's own."""
     m = rod()
 
     def jacobian(a: BodyPose, b: BodyPose) -> np.ndarray:

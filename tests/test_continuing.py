@@ -267,9 +267,9 @@ def test_failed_runs_stand_where_they_stopped() -> None:
 def test_a_rod_that_whips_round_goes_on_from_the_poses_and_velocities_of_its_nodes(rate: float) -> None:
     """At order 6, where its steps are halved too: to rounding, though nothing but the four arrays is carried."""
     m = Mechanism()
-    spin, centre = rate * np.array((0.1, 1.0, 0.05)), np.array((0.0, 0.0, -0.5))
+    spin, center = rate * np.array((0.1, 1.0, 0.05)), np.array((0.0, 0.0, -0.5))
     rod = box((0.05, 0.05, 1.0), mass=1.0)
-    m.add_body("rod", rod, position=centre, velocity=np.cross(spin, centre), angular_velocity=spin)
+    m.add_body("rod", rod, position=center, velocity=np.cross(spin, center), angular_velocity=spin)
     m.add_joint(Ball("world", "rod", at=(0, 0, 0)))
     simulator = Simulator(m, 0.005, order=6)
     whole = simulator.run(steps=120)

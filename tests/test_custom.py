@@ -283,25 +283,25 @@ def test_velocity_rows_as_a_blade() -> None:
 
 
 def rolling(kind: str) -> State:
-    """A ball off its centre of mass on a floating plate, by built-in rolling or by a height and two velocity rows."""
+    """A ball off its center of mass on a floating plate, by built-in rolling or by a height and two velocity rows."""
     m = Mechanism(gravity=(0, 0, 0))
     m.add_body("plate", Inertia(3.0, np.diag((0.5, 0.6, 0.8))), position=(0.2, 0.1, -0.1))
     m.add_body("ball", Inertia(1.0, np.diag((0.02, 0.025, 0.03))), position=(0.3, -0.1, 0.28))
-    radius, centre = 0.3, np.array((0.03, -0.05, 0.02))
+    radius, center = 0.3, np.array((0.03, -0.05, 0.02))
     if kind == "built in":
-        m.add_joint(RollingBall("plate", "ball", radius=radius, centre=centre, name="roll"))
+        m.add_joint(RollingBall("plate", "ball", radius=radius, center=center, name="roll"))
     else:
 
         def rows(a: BodyPose, b: BodyPose) -> np.ndarray:
             e = [rot.rotate(a.orientation, axis) for axis in np.eye(3)]
-            contact = b.position + rot.rotate(b.orientation, centre) - radius * e[2]
+            contact = b.position + rot.rotate(b.orientation, center) - radius * e[2]
             on = [(np.concatenate((-v, -np.cross(contact - a.position, v))), v) for v in e[:2]]
             return np.array([np.concatenate((w, v, np.cross(contact - b.position, v))) for w, v in on])
 
         def height(a: BodyPose, b: BodyPose) -> float:
             normal = rot.rotate(a.orientation, np.array((0.0, 0, 1)))
             place = a.position + rot.rotate(a.orientation, np.array((-0.2, -0.1, 0.1)))
-            return normal @ (b.position + rot.rotate(b.orientation, centre) - place) - radius
+            return normal @ (b.position + rot.rotate(b.orientation, center) - place) - radius
 
         m.add_joint(Custom("plate", "ball", height, name="height"))
         m.add_joint(VelocityRows("plate", "ball", rows, name="roll"))

@@ -36,7 +36,7 @@ from catena import (
     scenes,
     sphere,
 )
-from catena.io import serialize as documents
+from catena.io import serialize
 
 # steps are coarse on purpose
 # damage throws joints past their limits
@@ -181,7 +181,7 @@ def test_damaged_bytes(tmp_path: Path) -> None:
 def handed_over(changes: dict[str, Callable[[Any], Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Build the core of the plant with the arrays changed whose names begin with those given."""
     from catena import _core
-    from catena.compile import compile as _handover
+    from catena.compile import compile as compiling
 
     real = _core.Core
 
@@ -195,7 +195,7 @@ def handed_over(changes: dict[str, Callable[[Any], Any]], monkeypatch: pytest.Mo
         }
         return real(**{**arrays, **damaged})
 
-    monkeypatch.setattr(_handover._core, "Core", core)
+    monkeypatch.setattr(compiling._core, "Core", core)
     Simulator(plant(), 0.01)
 
 
@@ -392,7 +392,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "turned": lambda x: sims()[0].run(steps=1, state=turned(x)),
     "load": lambda x: Trajectory.load(x),
     "load mechanism": lambda x: Mechanism.load(x),
-    "rebuild": lambda x: documents.rebuild(x),
+    "rebuild": lambda x: serialize.rebuild(x),
     **{
         f"custom {name}": lambda x, name=name: custom(**{"gap": lambda a, b: b.position[:1]} | {name: x})
         for name in ("gap", "jacobian", "name")
@@ -460,18 +460,18 @@ def test_hostile_calls(call: str) -> None:
 def test_forces_without_parts_are_refused(kind: str) -> None:
     m = scenes.pendulum(2)
     m.add_force(Servo("joint1", kp=1.0, kd=0.1, name="servo"))
-    document = documents.describe(m)
+    document = serialize.describe(m)
     document["forces"][0] |= {"kind": kind, "parts": []}
     with pytest.raises(ValueError, match="'servo': consists of no parts"):
-        documents.rebuild(document)
+        serialize.rebuild(document)
 
 
 @pytest.mark.parametrize("kind", ["Servo", "Motor", "Spring"])
 def test_forces_of_joints_act_along_joints(kind: str) -> None:
     m = scenes.pendulum(2)
     m.add_force(PointSpring("world", "link2", 1.0, points=((0, 0, 0), (0, 1, 0)), name="string"))
-    document = documents.describe(m)
-    assert list(documents.rebuild(document).forces) == ["string"]
+    document = serialize.describe(m)
+    assert list(serialize.rebuild(document).forces) == ["string"]
     document["forces"][0]["kind"] = kind
     with pytest.raises(ValueError, match="'string': acts along no joint"):
-        documents.rebuild(document)
+        serialize.rebuild(document)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import SOLVERS, assert_batches_agree_with_runs, assert_solvers_agree
 
 from catena import Ball, Bushing, Drag, Inertia, Mechanism, Revolute, Simulator, box, scenes, sphere
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-SOLVERS = ("articulated", "ldu", "dense")
+
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
@@ -121,21 +122,12 @@ def scenes_with_air() -> dict[str, Mechanism]:
 
 @pytest.mark.parametrize("scene", scenes_with_air())
 def test_solvers_agree(scene: str) -> None:
-    m = scenes_with_air()[scene]
-    runs = [Simulator(m, 0.005, solver=solver).run(steps=100) for solver in SOLVERS]
-    for run in runs[1:]:
-        np.testing.assert_allclose(run.position, runs[0].position, atol=1e-9)
-        np.testing.assert_allclose(run.angular_velocity, runs[0].angular_velocity, atol=1e-7)
-        np.testing.assert_allclose(run.multipliers, runs[0].multipliers, atol=1e-5, rtol=1e-6)
+    assert_solvers_agree(scenes_with_air()[scene])
 
 
 @pytest.mark.parametrize("scene", scenes_with_air())
 def test_batches_agree_with_runs(scene: str) -> None:
-    m = scenes_with_air()[scene]
-    simulate = Simulator(m, 0.005)
-    alone = simulate.run(steps=60)
-    batch = simulate.run_batch([m.state()] * 5, steps=60)
-    np.testing.assert_allclose(batch.position, np.broadcast_to(alone.position, batch.position.shape), atol=1e-10)
+    assert_batches_agree_with_runs(scenes_with_air()[scene])
 
 
 def test_drag_against_a_straight_motion_is_a_bushing_to_the_world() -> None:

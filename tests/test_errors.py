@@ -228,7 +228,7 @@ def test_the_advice_helps() -> None:
     assert Simulator(scenes.four_bar(), dt, order=4).run(10.0).error.max() < run.error.max() / 10
 
 
-def test_on_coarse() -> None:
+def test_on_inaccurate() -> None:
     m = scenes.four_bar()
     with pytest.raises(ct.SimulationError, match="too coarse") as caught:
         Simulator(m, 0.08, order=4, on_inaccurate="raise").run(10.0)

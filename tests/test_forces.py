@@ -20,7 +20,7 @@ MASS = 2.0
 
 
 def wrenches(state: State, loads: Mapping[str, ArrayLike | Load]) -> np.ndarray:
-    """Forces and torques (n, 6) on the centres of mass in the world frame."""
+    """Forces and torques (n, 6) on the centers of mass in the world frame."""
     total = np.zeros((state.mechanism.body_count, 6))
     for row, name in enumerate(state.mechanism.bodies):
         if name not in loads:
@@ -148,7 +148,7 @@ def test_momentum_gained_is_the_impulse(solver: str) -> None:
     gained = run.momentum() - run.momentum()[0]
     np.testing.assert_allclose(gained, run.time[:, None] * force, rtol=0, atol=1e-11)
 
-    # torque and force at the link's centre, summed at nodes with half weights at the ends
+    # torque and force at the link's center, summed at nodes with half weights at the ends
     rate = torque + np.cross(run.body("link3").position, force)
     impulse = 0.004 * (rate.cumsum(axis=0) - 0.5 * rate - 0.5 * rate[0])
     gained = run.angular_momentum() - run.angular_momentum()[0]

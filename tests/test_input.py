@@ -12,7 +12,7 @@ import pytest
 
 import catena
 from catena import Load, Mechanism, Revolute, Simulator, State, scenes, sphere
-from catena._util import memory as _memory
+from catena._util import memory
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
@@ -106,7 +106,7 @@ def test_more_than_memory_holds(pendulum: Mechanism) -> None:
 
 def test_more_than_is_free(pendulum: Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same question for a run and for a batch, before anything is taken."""
-    monkeypatch.setattr(_memory, "_free", lambda: 2**27)
+    monkeypatch.setattr(memory, "_free", lambda: 2**27)
     sim = Simulator(pendulum, 0.01)
     message = r"takes \d+\.\d GiB, and 0\.1 GiB are free; raise record_every"
     with pytest.raises(ValueError, match=f"recording 1000001 nodes of .*{message}"):

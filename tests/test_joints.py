@@ -410,7 +410,7 @@ def test_a_nut_runs_down_its_thread(pitch: float) -> None:
 
 
 def test_a_body_on_a_rod_without_mass_is_a_pendulum() -> None:
-    """Held at its centre of mass it swings like a point mass."""
+    """Held at its center of mass it swings like a point mass."""
     table = np.array(json.loads((DATA / "simple_pendulum.json").read_text())["trajectory_start_minus_x"])[:21]
     m = Mechanism()
     m.add_body("bob", lump(1), position=(-1, 0, 0))

@@ -79,7 +79,7 @@ def test_robots_of_a_whole_wheel_float_where_they_stand() -> None:
         for merge_fixed in (False, True):
             floats = ct.Mechanism.from_urdf(file, floating=True, merge_fixed=merge_fixed).state()
             position, orientation = floats.frame(root)
-            # rounding of where the centre of mass is
+            # rounding of where the center of mass is
             np.testing.assert_allclose(position, 0, atol=1e-15, err_msg=str(file))
             np.testing.assert_array_equal(orientation, (1, 0, 0, 0), err_msg=str(file))
             for name in welded.bodies:

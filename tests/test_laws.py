@@ -213,7 +213,7 @@ def test_damped_oscillator(kind: str, damping: float, implicit: bool) -> None:
     m.add_body("body", Inertia(2.0, np.diag((0.5, 0.6, 0.7))))
     mass = {"rail": 2.0, "hinge": 0.7, "screw": 0.7 + 2.0 * lead**2, "points": 2.0}[kind]
     if kind == "points":
-        # the spring pulls along x through the centre of mass
+        # the spring pulls along x through the center of mass
         law = {"anchors": ((-1, 0, 0), (0, 0, 0)), "length": 1 + rest}
         m.add_force(PointSpring("world", "body", stiffness, damping=damping, implicit=implicit, **law))
     else:

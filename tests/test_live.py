@@ -634,7 +634,7 @@ def test_accelerations_are_those_of_what_acts_from_the_node_on() -> None:
     top = Simulator(m, 0.001).start().body("top")
     np.testing.assert_allclose(top.acceleration, (0, 0, -9.81), rtol=0, atol=1e-10)
     np.testing.assert_allclose(top.angular_acceleration, 0, rtol=0, atol=1e-10)
-    # w^2 r = 2.5 m/s^2 towards the centre
+    # w^2 r = 2.5 m/s^2 towards the center
     np.testing.assert_allclose(top.point_acceleration((0.1, 0, 0)), (-2.5, 0, -9.81), rtol=0, atol=1e-10)
 
 

@@ -594,10 +594,10 @@ def network(seed: int) -> Mechanism:
         m.add_body(name, shape, position=position, velocity=0.3 * velocity, angular_velocity=0.3 * spin)
     light: list[str] = []
     for k in range(random.integers(1, 4)):
-        centre = random.normal(size=3)
-        name = m.add_body(f"tie {k}", Inertia.massless(), position=centre).name
+        center = random.normal(size=3)
+        name = m.add_body(f"tie {k}", Inertia.massless(), position=center).name
         for other in random.permutation([*massive, "world", *light])[: random.integers(2, 4)]:
-            point, (one, two, _) = centre + 0.4 * random.normal(size=3), np.linalg.qr(random.normal(size=(3, 3)))[0]
+            point, (one, two, _) = center + 0.4 * random.normal(size=3), np.linalg.qr(random.normal(size=(3, 3)))[0]
             kind = random.integers(3)
             if kind == 0:
                 m.add_joint(Ball(str(other), name, at=point))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from catena import Simulator, scenes
-from catena._util import memory as _memory
+from catena._util import memory
 
 # glibc fills what it hands out with the complement of this byte: zeros, 1.4e306, NaN
 FILLED = (0xFF, 0x80, 0x01)
@@ -158,7 +158,7 @@ def test_only_the_solver_that_was_chosen_takes_memory(solver: str, says: str) ->
 
 def test_a_workspace_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     simulator = Simulator(scenes.net(20, 20), 0.001, solver="articulated")
-    monkeypatch.setattr(_memory, "_free", lambda: 2**26)
+    monkeypatch.setattr(memory, "_free", lambda: 2**26)
     with pytest.raises(
         ValueError, match=r"the workspace of solver 'articulated' takes 0.1 GiB, and 0.1 GiB are free; use 'ldu'"
     ):

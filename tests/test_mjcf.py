@@ -241,7 +241,7 @@ def test_meshes_and_includes_come_from_the_folders_of_the_model(tmp_path: Path) 
     (shape,) = body.shapes
     assert shape.mesh == str((tmp_path / "parts" / "corner.obj").resolve())
     np.testing.assert_allclose(shape.size, 0.1)
-    # the file's origin is where the geom was put: a quarter of the tetrahedron's edge from the centre of mass
+    # the file's origin is where the geom was put: a quarter of the tetrahedron's edge from the center of mass
     np.testing.assert_allclose(body.position, (0.525, 0.025, 1.025), atol=1e-7)
     np.testing.assert_allclose(shape.position, -0.025, atol=1e-7)
     np.testing.assert_allclose(np.abs(shape.orientation), (1, 0, 0, 0), atol=1e-6)

@@ -66,12 +66,12 @@ def pendulum_errors(run: Trajectory) -> Errors:
 def heavy_top_errors(run: Trajectory) -> Errors:
     table = np.array(json.loads((DATA / "heavy_top.json").read_text())["trajectory"])[1:5]
     part = at(run, table[:, 0])
-    q, w_body, centre, force = table[:, 1:5], table[:, 5:8], table[:, 8:11], table[:, 11:]
+    q, w_body, center, force = table[:, 1:5], table[:, 5:8], table[:, 8:11], table[:, 11:]
     spin = rot.rotate(q, w_body)
     return {
-        "position": largest(part.position[:, 0] - centre),
+        "position": largest(part.position[:, 0] - center),
         "orientation": float(turn_between(part.orientation[:, 0], q).max()),
-        "velocity": largest(part.velocity[:, 0] - np.cross(spin, centre)),
+        "velocity": largest(part.velocity[:, 0] - np.cross(spin, center)),
         "angular velocity": largest(part.angular_velocity[:, 0] - spin),
         "reaction": largest(part.joint("pivot").force - force),
     }

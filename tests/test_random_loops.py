@@ -56,7 +56,7 @@ class Recipe:
     parents: tuple[int | None, ...]  # of each body; -1 is the world, None floats
     kinds: tuple[type[Joint], ...]  # of the tree joints
     closures: tuple[tuple[int, int, type[Joint], bool], ...]  # a, b, kind, whether on the axis and point of the first
-    plane: bool  # all axes parallel, all points and centres in one plane across them
+    plane: bool  # all axes parallel, all points and centers in one plane across them
     falls: bool  # with gravity
     seed: int
 

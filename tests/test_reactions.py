@@ -254,18 +254,18 @@ def test_forces_along_a_screw_are_not_among_its_reactions(order: int, flipped: b
 def test_smallest_reactions_of_a_beam_between_two_walls(solver: str, length: float) -> None:
     """Of all that carry it, those with the least sum of squares of forces, and of torques over the size.
 
-    A beam of weight W welded at x = 0 and x = L, its centre at c, has f1 + f2 = W, L f2 + 2 t = W c by symmetry of the
+    A beam of weight W welded at x = 0 and x = L, its center at c, has f1 + f2 = W, L f2 + 2 t = W c by symmetry of the
     torques, and f1^2 + f2^2 + 2 t^2 / L^2 is least where f2 = W/2 + K/(5 L) and t = 2 K/5, K = W (c - L/2).
     """
     m = Mechanism()
-    centre = 0.2 * length
-    m.add_body("beam", Inertia(3.0, 0.1 * length**2 * np.eye(3)), position=(centre, 0, 0))
+    center = 0.2 * length
+    m.add_body("beam", Inertia(3.0, 0.1 * length**2 * np.eye(3)), position=(center, 0, 0))
     m.add_joint(Fixed("world", "beam", at=(0, 0, 0), name="left"))
     m.add_joint(Fixed("world", "beam", at=(length, 0, 0), name="right"))
     assert m.report().redundant_count == 6
     run = Simulator(m, 0.01, solver=solver).run(steps=3)
     weight = 3.0 * 9.81
-    excess = weight * (centre - length / 2)
+    excess = weight * (center - length / 2)
     right, torque = weight / 2 + excess / (5 * length), 2 * excess / 5
     for name, force in (("left", weight - right), ("right", right)):
         # nothing moves: rounding of the places over dt^2

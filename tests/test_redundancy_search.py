@@ -297,7 +297,7 @@ def test_rows_are_judged_where_a_run_starts(go):
 
 
 @pytest.mark.filterwarnings("ignore::catena.AccuracyWarning", "ignore:what nearly follows:catena.LoopWarning")
-def test_what_outgrows_its_misfit_is_judged_again():
+def test_what_outgrows_its_mismatch_is_judged_again():
     """A shift of 5 um hides where it starts that numbers agree better than by chance; 0.1 s later that is seen."""
     m, fits = leg_out_of_true(5e-6)
     simulator = Simulator(m, 0.005)

@@ -177,7 +177,7 @@ def test_too_fast_for_the_step() -> None:
 
 @pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
 def test_rotors_may_spin_faster(solver: Literal["articulated", "ldu", "dense"]) -> None:
-    """A round body on its own axis may turn by 1 rad in a step; out of balance or out of centre by 0.25 rad, as all."""
+    """A round body on its own axis may turn by 1 rad in a step; out of balance or out of center by 0.25 rad, as all."""
 
     def halved(inertia: tuple[float, float, float], pin: tuple[float, float, float], rate: float) -> bool:
         m = Mechanism(gravity=(0, 0, 0))
@@ -189,15 +189,15 @@ def test_rotors_may_spin_faster(solver: Literal["articulated", "ldu", "dense"]) 
         run = Simulator(m, 0.01, solver=solver).run(steps=5, state=state)
         (batch,) = Simulator(m, 0.01, solver=solver).run_batch([state], steps=5)
         assert batch.halved_count == run.halved_count
-        assert run.angular_velocity[-1] == pytest.approx(run.angular_velocity[0], abs=1e-9 if pin == centre else 1)
+        assert run.angular_velocity[-1] == pytest.approx(run.angular_velocity[0], abs=1e-9 if pin == center else 1)
         return run.halved_count > 0
 
-    centre, round_, flat = (0, 0, 0.2), (0.1, 0.1, 0.15), (0.1, 0.12, 0.15)
-    assert not halved(round_, centre, 80.0)
-    assert halved(round_, centre, 150.0)
-    assert halved(flat, centre, 80.0)
+    center, round_, flat = (0, 0, 0.2), (0.1, 0.1, 0.15), (0.1, 0.12, 0.15)
+    assert not halved(round_, center, 80.0)
+    assert halved(round_, center, 150.0)
+    assert halved(flat, center, 80.0)
     assert halved(round_, (0.1, 0, 0), 80.0)
-    assert not halved(flat, centre, 20.0)
+    assert not halved(flat, center, 20.0)
 
 
 def spun_wheel(*, tied: bool = False, cranked: bool = False) -> State:

@@ -122,9 +122,9 @@ def test_momentum_in_the_air(robot: str) -> None:
     # a step adds its gravity with a rounding of the whole momentum, 1200 and 7000 kg m/s in the end
     np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), atol=1e-11 * masses.sum())
 
-    # about the centre of mass, which is 490 m down by then
-    centre = masses @ run.position / masses.sum()
-    spin = run.angular_momentum() - np.cross(centre, run.momentum())
+    # about the center of mass, which is 490 m down by then
+    center = masses @ run.position / masses.sum()
+    spin = run.angular_momentum() - np.cross(center, run.momentum())
     scale = np.linalg.norm(spin[0])
     assert np.abs(spin - spin[0]).max() < 1e-10 * scale
 

@@ -83,7 +83,7 @@ def rolling_slip(run: Trajectory, joint: RollingBall | RollingDisk) -> np.ndarra
 
 
 def sleigh(case: dict) -> State:
-    """A body on a plane with a blade at A, its centre of mass ahead of it along the blade."""
+    """A body on a plane with a blade at A, its center of mass ahead of it along the blade."""
     p = SLEIGH["parameters"]
     m = Mechanism()
     spin, speed = case["w0"], case["u0"]
@@ -203,7 +203,7 @@ def disk(case: dict) -> State:
     m.add_body(
         "disk",
         Inertia(case["mass"], np.diag((across, across, along))),
-        position=start["centre"],
+        position=start["center"],
         orientation=rot.from_matrix(np.array(start["frame_e1_e2_e3_columns"])),
         velocity=start["centre_velocity"],
         angular_velocity=start["angular_velocity_world"],
@@ -215,7 +215,7 @@ def disk(case: dict) -> State:
 def leaned(radius: float, lean: float) -> dict:
     """At rest, leaned from upright."""
     return {
-        "centre": (0, radius * np.sin(lean), radius * np.cos(lean)),
+        "center": (0, radius * np.sin(lean), radius * np.cos(lean)),
         "frame_e1_e2_e3_columns": np.array(
             ((1, 0, 0), (0, np.sin(lean), -np.cos(lean)), (0, np.cos(lean), np.sin(lean)))
         ),
@@ -229,7 +229,7 @@ def case_of(name: str) -> dict:
 
 
 def disk_error(run: Trajectory, case: dict) -> tuple[float, float]:
-    """In the place of the centre over the radius, and in the tilt."""
+    """In the place of the center over the radius, and in the tilt."""
     rows = np.array(case["trajectory"])
     part = run[:: round(rows[1, 0] / run.dt)]
     axis = rot.rotate(part.body("disk").orientation, np.array((0.0, 0, 1)))
@@ -284,10 +284,10 @@ def test_steady_circle_of_a_disk() -> None:
     run = Simulator(state.mechanism, 0.002).run(10 * closed["turn_period_s"], state=state)
     tilt = np.pi / 2 - case["start"]["theta"]
 
-    # the contact runs on its circle; the centre leans inwards by r sin(tilt)
+    # the contact runs on its circle; the center leans inwards by r sin(tilt)
     radius = closed["contact_circle_radius"] - case["radius"] * np.sin(tilt)
-    centre = (case["start"]["centre"][0], case["start"]["centre"][1] + radius)
-    away = run.body("disk").position[:, :2] - centre
+    center = (case["start"]["center"][0], case["start"]["center"][1] + radius)
+    away = run.body("disk").position[:, :2] - center
     np.testing.assert_allclose(np.hypot(*away.T), radius, rtol=0, atol=2e-4)
     speed = np.linalg.norm(run.body("disk").velocity, axis=1)
     np.testing.assert_allclose(speed, np.linalg.norm(case["start"]["centre_velocity"]), rtol=0, atol=4e-5)
@@ -317,11 +317,11 @@ def test_straight_rolling_needs_spin(factor: float) -> None:
 # ---- balls
 
 
-def ball_on_slope(angle: float, *, centre: tuple[float, float, float] = (0, 0, 0), radius: float = 0.2) -> State:
+def ball_on_slope(angle: float, *, center: tuple[float, float, float] = (0, 0, 0), radius: float = 0.2) -> State:
     normal = np.array((np.sin(angle), 0, np.cos(angle)))
     m = Mechanism()
-    m.add_body("ball", sphere(radius, mass=2.0), position=radius * normal - centre)
-    m.add_joint(RollingBall("world", "ball", radius=radius, normal=normal, centre=centre, name="roll"))
+    m.add_body("ball", sphere(radius, mass=2.0), position=radius * normal - center)
+    m.add_joint(RollingBall("world", "ball", radius=radius, normal=normal, center=center, name="roll"))
     return m.state()
 
 
@@ -348,11 +348,11 @@ def test_ball_on_a_slope_turns_as_it_rolls() -> None:
 
 
 def test_ball_with_its_mass_off_centre_rocks() -> None:
-    """Small oscillations of a ball whose centre of mass lies below its centre by a."""
+    """Small oscillations of a ball whose center of mass lies below its center by a."""
     radius, a, mass, inertia = 0.2, 0.05, 2.0, 0.03
     m = Mechanism()
     m.add_body("ball", Inertia(mass, inertia * np.eye(3)), position=(0, 0, radius - a))
-    m.add_joint(RollingBall("world", "ball", radius=radius, centre=(0, 0, a), name="roll"))
+    m.add_joint(RollingBall("world", "ball", radius=radius, center=(0, 0, a), name="roll"))
     state = m.state()
     state.body("ball").angular_velocity = (0, 0.05, 0)
     state.body("ball").velocity = (0.05 * (radius - a), 0, 0)
@@ -364,7 +364,7 @@ def test_ball_with_its_mass_off_centre_rocks() -> None:
 
 
 def rolling_scene(kind: str, on: str) -> State:
-    """A ball or disk, off its centre of mass, on a tilted plane of the world, of a floating body, or of a pendulum."""
+    """A ball or disk, off its center of mass, on a tilted plane of the world, of a floating body, or of a pendulum."""
     rng = np.random.default_rng(3)
     m = Mechanism(gravity=(0.5, -0.3, -3.0) if on != "floating" else (0, 0, 0))
     normal = rot.normalised(np.array((0.2, -0.3, 1.0)))
@@ -377,18 +377,18 @@ def rolling_scene(kind: str, on: str) -> State:
     if on == "pendulum":
         m.add_joint(Ball("world", "plate", at=(0, 0, 1), name="pivot"))
     orientation = rot.normalised(rng.normal(size=4))
-    radius, centre = 0.3, np.array((0.03, -0.05, 0.02))
+    radius, center = 0.3, np.array((0.03, -0.05, 0.02))
     axis = np.array((0.3, 1.0, -0.2))
     more, out = {}, normal
     if kind == "disk":
         more = {"axis": axis}
         turned = rot.normalised(rot.rotate(orientation, axis))
         out = rot.normalised(normal - (normal @ turned) * turned)
-    position = at + radius * out + (0.2, 0.3, 0) - rot.rotate(orientation, centre)
-    position -= ((position + rot.rotate(orientation, centre) - radius * out - at) @ normal) * normal
+    position = at + radius * out + (0.2, 0.3, 0) - rot.rotate(orientation, center)
+    position -= ((position + rot.rotate(orientation, center) - radius * out - at) @ normal) * normal
     m.add_body("roller", Inertia(1.0, np.diag((0.02, 0.025, 0.03))), position=position, orientation=orientation)
     make: type[Joint] = RollingDisk if kind == "disk" else RollingBall
-    m.add_joint(make(plane, "roller", radius=radius, at=at, normal=normal, centre=centre, name="roll", **more))
+    m.add_joint(make(plane, "roller", radius=radius, at=at, normal=normal, center=center, name="roll", **more))
     state = m.state()
     state.velocity[:] = rng.normal(scale=0.3, size=state.velocity.shape)
     state.angular_velocity[:] = rng.normal(scale=0.7, size=state.velocity.shape)
@@ -539,21 +539,21 @@ def test_ball_on_a_turning_table_runs_on_a_circle(kind: str) -> None:
     ball = state.body("ball")
     # v' = (2/7) rate z x v: a circle about a fixed point
     turn = 2 / 7 * rate
-    centre = ball.position + np.cross((0, 0, 1), velocity) / turn
+    center = ball.position + np.cross((0, 0, 1), velocity) / turn
     period = 2 * np.pi / turn
     errors = []
     for dt in (0.02, 0.01):
         run = Simulator(m, dt).run(5 * period, state=state)
         phase = turn * run.time
-        away = state.position[-1] - centre
+        away = state.position[-1] - center
         side = np.cross((0, 0, 1), away)
-        exact = centre + np.cos(phase)[:, None] * away + np.sin(phase)[:, None] * side
+        exact = center + np.cos(phase)[:, None] * away + np.sin(phase)[:, None] * side
         errors.append(float(np.abs(run.body("ball").position - exact).max()))
-        radius = np.linalg.norm(run.body("ball").position - centre, axis=1)
+        radius = np.linalg.norm(run.body("ball").position - center, axis=1)
         # the angle of a second-order error grows with time, the circle does not
         assert np.abs(radius / np.linalg.norm(away) - 1).max() < 5e-3
     assert order(errors) == pytest.approx(2, abs=0.1)
-    assert errors[1] < 0.05 * np.linalg.norm(state.position[-1] - centre)
+    assert errors[1] < 0.05 * np.linalg.norm(state.position[-1] - center)
 
 
 def test_table_as_body_and_as_ground_are_the_same() -> None:
@@ -674,16 +674,16 @@ def test_a_bicycle_that_falls_over_ends_the_run(solver: str, order: int, dt: flo
 
 
 def test_a_coin_may_whirl_near_the_table() -> None:
-    """Four degrees from flat, the steady whirl with its centre at rest: steps that follow the contact are taken."""
+    """Four degrees from flat, the steady whirl with its center at rest: steps that follow the contact are taken."""
     radius, tilt, inertia = 0.3, np.radians(4.0), 0.25 * 0.3**2
     whirl = np.sqrt(GRAVITY * radius / (inertia * np.sin(tilt)))
     start = leaned(radius, np.pi / 2 - tilt)
-    start["angular_velocity_world"] = whirl * np.sin(tilt) * np.array(start["centre"]) / radius
+    start["angular_velocity_world"] = whirl * np.sin(tilt) * np.array(start["center"]) / radius
     shape = {"inertia_diametral_A": inertia, "inertia_axial_C": 2 * inertia}
     state = disk({"start": start, "mass": 1.0, "radius": radius, "g": GRAVITY, **shape})
     run = Simulator(state.mechanism, 0.002).run(1.0, state=state)
     assert run.halved_count == 0
-    # the centre rests: what moves it is the (whirl dt)^2 = 0.007 of the scheme
+    # the center rests: what moves it is the (whirl dt)^2 = 0.007 of the scheme
     np.testing.assert_allclose(run.position[:, 0], run.position[:1, 0].repeat(len(run), 0), rtol=0, atol=0.01 * radius)
     # a step in which the contact runs on by 49 degrees is halved
     coarse = Simulator(state.mechanism, 0.02).run(0.2, state=state)

@@ -57,11 +57,11 @@ def test_a_loop_that_falls_for_kilometres(order: Any, solver: Any) -> None:
     """70 km in two minutes, and every node is there: steps are tried again with coarser numbers on the way."""
     m = ring()
     run = Simulator(m, 0.02, order=order, solver=solver).run(120.0, state=m.assemble(rates={"corner0": 1.0}))
-    centre = run.position.mean(axis=1)
-    assert centre[-1, 2] < -70e3
-    np.testing.assert_allclose(centre[:, 2], 0.5 - 0.5 * 9.81 * run.time**2, rtol=1e-12, atol=1e-9)
+    center = run.position.mean(axis=1)
+    assert center[-1, 2] < -70e3
+    np.testing.assert_allclose(center[:, 2], 0.5 - 0.5 * 9.81 * run.time**2, rtol=1e-12, atol=1e-9)
     assert run.halved_count == 0
-    assert (run.drift() <= 16 * EPS * (1 + np.abs(centre[:, 2:]))).all()
+    assert (run.drift() <= 16 * EPS * (1 + np.abs(center[:, 2:]))).all()
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

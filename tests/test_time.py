@@ -63,7 +63,7 @@ def assert_same(a: Trajectory, b: Trajectory, atol: float = 1e-9) -> None:
 
 
 def crank(inertia: float = 0.3, *, gravity: float = 0.0) -> Mechanism:
-    """A body on a shaft along y, its centre of mass 0.5 m away from it, hanging."""
+    """A body on a shaft along y, its center of mass 0.5 m away from it, hanging."""
     m = Mechanism(gravity=(0, 0, -gravity))
     m.add_body("arm", Inertia(2.0, np.diag((0.1, inertia, 0.2))), position=(0, 0, -0.5))
     m.add_joint(Revolute("world", "arm", axis=(0, 1, 0), at=(0, 0, 0), name="shaft"))

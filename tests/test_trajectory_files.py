@@ -19,7 +19,7 @@ from test_trajectory import ARRAYS, zoo
 
 import catena
 from catena import Custom, Mechanism, Revolute, Servo, SimulationError, Simulator, Spring, Trajectory, scenes, sphere
-from catena.io import serialize as documents
+from catena.io import serialize
 from catena.io import trajectory_file as files
 from catena.kinematics.nodes import Nodes
 
@@ -403,7 +403,7 @@ def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     path = tmp_path / "zoo.json"
     m.save(path)
     document = json.loads(path.read_text())
-    assert (document["mark"], document["format"]) == ("catena mechanism", documents.FORMAT)
+    assert (document["mark"], document["format"]) == ("catena mechanism", serialize.FORMAT)
     assert document["version"] == catena.__version__
     assert [body["name"] for body in document["bodies"]] == list(m.bodies)
     law = document["forces"][1]["parts"][0]["law"]

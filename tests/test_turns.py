@@ -57,7 +57,7 @@ every_joint = pytest.mark.parametrize("name", JOINTS)
 
 
 def spinning(name: str, base: str = "world") -> State:
-    """A ball of inertia, its centre on the joint, that turns steadily."""
+    """A ball of inertia, its center on the joint, that turns steadily."""
     m = Mechanism(gravity=(0, 0, 0))
     if base != "world":
         m.add_body(base, Inertia(1e3, 1e3 * np.eye(3)))

@@ -96,7 +96,7 @@ def test_the_base_is_welded_or_floats_or_is_the_world(tmp_path: Path) -> None:
 
 
 def test_the_world_keeps_its_shapes_and_no_mass(tmp_path: Path) -> None:
-    """Wherever the centre of that mass was said to be."""
+    """Wherever the center of that mass was said to be."""
     inertial = '<inertial><origin xyz="0 0 5"/><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
     geometry = '<geometry><box size="3 2 0.1"/></geometry>'
     table = f'<visual name="table"><origin xyz="1 0 -0.2" rpy="0 0 {pi / 2}"/>{geometry}</visual>'
@@ -158,7 +158,7 @@ def test_shapes_have_colours_places_and_files() -> None:
     (crank,), (rod, hull), (rocker,) = (m.bodies[name].shapes for name in ("crank", "rod", "rocker"))
     assert (crank.kind, crank.size, crank.color) == ("cylinder", (0.01, 0.3), (0.6, 0.6, 0.7, 1.0))
     np.testing.assert_allclose(rot.rotate(crank.orientation, np.array((0, 0, 1.0))), (1, 0, 0), atol=1e-15)
-    # the link's centre of mass is where the shape is put
+    # the link's center of mass is where the shape is put
     np.testing.assert_allclose(crank.position, 0, atol=1e-15)
     assert rod.color == (1, 0, 0, 0.5)
     assert (rod.visible, rod.collides, hull.visible, hull.collides) == (True, False, False, True)

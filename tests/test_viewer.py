@@ -147,7 +147,7 @@ def test_bodies_are_where_the_run_has_them():
     np.testing.assert_allclose(np.ptp(flag.mesh.vertices, axis=0), (0.1, 0.2, 0.3))
     assert max(np.abs(part.mesh.vertices).max() for part in scene.parts) < 2
 
-    # a frame leaves the trace that the state knows, a body that of its centre
+    # a frame leaves the trace that the state knows, a body that of its center
     tool, rocker = scene.traces
     np.testing.assert_allclose(scene.places(tool)[-1], run[-1].frame("tool")[0], atol=1e-14)
     np.testing.assert_allclose(scene.places(rocker), run.body("rocker").position, atol=1e-14)

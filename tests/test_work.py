@@ -147,7 +147,7 @@ def test_accelerations_of_points() -> None:
         arm = rod.point((0, 0, -0.5)) - rod.point((0, 0, 0.5))
         spin = rod.angular_velocity
         wanted = np.cross(swing, arm) + np.cross(spin, np.cross(spin, arm))
-        # Newton's law for the centre of mass, 1 kg
+        # Newton's law for the center of mass, 1 kg
         unbalanced = rod.acceleration - (0, 0, -9.81) - run.joint("joint1").force
         errors.append((np.abs(tip - wanted).max(), np.abs(unbalanced).max()))
     assert np.polyfit(np.log([4, 2, 1]), np.log(errors), 1)[0].min() > 1.8, errors

@@ -30,7 +30,7 @@ class Sim(Engine):
             joint.mT_ParentBodyToJoint.set_translation(scene.anchor(i))
             body = kinds.BodyNodeProperties(kinds.BodyNodeAspectProperties(f"link{i}"))
             _, node = add(self.links[link.parent] if link.parent >= 0 else None, joint, body)
-            node.setInertia(kinds.Inertia(link.mass, scene.centre(i), np.diag(link.moments)))
+            node.setInertia(kinds.Inertia(link.mass, scene.center(i), np.diag(link.moments)))
             self.links.append(node)
         self.world = dart.simulation.World()
         self.world.setTimeStep(dt)

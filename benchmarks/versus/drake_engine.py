@@ -59,7 +59,7 @@ class Sim(Engine):
         for i, link in enumerate(scene.links):
             inertia = RotationalInertia(*link.moments)
             body = plant.AddRigidBody(
-                f"link{i}", SpatialInertia.MakeFromCentralInertia(link.mass, scene.centre(i), inertia)
+                f"link{i}", SpatialInertia.MakeFromCentralInertia(link.mass, scene.center(i), inertia)
             )
             parent = self.links[link.parent] if link.parent >= 0 else plant.world_body()
             # roll is about the link, so that its spin does not lead a ball joint to the singularity of its pitch
@@ -120,7 +120,7 @@ class Sim(Engine):
         motions = [self.plant.EvalBodySpatialVelocityInWorld(self.context, b) for b in self.links]
         turn = np.array([p.rotation().matrix() for p in poses])
         w = np.array([m.rotational() for m in motions])
-        arm = np.array([r @ self.scene.centre(i) for i, r in enumerate(turn)])
+        arm = np.array([r @ self.scene.center(i) for i, r in enumerate(turn)])
         x = np.array([p.translation() for p in poses]) + arm
         return Bodies(x, turn, np.array([m.translational() for m in motions]) + np.cross(w, arm), w)
 

@@ -70,7 +70,7 @@ class Sim(Engine):
                 jointTransformations=exu.Matrix3DList([np.eye(3)] * n),
                 jointOffsets=exu.Vector3DList([scene.anchor(i) for i in range(n)]),
                 linkInertiasCOM=exu.Matrix3DList([np.diag(k.moments) for k in links]),
-                linkCOMs=exu.Vector3DList([scene.centre(i) for i in range(n)]),
+                linkCOMs=exu.Vector3DList([scene.center(i) for i in range(n)]),
                 linkMasses=[k.mass for k in links],
                 gravity=[0, 0, -GRAVITY],
             )

@@ -214,7 +214,7 @@ class Judge:
 
 
 def distance(b: Bodies, position: Any, rotation: Any) -> float:
-    """Largest error of any link: of its centre in m or of its orientation in rad (chord), whichever is larger."""
+    """Largest error of any link: of its center in m or of its orientation in rad (chord), whichever is larger."""
     off = np.linalg.norm(b.position - position, axis=1)
     turn = np.linalg.norm(b.rotation - rotation, axis=(1, 2)) / np.sqrt(2)
     return float(max(off.max(), turn.max()))

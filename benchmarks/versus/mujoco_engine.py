@@ -30,7 +30,7 @@ class Sim(Engine):
             parent = bodies[link.parent] if link.parent >= 0 else spec.worldbody
             body = parent.add_body(name=f"link{i}", pos=scene.anchor(i))
             body.explicitinertial, body.mass, body.inertia = True, link.mass, link.moments
-            body.ipos = scene.centre(i)
+            body.ipos = scene.center(i)
             if scene.joint == "revolute":
                 body.add_joint(type=mj.mjtJoint.mjJNT_HINGE, axis=(1, 0, 0))
             else:

@@ -67,7 +67,7 @@ class Sim(Engine):
         self.library, self.count, self.dt = library(), n, dt
         self.library.make.restype = ctypes.c_void_p
         parents = np.array([k.parent for k in scene.links], dtype=np.int32)
-        rows = [[*scene.anchor(i), *scene.centre(i), *k.moments] for i, k in enumerate(scene.links)]
+        rows = [[*scene.anchor(i), *scene.center(i), *k.moments] for i, k in enumerate(scene.links)]
         link, mass = np.array(rows, dtype=float), np.array([k.mass for k in scene.links])
         q = [[k.turn[0]] if hinge else np.roll(quaternion(k.turn), -1) for k in scene.links]
         v = [[k.spin[0]] if hinge else k.spin for k in scene.links]

@@ -45,7 +45,7 @@ class Sim(Engine):
             linkVisualShapeIndices=[-1] * n,
             linkPositions=[scene.anchor(i).tolist() for i in range(n)],
             linkOrientations=[_xyzw(k.turn) for k in scene.links],
-            linkInertialFramePositions=[scene.centre(i).tolist() for i in range(n)],
+            linkInertialFramePositions=[scene.center(i).tolist() for i in range(n)],
             linkInertialFrameOrientations=[[0, 0, 0, 1]] * n,
             linkParentIndices=[k.parent + 1 for k in scene.links],
             linkJointTypes=[pb.JOINT_REVOLUTE if hinge else pb.JOINT_SPHERICAL] * n,

@@ -66,7 +66,7 @@ def _cross(a: Array) -> Array:
 def _open_chain(scene: Scene) -> tuple[Any, Array, Any]:
     """Links one below the other on ball joints: y is the rotations (by rows) and the angular velocities in the world.
 
-    The centre of link k is the sum of arms r_ki fixed in the links i <= k, so its velocity is the sum of w_i x r_ki, or
+    The center of link k is the sum of arms r_ki fixed in the links i <= k, so its velocity is the sum of w_i x r_ki, or
     J w; d'Alembert with every w_i free gives 3 n equations. A plane chain stays plane without the hinges.
     """
     links, n = scene.links, len(scene.links)
@@ -108,7 +108,7 @@ def _plane_loop(scene: Scene) -> tuple[Any, Array, Any]:
     angle = np.arctan2(begin.rotation[:, 2, 1], begin.rotation[:, 1, 1])
     mass, inertia = np.array([k.mass for k in links]), np.array([k.moments[0] for k in links])
     length = 2 * np.array([k.grip[2] for k in links])
-    # lever[k, i]: how far link i's direction carries the centre of link k
+    # lever[k, i]: how far link i's direction carries the center of link k
     lever = np.tril(np.ones((n, n)), -1) * length + np.diag(length / 2)
 
     def rate(_: float, y: Array) -> Array:

@@ -37,7 +37,7 @@ class Link:
     place: Array  # of its frame in that of the parent
     turn: Array  # quaternion (w, x, y, z), the same
     mass: float
-    centre: Array  # of mass
+    center: Array  # of mass
     inertia: Array  # (3, 3) about it
     axes: list[Array] = field(default_factory=list)
     drives: list[PrescribedMotion] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Robot:
                 joints += f'<joint type="hinge" name="{k.name} {j}" axis="{_text(axis)}"/>'
             text += (
                 f'<body name="{k.name}" pos="{_text(k.place)}" quat="{_text(k.turn)}">{joints}'
-                f'<inertial mass="{k.mass!r}" pos="{_text(k.centre)}" fullinertia="{tensor}"/>{self._bodies(i)}</body>'
+                f'<inertial mass="{k.mass!r}" pos="{_text(k.center)}" fullinertia="{tensor}"/>{self._bodies(i)}</body>'
             )
         return text
 
@@ -100,17 +100,17 @@ def describe(m: ct.Mechanism) -> Robot:
         body, joint = m.bodies[name], carried.get(name)
         if joint is None:
             # its frame is that of the body
-            place, turn, centre, axes, drives = body.position, body.orientation, np.zeros(3), [], []
+            place, turn, center, axes, drives = body.position, body.orientation, np.zeros(3), [], []
         else:
-            place = joint.anchor_a + (links[parent].centre if parent >= 0 else 0.0)
+            place = joint.anchor_a + (links[parent].center if parent >= 0 else 0.0)
             turn = multiply(conjugate(joint.a.orientation), body.orientation)
-            centre = -joint.anchor_b
+            center = -joint.anchor_b
             axes = [to_matrix(joint.frame_b)[:, k] for k in _COLUMNS[type(joint)]]
             own = [laws[joint.name, k] for k in range(joint.dof)]
             drives = [PrescribedMotion(law["kp"], law["kd"], law["target"], law["limit"]) for law in own]
         me = len(links)
         label = None if joint is None else joint.name
-        links.append(Link(name, label, parent, place, turn, body.mass, centre, body.inertia.tensor, axes, drives))
+        links.append(Link(name, label, parent, place, turn, body.mass, center, body.inertia.tensor, axes, drives))
         for child, hook in carried.items():
             if hook.a.name == name:
                 add(child, me)

@@ -121,7 +121,7 @@ class Pinocchio(Engine):
         self.library, self.pointer, self.dt, self.count = library("pinocchio_robot"), _pointer, dt, len(robot.links)
         self.library.make_robot.restype = ctypes.c_void_p
         links = [
-            [*k.place, *to_matrix(k.turn).ravel(), *k.centre, *k.inertia.ravel(), k.mass, len(k.axes)]
+            [*k.place, *to_matrix(k.turn).ravel(), *k.center, *k.inertia.ravel(), k.mass, len(k.axes)]
             for k in robot.links
         ]
         axes = [np.concatenate([*k.axes, np.zeros(6)])[:6] for k in robot.links]

@@ -1,6 +1,6 @@
 """The scenes that every engine runs, as plain data: a tree of links, joints that close loops, and where it starts.
 
-World z is up. A link's frame sits at its centre of mass, along its principal axes. All hinges turn about x, which is
+World z is up. A link's frame sits at its center of mass, along its principal axes. All hinges turn about x, which is
 the same in the world and in every link that a hinge carries. Needs numpy only: every engine has its own interpreter.
 """
 
@@ -21,7 +21,7 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 
 
 class Bodies(NamedTuple):
-    """What every engine gives back, in the world: centres of mass (n, 3), rotations (n, 3, 3), and their velocities."""
+    """What every engine gives back, in the world: centers of mass (n, 3), rotations (n, 3, 3), and their velocities."""
 
     position: Array
     rotation: Array
@@ -72,7 +72,7 @@ class Scene:
         """A point of link i (-1: the world), measured from the link's joint."""
         return np.array(point) - (self.links[i].grip if i >= 0 else ZERO)
 
-    def centre(self, i: int) -> Array:
+    def center(self, i: int) -> Array:
         """Centre of mass of link i, measured from its joint."""
         return -np.array(self.links[i].grip)
 

@@ -373,8 +373,7 @@ void Model::build_constraints(const Spec& spec) {
         law.sign = link.flipped ? -1 : 1;
       }
     }
-    if (law.damping != 0 || law.friction != 0 || law.gain != 0 || law.rate_gain != 0 || law.implicit != 0 ||
-        law.inertia != 0) {
+    if (law.damping != 0 || law.friction != 0 || law.kp != 0 || law.kd != 0 || law.implicit != 0 || law.inertia != 0) {
       law.constraint = static_cast<int>(constraints_.size());
       ConstraintInfo c = law.measure;
       c.law = l;

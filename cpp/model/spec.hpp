@@ -220,13 +220,13 @@ constexpr bool row_is_velocity(int kind, int row) {
 // A force along a measured scalar
 template <class T>
 struct LawOf {
-  T stiffness, rest, damping;                     // spring: N/m or N m/rad, m or rad; damper
-  T friction, threshold;                          // largest force, and the rate at which most of it is reached
-  T gain, rate_gain, target, target_rate, limit;  // servo
-  T force;                                        // constant
-  T implicit;                                     // 1: the spring too is implicit, or else 0
-  T inertia;                                      // of a rotor that turns with the scalar: kg m^2 or kg
-  T side;                                         // where the spring acts: 1 beyond its rest, -1 below, 0 on both sides
+  T stiffness, rest, damping;            // spring: N/m or N m/rad, m or rad; damper
+  T friction, threshold;                 // largest force, and the rate at which most of it is reached
+  T kp, kd, target, target_rate, limit;  // servo
+  T force;                               // constant
+  T implicit;                            // 1: the spring too is implicit, or else 0
+  T inertia;                             // of a rotor that turns with the scalar: kg m^2 or kg
+  T side;                                // where the spring acts: 1 beyond its rest, -1 below, 0 on both sides
 };
 using Law = LawOf<double>;
 constexpr int law_size = sizeof(Law) / sizeof(double);

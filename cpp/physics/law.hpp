@@ -80,11 +80,11 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>&
     f -= law.friction * t;
     slope -= law.friction * (T(1) - t * t) / threshold * per_dt;
   }
-  if (any(law.gain > T(0)) || any(law.rate_gain > T(0))) {
-    const T servo = law.gain * (stage.target - middle) + law.rate_gain * (stage.rate - v);
+  if (any(law.kp > T(0)) || any(law.kd > T(0))) {
+    const T servo = law.kp * (stage.target - middle) + law.kd * (stage.rate - v);
     const auto within = (servo < law.limit) & (-servo < law.limit);
     f += choose(within, servo, choose(servo > T(0), law.limit, -law.limit));
-    slope -= choose(within, T(0.5) * law.gain + law.rate_gain * per_dt, T(0));
+    slope -= choose(within, T(0.5) * law.kp + law.kd * per_dt, T(0));
   }
   return f;
 }

@@ -148,7 +148,7 @@ def accelerations(
 
 
 def baraff_accelerations(tree: Tree, poses: Poses, stabilisation: Baumgarte | None = None) -> tuple[Array, Array]:
-    """Accelerations of the centres of mass (n, 3) and angular ones (n, 3), world frame, in the mechanism's order."""
+    """Accelerations of the centers of mass (n, 3) and angular ones (n, 3), world frame, in the mechanism's order."""
     out = np.empty((len(tree), 3)), np.empty((len(tree), 3))
     start = (np.ascontiguousarray(part[tree.row]) for part in poses)
     _continuous.maximal_accelerations(_model(tree), *(stabilisation or _NONE), RANK, *start, *out)

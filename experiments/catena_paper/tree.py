@@ -46,7 +46,7 @@ class Poses(NamedTuple):
 class Loops:
     """The joints that no body hangs on (m): body_a, body_b are rows of the tree, -1 the world.
 
-    kind (m): 0 revolute, 1 ball; point_a, point_b (m, 3) in the bodies' frames from their centres of mass (m);
+    kind (m): 0 revolute, 1 ball; point_a, point_b (m, 3) in the bodies' frames from their centers of mass (m);
     axis_a, axis_b (m, 3) unit axes of revolute joints in the bodies' frames.
     """
 
@@ -68,8 +68,8 @@ class Tree:
 
     parent (n): -1 is the world; kind (n): 0 revolute, 1 ball; rest (n, 4): orientation of the child relative to its
     parent at zero coordinates; axis (n, 3): unit axis of a revolute joint in the child's frame; at_parent (n, 3),
-    at_child (n, 3): the joint's points in the frames of parent and child, from their centres of mass (m); mass (n) kg,
-    inertia (n, 3, 3) about the centre of mass in the body's frame (kg m^2); gravity (3) m/s^2; row (n): where the body
+    at_child (n, 3): the joint's points in the frames of parent and child, from their centers of mass (m); mass (n) kg,
+    inertia (n, 3, 3) about the center of mass in the body's frame (kg m^2); gravity (3) m/s^2; row (n): where the body
     stands among those of the mechanism; name (n) of bodies.
     """
 

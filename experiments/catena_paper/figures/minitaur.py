@@ -46,7 +46,7 @@ def robot(case: str) -> ct.Mechanism:
         elif case == "rolling":
             ground = (0.0, 0.0, foot[2] - FOOT_RADIUS)
             m.add_joint(
-                ct.RollingBall("world", shin, radius=FOOT_RADIUS, at=ground, centre=FOOT, name=f"{leg} contact")
+                ct.RollingBall("world", shin, radius=FOOT_RADIUS, at=ground, center=FOOT, name=f"{leg} contact")
             )
     return m
 
@@ -100,18 +100,18 @@ def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
 
 
 def _fall_error(run: ct.Trajectory) -> float:
-    """How far the centre of mass is from its parabola (m)."""
+    """How far the center of mass is from its parabola (m)."""
     masses = np.array([body.mass for body in run.mechanism.bodies.values()])
-    centre = np.einsum("i,tij->tj", masses, run.position) / masses.sum()
-    wanted = centre[0] - np.outer(0.5 * run.time**2, (0.0, 0.0, 9.81))
-    return float(np.abs(centre - wanted).max())
+    center = np.einsum("i,tij->tj", masses, run.position) / masses.sum()
+    wanted = center[0] - np.outer(0.5 * run.time**2, (0.0, 0.0, 9.81))
+    return float(np.abs(center - wanted).max())
 
 
 def _spin(run: ct.Trajectory) -> Array:
-    """Angular momentum about the centre of mass, which begins with none."""
+    """Angular momentum about the center of mass, which begins with none."""
     masses = np.array([body.mass for body in run.mechanism.bodies.values()])
-    centre = np.einsum("i,tij->tj", masses, run.position) / masses.sum()
-    orbit: Array = np.cross(centre, run.momentum())
+    center = np.einsum("i,tij->tj", masses, run.position) / masses.sum()
+    orbit: Array = np.cross(center, run.momentum())
     return run.angular_momentum() - orbit
 
 
@@ -236,7 +236,7 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "new" if kept else "not reproduced",
-            f"in the air the motors {'cannot' if kept else 'seem to'} move the robot as a whole: its centre of mass is "
+            f"in the air the motors {'cannot' if kept else 'seem to'} move the robot as a whole: its center of mass is "
             f"{fall:.0e} m from its parabola at most, its angular momentum {spin:.0e} kg m²/s from none.",
         )
     )

@@ -19,7 +19,7 @@ from ..setups import simulator
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-# the sleigh: mass (kg), moment about its centre of mass (kg m^2), how far that lies ahead of the blade (m), and its
+# the sleigh: mass (kg), moment about its center of mass (kg m^2), how far that lies ahead of the blade (m), and its
 # first speed along the blade (m/s) and turning rate (rad/s)
 MASS, MOMENT, AHEAD, SPEED, TURNING = 1.0, 0.5, 0.3, -1.0, 2.0
 ORDERS = (2, 4)
@@ -223,7 +223,7 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
 FIGURE = Figure(
     letter="j",
     title="Nonholonomic: a sleigh and a disk",
-    setup="The paper claims constraints on velocities and shows none. Chaplygin's sleigh: 1 kg, 0.5 kg m², its centre "
+    setup="The paper claims constraints on velocities and shows none. Chaplygin's sleigh: 1 kg, 0.5 kg m², its center "
     "of mass 0.3 m ahead of a blade that cannot slip sideways, pushed backwards at 1 m/s while turning at 2 rad/s; its "
     "heading has a closed form. And a thin upright disk of 0.3 m that rolls without slipping: below the spin (g/3r)^½ "
     "it falls over, above it wobbles with the square of the frequency (12 spin² - 4 g/r)/5.",

@@ -22,7 +22,7 @@ _SENTENCES = {
     _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
     _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
     "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
-    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be cut into hundreds of pieces, "
+    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be divided into hundreds of substeps, "
     "because of body {body!r}: the motion is too fast for dt, or a force too stiff",
     _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
     "where it lies on its plane",

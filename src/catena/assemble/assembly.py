@@ -259,7 +259,7 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
     """Gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
     mechanism = state.mechanism
     gaps, _ = joint_gaps(compiled, state)
-    # the centres of mass are a part of the mechanism, and sooner measured than all of it
+    # the centers of mass are a part of the mechanism, and sooner measured than all of it
     spread = np.linalg.norm(np.ptp(state.position, axis=0))
     rounding = _ROUNDINGS * np.finfo(float).eps * np.abs(state.position).max(initial=0.0)
     if (gaps[:, 0] <= CLOSED * spread + rounding).all() and (gaps[:, 1] <= CLOSED).all():

@@ -49,7 +49,7 @@ class Motions:
         return bodies
 
     def of_bodies(self) -> Array:
-        """Velocities of all bodies' centres and their angular velocities (body, 6, column)."""
+        """Velocities of all bodies' centers and their angular velocities (body, 6, column)."""
         bodies = self.state.mechanism.bodies
         moves = np.zeros((len(bodies), 1, len(self.twists)), dtype=bool)
         for row, name in enumerate(bodies):

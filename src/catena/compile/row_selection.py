@@ -14,7 +14,7 @@ from .._util.rotation import Array
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
-# bodies whose joints are all so near to their centre, in parts of the typical distance, have no size of their own: it
+# bodies whose joints are all so near to their center, in parts of the typical distance, have no size of their own: it
 # may be nothing but rounding
 _SMALL = 1e-2
 
@@ -135,7 +135,7 @@ def everything(mechanism: Mechanism, loop_tolerance: float = 0.0) -> Asked:
 
 
 def body_sizes(mechanism: Mechanism) -> Array:
-    """Typical distance (n,) of a body's joints from its centre of mass (m), that of all bodies where it has none."""
+    """Typical distance (n,) of a body's joints from its center of mass (m), that of all bodies where it has none."""
     rows = {name: row for row, name in enumerate(mechanism.bodies)}
     squares, counts = np.zeros(len(rows)), np.zeros(len(rows))
     for joint in mechanism.joints.values():

@@ -45,7 +45,7 @@ class World(Shaped):
 class Body(Shaped):
     """A rigid body: inertia, and its described pose and velocity; made by Mechanism.add_body.
 
-    position (3,) m and velocity (3,) m/s of the centre of mass, orientation (4,) body to world,
+    position (3,) m and velocity (3,) m/s of the center of mass, orientation (4,) body to world,
     angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it.
     `shapes` are what it looks like.
     """
@@ -55,9 +55,9 @@ class Body(Shaped):
     _inertia: Inertia
     _name: str
     _has_gravity: bool
-    position = Checked("Position (3,) of the centre of mass, world frame (m).")
+    position = Checked("Position (3,) of the center of mass, world frame (m).")
     orientation = Checked("Unit quaternion (4,) (w, x, y, z), body to world.")
-    velocity = Checked("Velocity (3,) of the centre of mass, world frame (m/s).")
+    velocity = Checked("Velocity (3,) of the center of mass, world frame (m/s).")
     angular_velocity = Checked("Angular velocity (3,), world frame (rad/s).")
 
     def __init__(

@@ -25,7 +25,7 @@ MOST_ROWS = 6
 
 
 class BodyPose(NamedTuple):
-    """Where a body is: position (3,) m of its centre of mass, orientation (4,) body to world; the world's is fixed."""
+    """Where a body is: position (3,) m of its center of mass, orientation (4,) body to world; the world's is fixed."""
 
     position: Array
     orientation: Array
@@ -171,7 +171,7 @@ class VelocityRows(GivenRows):
     """A constraint A(pose_a, pose_b) v = b(t) on velocities, of the user's own, one to six rows.
 
     `rows` takes two poses (`.position` (3,), `.orientation` (4,)) and returns A (rows, 12), which multiplies the
-    velocity of a's centre of mass (3), a's angular velocity (3), and the same of b, all in the world frame. `value` is
+    velocity of a's center of mass (3), a's angular velocity (3), and the same of b, all in the world frame. `value` is
     b: numbers, or a function of time (s) that returns them; by default zero. Exact at the velocities of the nodes, and
     of the order of the run.
     """

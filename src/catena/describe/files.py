@@ -55,7 +55,7 @@ class MechanismFiles:
             for balls and crosses; beside loops in the file itself.
         packages
             Folders of packages by name, where they are not found above the file.
-        fit
+        loop_tolerance
             Of the mechanism.
         """
         from ..io.models.urdf import read

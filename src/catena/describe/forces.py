@@ -458,7 +458,7 @@ class Bushing(_BetweenBodies):
 class Drag(Force):
     """What a fluid that stands still does to a body: forces and torques against its velocities, linear in them.
 
-    `linear` (N s/m) acts at the centre of mass against its velocity, `angular` (N m s/rad) against the angular
+    `linear` (N s/m) acts at the center of mass against its velocity, `angular` (N m s/rad) against the angular
     velocity; each is one number, or three along and about the axes of the body. Implicit in the step, and part of the
     body's own balance: it costs next to nothing, whatever hangs on the body. Give it in place of a damper where a body
     floats, or hangs on the world by a ball.

@@ -14,7 +14,7 @@ from .._util.rotation import IDENTITY, Array, finite, multiply, normalised, rota
 class Frame:
     """A place on a body, or on the world: position (3,) m and orientation (4,) in the frame of the body.
 
-    A body's own frame sits at its centre of mass. A frame that is called like its body is the body's reference frame:
+    A body's own frame sits at its center of mass. A frame that is called like its body is the body's reference frame:
     readers of files give every link the origin that its file counts from.
     """
 

@@ -96,7 +96,7 @@ def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
 def what_changed(mechanism: Mechanism, copy: Mechanism, *, poses: bool) -> str:
     """What is no longer as it was when a copy was made, by name; poses of bodies count if they are to; else empty."""
     if mechanism.loop_tolerance != copy.loop_tolerance or not _same(mechanism.gravity, copy.gravity):
-        return "its gravity or fit"
+        return "its gravity or loop_tolerance"
     for kind in ("_bodies", "_joints", "_forces", "_couplings"):
         mine, theirs = getattr(mechanism, kind), getattr(copy, kind)
         if list(mine) != list(theirs):

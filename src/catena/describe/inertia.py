@@ -16,7 +16,7 @@ _UNIT = np.eye(3)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Inertia:
-    """Mass (kg) and inertia (kg m^2) about the centre of mass in the body frame.
+    """Mass (kg) and inertia (kg m^2) about the center of mass in the body frame.
 
     `tensor` is (3, 3), or (3,) principal moments along the body axes; kept as (3, 3). `physical=False` lets
     moments pass that break the triangle inequality, for textbook problems that no real body has. Both are zero for a
@@ -152,9 +152,9 @@ def rod(
     r = length / 40 if radius is None else _positive(radius, "rod: radius")
     m = _mass("rod", pi * r * r * length, mass, density)
     (x, y, z), (u, v, w) = p, q
-    centre = np.array((0.5 * (x + u), 0.5 * (y + v), 0.5 * (z + w)))
+    center = np.array((0.5 * (x + u), 0.5 * (y + v), 0.5 * (z + w)))
     turn = z_onto((u - x) / length, (v - y) / length, (w - z) / length)
-    return Solid("cylinder", (r, length), _of_cylinder(r, length, m), (centre, turn))
+    return Solid("cylinder", (r, length), _of_cylinder(r, length, m), (center, turn))
 
 
 def _positive(value: float, what: str) -> float:

@@ -309,7 +309,7 @@ class Ball(Joint):
 
 
 class Fixed(Joint):
-    """A weld. Without `at` and `anchors` it sits at the centre of mass of b, or of a if b is the world."""
+    """A weld. Without `at` and `anchors` it sits at the center of mass of b, or of a if b is the world."""
 
     code = "fixed"
     needs_place = False
@@ -324,8 +324,8 @@ class Fixed(Joint):
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         if self._at is None and self._anchors is None:
-            centre = (a if b.is_world else b).position
-            return into(a, centre), into(b, centre)
+            center = (a if b.is_world else b).position
+            return into(a, center), into(b, center)
         return super()._resolve_anchors(a, b)
 
 

@@ -194,7 +194,7 @@ class Mechanism(MechanismFiles, Posable, Strict):
         orientation
             Unit quaternion (w, x, y, z), body to world; likewise, otherwise (1, 0, 0, 0).
         velocity
-            Of the centre of mass, world frame (m/s).
+            Of the center of mass, world frame (m/s).
         angular_velocity
             World frame (rad/s).
         gravity
@@ -267,7 +267,7 @@ class Mechanism(MechanismFiles, Posable, Strict):
     ) -> Frame:
         """Name a place on a body, or on the world, and return it.
 
-        position (3,) m and orientation (4,) are in the body's frame, which sits at its centre of mass. A frame that
+        position (3,) m and orientation (4,) are in the body's frame, which sits at its center of mass. A frame that
         is called like its body is the body's reference frame.
         """
         self._refuse_if_locked()
@@ -280,7 +280,7 @@ class Mechanism(MechanismFiles, Posable, Strict):
         return frame
 
     def frame(self, name: str) -> Frame:
-        """The frame of that name, or the body's own, at its centre of mass, where a body has no reference frame."""
+        """The frame of that name, or the body's own, at its center of mass, where a body has no reference frame."""
         name = name_of(name)
         if name in self._frames:
             return self._frames[name]

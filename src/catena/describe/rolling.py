@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class _Rolling(Joint):
     """What rolls on a plane of a; `at` is a world point of the plane, `normal` its world direction, towards b.
 
-    Coordinates (5,): place of b's centre in the plane (m), then rotation vector (rad) of frame b in frame a.
+    Coordinates (5,): place of b's center in the plane (m), then rotation vector (rad) of frame b in frame a.
     """
 
     has_size = True
@@ -49,7 +49,7 @@ class _Rolling(Joint):
         radius: float,
         at: ArrayLike = (0.0, 0.0, 0.0),
         normal: ArrayLike = (0.0, 0.0, 1.0),
-        centre: ArrayLike = (0.0, 0.0, 0.0),
+        center: ArrayLike = (0.0, 0.0, 0.0),
         name: str | None = None,
     ) -> None:
         super().__init__(a, b, at=at, name=name)
@@ -58,11 +58,11 @@ class _Rolling(Joint):
             raise ValueError(f"{self.label}: radius must be positive, got {radius}")
         self.parameter = size
         self._normal = _direction(normal, f"{self.label}: normal")
-        self._centre = finite(centre, (3,), f"{self.label}: centre")
+        self._center = finite(center, (3,), f"{self.label}: center")
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         assert self._at is not None
-        return into(a, self._at), self._centre
+        return into(a, self._at), self._center
 
     def _axis_b(self, b: BodyLike) -> Array:
         """The axis of what rolls, in b's frame."""
@@ -72,7 +72,7 @@ class _Rolling(Joint):
         return z_to(rotate(conjugate(a.orientation), self._normal)), z_to(self._axis_b(b))
 
     def _height(self, quaternion: Array) -> Array:
-        """Of the centre above the plane."""
+        """Of the center above the plane."""
         raise NotImplementedError
 
     def relative(self, coordinates: Array) -> Pose:
@@ -90,7 +90,7 @@ class _Rolling(Joint):
 
 
 class RollingBall(_Rolling):
-    """A ball of the given radius (m) that rolls on a plane of a without slipping; `centre` is in b's frame."""
+    """A ball of the given radius (m) that rolls on a plane of a without slipping; `center` is in b's frame."""
 
     code = "rolling_ball"
 
@@ -105,7 +105,7 @@ class RollingBall(_Rolling):
 class RollingDisk(_Rolling):
     """A thin disk of the given radius (m) whose rim rolls on a plane of a without slipping.
 
-    `axis` is the disk's axis, in b's frame, as is its `centre`. A disk that lies flat has no lowest point: the run ends
+    `axis` is the disk's axis, in b's frame, as is its `center`. A disk that lies flat has no lowest point: the run ends
     within three degrees of that.
     """
 
@@ -120,10 +120,10 @@ class RollingDisk(_Rolling):
         axis: ArrayLike = (0.0, 0.0, 1.0),
         at: ArrayLike = (0.0, 0.0, 0.0),
         normal: ArrayLike = (0.0, 0.0, 1.0),
-        centre: ArrayLike = (0.0, 0.0, 0.0),
+        center: ArrayLike = (0.0, 0.0, 0.0),
         name: str | None = None,
     ) -> None:
-        super().__init__(a, b, radius=radius, at=at, normal=normal, centre=centre, name=name)
+        super().__init__(a, b, radius=radius, at=at, normal=normal, center=center, name=name)
         self._axis = _direction(axis, f"{self.label}: axis")
 
     def _axis_b(self, b: BodyLike) -> Array:
@@ -135,7 +135,7 @@ class RollingDisk(_Rolling):
         return height
 
     def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Move along the plane and turn, the centre rising and falling with the rim."""
+        """Move along the plane and turn, the center rising and falling with the rim."""
         axis = rotate(from_rotation_vector(coordinates[2:]), np.array((0.0, 0.0, 1.0)))
         across = np.sqrt(1 - axis[2] ** 2)
         rise = -self.parameter * axis[2] * cross(rates[2:], axis)[2] / across if across > 0 else 0.0

@@ -30,7 +30,7 @@ class Shape:
     `kind` and `size` (m): (x, y, z) of a "box", (radius,) of a "sphere", (radius, length) of a "cylinder" or "capsule"
     along its z, length without the round ends, the three half axes of an "ellipsoid", and for a "mesh" the factors by
     which the numbers in its file are metres. position (3,) m and orientation (4,) in the frame of the body, which sits
-    at its centre of mass, or of the world. color (red, green, blue, alpha) from 0 to 1, or None where none was given;
+    at its center of mass, or of the world. color (red, green, blue, alpha) from 0 to 1, or None where none was given;
     `mesh` is the path of the file. `visible` and `collides` say what it is there for.
     """
 

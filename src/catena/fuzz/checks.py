@@ -163,7 +163,7 @@ def _count_pieces(case: Case, runs: dict[str, Trajectory], found: Findings) -> N
     for solver, run in runs.items():
         deep = int(np.count_nonzero(run.substeps >= 64))
         if deep >= 3:
-            found.add("halved over and over", f"{solver}: {deep} steps in 64 to {run.substeps.max()} pieces")
+            found.add("halved over and over", f"{solver}: {deep} steps in 64 to {run.substeps.max()} substeps")
 
 
 def _gaps(run: Trajectory, size: float, solver: str, found: Findings) -> None:
@@ -345,7 +345,7 @@ def _compare(
             name = "after the first step" if k <= 1 else "within five steps" if k <= 5 else "later"
             steps = min(k, len(first.substeps), len(run.substeps))
             alike = bool((first.substeps[:steps] == run.substeps[:steps]).all())
-            how = "in the same pieces" if alike else "one halved a step that the other took whole"
+            how = "in the same substeps" if alike else "one halved a step that the other took whole"
             text = f"{apart[k]:.2g} at node {k}, {apart.max():.2g} in all, bound {bound[k]:.2g}, {how}"
             found.add(f"differs {name}", f"articulated and {solver}: {text}")
     if nodes:

@@ -18,8 +18,7 @@ import numpy as np
 from .._util.disk import file_name, read_whole, write_whole
 from .._util.provenance import version
 from .._util.rotation import Array, finite
-from ..describe import constraints, couplings, custom, joints, rolling
-from ..describe import forces as laws
+from ..describe import constraints, couplings, custom, forces, joints, rolling
 from ..describe.forces import LAW
 from ..describe.frames import Frame
 from ..describe.inertia import Inertia, Solid
@@ -44,7 +43,7 @@ NOT_SAVED = "a function, not saved"
 
 Document = dict[str, Any]
 Kind = TypeVar("Kind")
-Item = TypeVar("Item", bound="Joint | laws.Force | couplings.Coupling")
+Item = TypeVar("Item", bound="Joint | forces.Force | couplings.Coupling")
 
 
 def _kinds(base: type[Kind], *modules: Any) -> dict[str, type[Kind]]:
@@ -55,8 +54,8 @@ def _kinds(base: type[Kind], *modules: Any) -> dict[str, type[Kind]]:
 _JOINTS = {name: kind for name, kind in _kinds(Joint, joints, constraints, rolling, custom).items() if kind.code}
 _FORCES = {
     name: kind
-    for name, kind in _kinds(laws.Force, laws).items()
-    if kind not in (laws.Force, laws.JointForce) and not name.startswith("_")
+    for name, kind in _kinds(forces.Force, forces).items()
+    if kind not in (forces.Force, forces.JointForce) and not name.startswith("_")
 }
 _COUPLINGS = _kinds(couplings.Coupling, couplings)
 _SHAPE_SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2}
@@ -155,7 +154,7 @@ def _describe_frame(frame: Frame) -> Document:
     }
 
 
-def _kind_of(item: Joint | laws.Force | couplings.Coupling, known: dict[str, type[Any]]) -> str:
+def _kind_of(item: Joint | forces.Force | couplings.Coupling, known: dict[str, type[Any]]) -> str:
     name = type(item).__name__
     if known.get(name) is not type(item):
         raise ValueError(f"{item.label} is of a kind of your own, {name}, which cannot be written to a file")
@@ -195,7 +194,7 @@ def _describe_measure(measure: Measure) -> Document:
     return found
 
 
-def _describe_force(force: laws.Force) -> Document:
+def _describe_force(force: forces.Force) -> Document:
     parts = []
     for part in force.parts:
         numbers = {key: float(value) for key, value in part.law.items() if value != LAW[key]}
@@ -243,13 +242,13 @@ def rebuild(document: Any) -> Mechanism:
     for item in _items(document, "forces"):
         force = _made(item, _FORCES, "force", mechanism._forces)
         force.parts = [_part(force, part, mechanism) for part in _items(item, "parts", force.label)]
-        if isinstance(force, laws.Drag):
+        if isinstance(force, forces.Drag):
             force.resistances = [_resistance(force, r, mechanism) for r in _items(item, "resistances", force.label)]
-        if isinstance(force, laws.Damper) and "rotaries" in item:
+        if isinstance(force, forces.Damper) and "rotaries" in item:
             force.rotaries = [_rotary(force, r, mechanism) for r in _items(item, "rotaries", force.label)]
         if not force.parts and not force.slows:
             raise ValueError(f"{force.label}: consists of no parts")
-        if isinstance(force, laws.JointForce) and not all(part.measure.joint for part in force.parts):
+        if isinstance(force, forces.JointForce) and not all(part.measure.joint for part in force.parts):
             raise ValueError(f"{force.label}: acts along no joint")
         mechanism._forces[force.name] = force
     for item in _items(document, "couplings"):
@@ -422,7 +421,7 @@ def _measure(item: Any, where: str, mechanism: Mechanism) -> Measure:
     return Measure(code, a, b, anchors, frames, name, index)
 
 
-def _part(force: laws.Force, item: Any, mechanism: Mechanism) -> laws.Part:
+def _part(force: forces.Force, item: Any, mechanism: Mechanism) -> forces.Part:
     where = force.label
     given = dict(entry(item, "law", dict, where))
     for key in given:
@@ -430,28 +429,28 @@ def _part(force: laws.Force, item: Any, mechanism: Mechanism) -> laws.Part:
             raise ValueError(f"{where} has no {key!r}")
     lost = {key: _lost(where) for key, value in given.items() if isinstance(value, str) and value == NOT_SAVED}
     law, functions = force._law(given | lost)
-    return laws.Part(_measure(item, where, mechanism), law, functions)
+    return forces.Part(_measure(item, where, mechanism), law, functions)
 
 
-def _resistance(force: laws.Drag, item: Any, mechanism: Mechanism) -> laws.Resistance:
+def _resistance(force: forces.Drag, item: Any, mechanism: Mechanism) -> forces.Resistance:
     where = force.label
     body = entry(item, "body", str, where)
     if body not in mechanism.bodies:
         raise ValueError(f"{where}: there is no body {body!r}")
     numbers = finite(entry(item, "numbers", list, where), (6,), f"{where}: numbers")
-    return laws.Resistance(body, force.checked(numbers))
+    return forces.Resistance(body, force.checked(numbers))
 
 
-def _rotary(force: laws.Damper, item: Any, mechanism: Mechanism) -> laws.Rotary:
+def _rotary(force: forces.Damper, item: Any, mechanism: Mechanism) -> forces.Rotary:
     where = force.label
     joint, damping = entry(item, "joint", str, where), _number(item, "damping", where)
     if joint not in mechanism.joints:
         raise ValueError(f"{where}: there is no joint {joint!r}")
-    if mechanism.joints[joint].code not in laws.ROTARY:
+    if mechanism.joints[joint].code not in forces.ROTARY:
         raise ValueError(f"{where}: {mechanism.joints[joint].label} does not turn about all axes")
     if damping < 0:
         raise ValueError(f"{where}: damping must not be negative, got {damping}")
-    return laws.Rotary(joint, damping)
+    return forces.Rotary(joint, damping)
 
 
 def _fill_coupling(coupling: couplings.Coupling, item: Any, mechanism: Mechanism) -> None:

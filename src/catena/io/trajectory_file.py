@@ -19,7 +19,7 @@ from .._util.rotation import Array, finite
 from ..kinematics.nodes import PER_STEP, Carried, Making, Nodes
 from ..results.trajectory import Trajectory
 from ..simulate.events import Event, Occurrence
-from . import serialize as documents
+from . import serialize
 
 if TYPE_CHECKING:
     from .._util.status import Status
@@ -57,11 +57,11 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "checked_error": run.checked_error,
         "info": None if run.info is None else asdict(run.info),
         "carried": None if run.carried is None else run.carried.key,
-        "mechanism": documents.describe(run.mechanism),
+        "mechanism": serialize.describe(run.mechanism),
         "events": events,
     }
     contents |= carried
-    contents["document"] = np.frombuffer(documents.encoded(document), dtype=np.uint8)
+    contents["document"] = np.frombuffer(serialize.encoded(document), dtype=np.uint8)
     contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
     write_whole(path, lambda file: np.savez(file, **contents))
 
@@ -74,7 +74,7 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
         raise ValueError(f"{name}: not a trajectory that catena wrote")
     try:
         version = contents.get("format")
-        documents.check_format(None if version is None or version.dtype.kind != "i" else int(version.max()), FORMAT)
+        serialize.check_format(None if version is None or version.dtype.kind != "i" else int(version.max()), FORMAT)
         return _rebuild(contents)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
@@ -134,15 +134,15 @@ def _rebuild(contents: Contents) -> Trajectory:
     from .._util.status import Status
 
     text = _array(contents, "document")
-    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > documents.MOST_BYTES:
+    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > serialize.MOST_BYTES:
         raise ValueError("its document is not a text, or too long")
-    document = documents.decoded(text.tobytes())
-    mechanism = documents.rebuild(documents.entry(document, "mechanism", dict, "the document"))
+    document = serialize.decoded(text.tobytes())
+    mechanism = serialize.rebuild(serialize.entry(document, "mechanism", dict, "the document"))
     kept = mechanism.snapshot("trajectory")
-    dt = float(finite(documents.entry(document, "dt", (int, float), "the document"), (), "dt"))
-    status: Status = _record(Status, documents.entry(document, "status", dict, "the document"), "the status")
-    info = documents.entry(document, "info", (dict, type(None)), "the document")
-    nodes = _unpack(kept, contents, "", documents.entry(document, "carried", (str, type(None)), "the document"))
+    dt = float(finite(serialize.entry(document, "dt", (int, float), "the document"), (), "dt"))
+    status: Status = _record(Status, serialize.entry(document, "status", dict, "the document"), "the status")
+    info = serialize.entry(document, "info", (dict, type(None)), "the document")
+    nodes = _unpack(kept, contents, "", serialize.entry(document, "carried", (str, type(None)), "the document"))
     substeps = _counts(contents, "substeps")
     made = Making(
         dt=dt,
@@ -151,17 +151,17 @@ def _rebuild(contents: Contents) -> Trajectory:
         newton_residual=_numbers(contents, "newton_residual", (len(substeps),)),
         error=_numbers(contents, "error", (len(substeps),)) if "error" in contents else None,
         increments=_increments(contents, len(substeps)) if "increments" in contents else None,
-        coarse=documents.entry(document, "coarse", str, "the document"),
+        coarse=serialize.entry(document, "coarse", str, "the document"),
         checked_error=_checked_error(document),
         status=status,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
-        events=_unpack_events(kept, contents, documents.entry(document, "events", dict, "the document")),
+        events=_unpack_events(kept, contents, serialize.entry(document, "events", dict, "the document")),
     )
     return Trajectory(kept, nodes, made)
 
 
 def _checked_error(document: dict[str, Any]) -> float | None:
-    found = documents.entry(document, "checked_error", (int, float, type(None)), "the document")
+    found = serialize.entry(document, "checked_error", (int, float, type(None)), "the document")
     return None if found is None else float(finite(found, (), "checked_error"))
 
 
@@ -234,12 +234,12 @@ def _pack_events(run: Trajectory) -> tuple[dict[str, Any], Contents]:
 
 
 def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str, Any]) -> list[Occurrence]:
-    asked = documents.entry(document, "asked", list, "the events")
-    happened = documents.entry(document, "happened", list, "the events")
-    key = documents.entry(document, "carried", (str, type(None)), "the events")
+    asked = serialize.entry(document, "asked", list, "the events")
+    happened = serialize.entry(document, "happened", list, "the events")
+    key = serialize.entry(document, "carried", (str, type(None)), "the events")
     events = []
     for k, item in enumerate(asked):
-        direction, stop = (documents.entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())
+        direction, stop = (serialize.entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())
         events.append(Event(_not_written, direction, stop))
     if any(type(k) is not int or not 0 <= k < len(events) for k in happened):
         raise ValueError("its events are numbered wrongly")
@@ -277,7 +277,7 @@ def _counts(contents: Contents, name: str) -> NDArray[np.int32]:
 
 def _record(kind: type[Any], item: Any, where: str) -> Any:
     """A dataclass of plain fields."""
-    values = {f.name: documents.entry(item, f.name, _KINDS[str(f.type)], where) for f in fields(kind)}
+    values = {f.name: serialize.entry(item, f.name, _KINDS[str(f.type)], where) for f in fields(kind)}
     for name, value in values.items():
         if isinstance(value, int | float):
             finite(value, (), f"{where}: {name}")

@@ -139,7 +139,7 @@ def measure_rows(run: Posed, measure: Measure) -> tuple[Array, Array, Array]:
 
 
 def body_rows(node: Posed, item: Joint | Coupling) -> dict[str, Array]:
-    """Rows (rows, 6) of a joint or coupling on each of its bodies: wrenches at the centre of mass, first node."""
+    """Rows (rows, 6) of a joint or coupling on each of its bodies: wrenches at the center of mass, first node."""
     result: dict[str, Array] = {}
 
     def add(name: str, rows: Array) -> None:
@@ -150,7 +150,7 @@ def body_rows(node: Posed, item: Joint | Coupling) -> dict[str, Array]:
         for sign, name in ((-1.0, a), (1.0, b)):
             if name != node.mechanism.world.name:
                 x, y, z = (point - node.position[0, node.mechanism.rows()[name]]).tolist()
-                # about the centre of mass: the arm crossed with each force
+                # about the center of mass: the arm crossed with each force
                 about = np.array(((0.0, z, -y), (-z, 0.0, x), (y, -x, 0.0)))
                 rows = sign * wrench
                 rows[:, 3:] += rows[:, :3] @ about
@@ -171,7 +171,7 @@ def body_rows(node: Posed, item: Joint | Coupling) -> dict[str, Array]:
 
 
 def extent(state: State) -> float:
-    """Size of the mechanism (m): diagonal of the box around all joint points and centres of mass."""
+    """Size of the mechanism (m): diagonal of the box around all joint points and centers of mass."""
     rows = {name: row for row, name in enumerate(state.mechanism.bodies)}
     holding = [joint for joint in state.mechanism.joints.values() if joint.row_count > 0]
     sides = [(joint.a, joint.anchor_a) for joint in holding] + [(joint.b, joint.anchor_b) for joint in holding]

@@ -47,9 +47,9 @@ class State(Posable, Strict):
     are copied and checked on assignment.
     """
 
-    position = Checked("Positions (n, 3) of the centres of mass, world frame (m).")
+    position = Checked("Positions (n, 3) of the centers of mass, world frame (m).")
     orientation = Checked("Unit quaternions (n, 4) (w, x, y, z), body to world.")
-    velocity = Checked("Velocities (n, 3) of the centres of mass, world frame (m/s).")
+    velocity = Checked("Velocities (n, 3) of the centers of mass, world frame (m/s).")
     angular_velocity = Checked("Angular velocities (n, 3), world frame (rad/s).")
 
     def __init__(

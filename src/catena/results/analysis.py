@@ -40,7 +40,7 @@ def masses(mechanism: Mechanism) -> Array:
 
 
 def body_momenta(run: Trajectory) -> tuple[Array, Array]:
-    """Linear momentum (step, n, 3) and angular momentum about the own centre of mass (step, n, 3), world frame."""
+    """Linear momentum (step, n, 3) and angular momentum about the own center of mass (step, n, 3), world frame."""
     tensors = np.reshape([body.inertia.tensor for body in run.mechanism.bodies.values()], (-1, 3, 3))
     local = rotate(conjugate(run.orientation), run.angular_velocity)
     spin = rotate(run.orientation, np.einsum("nij,snj->sni", tensors, local))

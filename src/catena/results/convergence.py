@@ -16,7 +16,7 @@ _ONE_ROOT = 0.25
 class Convergence:
     """The increments of a step, (iteration,): 2-norms over all bodies of the change of velocity, in m/s and rad/s.
 
-    Of a step in several substeps (orders 4, 6, 8) or pieces (halved) they are those of the slowest. `tolerance` is what
+    Of a step in several substeps (orders 4, 6, 8, or halved) they are those of the slowest. `tolerance` is what
     was asked for, `newton_residual` what may be left.
     """
 

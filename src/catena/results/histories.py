@@ -52,7 +52,7 @@ class BodyHistory(Recorded, OfBody):
 
     @property
     def acceleration(self) -> Array:
-        """Acceleration (step, 3) of the centre of mass, world frame (m/s^2); see point_acceleration."""
+        """Acceleration (step, 3) of the center of mass, world frame (m/s^2); see point_acceleration."""
         return self._derivative(self.velocity)
 
     @property

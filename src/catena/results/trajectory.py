@@ -64,7 +64,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     momentum, which the joints allow (to rounding; to 1e-6 where a loop is nearly singular); the integrator's own stage
     velocities live between the nodes.
 
-    control (step, n, 6) is what a control function returned at the nodes: force (N) and torque (N m) on the centres of
+    control (step, n, 6) is what a control function returned at the nodes: force (N) and torque (N m) on the centers of
     mass, world frame, held from there to the next node of the run; None if there was none.
 
     iterations and substeps have one entry per step of the run, recorded or not: Newton iterations, and the number of

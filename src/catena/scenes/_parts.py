@@ -80,10 +80,10 @@ def pin(y: float, z: float) -> Pin:
     return Pin(np.array((y, z)), np.zeros(2))
 
 
-def swing(centre: Pin, length: float, angle: float, rate: float = 0.0) -> Pin:
-    """Return the end of a bar turning about a centre, `angle` (rad) from +y towards +z, at `rate` rad/s."""
+def swing(center: Pin, length: float, angle: float, rate: float = 0.0) -> Pin:
+    """Return the end of a bar turning about a center, `angle` (rad) from +y towards +z, at `rate` rad/s."""
     arm = length * np.array((np.cos(angle), np.sin(angle)))
-    return Pin(centre.place + arm, centre.speed + rate * np.array((-arm[1], arm[0])))
+    return Pin(center.place + arm, center.speed + rate * np.array((-arm[1], arm[0])))
 
 
 def meet(a: Pin, r: float, b: Pin, s: float, side: float) -> Pin:
@@ -130,17 +130,17 @@ def plane_truss(
     middles = corners + 0.5 * spans
     masses = density * np.linalg.norm(spans, axis=1)
     mass = float(masses.sum())
-    centre = masses @ middles / mass
+    center = masses @ middles / mass
     tensor = np.zeros((3, 3))
-    for one, span, off in zip(masses, spans, middles - centre, strict=True):
+    for one, span, off in zip(masses, spans, middles - center, strict=True):
         turn = to_matrix(z_to(normalised(span)))
         own = box((width, width, float(np.linalg.norm(span))), mass=one).inertia.tensor
         tensor += turn @ own @ turn.T + one * (off @ off * np.eye(3) - np.outer(off, off))
     w = spin(pins[0], pins[1])
-    (y, z), (vy, vz) = centre[1:] - pins[0].place, pins[0].speed
+    (y, z), (vy, vz) = center[1:] - pins[0].place, pins[0].speed
     velocity = (0.0, vy - w[0] * z, vz + w[0] * y)
-    body = m.add_body(name, Inertia(mass, tensor), position=centre, velocity=velocity, angular_velocity=w)
-    for span, off in zip(spans, middles - centre, strict=True):
+    body = m.add_body(name, Inertia(mass, tensor), position=center, velocity=velocity, angular_velocity=w)
+    for span, off in zip(spans, middles - center, strict=True):
         size = (seen, seen, float(np.linalg.norm(span)))
         body.add_shape("box", size, position=off, orientation=z_to(normalised(span)))
     return body

@@ -15,16 +15,16 @@ def heavy_top(
     *,
     mass: float = 15.0,
     moments: ArrayLike = (0.234375, 0.46875, 0.234375),
-    centre: ArrayLike = (0.0, 1.0, 0.0),
+    center: ArrayLike = (0.0, 1.0, 0.0),
     angular_velocity: ArrayLike = (0.0, 150.0, -4.61538),
     gravity: ArrayLike = (0.0, 0.0, -9.81),
 ) -> Mechanism:
     """Make a top on a ball joint at the origin, by default the heavy top of Bruels and Cardona.
 
-    `moments` (kg m^2) about the centre of mass, which starts at `centre` (m); `angular_velocity` in rad/s:
+    `moments` (kg m^2) about the center of mass, which starts at `center` (m); `angular_velocity` in rad/s:
     the default turns by 1.5 rad in 10 ms, so it wants a step of about 1 ms.
     """
-    arm = np.asarray(centre, dtype=float)
+    arm = np.asarray(center, dtype=float)
     spin = np.asarray(angular_velocity, dtype=float)
     m = Mechanism(gravity=gravity)
     top = m.add_body("top", Inertia(mass, moments), position=arm, velocity=cross(spin, arm), angular_velocity=spin)

@@ -43,7 +43,7 @@ def double_pendulum(
 ) -> Mechanism:
     """Make the double pendulum of the paper's energy figure: two cubes, `length` below their hinges, at rest.
 
-    The second hinge is at the centre of the first cube. `angles` (rad) of the two links from straight down,
+    The second hinge is at the center of the first cube. `angles` (rad) of the two links from straight down,
     about world x; the paper does not say where it starts, the default lies along +y.
     """
     upper = np.array((0.0, 0.0, length))
@@ -81,7 +81,7 @@ def spinning_chain(n: int = 5, *, rate: float = 2.0, seed: int = 0) -> Mechanism
     before: Body | None = None
     for k in range(1, n + 1):
         if before is not None:
-            # from the centre of one link over the joint to the centre of the next
+            # from the center of one link over the joint to the center of the next
             arm = rotate(q, -end)
             x, v = x + arm, v + cross(w, arm)
             q = normalised(multiply(q, from_rotation_vector(rng.uniform(-0.6, 0.6, 3))))

@@ -108,8 +108,8 @@ def slider_crank(
     slider runs at the height `offset`. Crank and rod are 0.03 m thick bars of 2 kg per m, the slider is a cube of 0.1 m
     and 1 kg.
     """
-    centre = pin(0.0, 0.0)
-    crank_pin = swing(centre, crank, angle, rate)
+    center = pin(0.0, 0.0)
+    crank_pin = swing(center, crank, angle, rate)
     drop = offset - crank_pin.place[1]
     if not abs(drop) < rod:
         raise ValueError(f"slider_crank: a rod of {rod:g} m does not reach down {abs(drop):g} m to the slider")
@@ -118,10 +118,10 @@ def slider_crank(
     # the rod keeps its length
     wrist = Pin(crank_pin.place + reach, np.array((reach @ crank_pin.speed / reach[0], 0.0)))
     m = Mechanism()
-    first = plane_bar(m, "crank", centre, crank_pin, width=0.03, mass=2 * crank)
+    first = plane_bar(m, "crank", center, crank_pin, width=0.03, mass=2 * crank)
     second = plane_bar(m, "rod", crank_pin, wrist, width=0.03, mass=2 * rod)
     slider = m.add_body("slider", box((0.1, 0.1, 0.1), mass=1.0), position=wrist.world(), velocity=(0.0, *wrist.speed))
-    m.add_joint(Revolute(m.world, first, axis=X, at=centre.world(), name="shaft"))
+    m.add_joint(Revolute(m.world, first, axis=X, at=center.world(), name="shaft"))
     m.add_joint(Revolute(first, second, axis=X, at=crank_pin.world(), name="crank pin"))
     m.add_joint(Revolute(second, slider, axis=X, at=wrist.world(), name="wrist pin"))
     m.add_joint(Prismatic(m.world, slider, axis=_Y, at=wrist.world(), name="guide"))

@@ -35,11 +35,11 @@ def flyball_governor(
     slider = m.add_body("slider", box((0.1, 0.1, 0.1), mass=3.0), position=(0.0, 0.0, 0.5), angular_velocity=spin)
     m.add_joint(Revolute(m.world, shaft, axis=_Z, at=(0.0, 0.0, 0.0), name="bearing"))
     m.add_joint(Prismatic(shaft, slider, axis=_Z, at=slider.position, name="slide"))
-    inertia, centre = _rod_with_ball(1.0, 0.01, mass=0.3, ball=5.0)
+    inertia, center = _rod_with_ball(1.0, 0.01, mass=0.3, ball=5.0)
     for k, side in enumerate((1.0, -1.0), start=1):
         hinge = np.array((0.05 * side, 0.0, 1.0))
         along = np.array((side * cos(angle), 0.0, -sin(angle)))
-        place = hinge + centre * along
+        place = hinge + center * along
 
         # body x points outwards along the rod
         turn = from_axis_angle(_Y, angle if side > 0 else pi - angle)
@@ -57,13 +57,13 @@ def flyball_governor(
 
 
 def _rod_with_ball(length: float, width: float, *, mass: float, ball: float) -> tuple[Inertia, float]:
-    """A width x width rod along x with a point mass at its outer end, and the way from its inner end to the centre."""
-    centre = (0.5 * mass + ball) * length / (mass + ball)
+    """A width x width rod along x with a point mass at its outer end, and the way from its inner end to the center."""
+    center = (0.5 * mass + ball) * length / (mass + ball)
 
-    # parallel axes: both parts seen from the common centre of mass
-    away = mass * (0.5 * length - centre) ** 2 + ball * (length - centre) ** 2
+    # parallel axes: both parts seen from the common center of mass
+    away = mass * (0.5 * length - center) ** 2 + ball * (length - center) ** 2
     own = box((length, width, width), mass=mass).inertia.tensor
-    return Inertia(mass + ball, own + away * np.diag((0.0, 1.0, 1.0))), centre
+    return Inertia(mass + ball, own + away * np.diag((0.0, 1.0, 1.0))), center
 
 
 def andrews_squeezer() -> Mechanism:
@@ -87,7 +87,7 @@ def andrews_squeezer() -> Mechanism:
     bodies: dict[str, Body] = {}
 
     def add(name: str, mass: float, moment: float, angle: float, start: Pin, arm: tuple[float, float]) -> None:
-        # arm: from the start to the centre of mass, in the body frame
+        # arm: from the start to the center of mass, in the body frame
         turn = from_axis_angle(X, angle)
         place = start.world() + rotate(turn, np.array((0.0, *arm)))
         bodies[name] = m.add_body(name, Inertia(mass, (moment,) * 3), position=place, orientation=turn)
@@ -115,7 +115,7 @@ def andrews_squeezer() -> Mechanism:
         m.add_joint(Revolute(one, bodies[other], axis=X, at=place.world(), name=name))
     m.add_force(Motor("O", 0.033, name="motor"))
 
-    # D on K3: 18 and 20 mm from B in its frame, seen from the centre of mass
+    # D on K3: 18 and 20 mm from B in its frame, seen from the center of mass
     ends = np.stack((c.world(), (0.0, 0.02 - 0.01043, 0.01874 - 0.018)))
     m.add_force(PointSpring(m.world, "K3", 4530.0, anchors=ends, length=0.07785, name="spring"))
     return m

@@ -57,14 +57,14 @@ def delta_robot(
     elbows = [(base + arm * cos(t)) * u - arm * sin(t) * np.array(_Z) for t, u in zip(dips, out, strict=True)]
 
     # the middle of the platform is a rod's length from each elbow, once that is moved inwards
-    centre = _three_spheres([e - platform * u for e, u in zip(elbows, out, strict=True)], rod)
+    center = _three_spheres([e - platform * u for e, u in zip(elbows, out, strict=True)], rod)
     m = Mechanism()
-    plate = m.add_body("platform", cylinder(platform + 0.02, 0.02, mass=0.5), position=centre)
+    plate = m.add_body("platform", cylinder(platform + 0.02, 0.02, mass=0.5), position=center)
     for i in range(3):
         upper = bar(m, f"arm{i + 1}", base * out[i], elbows[i], width=0.05, mass=1.0)
         m.add_joint(Revolute(m.world, upper, axis=side[i], at=base * out[i], name=f"motor{i + 1}"))
         for name, shift in (("a", -0.5 * gap * side[i]), ("b", 0.5 * gap * side[i])):
-            top, bottom = elbows[i] + shift, centre + platform * out[i] + shift
+            top, bottom = elbows[i] + shift, center + platform * out[i] + shift
             lower = bar(m, f"rod{i + 1}{name}", top, bottom, width=0.015, mass=0.1)
             m.add_joint(Ball(upper, lower, at=top, name=f"elbow{i + 1}{name}"))
             m.add_joint(Ball(lower, plate, at=bottom, name=f"wrist{i + 1}{name}"))
@@ -88,16 +88,16 @@ def stewart_platform(
     The platform has all six motions, and every leg also spins freely about itself: twelve degrees of freedom. Nothing
     drives the sliders or stops them: it falls, unless forces on the legs hold it.
     """
-    centre = finite(position, (3,), "stewart_platform: position")
+    center = finite(position, (3,), "stewart_platform: position")
     turn = unit_quaternion(orientation, (4,), "stewart_platform: orientation")
     m = Mechanism()
-    plate = m.add_body("platform", cylinder(platform, 0.05, mass=10.0), position=centre, orientation=turn)
+    plate = m.add_body("platform", cylinder(platform, 0.05, mass=10.0), position=center, orientation=turn)
     for i in range(6):
         pair, sign = i // 2, 1 if i % 2 else -1
 
         # the right ball of a base pair goes to the left ball of the next platform pair
         below = _on_circle(base, pair * 2 * pi / 3 + sign * spread)
-        above = centre + rotate(turn, _on_circle(platform, pair * 2 * pi / 3 + sign * (pi / 3 - spread)))
+        above = center + rotate(turn, _on_circle(platform, pair * 2 * pi / 3 + sign * (pi / 3 - spread)))
         span = above - below
         cylinder_half = bar(m, f"cylinder{i + 1}", below, below + 0.6 * span, width=0.06, mass=1.0)
         piston = bar(m, f"piston{i + 1}", below + 0.4 * span, above, width=0.03, mass=1.0)
@@ -111,13 +111,13 @@ def _on_circle(radius: float, angle: float) -> Array:
     return rotate(from_axis_angle(_Z, angle), np.array((radius, 0.0, 0.0)))
 
 
-def _three_spheres(centres: list[Array], radius: float) -> Array:
-    """Return the lower of the two points at `radius` from three centres."""
-    a, b, c = centres
+def _three_spheres(centers: list[Array], radius: float) -> Array:
+    """Return the lower of the two points at `radius` from three centers."""
+    a, b, c = centers
     p, q = b - a, c - a
     normal = cross(p, q)
 
-    # from a to the middle of the circle through the centres, on whose axis the point lies
+    # from a to the middle of the circle through the centers, on whose axis the point lies
     middle = cross((p @ p) * q - (q @ q) * p, normal) / (2 * normal @ normal)
     height = radius * radius - float(middle @ middle)
     if height < 0:

@@ -352,7 +352,7 @@ class LiveBody(BodyView):
 
     @property
     def acceleration(self) -> Array:
-        """Acceleration (3,) of the centre of mass, world frame (m/s^2); see Live.accelerations."""
+        """Acceleration (3,) of the center of mass, world frame (m/s^2); see Live.accelerations."""
         found: Array = self._state.accelerations()[0][self._row]
         return found
 

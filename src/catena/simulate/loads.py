@@ -24,7 +24,7 @@ class Load:
 
     `force` and `torque` are (3,), held over every step; or (nodes, 3), samples at the nodes of the run; or functions of
     time (s) that return (3,), which orders above 2 also ask between the nodes. `at` is the point of the body frame
-    where the force acts (m, default the centre of mass), `frame` says in which axes both are given: while a force is
+    where the force acts (m, default the center of mass), `frame` says in which axes both are given: while a force is
     held, its point moves with the body, and so do its directions with frame="body".
     """
 
@@ -75,7 +75,7 @@ _NO_LOADS = LoadTable(
 
 
 def plain_forces(mechanism: Mechanism, forces: Forces | None) -> Array | None:
-    """Forces of one instant at centres of mass along the world's axes (n, 6); None if there are others, or mistakes."""
+    """Forces of one instant at centers of mass along the world's axes (n, 6); None if there are others, or mistakes."""
     values = np.zeros((mechanism.body_count, 6))
     if not isinstance(forces, Mapping):
         return values if forces is None else None

@@ -38,7 +38,7 @@ _MARGIN, _PLAIN_MARGIN = 0.25, 0.5
 _LEAST_STEPS = 20
 # comparisons of orders 4 to 8, and halvings of steps that serve to have more nodes
 _ATTEMPTS, _MORE_NODES = 3, 2
-# a run that has not so many more pieces than another is no finer: they were halved for want of a solution
+# a run that has not so many more substeps than another is no finer: they were halved for want of a solution
 _FINER = 1.3
 # nor is what a comparison tells divided by less
 _LEAST_GAIN = 0.3

@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 
 from .. import _core
-from .._util import provenance as _provenance
+from .._util import provenance
 from .._util.checks import flag, number, one_of, positive, seconds, whole
 from .._util.memory import refuse_if_too_large
 from .._util.progress import finish, watcher
@@ -658,10 +658,10 @@ class Simulator(Spoken):
             return status
         return replace(status, ok=False, reason="coarse", message=coarse)
 
-    def _run_info(self) -> _provenance.RunInfo:
+    def _run_info(self) -> provenance.RunInfo:
         """What a run that ends now is to say of itself."""
         how = (self.solver, self.order, self.dt, self.tolerance, self.accuracy or 0.0)
-        return _provenance.run_info(*how, self.max_iterations, self.rescue, self._core.kernel, int(time()))
+        return provenance.run_info(*how, self.max_iterations, self.rescue, self._core.kernel, int(time()))
 
     def _key(self, signal_count: int) -> str:
         """By which it is known whether this simulator can go on bit for bit from what another one left."""

@@ -137,7 +137,7 @@ def plane_axes(plane: str) -> list[int]:
 
 
 def skeleton(mechanism: Mechanism, body: Body) -> Array:
-    """Lines (line, 2, 3) in the body frame: long axes of its shapes, and from its centre to joints beside them."""
+    """Lines (line, 2, 3) in the body frame: long axes of its shapes, and from its center to joints beside them."""
     lines: list[tuple[Array, Array]] = []
     for shape in body.shapes:
         if shape.visible and shape.kind in ("box", "cylinder", "capsule"):
@@ -203,7 +203,7 @@ def _reached(mechanism: Mechanism, plane: list[int]) -> tuple[float, float, floa
     points = {body.name: np.concatenate([points for points, _ in _skins(mechanism, body)]) for body in bodies}
     size = {name: np.linalg.norm(found, axis=1).max() for name, found in points.items()}
 
-    # how far the centre of a body can be from the ground: over joint after joint, the shortest way
+    # how far the center of a body can be from the ground: over joint after joint, the shortest way
     far = {body.name: np.inf for body in bodies} | {mechanism.world.name: 0.0}
     before: dict[str, float] = {}
     while far != before:

@@ -1,7 +1,7 @@
 """Links and edges, what every file of a robot comes down to, and the mechanism that is built of them.
 
-A link counts from its own origin: centre of mass, shapes, frames and joints are given there, while a body of catena
-sits at its centre of mass; every link leaves a frame of its name where its origin was. An edge is a joint with a frame
+A link counts from its own origin: center of mass, shapes, frames and joints are given there, while a body of catena
+sits at its center of mass; every link leaves a frame of its name where its origin was. An edge is a joint with a frame
 on each of its links, which coincide where its coordinates are zero. In that pose the mechanism is described: every link
 is put on its parent, and what has neither a parent nor a pose of its own stands at the origin. Edges that close loops
 place nothing: they only measure.
@@ -68,8 +68,8 @@ class Link:
 
     name: str
     mass: float = 0.0
-    centre: Array = field(default_factory=lambda: np.zeros(3))
-    tensor: Array = field(default_factory=lambda: np.zeros((3, 3)))  # about the centre, along the axes of the link
+    center: Array = field(default_factory=lambda: np.zeros(3))
+    tensor: Array = field(default_factory=lambda: np.zeros((3, 3)))  # about the center, along the axes of the link
     shapes: list[dict[str, Any]] = field(default_factory=list)
     frames: dict[str, Pose] = field(default_factory=dict)
     merged: dict[str, Pose] = field(default_factory=dict)  # where the links are that are part of it now
@@ -194,17 +194,17 @@ class Graph:
     def _join(host: Link, guest: Link, place: Pose) -> None:
         """Add a link that sits at a place of another to it."""
         turn = to_matrix(place[1])
-        centre = place[0] + turn @ guest.centre
+        center = place[0] + turn @ guest.center
         mass = host.mass + guest.mass
-        both = (host.mass * host.centre + guest.mass * centre) / mass if mass > 0 else host.centre
+        both = (host.mass * host.center + guest.mass * center) / mass if mass > 0 else host.center
         tensor = np.zeros((3, 3))
         for part, at, moments in (
-            (host.mass, host.centre, host.tensor),
-            (guest.mass, centre, turn @ guest.tensor @ turn.T),
+            (host.mass, host.center, host.tensor),
+            (guest.mass, center, turn @ guest.tensor @ turn.T),
         ):
             arm = at - both
             tensor += moments + part * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-        host.mass, host.centre, host.tensor = mass, both, tensor
+        host.mass, host.center, host.tensor = mass, both, tensor
         for shape in guest.shapes:
             at, turned = together(place, (shape["position"], shape["orientation"]))
             host.shapes.append(shape | {"position": at, "orientation": turned})
@@ -224,8 +224,8 @@ class Graph:
         )
         for link in self.links.values():
             if link.mass == 0 or link.name == WORLD:
-                # what weighs nothing has no centre: its body sits at the origin of the link, and so does the world
-                link.centre = np.zeros(3)
+                # what weighs nothing has no center: its body sits at the origin of the link, and so does the world
+                link.center = np.zeros(3)
             if link.name != WORLD:
                 self._add_body(mechanism, link)
         self._furnish(mechanism)
@@ -241,12 +241,12 @@ class Graph:
 
     def _add_body(self, mechanism: Mechanism, link: Link) -> None:
         assert link.pose is not None
-        position, orientation = together(link.pose, (link.centre, still()[1]))
+        position, orientation = together(link.pose, (link.center, still()[1]))
         body = mechanism.add_body(
             link.name, judged(link, self.notes), position=position, orientation=orientation, gravity=link.gravity
         )
         for shape in link.shapes:
-            body.add_shape(**(shape | {"position": shape["position"] - link.centre}))
+            body.add_shape(**(shape | {"position": shape["position"] - link.center}))
 
     def _furnish(self, mechanism: Mechanism) -> None:
         """Put into the world what its link has."""
@@ -260,13 +260,13 @@ class Graph:
             # frames share their names with bodies, which files often do not
             while name in mechanism.frames or (name in mechanism.bodies and name != link.name) or name == WORLD:
                 name = f"{name} of {link.name}"
-            mechanism.add_frame(name, link.name, position=position - link.centre, orientation=orientation)
+            mechanism.add_frame(name, link.name, position=position - link.center, orientation=orientation)
 
     def _add_joint(self, mechanism: Mechanism, edge: Edge) -> None:
         joint = mechanism.add_joint(_KINDS[edge.kind](edge.a, edge.b, edge.name, edge.pitch))
         for side, (position, orientation) in (("a", edge.frame_a), ("b", edge.frame_b)):
-            centre = self.links[getattr(edge, side)].centre
-            setattr(joint, f"anchor_{side}", position - centre)
+            center = self.links[getattr(edge, side)].center
+            setattr(joint, f"anchor_{side}", position - center)
             setattr(joint, f"frame_{side}", orientation)
         joint.limits = edge.limits
         joint.closes_loop = edge.closes
@@ -346,11 +346,11 @@ def _is_dummy(link: Link, moments: Array) -> bool:
     """Whether moments are all one round number, or belong to a body far larger than the link's shapes."""
     if moments[0] == moments[2] and log10(moments[0]).is_integer():
         return True
-    reach = max((_reach(shape, link.centre) for shape in link.shapes if shape["kind"] != "mesh"), default=0.0)
+    reach = max((_reach(shape, link.center) for shape in link.shapes if shape["kind"] != "mesh"), default=0.0)
     meshes = any(shape["kind"] == "mesh" for shape in link.shapes)
     return reach > 0 and not meshes and bool(moments[2] > link.mass * (2 * reach) ** 2)
 
 
-def _reach(shape: Mapping[str, Any], centre: Array) -> float:
-    """How far a shape reaches from the centre of mass, at most."""
-    return float(np.linalg.norm(shape["position"] - centre) + np.linalg.norm(np.atleast_1d(shape["size"])))
+def _reach(shape: Mapping[str, Any], center: Array) -> float:
+    """How far a shape reaches from the center of mass, at most."""
+    return float(np.linalg.norm(shape["position"] - center) + np.linalg.norm(np.atleast_1d(shape["size"])))

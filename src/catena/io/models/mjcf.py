@@ -146,7 +146,7 @@ class _Reader:
         parent = self.last[int(model.body_parentid[k])]
         place = _pose(model.body_pos[k], model.body_quat[k])
         first, count = int(model.body_jntadr[k]), int(model.body_jntnum[k])
-        link = Link(name, mass=float(model.body_mass[k]), centre=np.array(model.body_ipos[k]))
+        link = Link(name, mass=float(model.body_mass[k]), center=np.array(model.body_ipos[k]))
         axes = to_matrix(normalised(np.array(model.body_iquat[k])))
         link.tensor = axes @ np.diag(model.body_inertia[k]) @ axes.T
         compensation = float(model.body_gravcomp[k])
@@ -249,7 +249,7 @@ class _Reader:
                 if title not in self.files.meshes:
                     self.notes.skip("mesh without a file", title)
                     continue
-                # the compiler moved the mesh to its centre and axes
+                # the compiler moved the mesh to its center and axes
                 place = together(place, inverse(_pose(model.mesh_pos[mesh], model.mesh_quat[mesh])))
                 shape |= {
                     "kind": "mesh",

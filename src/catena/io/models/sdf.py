@@ -240,7 +240,7 @@ class _Reader:
             link.mass, link.tensor = 1.0, np.eye(3)
         else:
             note_others(inertial, self.notes, name, ("pose", "mass", "inertia"), ())
-            link.centre, turn = _pose(inertial.find("pose"), where)
+            link.center, turn = _pose(inertial.find("pose"), where)
             link.mass = number(_text(inertial, "mass", where, "1"), f"{where}: mass")
             inertia = inertial.find("inertia")
             if inertia is not None:

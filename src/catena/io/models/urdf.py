@@ -165,7 +165,7 @@ class _Reader:
         where = f"link {link.name!r}"
         mass, inertia = element.find("mass"), element.find("inertia")
         link.mass = 0.0 if mass is None else number(mass.get("value"), f"{where}: mass")
-        link.centre, turn = self._origin(element, f"{where}: inertial")
+        link.center, turn = self._origin(element, f"{where}: inertial")
         if inertia is not None:
             link.tensor = tensor(_attributes(inertia, where), "0", turn, where)
 

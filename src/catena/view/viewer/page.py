@@ -97,7 +97,7 @@ def _described(scene: Scene) -> dict[str, Any]:
             for plot in scene.plots
         ],
         "notes": scene.notes,
-        "centre": scene.centre.tolist(),
+        "center": scene.center.tolist(),
         "size": scene.size,
         "floor": float(scene.low[2]),
         "sight": scene.sight.tolist(),

@@ -124,7 +124,7 @@ class Scene:
     sight: Array = field(default_factory=lambda: np.array((0.0, 1.0, 0.0)))
 
     @property
-    def centre(self) -> Array:
+    def center(self) -> Array:
         """The middle of all that is seen (m)."""
         return 0.5 * (self.low + self.high)
 
@@ -323,7 +323,7 @@ def _ends(mechanism: Mechanism) -> Iterator[tuple[str, Array]]:
 
 
 def _reach(mechanism: Mechanism) -> float:
-    """Typical distance of joints from the centre of their body, or half the size of bodies without any (m)."""
+    """Typical distance of joints from the center of their body, or half the size of bodies without any (m)."""
     joints = [joint for joint in mechanism.joints.values() if joint.row_count]
     sides = [(joint.a, joint.anchor_a) for joint in joints] + [(joint.b, joint.anchor_b) for joint in joints]
     lengths = [float(np.linalg.norm(anchor)) for body, anchor in sides if not body.is_world and anchor.any()]

@@ -85,7 +85,7 @@ def _window(run: Trajectory, plane: str) -> tuple[float, float, float, float]:
     """Around all that is seen, with a margin, and not too narrow."""
     scene = scene_of(run)
     axes = plane_axes(plane)
-    middle, half = scene.centre[axes], 0.55 * (scene.high - scene.low)[axes]
+    middle, half = scene.center[axes], 0.55 * (scene.high - scene.low)[axes]
     x, y = np.maximum(half, 0.4 * half.max())
     return middle[0] - x, middle[0] + x, middle[1] - y, middle[1] + y
 

@@ -74,7 +74,7 @@ class Canvas:
             for k, trace in enumerate(scene.traces)
         ]
         cell = 10 ** np.floor(np.log10(0.5 * scene.size))
-        x, y, _ = scene.centre
+        x, y, _ = scene.center
         nodes.add_grid(
             "/grid/floor",
             2 * scene.size,
@@ -89,8 +89,8 @@ class Canvas:
         self.chosen = False
         turn = np.arctan2(scene.sight[1], scene.sight[0]) + 0.35
         away = np.array((np.cos(turn) * np.cos(0.3), np.sin(turn) * np.cos(0.3), np.sin(0.3)))
-        server.initial_camera.position = tuple(scene.centre + 1.75 * scene.size * away)
-        server.initial_camera.look_at = tuple(scene.centre)
+        server.initial_camera.position = tuple(scene.center + 1.75 * scene.size * away)
+        server.initial_camera.look_at = tuple(scene.center)
         server.initial_camera.fov = 0.7
         # what is nearer or further is not drawn
         server.initial_camera.near = 0.002 * scene.size
