@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 
 import numpy as np
@@ -17,6 +18,7 @@ from catena import (
     SimulationError,
     Simulator,
     State,
+    Trajectory,
     box,
     rod,
     scenes,
@@ -278,8 +280,26 @@ def _lived_in_a_batch(simulator: Simulator, state: State) -> Array:
     return live.position[1:2].copy()
 
 
+def _went_on(simulator: Simulator, state: State) -> Array:
+    half = simulator.run(0.5, state=state)
+    return simulator.run(0.5, state=half[-1]).position
+
+
+def _restarted(simulator: Simulator, state: State) -> Array:
+    live = simulator.start()
+    live.step()
+    live.restart(state)
+    live.step(200)
+    end = live.position[None].copy()
+    # and back to what is described, where it locks
+    live.restart(live.mechanism.state())
+    with pytest.raises(SimulationError, match="the mechanism locks"):
+        live.step(200)
+    return end
+
+
 @pytest.mark.filterwarnings("ignore::catena.LoopWarning", "ignore::catena.AccuracyWarning")
-@pytest.mark.parametrize("go", [_ran, _lived, _ran_in_a_batch, _lived_in_a_batch])
+@pytest.mark.parametrize("go", [_ran, _lived, _went_on, _restarted, _ran_in_a_batch, _lived_in_a_batch])
 def test_rows_are_judged_where_a_run_starts(go):
     """As described a row is left out, and without it the leg locks after 0.1 s; where it starts it is meant."""
     m, fits = leg_out_of_true(elsewhere=-0.5)
@@ -294,6 +314,35 @@ def test_rows_are_judged_where_a_run_starts(go):
     # it goes on from there as described, whoever was there before
     with pytest.raises(SimulationError, match="the mechanism locks"):
         simulator.run(1.0)
+
+
+@pytest.mark.filterwarnings("ignore::catena.LoopWarning", "ignore::catena.AccuracyWarning")
+def test_gaps_are_those_of_the_rows_that_a_run_enforced(tmp_path):
+    m, fits = leg_out_of_true(elsewhere=-0.5)
+    simulator = Simulator(m, 0.005)
+    run = simulator.run(1.0, state=fits)
+    run.save(tmp_path / "run.npz")
+    live = simulator.start(fits)
+    live.step(20)
+    batch = simulator.run_batch([fits] * 2, 0.1)
+    for made in (run, run[10:], Trajectory.load(tmp_path / "run.npz"), pickle.loads(pickle.dumps(run)), batch[1]):
+        # by the described rows 2e-3 rad would be left out
+        assert made.loop_mismatch().max() < 1e-12
+        # solved to 1e-10 per step, in a leg of 0.4 m
+        assert max(made.drift().max(), made.misalignment().max()) < 1e-10
+    assert live._node().loop_mismatch().max() < 1e-12
+    assert np.abs(simulator.run(0.05).loop_mismatch()).max() > 1e-4
+
+
+@pytest.mark.filterwarnings("ignore::catena.LoopWarning", "ignore::catena.AccuracyWarning")
+def test_members_begin_anew_where_loops_have_the_same_rows():
+    m, fits = leg_out_of_true(elsewhere=-0.5)
+    live = Simulator(m, 0.005).start_batch([fits] * 2)
+    live.step(10)
+    live.reset([0], fits)
+    live.reset([1])
+    with pytest.raises(ValueError, match=r"reset: loops .* other rows there .* start_batch"):
+        live.reset([0], m.state())
 
 
 @pytest.mark.filterwarnings("ignore::catena.AccuracyWarning", "ignore:what nearly follows:catena.LoopWarning")

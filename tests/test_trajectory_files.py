@@ -19,6 +19,7 @@ from test_trajectory import ARRAYS, zoo
 
 import catena
 from catena import Custom, Mechanism, Revolute, Servo, SimulationError, Simulator, Spring, Trajectory, scenes, sphere
+from catena.compile.row_selection import everything
 from catena.io import serialize
 from catena.io import trajectory_file as files
 from catena.kinematics.nodes import Nodes
@@ -65,11 +66,11 @@ def full_run() -> Trajectory:
 
 
 def replace_error(run: Trajectory) -> Trajectory:
-    """With an estimate, and a sentence on it, as if it had been asked for."""
+    """With an estimate, and a sentence on it, as if it had been asked for, and rows of its own."""
+    asked = everything(run.mechanism, run.mechanism.loop_tolerance)
+    error = np.zeros(len(run.substeps))
     return Trajectory(
-        run.mechanism,
-        run.nodes,
-        replace(run.made, error=np.zeros(len(run.substeps)), coarse="coarse", checked_error=1e-3),
+        run.mechanism, run.nodes, replace(run.made, error=error, coarse="coarse", checked_error=1e-3, asked=asked)
     )
 
 

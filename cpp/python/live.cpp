@@ -12,13 +12,12 @@ namespace catena {
 Live::Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
            const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
            const std::optional<In<-1>>& carried)
-    : core_(core), has_functions_(signal_count > 0 || !rows.empty()) {
+    : has_functions_(signal_count > 0 || !rows.empty()) {
   calls_.signals = signals;
   calls_.signal_count = signal_count;
   calls_.run = &args_;
   calls_.at_node = [this](double time) { call_control(time); };
-  layout_ = core.attached(core.layout_for(settings.solver), calls_, rows);
-  laws_.resize(layout_.law_count);
+  enter(core, settings.solver, rows);
   inputs_ = inputs_of(input, layout_);
   signals_.resize(4 * static_cast<std::size_t>(signal_count));
   Memory& m = *memory_;
@@ -32,7 +31,15 @@ Live::Live(const Core& core, const Settings& settings, const Start& start, const
   coordinates_ = view(m.coordinate, false, {c});
   rates_ = view(m.rate, false, {c});
   put(settings, start, loads, carried);
-  space_ = core.workspace(args_.solver, args_.order);
+}
+
+void Live::enter(const Core& core, SolverKind solver, const RowFunctions& rows) {
+  const InUse use(in_use_);
+  core_ = &core;
+  layout_ = core.attached(core.layout_for(solver), calls_, rows);
+  laws_.resize(layout_.law_count);
+  space_.reset();
+  started_ = false;
 }
 
 void Live::put(const Settings& settings, const Start& start, const LoadArrays& loads,
@@ -40,18 +47,19 @@ void Live::put(const Settings& settings, const Start& start, const LoadArrays& l
   const InUse use(in_use_);
   require(!space_ || (settings.solver == args_.solver && settings.order == args_.order),
           "a live mechanism keeps the solver and the order that it was made with");
-  args_ = arguments(layout_, core_.term_count(), settings, start, loads, calls_.signal_count);
+  args_ = arguments(layout_, core_->term_count(), settings, start, loads, calls_.signal_count);
   require(start.position.shape(0) == 1, "the state to start from: a live mechanism is one");
   require(args_.counter_count == layout_.counter_count, "the state to start from: all angles are counted");
   start_ = start;
   loads_ = loads;
-  const Layout& given = core_.layout_for(args_.solver);
+  const Layout& given = core_->layout_for(args_.solver);
   laws_.assign(given.law, given.law + given.law_count);
   layout_.law = args_.laws = laws_.data();
   args_.input_count = static_cast<int>(inputs_.size());
   args_.input = inputs_.data();
   args_.carried_size =
-      core_.kernel().carried_size(layout_, args_.solver, args_.order, calls_.signal_count, args_.input_count);
+      core_->kernel().carried_size(layout_, args_.solver, args_.order, calls_.signal_count, args_.input_count);
+  if (!space_) space_ = core_->workspace(args_.solver, args_.order);
   carried_.resize(args_.carried_size);
   scratch_.resize(args_.carried_size);
   if (carried) {
@@ -59,7 +67,7 @@ void Live::put(const Settings& settings, const Start& start, const LoadArrays& l
     require_finite(*carried, "what is carried over");
     std::copy_n(carried->data(), args_.carried_size, carried_.begin());
     args_.resumed = carried_.data();
-    require(core_.kernel().belongs(layout_, args_), "what is carried over belongs to another state");
+    require(core_->kernel().belongs(layout_, args_), "what is carried over belongs to another state");
   }
   args_.signals = signals_.data();
   args_.context = &calls_;
@@ -106,7 +114,7 @@ bool Live::start() {
   args_.out_multipliers = nullptr;
   {
     nb::gil_scoped_release release;
-    core_.kernel().start(layout_, space_.get(), args_);
+    core_->kernel().start(layout_, space_.get(), args_);
   }
   calls_.rethrow();
   started_ = true;
@@ -125,7 +133,7 @@ void Live::require_standing() const {
 }
 
 Live::Node Live::keep() {
-  core_.kernel().save(space_.get(), args_, scratch_.data());
+  core_->kernel().save(space_.get(), args_, scratch_.data());
   return {*memory_, held_values_, held_point_, signals_, held_frame_, args_.held.plain, args_.wants};
 }
 void Live::go_back(const Node& node) {
@@ -133,7 +141,7 @@ void Live::go_back(const Node& node) {
   std::copy(node.held_point.begin(), node.held_point.end(), held_point_.begin());
   std::copy(node.held_frame.begin(), node.held_frame.end(), held_frame_.begin());
   args_.held.plain = node.held_plain;
-  core_.kernel().restore(space_.get(), args_, scratch_.data());
+  core_->kernel().restore(space_.get(), args_, scratch_.data());
   std::copy(node.signals.begin(), node.signals.end(), signals_.begin());
   memory_->show(node.memory);
   args_.wants = node.wants;
@@ -152,7 +160,7 @@ bool Live::step(Offset count) {
   if (has_functions_) before = keep();
   {
     nb::gil_scoped_release release;
-    core_.kernel().go_on(space_.get(), args_);
+    core_->kernel().go_on(space_.get(), args_);
   }
   if (calls_.stopped()) {
     if (calls_.spoilt && before) go_back(*before);
@@ -199,7 +207,7 @@ std::tuple<Matrix, Matrix, Status> Live::accelerations() {
   for (const double weight : {2.0, -0.5}) {
     {
       nb::gil_scoped_release release;
-      core_.kernel().go_on(space_.get(), args_);
+      core_->kernel().go_on(space_.get(), args_);
     }
     status = args_.status;
     if (calls_.stopped() || status.code != StatusCode::done) break;
@@ -261,7 +269,7 @@ void Live::find_velocities() {
 bool Live::show_velocities() {
   if (velocities_known_) return true;
   velocities_known_ = true;
-  return core_.kernel().velocities(space_.get(), args_);
+  return core_->kernel().velocities(space_.get(), args_);
 }
 nb::object Live::velocity() {
   find_velocities();
@@ -277,16 +285,16 @@ void Live::find_coordinates(bool with_rates) {
   if (coordinates_known_ && (rates_known_ || !with_rates)) return;
   Memory& m = *memory_;
   const double* signals = signals_.data();
-  core_.kernel().coordinates(layout_, {.count = 1,
-                                       .position = m.position.data(),
-                                       .orientation = m.orientation.data(),
-                                       .velocity = m.velocity.data(),
-                                       .angular_velocity = m.angular_velocity.data(),
-                                       .counted = m.counted.data(),
-                                       .signals = signals,
-                                       .signal_rates = signals + 3 * args_.signal_count,
-                                       .coordinate = m.coordinate.data(),
-                                       .rate = m.rate.data()});
+  core_->kernel().coordinates(layout_, {.count = 1,
+                                        .position = m.position.data(),
+                                        .orientation = m.orientation.data(),
+                                        .velocity = m.velocity.data(),
+                                        .angular_velocity = m.angular_velocity.data(),
+                                        .counted = m.counted.data(),
+                                        .signals = signals,
+                                        .signal_rates = signals + 3 * args_.signal_count,
+                                        .coordinate = m.coordinate.data(),
+                                        .rate = m.rate.data()});
   coordinates_known_ = true;
   rates_known_ = velocities_known_;
 }
@@ -305,7 +313,7 @@ Numbers Live::carried() {
   if (!in_control_) use.emplace(in_use_);
   auto* copy = new double[args_.carried_size];
   const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-  core_.kernel().save(space_.get(), args_, copy);
+  core_->kernel().save(space_.get(), args_, copy);
   return {copy, {static_cast<std::size_t>(args_.carried_size)}, owner};
 }
 
@@ -317,7 +325,7 @@ Numbers Live::multipliers() {
   args_.out_multipliers = copy;
   {
     nb::gil_scoped_release release;
-    core_.kernel().reactions(space_.get(), args_, scratch_.data());
+    core_->kernel().reactions(space_.get(), args_, scratch_.data());
   }
   args_.out_multipliers = nullptr;
   calls_.rethrow();
@@ -447,7 +455,7 @@ Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<
   if (poll) calls_.poll = *poll;
   {
     nb::gil_scoped_release release;
-    core_.kernel().run(layout_, space_.get(), args_);
+    core_->kernel().run(layout_, space_.get(), args_);
   }
   control_ = nb::none();
   calls_.poll = nb::none();

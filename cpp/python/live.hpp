@@ -25,6 +25,8 @@ class Live {
   Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
        const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
        const std::optional<In<-1>>& carried);
+  // the same mechanism with other rows of its loops; `put` has to follow
+  void enter(const Core& core, SolverKind solver, const RowFunctions& rows);
   // another state to start from, as in the constructor
   void put(const Settings& settings, const Start& start, const LoadArrays& loads, const std::optional<In<-1>>& carried);
   Live(const Live&) = delete;
@@ -110,7 +112,7 @@ class Live {
   void take_inputs();
   void call_control(double time);
 
-  const Core& core_;
+  const Core* core_;
   // what the arguments refer to
   Start start_;
   LoadArrays loads_;

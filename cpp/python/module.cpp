@@ -307,6 +307,7 @@ void bind_live(nb::module_& m) {
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a, "signal_count"_a,
            "inputs"_a, "carried"_a.none(), nb::keep_alive<1, 2>())
+      .def("enter", &Live::enter, nb::kw_only(), "core"_a, "solver"_a, "rows"_a, nb::keep_alive<1, 2>())
       .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "carried"_a.none())
       .def("begin", &Live::start)
       .def(

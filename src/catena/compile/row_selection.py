@@ -117,6 +117,10 @@ class Asked:
         return [name for name, excess in zip(mechanism.joints, self.excess, strict=True) if excess]
 
 
+# what says which rows are asked, and how much says nothing new
+ASKED_ARRAYS = ("rows", "excess", "combination", "length", "idle", "unasked")
+
+
 def everything(mechanism: Mechanism, loop_tolerance: float = 0.0) -> Asked:
     """All rows of all joints."""
     joints, couplings = mechanism.joint_count, len(mechanism.couplings)

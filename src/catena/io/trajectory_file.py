@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._util.disk import file_name, open_plain, write_whole
 from .._util.provenance import RunInfo
 from .._util.rotation import Array, finite
+from ..compile.row_selection import ASKED_ARRAYS, Asked, everything
 from ..kinematics.nodes import PER_STEP, Carried, Making, Nodes
 from ..results.trajectory import Trajectory
 from ..simulate.events import Event, Occurrence
@@ -35,7 +36,16 @@ _ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "m
 _NODES = (*_ARRAYS, "counted", "control", "inputs", "carried")
 _EVENT = "event_"
 # all that a file may hold; what else is in it is never looked at
-_MEMBERS = {*_NODES, *(_EVENT + name for name in _NODES), *PER_STEP, "document", "mark", "format"}
+_ASKED = "asked_"
+_MEMBERS = {
+    *_NODES,
+    *(_EVENT + name for name in _NODES),
+    *PER_STEP,
+    *(_ASKED + name for name in ASKED_ARRAYS),
+    "document",
+    "mark",
+    "format",
+}
 _OF_EVENTS: dict[str, type[Any]] = {"direction": int, "stop": bool}
 
 # what a field of a dataclass may be in a document
@@ -61,6 +71,8 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "events": events,
     }
     contents |= carried
+    if run.made.asked is not None:
+        contents |= {_ASKED + name: getattr(run.made.asked, name) for name in ASKED_ARRAYS}
     contents["document"] = np.frombuffer(serialize.encoded(document), dtype=np.uint8)
     contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
     write_whole(path, lambda file: np.savez(file, **contents))
@@ -155,9 +167,23 @@ def _rebuild(contents: Contents) -> Trajectory:
         checked_error=_checked_error(document),
         status=status,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
+        asked=_asked(contents, kept) if _ASKED + "rows" in contents else None,
         events=_unpack_events(kept, contents, serialize.entry(document, "events", dict, "the document")),
     )
     return Trajectory(kept, nodes, made)
+
+
+def _asked(contents: Contents, mechanism: Mechanism) -> Asked:
+    found = everything(mechanism, mechanism.loop_tolerance)
+    values: dict[str, Any] = {}
+    for name in ASKED_ARRAYS:
+        like = getattr(found, name)
+        values[name] = _numbers(contents, _ASKED + name, like.shape).astype(like.dtype)
+    asked = replace(found, **values)
+    own = [joint.row_count for joint in mechanism.joints.values()]
+    if any(np.any((numbers < least) | (numbers > own)) for numbers, least in ((asked.rows, -1), (asked.excess, 0))):
+        raise ValueError("rows of loops that joints do not have")
+    return asked
 
 
 def _checked_error(document: dict[str, Any]) -> float | None:

@@ -91,6 +91,11 @@ class State(Posable, Strict):
         found = self._arrival
         return found.numbers if found is not None and found.key == key and found.fits(self) else None
 
+    def _is_arrival_of(self, digest: str) -> bool:
+        """Whether a run of a core with this digest led here, and the state was not changed since."""
+        found = self._arrival
+        return found is not None and found.key.startswith(f"{digest} ") and found.fits(self)
+
     def _image(self) -> Image:
         """All that makes it differ from another one of the same mechanism."""
         x, q, v, w = self.position, self.orientation, self.velocity, self.angular_velocity

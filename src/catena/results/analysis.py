@@ -13,6 +13,7 @@ import numpy as np
 
 from .._util.rotation import Array, conjugate, cross, rotate
 from ..assemble.core import build_core
+from ..assemble.redundancy import described_asked
 from ..compile.compile import all_rows
 from ..describe.custom import VelocityRows
 from ..describe.forces import WORKING
@@ -212,9 +213,10 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
     mechanism = run.mechanism
     if not mechanism.spanning_tree().loops:
         return None
-    compiled = build_core(mechanism)
-    if not compiled.asked.unasked.any():
+    asked = run.made.asked or described_asked(mechanism)
+    if not asked.unasked.any():
         return None
+    compiled = build_core(mechanism, asked=asked)
     count = mechanism.joint_count + len(mechanism.couplings)
     gap, loop_mismatch = np.empty((len(run), count, 2)), np.empty((len(run), count, 2))
     compiled.core.gaps(
@@ -228,7 +230,7 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
         loop_mismatch=loop_mismatch,
     )
     joints = mechanism.joint_count
-    return gap[:, :joints], loop_mismatch[:, :joints], compiled.asked.unasked > 0
+    return gap[:, :joints], loop_mismatch[:, :joints], asked.unasked > 0
 
 
 def loop_mismatch(run: Trajectory) -> Array:

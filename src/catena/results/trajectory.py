@@ -26,6 +26,7 @@ from .histories import BodyHistory, CouplingHistory, JointHistory
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
+    from ..compile.row_selection import Asked
     from ..describe.bodies import Body
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
@@ -39,7 +40,8 @@ class Told(TypedDict):
     """What a run says beside its sheet.
 
     `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
-    which stand those of forces; the key tells who can go on from it.
+    which stand those of forces; the key tells who can go on from it, `asked` which rows of loops were enforced, if
+    others than those of the described pose.
     """
 
     dt: float
@@ -51,6 +53,7 @@ class Told(TypedDict):
     places: Mapping[str, slice]
     row_count: int
     key: str
+    asked: Asked | None
 
 
 _Sheet: TypeAlias = "tuple[_core.Sheet, Told]"
@@ -128,6 +131,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             coarse=told["coarse"],
             status=self.status,
             info=told["info"],
+            asked=told["asked"],
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from .loads import Forces, LoadTable, load_table
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import Status
+    from ..compile.row_selection import Asked
     from ..describe.joint import BodyLike, Joint, Motion
     from ..describe.mechanism import Mechanism
     from ..describe.signals import Signals
@@ -82,6 +83,7 @@ class Batch(Recorded, JointSpace):
     numbers: MemberNumbers
     near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
+    asked: Asked | None  # rows of loops that were enforced, if others than those of the described pose
     alone: str  # why members ran one by one, empty if they ran in lanes
 
     def __len__(self) -> int:
@@ -141,6 +143,7 @@ class Batch(Recorded, JointSpace):
             coarse=self.coarse[member],
             status=self.status[member],
             info=self.info,
+            asked=self.asked,
         )
         return Trajectory(self.numbers.mechanism_of(self.mechanism, member), nodes, made)
 
@@ -428,6 +431,7 @@ def run_batch(
         numbers=numbers,
         near=compiled.by_joint(angles),
         info=simulator._run_info(),
+        asked=simulator._other_rows,
         alone=_why_alone(simulator, signals.count) if count > 1 else "",
     )
     for k in batch.failed:

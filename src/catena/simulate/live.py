@@ -103,7 +103,7 @@ class Live(Running, _core.Live):
         workspace = compiled.core.workspace_size(_core.SolverKind[simulator.solver], max(simulator.order, 2))
         advice = "use 'ldu'" if simulator.solver != "ldu" else "it is too large for this machine"
         refuse_if_too_large(workspace, f"the workspace of solver {simulator.solver!r}", advice)
-        self.key, self.how = simulator._key(self._signals.count), (simulator.solver, simulator.order)
+        begins = self._start(simulator, state, steps, record_every)
         super().__init__(
             core=compiled.core,
             loads=table,
@@ -111,22 +111,26 @@ class Live(Running, _core.Live):
             signals=self._signals.read,
             signal_count=self._signals.count,
             inputs=compiled.input_places,
-            **self._start(state, steps, record_every),
+            **begins,
         )
 
-    def _start(self, state: State | None, steps: int, record_every: int) -> _Start:
-        simulator = self._simulator
-        first, carried = simulator._first(state, self.key)
+    def _start(self, simulator: Simulator, state: State | None, steps: int, record_every: int) -> _Start:
+        key = simulator._key(self._signals.count)
+        first, carried = simulator._first(state, key)
+        self.key, self.how = key, (simulator.solver, simulator.order)
         return {
             "settings": simulator._settings(first, steps, record_every),
             "start": simulator._start_arrays(first, carried=carried is not None),
             "carried": carried,
         }
 
-    def _prepare(self, state: State | None, steps: int, record_every: int) -> None:
-        """Make ready for another run, under no forces."""
-        self._begun = state
-        self.put(loads=self._no_loads, **self._start(state, steps, record_every))
+    def _prepare(self, simulator: Simulator, state: State | None, steps: int, record_every: int) -> None:
+        """Make ready for another run, under no forces, by a simulator whose loops may have other rows."""
+        begins, compiled = self._start(simulator, state, steps, record_every), simulator._compiled
+        if compiled is not self._simulator._compiled:
+            self.enter(core=compiled.core, solver=_core.SolverKind[simulator.solver], rows=compiled.rows)
+        self._simulator, self._begun = simulator, state
+        self.put(loads=self._no_loads, **begins)
 
     @cached_property
     def _no_loads(self) -> _core.LoadArrays:
@@ -141,7 +145,8 @@ class Live(Running, _core.Live):
         """
         if state is not None and not isinstance(state, State):
             raise ValueError(f"a live mechanism restarts from a State, got {state!r}")
-        self._prepare(self._begun if state is None else state.copy(), 0, 1)
+        begun = self._begun if state is None else state.copy()
+        self._prepare(self._simulator._at([begun]), begun, 0, 1)
         self._stand()
 
     def _stand(self) -> None:
@@ -322,7 +327,9 @@ class Live(Running, _core.Live):
         )
         simulator = self._simulator
         return Trajectory(
-            self.mechanism, nodes, Making(dt=simulator.dt, status=self.status, info=simulator._run_info())
+            self.mechanism,
+            nodes,
+            Making(dt=simulator.dt, status=self.status, info=simulator._run_info(), asked=simulator._other_rows),
         )
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:

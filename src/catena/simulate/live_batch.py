@@ -138,6 +138,7 @@ class LiveBatch(Running, _core.LiveBatch):
             return self._placed(self._rows(coordinates, "coordinates", count), self._rows(rates, "rates", count))
         if states is None:
             return {}
+        self._refuse_other_rows([states] if isinstance(states, State) else states)
         if isinstance(states, State):
             first = [checked(simulator, states)] * count
         else:
@@ -188,7 +189,16 @@ class LiveBatch(Running, _core.LiveBatch):
             )
             for k in range(count)
         ]
+        self._refuse_other_rows(states)
         return _numbers(simulator._compiled, [checked(simulator, state) for state in states]) if states else {}
+
+    def _refuse_other_rows(self, states: Sequence[State]) -> None:
+        """Members share the rows of their loops: none may begin where these say something else."""
+        if self._simulator._at(states) is not self._simulator:
+            raise ValueError(
+                "reset: loops whose joints nearly say the same have other rows there than where this batch began "
+                "(see LoopWarning): begin another with start_batch"
+            )
 
     def _refuse_mixed(self, states: Sequence[State]) -> None:
         """At order 1 a first step is another than those that follow."""

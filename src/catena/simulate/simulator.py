@@ -25,7 +25,7 @@ from ..assemble.assembly import close_nearest
 from ..assemble.core import build_core
 from ..assemble.initial_state import checked, refuse_open
 from ..assemble.placeholders import lightened
-from ..assemble.redundancy import find_asked, meant_after_all, warn_of
+from ..assemble.redundancy import described_asked, find_asked, meant_after_all, warn_of
 from ..compile.compile import default_kernel, start_arrays
 from ..compile.row_selection import Asked
 from ..describe.forces import DISSIPATING
@@ -266,23 +266,34 @@ class Simulator(Spoken):
         return other
 
     def _at(self, states: Iterable[State | None]) -> Simulator:
-        """Whoever runs from states: another one if loops say something else there than as described."""
-        asked = self._compiled.asked
+        """Whoever runs from states: another one if loops say something else there than where this one ran."""
+        asked = described_asked(self.mechanism)
         if not asked.is_doubtful:
             return self
+        given = [state for state in states if isinstance(state, State)]
+        # what a run has led to goes on as it came
+        for maker in filter(None, (self, self._elsewhere)):
+            if any(state._is_arrival_of(maker._compiled.digest) for state in given):
+                return self._asking(maker._compiled.asked)
         # poses at which least is left out are those that are not singular by chance
-        fresh = [state for state in states if isinstance(state, State) and not state._reached]
-        here = min((find_asked(self.mechanism, s) for s in fresh), key=lambda a: a.count_left_out, default=asked)
-        if here.same_rows(asked):
-            return self
-        warn_of(self.mechanism, here, 4)
+        here = min((find_asked(self.mechanism, s) for s in given), key=lambda a: a.count_left_out, default=asked)
+        if not here.same_rows(self._compiled.asked):
+            warn_of(self.mechanism, here, 4)
         return self._asking(here)
+
+    @property
+    def _other_rows(self) -> Asked | None:
+        """Rows of loops that are enforced, if others than those of the described pose."""
+        asked = self._compiled.asked
+        return None if asked is described_asked(self.mechanism) else asked
 
     def _at_members(self, states: Sequence[State] | int) -> Simulator:
         return self._at(states) if isinstance(states, Sequence) else self
 
     def _asking(self, asked: Asked) -> Simulator:
-        """The same, but with other rows of loops."""
+        """The same, but with these rows of loops."""
+        if asked.same_rows(self._compiled.asked):
+            return self
         other = self._elsewhere
         if other is None or not other._compiled.asked.same_rows(asked):
             other = self._elsewhere = object.__new__(Simulator)
@@ -557,6 +568,7 @@ class Simulator(Spoken):
                 "places": self._compiled.counter_places,
                 "row_count": self._row_count,
                 "key": live.key,
+                "asked": self._other_rows,
             },
         )
 
@@ -687,8 +699,7 @@ class Simulator(Spoken):
         live = self._idle.pop((self.solver, self.order), None) if force is None else None
         if live is None:
             return Live(self, state, steps=steps, record_every=record_every, loads=force)
-        live._simulator = self
-        live._prepare(state, steps, record_every)
+        live._prepare(self, state, steps, record_every)
         return live
 
     def _give_back(self, live: Live, force: Forces | None) -> None:
