@@ -37,8 +37,9 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 import file_poses  # noqa: E402
-from mujoco_reference import Reference  # noqa: E402
 from public_models import PUBLIC, MissingModelError, Public  # noqa: E402
+
+from mujoco_reference import Reference  # noqa: E402
 
 DURATION = 2.0  # s of a run by Simulator(m)
 PATIENCE = 10  # s of CPU time that each cell may take

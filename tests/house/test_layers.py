@@ -1,0 +1,105 @@
+"""Rooms look down only: which folder may import or include which."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[2]
+PYTHON, CPP = HERE / "src/catena", HERE / "cpp"
+
+# low to high
+ROOMS = [
+    "_util",
+    "describe",
+    "kinematics",
+    "compile",
+    "assemble",
+    "results",
+    "simulate",
+    "io",
+    "view",
+    "scenes",
+    "gym",
+    "fuzz",
+    "cli",
+]
+# methods that open a higher room when they are called, such as Mechanism.from_urdf and Trajectory.show
+DOORS = {
+    "describe/files.py",
+    "describe/mechanism.py",
+    "describe/showing.py",
+    "kinematics/state.py",
+    "kinematics/views.py",
+    "results/files.py",
+    "results/report.py",
+    "results/trajectory.py",
+    "simulate/live.py",
+}
+LEVELS = ["base", "model", "args", "physics", "solve", "simulate", "lanes", "kernel", "batch", "python"]
+
+
+def for_types_only(tree: ast.Module) -> set[ast.AST]:
+    guards = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    return {inner for guard in guards for inner in ast.walk(guard)}
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Rooms that a module imports from, and whether that happens when it is loaded."""
+    tree = ast.parse(path.read_text())
+    skipped = for_types_only(tree)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    lazy = {inner for function in functions for inner in ast.walk(function)}
+    package = path.relative_to(PYTHON).parts[:-1]
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not node.level or node in skipped:
+            continue
+        base = package[: len(package) - node.level + 1]
+        target = (*base, *(node.module or "").split("."))
+        names = [target[0]] if target[0] else [alias.name for alias in node.names]
+        yield from ((name, node not in lazy) for name in names if name in ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_python_rooms_look_down_only(room: str) -> None:
+    assert (PYTHON / room / "__init__.py").is_file()
+    up = [
+        f"{path.relative_to(PYTHON)} -> {target}"
+        for path in (PYTHON / room).rglob("*.py")
+        for target, at_load in imports(path)
+        if ROOMS.index(target) > ROOMS.index(room) and (at_load or str(path.relative_to(PYTHON)) not in DOORS)
+    ]
+    assert up == []
+
+
+def test_every_module_has_a_room() -> None:
+    assert {path.name for path in PYTHON.glob("*.py")} == {"__init__.py", "__main__.py"}
+    assert {path.name for path in PYTHON.iterdir() if (path / "__init__.py").is_file()} == set(ROOMS)
+    assert not list(CPP.glob("*.?pp"))
+    assert {path.name for path in CPP.iterdir()} == set(LEVELS)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_cpp_rooms_look_down_only(level: str) -> None:
+    includes = [
+        (path.relative_to(CPP), include)
+        for path in (CPP / level).rglob("*.?pp")
+        for include in re.findall(r'#include "([^"]+)"', path.read_text())
+    ]
+    assert includes
+    assert [(path, include) for path, include in includes if not (CPP / include).is_file()] == []
+    up = [
+        f"{path} -> {include}"
+        for path, include in includes
+        if LEVELS.index(include.split("/")[0]) > LEVELS.index(level)
+    ]
+    assert up == []
+
+
+def test_only_the_bindings_know_nanobind() -> None:
+    knowing = {path.relative_to(CPP).parts[0] for path in CPP.rglob("*.?pp") if "nanobind" in path.read_text()}
+    assert knowing == {"python"}
