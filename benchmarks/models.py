@@ -34,7 +34,7 @@ from catena.io.models.mjcf_files import harmless
 from catena.io.models.notes import Notes
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "benchmarks")]
 
 import file_poses  # noqa: E402
 from public_models import PUBLIC, MissingModelError, Public  # noqa: E402
