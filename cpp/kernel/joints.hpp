@@ -12,13 +12,12 @@ namespace {
 void evaluate_rows(const RowsArgs& args) {
   const ConstraintInfo& joint = *args.joint;
   const int rows = joint.row_count;
-  const bool contact = row_is_velocity(static_cast<int>(joint.kind), rows - 1);
   JointRows r;
   for (long k = 0; k < args.count; ++k) {
     const Pose<double> a = {load3(args.position_a + 3 * k), matrix(load_quat(args.orientation_a + 4 * k))};
     const Pose<double> b = {load3(args.position_b + 3 * k), matrix(load_quat(args.orientation_b + 4 * k))};
     r.angle[0] = first_angle(joint, a, b);
-    if (contact)
+    if (joint.rows == RowKind::rolling)
       contact_rows(joint, a, b, r);
     else
       joint_rows(joint, a, b, r.angle[0], r);

@@ -131,7 +131,7 @@ void add_gaps(const ConstraintInfo& c, const double* gap, double* out) {
 }
 // of a joint of which less is asked than it has rows
 void add_reduced_gaps(const Layout& layout, const ConstraintInfo& c, const double* whole, double* out, double* misfit) {
-  const ReductionInfo& reduction = layout.reduction[c.reduction];
+  const ReductionInfo& reduction = layout.reduction[c.item];
   const int count = reduction.whole.row_count;
   double asked[6], part[6], rest[6];
   combine_gaps(layout, c, whole, asked);
@@ -180,29 +180,28 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
       place_body(body[i], layout.link[i]);
     }
     const auto find = [&](const ConstraintInfo& c) {
-      const ConstraintInfo& whole = c.reduction >= 0 ? layout.reduction[c.reduction].whole : c;
+      const ConstraintInfo& whole = whole_of(layout, c);
       JointRows rows;
-      first_angles(layout, whole, body, rows);
+      first_angles({layout, whole, body, clock}, rows);
       count_terms(whole, args.term_start, rows);
-      rows_before(layout, whole, body, clock, rows);
-      if (c.reduction >= 0)
+      rows_before({layout, whole, body, clock}, rows);
+      if (c.rows == RowKind::combination)
         add_reduced_gaps(layout, c, rows.g, out, misfit);
       else if (c.loop >= 0 && solver)
         for (int k = 0; k < c.row_count; ++k) solver->loop.gap[c.loop_row + k] = rows.g[k];
       else
         add_gaps(c, rows.g, out);
-      if (whole.kind == JointKind::coupling || whole.hook >= 0) return;
       const double over = turned_over(whole, pose_before(whole, 0, body, clock), pose_before(whole, 1, body, clock));
       out[2 * whole.joint + 1] = std::fmax(out[2 * whole.joint + 1], over);
     };
     for (int j = 0; j < layout.constraint_count; ++j)
-      if (!layout.constraint[j].acts) find(layout.constraint[j]);
+      if (!layout.constraint[j].acts()) find(layout.constraint[j]);
     for (int k = 0; k < layout.idle_count; ++k) find(layout.idle[k]);
     if (!solver) continue;
     solver->loop.split_gaps();
     for (int l = 0; l < layout.loop_count; ++l) {
       const ConstraintInfo& c = layout.constraint[layout.loop[l]];
-      if (c.acts || c.reduction >= 0) continue;
+      if (c.acts() || c.rows == RowKind::combination) continue;
       add_gaps(c, solver->loop.gap + c.loop_row, out);
       add_gaps(c, solver->loop.misfit + c.loop_row, misfit);
     }

@@ -33,9 +33,8 @@ struct LaneLoops {
   int count() const { return layout.loop_row_count; }
 
   static bool is_plain(const Layout& layout, const ConstraintInfo& c) {
-    const ConstraintInfo& whole = c.reduction >= 0 ? layout.reduction[c.reduction].whole : c;
-    return !c.acts && c.hook < 0 && c.ground < 0 && c.signal < 0 && c.kind != JointKind::coupling &&
-           joint_form[static_cast<int>(whole.kind)].extra == ExtraRow::none;
+    const ConstraintInfo& whole = whole_of(layout, c);
+    return whole.rows == RowKind::joint && joint_form[static_cast<int>(whole.kind)].extra == ExtraRow::none;
   }
   static bool fit(const Layout& layout) {
     bool fine = layout.loop_row_count <= most_rows && layout.excess == 0 && !layout.lends;
@@ -70,16 +69,16 @@ struct LaneLoops {
   };
   // rows that are asked of a constraint, in the poses before or after the step; what of its gaps is not, is noted
   void find(const ConstraintInfo& c, bool moved, Rows& rows) {
-    const ConstraintInfo& whole = c.reduction >= 0 ? layout.reduction[c.reduction].whole : c;
+    const ConstraintInfo& whole = whole_of(layout, c);
     const JointForm& form = joint_form[static_cast<int>(whole.kind)];
     const Pose<T> a = pose(c.end[0], moved), b = pose(c.end[1], moved);
-    if (c.reduction < 0) {
+    if (c.rows != RowKind::combination) {
       plain_rows<T>(form, whole, a, b, rows);
       return;
     }
     Rows all;
     plain_rows<T>(form, whole, a, b, all);
-    const ReductionInfo& reduction = layout.reduction[c.reduction];
+    const ReductionInfo& reduction = layout.reduction[c.item];
     const int n = whole.row_count;
     T rest[6];
     for (int r = 0; r < n; ++r) rest[r] = all.gap[r] / T(reduction.weight[r]);

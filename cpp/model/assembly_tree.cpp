@@ -46,7 +46,7 @@ Closing::Closing(const Layout& layout, const int* branches, int branch_count, co
   std::vector<Path> paths;
   for (int j = 0; j < layout.constraint_count; ++j) {
     const ConstraintInfo& c = layout.constraint[j];
-    if (c.law >= 0 || !chosen[c.joint]) continue;
+    if (c.acts() || !chosen[c.joint]) continue;
     Path path{j, -1, 0, {}};
     int meeting = c.end[0];
     for (int e = 1; e < c.end_count; ++e) {
@@ -57,7 +57,7 @@ Closing::Closing(const Layout& layout, const int* branches, int branch_count, co
         if (b >= a && other >= 0) other = above(other);
       }
     }
-    if (c.hook >= 0) meeting = -1;
+    if (is_custom(static_cast<int>(c.kind))) meeting = -1;
     path.top = meeting < 0 ? 0 : depth[meeting];
     for (int e = 0; e < c.end_count; ++e)
       for (int i = c.end[e]; i != meeting; i = above(i)) {

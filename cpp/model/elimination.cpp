@@ -9,7 +9,8 @@
 namespace catena {
 
 bool is_braced(const Layout& layout, const ConstraintInfo& c) {
-  return !c.acts && std::any_of(c.end, c.end + c.end_count, [&](int i) { return i >= 0 && layout.link[i].mass == 0; });
+  return !c.acts() &&
+         std::any_of(c.end, c.end + c.end_count, [&](int i) { return i >= 0 && layout.link[i].mass == 0; });
 }
 
 Elimination::Elimination(const Layout& layout) {
@@ -56,7 +57,7 @@ Elimination::Elimination(const Layout& layout) {
                                                                                     layout.tie[t].constraint);
   std::vector<std::vector<int>> acting(link_count);
   for (int j = 0; j < constraint_count; ++j)
-    if (layout.constraint[j].acts && layout.constraint[j].loop < 0)
+    if (layout.constraint[j].acts() && layout.constraint[j].loop < 0)
       acting[layout.constraint[j].link].push_back(link_count + j);
   for (int i = link_count - 1; i >= 0; --i) {
     order.insert(order.end(), closing[i].begin(), closing[i].end());

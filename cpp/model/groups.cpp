@@ -12,7 +12,7 @@ Groups::Groups(const Layout& layout) {
   std::vector<std::vector<Strand>> passing(layout.link_count);
   for (int l = 0; l < layout.loop_count; ++l) {
     const ConstraintInfo& c = closure(l);
-    const int top = c.hook >= 0 ? -1 : meeting_link(layout.link, c);
+    const int top = is_custom(static_cast<int>(c.kind)) ? -1 : meeting_link(layout.link, c);
     for (int e = 0; e < c.end_count; ++e)
       for (int i = c.end[e]; i != top; i = layout.link[i].parent) {
         if (passing[i].empty() || passing[i].back().loop != l) passing[i].push_back({l, 0});

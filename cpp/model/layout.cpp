@@ -70,7 +70,8 @@ bool is_round(const double* inertia, const double* axis) {
 ConstraintInfo constraint_of(const Pair& pair) {
   ConstraintInfo c{};
   c.kind = static_cast<JointKind>(pair.kind);
-  c.link = c.joint = c.loop = c.law = c.signal = c.ground = c.hook = c.reduction = c.borrower = -1;
+  c.link = c.joint = c.loop = c.item = c.signal = c.ground = c.borrower = -1;
+  c.rows = joint_form[pair.kind].own.kind;
   c.end_count = 2;
   c.end[0] = c.end[1] = -1;
   c.row_count = joint_row_count(pair.kind);
@@ -222,7 +223,7 @@ void Model::add_constraint(ConstraintInfo c) {
     layout_.loop_row_count += c.row_count;
     c.loop = static_cast<int>(loops_.size());
     loops_.push_back(static_cast<int>(constraints_.size()));
-    is_law_row_.insert(is_law_row_.end(), c.row_count, c.acts);
+    is_law_row_.insert(is_law_row_.end(), c.row_count, c.acts());
   }
   if (c.joint >= 0) joint_constraint_[c.joint] = static_cast<int>(constraints_.size());
   constraints_.push_back(c);
@@ -250,12 +251,12 @@ void Model::reduce(ConstraintInfo& c, const Asked& asked) {
   ReductionInfo reduction{c, {}, {}};
   std::copy_n(asked.combination, asked.rows * c.row_count, reduction.combination);
   for (int k = 0; k < c.row_count; ++k) reduction.weight[k] = c.lengths >> k & 1u ? asked.length : 1;
-  c.reduction = static_cast<int>(reductions_.size());
+  c.rows = RowKind::combination;
+  c.item = static_cast<int>(reductions_.size());
   reductions_.push_back(reduction);
   c.row_count = asked.rows;
   // lengths are in parts of the bodies' size already
   c.lengths = 0;
-  c.special = true;
   layout_.has_idle_rows |= asked.rows == 0;
 }
 
@@ -283,9 +284,9 @@ bool Model::tie(const CouplingSpec& coupling, const std::vector<int>& carried) {
 void Model::add_rotary(const JointSpec& joint, int carried) {
   ConstraintInfo c = placed(joint);
   c.kind = JointKind::rotary;
+  c.rows = RowKind::rotary;
   c.row_count = joint_row_count(static_cast<int>(c.kind));
   c.lengths = 0;
-  c.acts = c.special = true;
   c.recorded = -1;
   c.parameter = joint.damping;
   if (carried >= 0 && manner_of(links_[carried].branch) == swivel_manner) {
@@ -313,11 +314,11 @@ void Model::build_constraints(const Spec& spec) {
     c.link = carried[j];
     c.signal = joint.signal;
     c.ground = joint.ground;
-    if (joint_form[joint.kind].extra == ExtraRow::given) {
+    if (is_custom(joint.kind)) {
       c.row_count = joint.row_count;
-      c.hook = hook++;
+      c.item = hook++;
     }
-    c.special = c.hook >= 0 || c.ground >= 0 || row_is_velocity(joint.kind, c.row_count - 1);
+    if (c.ground >= 0 && c.rows == RowKind::joint) c.rows = RowKind::ground;
     c.recorded = layout_.recorded_count;
     layout_.recorded_count += c.row_count;
     if (c.link < 0) reduce(c, joint.asked);
@@ -334,9 +335,8 @@ void Model::build_constraints(const Spec& spec) {
     none.parameter = coupling.offset;
     ConstraintInfo c = constraint_of(none);
     c.joint = joint_count + k;
-    c.special = true;
     c.signal = coupling.signal;
-    c.first_term = static_cast<int>(terms_.size());
+    c.item = static_cast<int>(terms_.size());
     c.end_count = 0;
     c.lengths = 0;
     for (std::size_t t = 0; t < coupling.measure.size(); ++t) {
@@ -376,10 +376,9 @@ void Model::build_constraints(const Spec& spec) {
     if (law.damping != 0 || law.friction != 0 || law.kp != 0 || law.kd != 0 || law.implicit != 0 || law.inertia != 0) {
       law.constraint = static_cast<int>(constraints_.size());
       ConstraintInfo c = law.measure;
-      c.law = l;
-      c.acts = true;
+      c.rows = RowKind::law;
+      c.item = l;
       c.link = law.link;
-      c.special = true;
       c.recorded = layout_.recorded_count++;
       add_constraint(c);
     }
@@ -566,7 +565,7 @@ void Model::find_lenders() {
   const auto massless = [&](int i) { return i >= 0 && links_[i].mass == 0; };
   for (const int l : loops_) {
     ConstraintInfo& c = constraints_[l];
-    if (c.acts || c.excess > 0 || c.end_count != 2 || massless(c.end[0]) == massless(c.end[1])) continue;
+    if (c.acts() || c.excess > 0 || c.end_count != 2 || massless(c.end[0]) == massless(c.end[1])) continue;
     c.borrower = massless(c.end[0]) ? 0 : 1;
     layout_.lends = true;
     if (const int lender = c.end[1 - c.borrower]; lender >= 0) rows[lender] += c.row_count;
@@ -586,7 +585,7 @@ void Model::find_rotors() {
       if (c.end[e] >= 0) ends[c.end[e]].push_back({&c, e});
   };
   for (const ConstraintInfo& c : constraints_)
-    if (c.kind != JointKind::coupling) attach(c.reduction < 0 ? c : reductions_[c.reduction].whole);
+    if (c.kind != JointKind::coupling) attach(c.rows == RowKind::combination ? reductions_[c.item].whole : c);
   for (const TermInfo& term : terms_) attach(term.measure);
   for (const LawInfo& law : laws_) attach(law.measure);
   for (std::size_t i = 0; i < links_.size(); ++i) {

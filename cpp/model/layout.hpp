@@ -55,25 +55,24 @@ struct ConstraintInfo {
   int link;            // the link that hangs on it, or on whose freedoms the force acts; -1 for a loop closure
   int loop, loop_row;  // for a loop closure: which one, and its first row among those of all loop closures
   int row, row_count;
+  RowKind rows;      // what they are made of
+  int item;          // of these: the first term, the law, the combination, or the user's function
   int recorded;      // its first row among those recorded, which are all rows of all joints in the user's order; -1 if
                      // they are not
-  int reduction;     // how its rows are combined from those of the joint, -1 if they are the joint's own
   int excess;        // of a loop closure: directions among its rows that cannot be asked for
                      // (solve/loops/regularised_inverse.hpp)
-  int law;           // -1 for a joint
-  bool acts;         // a force in the guise of rows: a law, or a rotary damper; it holds nothing
   unsigned lengths;  // bit k: row k is measured in metres, or else in radians
-  bool special;      // its rows are not only those of a joint between two bodies (physics/rows/constraint.hpp)
-  int first_term;    // of a coupling
   bool tied;         // of a coupling: it is one of `tie`, and no loop passes through a link because of it
   int signal;        // first of the values its rows are to take, -1 for none
   int ground;        // first of seven signals, the pose of the world's side, -1 if the world stands still
-  int hook;          // which of the user's functions gives the rows, -1 for none
   int borrower;      // of a loop closure: the end that is a massless body and the other is not, -1 if there is none
   double lent;       // parts of the other body's inertia along one row that are lent to it (solve/loops.hpp)
   double anchor_a[3], anchor_b[3];
   double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
   double parameter;
+
+  // a force in the guise of rows: it holds nothing
+  bool acts() const { return rows == RowKind::law || rows == RowKind::rotary; }
 };
 
 // fewer rows than the joint has, each a constant combination of them

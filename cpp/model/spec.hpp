@@ -38,7 +38,16 @@ enum class JointKind : int {
   measured_bend,
 };
 // rows that neither a point nor an angle gives
-enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend, contact, edge, given, sum, spin };
+enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend };
+// what rows are made of: a file each in physics/rows, listed in its constraint.hpp
+enum class RowKind : int { joint, ground, rolling, custom, custom_velocity, coupling, rotary, law, combination };
+// of a kind that is no joint's: how many, unless the user says so; metres or radians; the first that holds a velocity
+struct OwnRows {
+  RowKind kind = RowKind::joint;
+  int count = 0;
+  bool lengths = true;
+  int first_velocity = 6;
+};
 
 // What a joint leaves free of b against a, one after the other, nearest to a first: a turn about an axis, a slide along
 // it, both at once by the joint's parameter; a turn about any, a shift along any. The axis is one of the joint frame of
@@ -54,7 +63,7 @@ constexpr int most_freedoms = 3;
 
 // Every joint is made of two kinds of rows, both measured in the joint frames of a and b:
 // point rows, an axis of a dotted with the vector between the two anchors, and angle rows, an axis of a dotted
-// with an axis of b; a few need extra rows.
+// with an axis of b; a few need extra rows. Others have rows of their own.
 struct JointForm {
   JointKind kind;
   const char* name;
@@ -63,6 +72,7 @@ struct JointForm {
   ExtraRow extra;
   int freedom_count = 0;  // if there are any b's pose follows from a's: the joint may be a branch of the tree
   Freedom freedom[most_freedoms] = {};
+  OwnRows own = {};
 };
 // clang-format off
 constexpr JointForm joint_form[] = {
@@ -91,15 +101,15 @@ constexpr JointForm joint_form[] = {
     {JointKind::parallel, "parallel", 0, {}, 2, {{0, 2}, {1, 2}}, ExtraRow::none},
     {JointKind::orientation, "orientation", 0, {}, 3, {{0, 2}, {1, 2}, {0, 1}}, ExtraRow::none},
     {JointKind::constant_velocity, "constant_velocity", 3, {0, 1, 2}, 0, {}, ExtraRow::twist},
-    // rolling and blades (physics/rows/rolling.hpp), rows that the user computes, sums of measures (physics/rows/constraint.hpp)
-    {JointKind::rolling_ball, "rolling_ball", 0, {}, 0, {}, ExtraRow::contact},
-    {JointKind::rolling_disk, "rolling_disk", 0, {}, 0, {}, ExtraRow::contact},
-    {JointKind::knife_edge, "knife_edge", 0, {}, 0, {}, ExtraRow::edge},
-    {JointKind::custom, "custom", 0, {}, 0, {}, ExtraRow::given},
-    {JointKind::custom_velocity, "custom_velocity", 0, {}, 0, {}, ExtraRow::given},
-    {JointKind::coupling, "coupling", 0, {}, 0, {}, ExtraRow::sum},
+    {JointKind::rolling_ball, "rolling_ball", 0, {}, 0, {}, ExtraRow::none, 0, {}, {RowKind::rolling, 3, true, 1}},
+    {JointKind::rolling_disk, "rolling_disk", 0, {}, 0, {}, ExtraRow::none, 0, {}, {RowKind::rolling, 3, true, 1}},
+    {JointKind::knife_edge, "knife_edge", 0, {}, 0, {}, ExtraRow::none, 0, {}, {RowKind::rolling, 1, true, 0}},
+    {JointKind::custom, "custom", 0, {}, 0, {}, ExtraRow::none, 0, {}, {RowKind::custom}},
+    {JointKind::custom_velocity, "custom_velocity", 0, {}, 0, {}, ExtraRow::none, 0, {},
+     {RowKind::custom_velocity, 0, true, 0}},
+    {JointKind::coupling, "coupling", 0, {}, 0, {}, ExtraRow::none, 0, {}, {RowKind::coupling, 1}},
     // not a joint but a damper between two bodies (physics/rotary.hpp)
-    {JointKind::rotary, "rotary", 0, {}, 0, {}, ExtraRow::spin},
+    {JointKind::rotary, "rotary", 0, {}, 0, {}, ExtraRow::none, 0, {}, {RowKind::rotary, 3, false}},
     // not joints but scalars that force laws act on and couplings add up (physics/law.hpp)
     {JointKind::measured_angle, "measured_angle", 0, {}, 0, {}, ExtraRow::angle},
     {JointKind::measured_slide, "measured_slide", 0, {}, 0, {}, ExtraRow::slide},
@@ -143,10 +153,7 @@ constexpr int coordinate_count(int kind) {
 // rows of a kind; those of the user's own constraints are counted elsewhere
 constexpr int joint_row_count(int kind) {
   const JointForm& form = joint_form[kind];
-  const int extra = form.extra == ExtraRow::none || form.extra == ExtraRow::given     ? 0
-                    : form.extra == ExtraRow::contact || form.extra == ExtraRow::spin ? 3
-                                                                                      : 1;
-  return form.point_count + form.angle_count + extra;
+  return form.point_count + form.angle_count + (form.extra == ExtraRow::none ? 0 : 1) + form.own.count;
 }
 
 // The freedoms of a link against its parent, nearest to the parent first: those of its joint, in reverse if the link is
@@ -207,14 +214,15 @@ constexpr bool row_is_length(int kind, int row) {
   if (row < form.point_count) return true;
   if (row < form.point_count + form.angle_count) return false;
   return form.extra != ExtraRow::twist && form.extra != ExtraRow::angle && form.extra != ExtraRow::bend &&
-         form.extra != ExtraRow::spin;
+         form.own.lengths;
 }
 
 // whether a row holds a velocity and leaves the pose free
-constexpr bool row_is_velocity(int kind, int row) {
-  const JointForm& form = joint_form[kind];
-  return (form.extra == ExtraRow::contact && row > 0) || form.extra == ExtraRow::edge ||
-         static_cast<JointKind>(kind) == JointKind::custom_velocity;
+constexpr bool row_is_velocity(int kind, int row) { return row >= joint_form[kind].own.first_velocity; }
+
+// whether the user computes the rows
+constexpr bool is_custom(int kind) {
+  return kind == static_cast<int>(JointKind::custom) || kind == static_cast<int>(JointKind::custom_velocity);
 }
 
 // A force along a measured scalar

@@ -24,20 +24,10 @@
 #pragma once
 
 #include "base/tanh.hpp"
-#include "physics/rows/joint.hpp"
+#include "physics/body.hpp"
+#include "physics/clock.hpp"
 
 namespace catena::CATENA_ISA {
-
-// The step to be solved, and the functions of time at its two ends and in its middle; in a projection of velocities
-// (`resting`) dt is 1 and `rate` holds their derivatives at the node; where poses are put together time stands still
-// too (`frozen`).
-struct Clock {
-  double dt = 1, per_dt = 1;
-  bool resting = false, frozen = false;
-  double soft = 1;  // by so much friction begins more gently than it should, on the way to a solution
-  const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
-  void last(double interval) { dt = interval, per_dt = 1 / interval; }
-};
 
 // what a law needs to know of the interval
 template <class T>
@@ -119,21 +109,6 @@ CATENA_INLINE bool misleads(const LawInfo& law, double phi2, double by, const Cl
   stage_force<double>(law, phi2, phi2 + by, stage_of(law, clock), slope);
   return weight * slope * compliance > 0.9 ||
          (pull > 0.9 * law.threshold * std::fabs(clock.dt) && std::fabs(by) < 2 * pull);
-}
-
-// what the rows of a force need to know besides what they measure
-struct LawState {
-  const double* lambda;  // its multipliers
-  double momentum;       // of its rotor, before the step
-};
-
-// turn a measured row into the law's row
-CATENA_INLINE void law_row(const LawInfo& law, double phi2, const Clock& clock, const LawState& state,
-                           JointRows& rows) {
-  double slope;
-  rows.g[0] =
-      *state.lambda - law_multiplier<double>(law, phi2, rows.g[0] - phi2, stage_of(law, clock), state.momentum, slope);
-  for (int e = 0; e < 2; ++e) rows.w[e] = {-slope * rows.w[e].f, -slope * rows.w[e].t};
 }
 
 }  // namespace catena::CATENA_ISA

@@ -14,7 +14,7 @@
 // second half goes to the momenta that arrive at the end.
 //
 // On a ball joint of the tree it is part of the joint's elimination (solve/tree/articulation.hpp). Elsewhere it is
-// three rows, along the axes of the world, with its torque as multipliers: lambda + c dt (eta_b - eta_a) = 0.
+// three rows (rows/rotary.hpp): lambda + c dt (eta_b - eta_a) = 0.
 //
 // In a step backwards it feeds what it would take: J + c dt/2 must stay positive, with a margin.
 #pragma once
@@ -60,28 +60,7 @@ inline void rotary_momenta(const Layout& layout, Body<double>* body) {
   }
 }
 
-// as rows: at the node, and at the iterate with the multipliers there; bodies at rest do not feel it
 CATENA_INLINE Vec3<double> world_axis(int k) { return {k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0}; }
-inline void rotary_rows(JointRows& rows) {
-  const Vec3<double> zero = {0, 0, 0};
-  for (int k = 0; k < 3; ++k) {
-    rows.g[k] = 0;
-    rows.w[k] = {zero, -world_axis(k)};
-    rows.w[3 + k] = {zero, world_axis(k)};
-  }
-}
-inline void rotary_rows_after(const ConstraintInfo& c, const Body<double>* body, double dt, const double* lambda,
-                              JointRows& rows) {
-  const double half = 0.5 * dt * c.parameter;
-  const Quat<double>&a = body[c.end[0]].w, &b = body[c.end[1]].w;
-  const Mat3<double> on_a = transpose(rotary_against_turn(a, half)), on_b = transpose(rotary_against_turn(b, half));
-  const Vec3<double> zero = {0, 0, 0}, wanted = load3(lambda) + rotary_torque(a, b, half);
-  store3(rows.g, wanted);
-  for (int k = 0; k < 3; ++k) {
-    rows.w[k] = {zero, -(on_a * world_axis(k))};
-    rows.w[3 + k] = {zero, on_b * world_axis(k)};
-  }
-}
 
 // whether a step backwards cannot be trusted with it: what free bodies yield bounds what joints leave of them
 inline bool rotary_misleads(const Body<double>* body, const LinkInfo* link, const ConstraintInfo& c, double dt) {

@@ -75,9 +75,6 @@ inline bool is_measure(int kind) {
   return kind >= static_cast<int>(JointKind::measured_angle) && kind < joint_kind_count;
 }
 inline bool is_joint(int kind) { return kind >= 0 && kind < static_cast<int>(JointKind::coupling); }
-inline bool is_given(int kind) {
-  return kind == static_cast<int>(JointKind::custom) || kind == static_cast<int>(JointKind::custom_velocity);
-}
 
 inline void require_pair(const Pair& pair, int body_count, const char* what) {
   for (const int body : {pair.body_a, pair.body_b}) require_between(body, -1, body_count - 1, what);
@@ -97,13 +94,13 @@ inline void require_joint(const JointSpec& joint, int body_count, int signal_cou
   require(is_joint(joint.kind), "joints: there is no joint of kind ", joint.kind);
   require_pair(joint, body_count, "bodies of a joint");
   require_signal(joint.ground, 7, signal_count, "where the ground of a joint is found");
-  const int rows = is_given(joint.kind) ? joint.row_count : joint_row_count(joint.kind);
+  const int rows = is_custom(joint.kind) ? joint.row_count : joint_row_count(joint.kind);
   require(joint.asked.rows <= rows, "no more rows can be asked of a joint than it has");
   require_between(joint.asked.excess, 0, rows, "directions that are not asked of a joint");
   require(std::isfinite(joint.damping) && joint.damping >= 0, "damping of a joint must not be negative");
   require(joint.damping == 0 || (joint.body_a >= 0 && joint.body_b >= 0),
           "damping of a joint: to the world it is drag");
-  if (!is_given(joint.kind)) return;
+  if (!is_custom(joint.kind)) return;
   require_between(joint.row_count, 1, 6, "rows of a custom joint");
   require_signal(joint.signal, joint.row_count, signal_count, "where the values of a custom joint are found");
 }

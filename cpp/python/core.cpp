@@ -37,7 +37,7 @@ Core::Core(const CoreArguments& given)
       model_(checked_spec(given)),
       term_count_(static_cast<Offset>(given.term_coefficient.size())) {
   for (std::size_t j = 0; j < given.joint_kind.size(); ++j)
-    if (is_given(given.joint_kind[j])) hook_rows_.push_back(given.joint_rows[j]);
+    if (is_custom(given.joint_kind[j])) hook_rows_.push_back(given.joint_rows[j]);
 }
 
 std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(

@@ -33,7 +33,7 @@ void joint_rows(int kind, const In<2, 3>& anchors, const In<2, 4>& frames, doubl
                 const In<-1, 4>& orientation_b, const Out<-1, -1>& gap, const Out<-1, -1, 6>& wrench,
                 const Out<-1, 3>& point) {
   require(is_joint(kind) || is_measure(kind), "joint_rows: there is no joint of that kind");
-  require(!is_given(kind), "joint_rows: a custom joint's rows are its own");
+  require(!is_custom(kind), "joint_rows: a custom joint's rows are its own");
   const Offset count = static_cast<Offset>(position_a.size()) / 3, rows = joint_row_count(kind);
   require_shape(anchors, {2, 3}, "joint_rows: anchors");
   require_shape(frames, {2, 4}, "joint_rows: frames");

@@ -23,7 +23,7 @@ struct Assembler {
   double gap() const {
     double sum = 0;
     for (int j = 0; j < layout.constraint_count; ++j)
-      for (int k = 0; k < layout.constraint[j].row_count && !layout.constraint[j].acts; ++k)
+      for (int k = 0; k < layout.constraint[j].row_count && !layout.constraint[j].acts(); ++k)
         sum += old_gap(j, k) * old_gap(j, k);
     return std::sqrt(sum);
   }

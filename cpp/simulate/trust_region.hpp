@@ -154,7 +154,7 @@ struct Closer {
       const ClosingLoop& loop = plan.loop[l];
       if (loop.constraint < 0) continue;
       const ConstraintInfo& c = layout.constraint[loop.constraint];
-      first_angles(layout, c, body, rows[l]);
+      first_angles({layout, c, body, clock}, rows[l]);
       count_terms(c, args.term_start, rows[l]);
     }
   }
@@ -297,11 +297,10 @@ struct Closer {
     const ConstraintInfo& c = layout.constraint[loop.constraint];
     double counted[most_terms];
     __builtin_memcpy(counted, own.angle, sizeof counted);
-    rows_before(layout, c, body, clock, own);
+    rows_before({layout, c, body, clock}, own);
     // a step that may be taken back leaves the turns as they are
     if (!with_rates) __builtin_memcpy(own.angle, counted, sizeof counted);
-    if (c.kind != JointKind::coupling && c.hook < 0)
-      WideRows(c, pose_before(c, 0, body, clock), pose_before(c, 1, body, clock), own);
+    WideRows(c, pose_before(c, 0, body, clock), pose_before(c, 1, body, clock), own);
     for (int r = 0; r < c.row_count; ++r) {
       const bool idle = row_is_velocity(static_cast<int>(c.kind), r);
       to[loop.row + r] = idle ? 0 : scale_of(c, r) * own.g[r];

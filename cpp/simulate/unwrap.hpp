@@ -8,6 +8,25 @@
 
 namespace catena::CATENA_ISA {
 
+// by how much a step has turned a measured angle, from the vector parts of the step quaternions
+CATENA_INLINE double angle_turned(const ConstraintInfo& m, const Pose<double>& a, Vec3<double> turn_a,
+                                  Vec3<double> turn_b) {
+  const Vec3<double> e = a.R * load3(m.frame_a + 6);
+  return 2 * (std::asin(dot(e, turn_b)) - std::asin(dot(e, turn_a)));
+}
+
+// Turns of joint angles are counted when two bodies may have turned against each other by `count_after` (rad) since the
+// last time; if by more than `fast_turn`, they are followed by what the last step turned them.
+// Angles that a run begins with may be as far from the truth: they are counted at once.
+constexpr double count_after = 2, at_start = 2.5, fast_turn = 3;
+
+// no two bodies turn further against each other in a step: 4 acos(c), a little more, if c is the least cosine of half
+// a turn; asin(s) <= s + (pi/2 - 1) s^3
+CATENA_INLINE double turn_bound(double c) {
+  const double square = 1 - c * c, s = square > 0 ? std::sqrt(square) : 0;
+  return 4 * s * (1 + 0.5708 * square);
+}
+
 // Angles where links stand; fast ones are followed by what the last step has turned links, eta of their w.
 template <class PoseOf, class TurnOf>
 void count_angles(const Layout& layout, int count, bool fast, PoseOf pose, TurnOf turn, double* counted) {

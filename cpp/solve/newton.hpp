@@ -285,10 +285,7 @@ struct Newton {
     for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
     if (least > eighth_turn_cosine) return false;
     for (int j = 0; j < layout.constraint_count; ++j) {
-      const ConstraintInfo& c = layout.constraint[j].reduction < 0
-                                    ? layout.constraint[j]
-                                    : layout.reduction[layout.constraint[j].reduction].whole;
-      if (c.acts || c.hook >= 0 || c.kind == JointKind::coupling) continue;
+      const ConstraintInfo& c = whole_of(layout, layout.constraint[j]);
       const Pose<double> a = pose_after(c, 0, solver.body, solver.clock),
                          b = pose_after(c, 1, solver.body, solver.clock);
       if (turned_over(c, a, b) > 0) return true;

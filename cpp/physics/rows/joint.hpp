@@ -187,13 +187,7 @@ CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& inf
       gap = 0.5 * (dot(e[0], h(1)) - dot(e[1], h(0)));
       w.t = 0.5 * (cross(h(1), e[0]) - cross(h(0), e[1]));
       break;
-    // they are found elsewhere
-    case ExtraRow::none:
-    case ExtraRow::contact:
-    case ExtraRow::edge:
-    case ExtraRow::given:
-    case ExtraRow::sum:
-    case ExtraRow::spin: return;
+    case ExtraRow::none: return;
   }
   rows.put(info, k, gap, {-w.f, -w.t - cross(arm_a, w.f)}, {w.f, w.t + cross(arm_b, w.f)}, w);
 }

@@ -5,14 +5,8 @@
 //
 //     g = e . s = 0,   s = d_b + w_b x rho_b - d_a - w_a x rho_a,   w = 2 eta,
 //
-// with e and rho taken in the middle of the step: half of the displacement d, half of the turn. Then the scheme is
-// second order and loses no energy; taken at either end it is first order.
-//
-// The middle m of the turn (c, eta) is its square root. A turn phi of the new pose turns the middle by
-// psi = (I + R(m))^-1 phi = (phi - t x phi)/2 with t = eta/(1 + c), and changes w by c phi - eta x phi, so a row's
-// gradients by the middle pose (u_x, u_psi) and by d and w (A_x, A_w) together are, against the new pose,
-//
-//     force part A_x + u_x/2,    torque part c A_w + eta x A_w + (u_psi + t x u_psi)/2.
+// with e and rho taken in the middle of the step (rows/passage.hpp). Then the scheme is second order and loses no
+// energy; taken at either end it is first order.
 //
 // A ball touches a plane at C = centre - r n, a disk with axis z at C = centre - r u/|u|, u = n - (n.z) z. Both keep
 // their height as a joint does, g = n . (C - p_a), whose gradient is the force n at C because C is the lowest point.
@@ -21,35 +15,9 @@
 // than its middle can follow has jumped over the flat pose to another motion, with another energy. It is refused.
 #pragma once
 
-#include "physics/rows/joint.hpp"
+#include "physics/rows/ground.hpp"
 
 namespace catena::CATENA_ISA {
-
-// a body between the two ends of a step
-struct Passage {
-  Pose<double> middle;
-  Vec3<double> d, w;  // displacement and 2 eta
-  Quat<double> turn;
-  Vec3<double> t;
-};
-
-CATENA_INLINE Passage passage(const Pose<double>& from, Vec3<double> d, const Quat<double>& turn_by) {
-  Passage p;
-  const double norm = std::sqrt(2 * (1 + turn_by.w));
-  const Quat<double> half = {0.5 * norm, (1 / norm) * turn_by.v};
-  const Mat3<double>& R = from.R;
-  p.middle = {from.x + 0.5 * d, {R.i + turn(half, R.i), R.j + turn(half, R.j), R.k + turn(half, R.k)}};
-  p.d = d;
-  p.w = 2.0 * turn_by.v;
-  p.turn = turn_by;
-  p.t = (1 / (1 + turn_by.w)) * turn_by.v;
-  return p;
-}
-
-// a row against the new pose: A by displacement and turn, u by the middle pose
-CATENA_INLINE Wrench<double> row_at_end(const Passage& p, const Wrench<double>& A, const Wrench<double>& u) {
-  return {A.f + 0.5 * u.f, p.turn.w * A.t + cross(p.turn.v, A.t) + 0.5 * (u.t + cross(p.t, u.t))};
-}
 
 struct Contact {
   Vec3<double> point, arm_b;       // C, and C from b's centre of mass
@@ -149,5 +117,17 @@ inline void slip_rows(const ConstraintInfo& info, const Passage& a, const Passag
     rows.w[count + k] = row_at_end(b, {e[k], cross(c.arm_b, e[k])}, u_b);
   }
 }
+
+struct RollingRows : RowsOf<RollingRows> {
+  static void before(const RowSite& at, JointRows& rows) {
+    contact_rows(at.c, pose_before(at, 0), pose_before(at, 1), rows);
+  }
+  static void after(const RowSite& at, const RowMemory&, const LawState&, JointRows& rows) {
+    contact_rows(at.c, pose_after(at, 0), pose_after(at, 1), rows);
+    slip_rows(at.c, passage_of(at, 0), passage_of(at, 1), at.clock.resting, rows);
+    drop_velocities(at, rows);
+    add_ground_motion(at, rows);
+  }
+};
 
 }  // namespace catena::CATENA_ISA

@@ -56,7 +56,7 @@ struct Loops {
   void enter() {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      first_angles(layout, c, body, old_rows[k]);
+      first_angles({layout, c, body, Clock{}}, old_rows[k]);
       for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? layout.reach : 1;
     }
   }
@@ -65,7 +65,7 @@ struct Loops {
   void place(const Clock& clock) {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      rows_before(layout, c, body, clock, old_rows[k]);
+      rows_before({layout, c, body, clock}, old_rows[k]);
       if (c.tied) continue;
       for (int r = 0; r < c.row_count; ++r)
         scale[c.loop_row + r] = 1 / row_compliance(c, body, layout.link, old_rows[k], r);
@@ -81,7 +81,7 @@ struct Loops {
   }
 
   LawState law_state(const ConstraintInfo& c, const double* lambda, const double* momentum) const {
-    return {lambda + c.loop_row, c.law < 0 ? 0 : momentum[c.law]};
+    return {lambda + c.loop_row, c.rows == RowKind::law ? momentum[c.item] : 0};
   }
 
   // rows and gaps at the iterate, but for those of ties; `again` if the matrix stays
@@ -91,9 +91,9 @@ struct Loops {
       if (c.tied) continue;
       const LawState state = law_state(c, lambda, momentum);
       if (again)
-        gaps_after(layout, c, body, clock, old_rows[k], state, new_rows[k]);
+        gaps_after({layout, c, body, clock}, old_rows[k], state, new_rows[k]);
       else
-        rows_after(layout, c, body, clock, old_rows[k], state, new_rows[k]);
+        rows_after({layout, c, body, clock}, old_rows[k], state, new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
     if (!again) *least_pivot = 1;
@@ -113,12 +113,12 @@ struct Loops {
     note_idle(layout, body, clock, unasked);
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      if (c.acts) continue;
+      if (c.acts()) continue;
       if (c.tied) {
         note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
         continue;
       }
-      unasked.note(gaps_after(layout, c, body, clock, old_rows[k], {}, new_rows[k]), c.joint);
+      unasked.note(gaps_after({layout, c, body, clock}, old_rows[k], {}, new_rows[k]), c.joint);
       if (layout.excess == 0) note_gap(c, layout.loop[k], new_rows[k].g, reach, widest, whose);
       for (int r = 0; r < c.row_count && layout.excess > 0; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
@@ -128,7 +128,7 @@ struct Loops {
     split_gaps();
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      if (c.acts || c.tied) continue;
+      if (c.acts() || c.tied) continue;
       note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
       for (int r = 0; r < c.row_count; ++r)
         unasked.note(std::fabs(misfit[c.loop_row + r]) / weight[c.loop_row + r], c.joint);

@@ -65,8 +65,7 @@ struct Probe {
 
   // whether a joint's rows can be left out: not those of velocities, nor what functions of time move
   static bool can_reduce(const ConstraintInfo& c) {
-    return !c.acts && c.hook < 0 && c.ground < 0 && c.signal < 0 &&
-           !row_is_velocity(static_cast<int>(c.kind), c.row_count - 1);
+    return c.rows == RowKind::joint || (c.rows == RowKind::coupling && c.signal < 0);
   }
 
   // `inverse` by columns: of s (rows padded) for the directions that are kept, nothing for the others

@@ -153,7 +153,7 @@ struct Stress {
     JointRows rows;
     // turns make no difference to directions
     for (double& angle : rows.angle) angle = 0;
-    rows_before(layout, c, body, clock, rows);
+    rows_before({layout, c, body, clock}, rows);
     for (int e = 0; e < c.end_count; ++e) {
       if (c.end[e] < 0) continue;
       const Vec3<double> arm = body[c.end[e]].x - centre;

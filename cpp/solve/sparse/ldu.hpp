@@ -191,7 +191,8 @@ struct Ldu {
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
 
   void enter() {
-    for (int j = 0; j < layout.constraint_count; ++j) first_angles(layout, layout.constraint[j], body, memory[j]);
+    for (int j = 0; j < layout.constraint_count; ++j)
+      first_angles({layout, layout.constraint[j], body, clock}, memory[j]);
   }
 
   void place() {
@@ -201,7 +202,7 @@ struct Ldu {
       const LduSlot* slot = layout.slot + layout.first_slot[j];
       JointRows rows;
       static_cast<RowMemory&>(rows) = memory[j];
-      rows_before(layout, c, body, clock, rows);
+      rows_before({layout, c, body, clock}, rows);
       memory[j] = rows;
       for (int k = 0; k < c.row_count && (layout.loop_count > 0 || layout.braced); ++k)
         row_scale[c.row + k] = row_compliance(c, body, layout.link, rows, k);
@@ -256,15 +257,15 @@ struct Ldu {
     note_idle(layout, body, clock, misfit);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      if (c.acts) continue;
+      if (c.acts()) continue;
       JointRows rows;
-      misfit.note(gaps_after(layout, c, body, clock, memory[j], {}, rows), c.joint);
+      misfit.note(gaps_after({layout, c, body, clock}, memory[j], {}, rows), c.joint);
       note_gap(c, j, rows.g, reach, widest_gap, widest_constraint);
     }
   }
 
   LawState law_state(const ConstraintInfo& c) const {
-    return {z + 6 * layout.link_count + c.row, c.law < 0 ? 0 : momentum[c.law]};
+    return {z + 6 * layout.link_count + c.row, c.rows == RowKind::law ? momentum[c.item] : 0};
   }
 
   // residual and matrix at the iterate, as far as a vertex brings them
@@ -323,7 +324,7 @@ struct Ldu {
     const LduSlot* slot = layout.slot + layout.first_slot[j];
     for (int e = 0; e < c.end_count; ++e)
       for (int i = 0; i < 6 && slot[e].kept != slot[e].force; ++i) block[slot[e].force + i] = block[slot[e].kept + i];
-    if (!c.special) {
+    if (c.rows == RowKind::joint) {
       Octet none[6];
       const auto rows_on = [&](int e) { return c.end[e] < 0 ? none : block + slot[e].motion; };
       BlockRows rows{rows_on(0), rows_on(1), D, {}, {}};
@@ -331,9 +332,9 @@ struct Ldu {
       return;
     }
     JointRows rows;
-    rows_after(layout, c, body, clock, memory[j], law_state(c), rows);
+    rows_after({layout, c, body, clock}, memory[j], law_state(c), rows);
     for (int k = 0; k < c.row_count; ++k) {
-      D[k] = make_row(c.acts ? world_axis(k) : Vec3<double>{0, 0, 0}, {0, 0, 0}, rows.g[k]);
+      D[k] = make_row(c.acts() ? world_axis(k) : Vec3<double>{0, 0, 0}, {0, 0, 0}, rows.g[k]);
       for (int e = 0; e < c.end_count; ++e) {
         if (c.end[e] < 0) continue;
         const Wrench<double>& w = rows.w[e * c.row_count + k];
