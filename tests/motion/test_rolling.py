@@ -196,7 +196,7 @@ def disk(case: dict) -> State:
         Inertia(case["mass"], np.diag((across, across, along))),
         position=start["center"],
         orientation=rot.from_matrix(np.array(start["frame_e1_e2_e3_columns"])),
-        velocity=start["centre_velocity"],
+        velocity=start["center_velocity"],
         angular_velocity=start["angular_velocity_world"],
     )
     m.add_joint(RollingDisk("world", "disk", radius=case["radius"], name="rim"))
@@ -210,7 +210,7 @@ def leaned(radius: float, lean: float) -> dict:
         "frame_e1_e2_e3_columns": np.array(
             ((1, 0, 0), (0, np.sin(lean), -np.cos(lean)), (0, np.cos(lean), np.sin(lean)))
         ),
-        "centre_velocity": (0, 0, 0),
+        "center_velocity": (0, 0, 0),
         "angular_velocity_world": (0, 0, 0),
     }
 
@@ -281,7 +281,7 @@ def test_steady_circle_of_a_disk() -> None:
     away = run.body("disk").position[:, :2] - center
     np.testing.assert_allclose(np.hypot(*away.T), radius, rtol=0, atol=2e-4)
     speed = np.linalg.norm(run.body("disk").velocity, axis=1)
-    np.testing.assert_allclose(speed, np.linalg.norm(case["start"]["centre_velocity"]), rtol=0, atol=4e-5)
+    np.testing.assert_allclose(speed, np.linalg.norm(case["start"]["center_velocity"]), rtol=0, atol=4e-5)
     turned = np.unwrap(np.arctan2(away[:, 1], away[:, 0]))
     assert turned[-1] - turned[0] == pytest.approx(20 * np.pi, rel=1e-4)
 
@@ -292,7 +292,7 @@ def test_straight_rolling_needs_spin(factor: float) -> None:
     radius, mass, lean = 0.3, 1.0, 1e-3
     spin = factor * np.sqrt(GRAVITY / (3 * radius))
     start = leaned(radius, lean) | {
-        "centre_velocity": (radius * spin, 0, 0),
+        "center_velocity": (radius * spin, 0, 0),
         "angular_velocity_world": -spin * np.array((0, -np.cos(lean), np.sin(lean))),
     }
     shape = {"inertia_diametral_A": mass * radius**2 / 4, "inertia_axial_C": mass * radius**2 / 2}
