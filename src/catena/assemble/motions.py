@@ -56,8 +56,8 @@ class Motions:
             for below in self.path(name):
                 moves[row, :, self._columns[below]] = True
         velocity, spin = self.twists[:, :3], self.twists[:, 3:]
-        at_centre = velocity + cross(spin, self.state.position[:, None])
-        both = np.concatenate((at_centre, np.broadcast_to(spin, at_centre.shape)), axis=2)
+        at_center = velocity + cross(spin, self.state.position[:, None])
+        both = np.concatenate((at_center, np.broadcast_to(spin, at_center.shape)), axis=2)
         found: Array = np.where(moves, both.transpose(0, 2, 1), 0.0)
         return found
 

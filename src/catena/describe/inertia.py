@@ -74,7 +74,7 @@ class Inertia:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solid:
-    """A solid of uniform density, centred on the body frame.
+    """A solid of uniform density, centered on the body frame.
 
     `size` (m) is (x, y, z) of a box, (radius,) of a sphere, (radius, length) of a cylinder or capsule along
     body z. `pose` is the shape's own (position (3,), orientation (4,)) in the world, where it has one.
