@@ -18,6 +18,7 @@ import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
 from catena._util import rotation as rot
 from catena.simulate.refinement import apart
+from catena.simulate.run_steps import run_steps
 
 PROMISE = "The promise of an accuracy"
 ACCURACIES = (1e-3, 1e-5, 1e-7)
@@ -162,12 +163,13 @@ class Kept(NamedTuple):
 def true_run(run: Trajectory, accuracy: float) -> Trajectory:
     """The same motion, a thousand times better."""
     simulator = Simulator(run.mechanism, accuracy=accuracy, on_inaccurate="ignore")
+    steps = len(run.substeps)
     if simulator.order == 2:
-        return simulator._as(run.dt / 16, tolerance=1e-13)._attempt(
-            16 * len(run.substeps), state=run[0], record_every=16
+        return run_steps(
+            simulator.plan.with_step(run.dt / 16, tolerance=1e-13), 16 * steps, state=run[0], record_every=16
         )
-    composed = simulator._as(run.dt / 2, rate=1e-3 * accuracy, order=8)
-    return composed._attempt(2 * len(run.substeps), state=run[0], record_every=2)
+    composed = simulator.plan.with_step(run.dt / 2, rate=1e-3 * accuracy, order=8)
+    return run_steps(composed, 2 * steps, state=run[0], record_every=2)
 
 
 def kept(name: str, scene: Promised, duration: float, accuracy: float) -> Kept:
@@ -177,7 +179,7 @@ def kept(name: str, scene: Promised, duration: float, accuracy: float) -> Kept:
     begun = time.process_time()
     run = simulator.run(duration, state=state)
     seconds = time.process_time() - begun
-    off = apart(run, true_run(run, accuracy), simulator._extent) / accuracy
+    off = apart(run, true_run(run, accuracy), simulator.plan.extent) / accuracy
     told = None if run.checked_error is None else run.checked_error / accuracy
     order = 0 if run.info is None else run.info.order
     return Kept(

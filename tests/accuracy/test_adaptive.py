@@ -15,6 +15,7 @@ import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
 from catena.simulate import refinement as refining
 from catena.simulate.refinement import apart
+from catena.simulate.run_steps import run_steps
 
 BUILD = {
     "pendulum": lambda: scenes.pendulum(1, angle=2.5),
@@ -139,9 +140,9 @@ def test_a_fifth_of_the_first_steps_err_by_more_than_allowed(make: Callable[[], 
     """A longer step would be halved nearly everywhere, and one that never is would be shorter than most need."""
     m, duration = make(), 3.0
     simulator, rate = Simulator(m, order=4, accuracy=1e-5), 1e-6
-    dt, failed = refining._pilot(simulator, simulator._attempt, m.assemble(), duration, rate, None)
+    dt, failed = refining._pilot(simulator.plan, run_steps, m.assemble(), duration, rate, None)
     assert failed is None
-    first = simulator._as(dt, rate=refining._NEVER)._attempt(round(duration / 8 / dt))
+    first = run_steps(simulator.plan.with_step(dt, rate=refining._NEVER), round(duration / 8 / dt))
     assert 0.1 < np.mean(first.error > rate * dt) < 0.35
 
 
@@ -245,8 +246,8 @@ PROMISED = {
 def off(run: Trajectory, accuracy: float) -> float:
     """The largest error over nodes in parts of the accuracy, seen from a run that errs by a thousandth of it."""
     finer = Simulator(run.mechanism, run.dt / 2, accuracy=max(accuracy / 100, 1e-11), order=8, on_inaccurate="ignore")
-    true = finer._as(run.dt / 2, rate=1e-3 * accuracy)._attempt(2 * len(run.substeps), state=run[0])
-    return apart(run, true, finer._extent) / accuracy
+    true = run_steps(finer.plan.with_step(run.dt / 2, rate=1e-3 * accuracy), 2 * len(run.substeps), state=run[0])
+    return apart(run, true, finer.plan.extent) / accuracy
 
 
 def keeps(state: State, duration: float, accuracy: float) -> None:
@@ -300,13 +301,13 @@ def test_what_dissipates_is_as_accurate(scene: str, accuracy: float) -> None:
     simulator = Simulator(m, accuracy=accuracy)
     assert simulator.order == 2
     run = simulator.run(1.0)
-    fine = simulator._as(run.dt / 8)._attempt(8 * len(run.substeps), record_every=8)
-    assert apart(run, fine, simulator._extent) <= accuracy
+    fine = run_steps(simulator.plan.with_step(run.dt / 8), 8 * len(run.substeps), record_every=8)
+    assert apart(run, fine, simulator.plan.extent) <= accuracy
     assert run.checked_error is not None
     assert run.checked_error <= accuracy
     assert run.info.order == 2
-    eighth = simulator._as(8 * run.dt)._attempt(len(run.substeps) // 8)
-    assert apart(eighth, fine, simulator._extent) > accuracy / 2 or len(run.substeps) <= 8 * 20
+    eighth = run_steps(simulator.plan.with_step(8 * run.dt), len(run.substeps) // 8)
+    assert apart(eighth, fine, simulator.plan.extent) > accuracy / 2 or len(run.substeps) <= 8 * 20
 
 
 def test_a_stiff_damper_is_not_dear() -> None:
@@ -324,7 +325,7 @@ def test_a_given_dt_keeps_its_nodes() -> None:
     assert set(run.substeps) == {run.substeps[0]}
     assert run.substeps[0] > 1
     fine = Simulator(m, 1e-5, on_inaccurate="ignore").run(1.0, record_every=1000)
-    assert apart(run, fine, Simulator(m, 1.0)._extent) <= 1e-4
+    assert apart(run, fine, Simulator(m, 1.0).plan.extent) <= 1e-4
 
 
 def test_runs_do_not_depend_on_those_before() -> None:
@@ -424,7 +425,7 @@ def test_live_mechanisms_that_dissipate_are_accurate(scene: str) -> None:
     run = simulator.run(1.0, control=nothing, checkpoints=True)
     fine = Simulator(m, 1e-5, on_inaccurate="ignore").run(1.0, record_every=2000)
     # friction turns round in kinks; 2e-5 and less for the others
-    assert apart(run, fine, simulator._extent) < (5e-4 if scene == "friction" else 1e-4)
+    assert apart(run, fine, simulator.plan.extent) < (5e-4 if scene == "friction" else 1e-4)
     assert run.substeps.max() > 1
     live = simulator.start()
     live.step(50)

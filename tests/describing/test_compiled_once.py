@@ -133,7 +133,7 @@ def test_kernels_have_cores_of_their_own() -> None:
     for kernel in _core.kernels():
         sim = Simulator(m, 0.01, kernel=kernel)
         assert sim.info()["kernel"] == kernel
-        assert Simulator(m, 0.01, kernel=kernel)._compiled is sim._compiled
+        assert Simulator(m, 0.01, kernel=kernel).plan.compiled is sim.plan.compiled
 
 
 # ---- anew
@@ -214,7 +214,7 @@ def test_a_changed_mechanism_is_compiled_anew(built: Built) -> None:
     first = sim.run(steps=20)
     m.bodies["link1"].mass = 3.0
     heavy = Simulator(m, 0.01)
-    assert heavy._compiled.core is not sim._compiled.core
+    assert heavy.plan.core is not sim.plan.core
     assert built[-1]["mass"][0] == 3.0
     fresh = m.copy()
     np.testing.assert_array_equal(heavy.run(steps=20).position, Simulator(fresh, 0.01).run(steps=20).position)

@@ -83,6 +83,18 @@ def test_every_module_has_a_room() -> None:
     assert {path.name for path in CPP.iterdir()} == set(LEVELS)
 
 
+@pytest.mark.parametrize("path", sorted((PYTHON / "simulate").glob("*.py")), ids=lambda path: path.name)
+def test_no_module_of_simulate_reads_private_names_of_another(path: Path) -> None:
+    """What several modules need of a class has a public name."""
+    tree = ast.parse(path.read_text())
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    private = [node for node in names if node.attr.startswith("_") and not node.attr.startswith("__")]
+    of_self = [node for node in private if ast.unparse(node.value) in ("self", "cls", "super()")]
+    own = {node.attr for node in of_self if isinstance(node.ctx, ast.Store)}
+    own |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assert [ast.unparse(node) for node in private if node not in of_self and node.attr not in own] == []
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_cpp_rooms_look_down_only(level: str) -> None:
     includes = [

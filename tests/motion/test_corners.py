@@ -196,10 +196,10 @@ def test_core_linearize_with_velocity_rows() -> None:
 import numpy as np, catena as ct
 m = ct.Mechanism(); m.add_body("b", ct.sphere(0.3, mass=1.0))
 m.add_joint(ct.VelocityRows("world", "b", lambda a, b: np.eye(12)[6]))
-sim = ct.Simulator(m, 0.1); c = sim._core; n = c.unknown_count
+sim = ct.Simulator(m, 0.1); c = sim.plan.core; n = c.unknown_count
 c.linearize(dt=0.1, kick=0.1, position=np.zeros((1, 3)), orientation=np.array([[1., 0, 0, 0]]),
             velocity=np.zeros((1, 3)), momentum=np.zeros((1, 3)), unknowns=np.zeros(n),
-            residual=np.empty(n), matrix=np.empty((n, n)), rows=sim._compiled.rows)
+            residual=np.empty(n), matrix=np.empty((n, n)), rows=sim.plan.compiled.rows)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -230,7 +230,7 @@ def test_matrix_is_the_derivative_of_the_residual(name: str) -> None:
     state = floating(name)
     m = state.mechanism
     simulator = Simulator(m, 0.1)
-    core, h = simulator._core, 1e-5
+    core, h = simulator.plan.core, 1e-5
     rng = np.random.default_rng(1)
     end = state.copy()
     for part, joint in m.joints.items():

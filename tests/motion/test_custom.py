@@ -160,7 +160,7 @@ def test_matrix_is_the_derivative_of_the_residual(kind: str, given: bool) -> Non
     simulator = Simulator(m, 0.1)
     state, h = started(m), 1e-5
     rng = np.random.default_rng(2)
-    z = np.concatenate((rng.uniform(-0.4, 0.4, 12), rng.normal(size=simulator._core.row_count)))
+    z = np.concatenate((rng.uniform(-0.4, 0.4, 12), rng.normal(size=simulator.plan.core.row_count)))
     matrix = linearize(simulator, state, z)[1]
     matrix[12:, 12:] = 0
     differences = np.empty_like(matrix)
@@ -327,7 +327,7 @@ def test_matrix_is_the_derivative_of_velocity_rows(make: Callable[[str], State])
     simulator, count = Simulator(state.mechanism, 0.1), len(state.position)
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        z = np.concatenate((rng.uniform(-0.4, 0.4, 6 * count), rng.normal(size=simulator._core.row_count)))
+        z = np.concatenate((rng.uniform(-0.4, 0.4, 6 * count), rng.normal(size=simulator.plan.core.row_count)))
         matrix = linearize(simulator, state, z)[1]
         differences = np.empty_like(matrix)
         for k in range(len(z)):

@@ -480,7 +480,7 @@ def test_matrix_is_the_derivative_of_the_residual(kind: str, on: str) -> None:
     bodies, h = state.mechanism.body_count, 1e-5
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        z = np.concatenate((rng.uniform(-0.4, 0.4, 6 * bodies), rng.normal(size=simulator._core.row_count)))
+        z = np.concatenate((rng.uniform(-0.4, 0.4, 6 * bodies), rng.normal(size=simulator.plan.core.row_count)))
         _, matrix = linearize(simulator, state, z)
         differences = np.empty_like(matrix)
         for k in range(len(z)):

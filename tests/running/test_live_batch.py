@@ -386,7 +386,9 @@ def test_reset_in_joint_space() -> None:
 
     # the same for all, and what is not given as described; where they began is kept
     batch.reset(np.arange(9) < 2, rates=speeds[0])
-    np.testing.assert_allclose(batch.coordinates[:2], np.tile(sim._standing.coordinates, (2, 1)), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        batch.coordinates[:2], np.tile(sim.plan.described.coordinates, (2, 1)), rtol=0, atol=1e-12
+    )
     np.testing.assert_allclose(batch.rates[:2], np.tile(speeds[0], (2, 1)), rtol=0, atol=1e-11)
     batch.step()
     batch.reset([0, 4])

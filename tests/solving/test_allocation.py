@@ -32,6 +32,7 @@ PROGRAM = """
 import ctypes, sys
 import catena as ct
 from catena import scenes
+from catena.simulate.run_steps import run_steps
 
 count = ctypes.CDLL(None).allocation_count
 count.restype = ctypes.c_long
@@ -51,7 +52,7 @@ for make, dt in ((hinges, 0.02), (scenes.four_bar, 0.03), (lambda: scenes.closed
             for steps in (3, 3, 300):
                 before = count()
                 # the same as run, which may warn in the end
-                run = sim._attempt(steps, record_every=10**6)
+                run = run_steps(sim.plan, steps, record_every=10**6)
                 taken.append(count() - before)
             # the first run may warm caches of the interpreter
             print(make.__name__, solver, order, taken[1], taken[2], int(run.halved_count))

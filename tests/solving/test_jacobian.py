@@ -76,7 +76,7 @@ class Step:
 
     def linearize(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residual and matrix."""
-        core = self.simulator._core
+        core = self.simulator.plan.core
         residual, matrix = np.empty(core.unknown_count), np.empty((core.unknown_count,) * 2)
         node = {name: getattr(self, name) for name in ("position", "orientation", "velocity", "momentum")}
         core.linearize(dt=self.dt, kick=self.kick, **node, unknowns=unknowns, residual=residual, matrix=matrix)
@@ -84,7 +84,7 @@ class Step:
 
     def random_unknowns(self, rng: np.random.Generator) -> np.ndarray:
         """Up to half a metre and a fifth of a turn in the step, multipliers of size one."""
-        return np.concatenate((rng.uniform(-0.5, 0.5, 12), rng.normal(size=self.simulator._core.row_count)))
+        return np.concatenate((rng.uniform(-0.5, 0.5, 12), rng.normal(size=self.simulator.plan.core.row_count)))
 
 
 def random_step(kind: type[Joint], seed: int, *, closed: bool, flipped: bool = False) -> tuple[Step, np.ndarray]:
@@ -157,7 +157,7 @@ def test_rows_block_all_but_the_joint_motion(kind: type[Joint]) -> None:
         rng = np.random.default_rng(seed)
         for name, joint in m.joints.items():
             state.joint(name).rates = rng.normal(size=joint.dof)
-        twist = np.concatenate((state.velocity, state.angular_velocity), axis=1)[step.simulator._core.link_bodies]
+        twist = np.concatenate((state.velocity, state.angular_velocity), axis=1)[step.simulator.plan.core.link_bodies]
         np.testing.assert_allclose(rows @ twist.ravel(), 0, atol=1e-13)
 
 
@@ -180,7 +180,7 @@ def test_body_equation_is_the_papers(kind: type[Joint]) -> None:
         step.momentum = rot.rotate(step.orientation, arriving)
         residual, _ = step.linearize(z)
 
-        order = step.simulator._core.link_bodies
+        order = step.simulator.plan.core.link_bodies
         for link, k in enumerate(order):
             d, eta = z[6 * link : 6 * link + 3], z[6 * link + 3 : 6 * link + 6]
             v2, w2 = d / dt, 2 / dt * rot.rotate(rot.conjugate(step.orientation[k]), eta)
@@ -200,7 +200,7 @@ def test_matrix_at_rest_is_the_mass_matrix() -> None:
     _, matrix = step.linearize(np.zeros_like(z))
     expected = np.zeros((12, 12))
     bodies = list(step.simulator.mechanism.bodies.values())
-    for link, k in enumerate(step.simulator._core.link_bodies):
+    for link, k in enumerate(step.simulator.plan.core.link_bodies):
         turn = rot.to_matrix(step.orientation[k])
         expected[6 * link : 6 * link + 3, 6 * link : 6 * link + 3] = bodies[k].inertia.mass * np.eye(3)
         block = slice(6 * link + 3, 6 * link + 6)
@@ -254,7 +254,7 @@ def test_rows_of_laws_are_derivatives(law: str, coordinate: str) -> None:
     m.add_joint(kind("near", "far", at=rng.normal(size=3), axis=rng.normal(size=3), name="joint", **more))
     m.add_force(LAWS[law](coordinate=which))
     simulator = Simulator(m, 0.1)
-    core, state = simulator._core, m.state()
+    core, state = simulator.plan.core, m.state()
     end = state.copy()
     end.joint("joint").coordinates = rng.uniform(0.1, 0.3, kind.dof)
     z = np.zeros(core.unknown_count)
@@ -279,7 +279,7 @@ def test_drag_is_derived_in_any_pose() -> None:
         before = linearize(Simulator(m, 0.1), m.state(), np.zeros(12 + rows))[1]
         m.add_force(Drag("near", (0.5, 1, 2), (0.1, 0.3, 0.2)))
         simulator, state = Simulator(m, 0.1), m.state()
-        assert simulator._core.row_count == rows
+        assert simulator.plan.core.row_count == rows
         z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=rows)))
         matrix, expected = linearize(simulator, state, z)[1], differences(simulator, state, z)
         np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
@@ -295,7 +295,7 @@ def test_rows_of_rotary_dampers_are_derivatives() -> None:
         m.add_joint(Free("near", "far", name="air"))
         m.add_force(Damper("air", 0.7))
         simulator, state = Simulator(m, 0.1), m.state()
-        assert simulator._core.unknown_count == 15
+        assert simulator.plan.core.unknown_count == 15
         z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=3)))
         matrix, expected = linearize(simulator, state, z)[1], differences(simulator, state, z)
         np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
@@ -326,7 +326,7 @@ def test_rows_of_forces_between_bodies_are_derivatives(kind: str) -> None:
                 )
             )
         simulator, state = Simulator(m, 0.1), m.state()
-        z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=simulator._core.row_count)))
+        z = np.concatenate((rng.uniform(-0.3, 0.3, 12), rng.normal(size=simulator.plan.core.row_count)))
         matrix, expected = linearize(simulator, state, z)[1], differences(simulator, state, z)
         np.testing.assert_allclose(matrix, expected, rtol=0, atol=3e-9)
         assert (np.abs(matrix[12:, :12]).max(axis=1) > 1e-3).all()

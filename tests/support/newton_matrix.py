@@ -10,12 +10,19 @@ from catena._util import rotation as rot
 
 def linearize(simulator: Simulator, state: State, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Residual and matrix at an iterate; the state's angular velocity stands for the angular momentum."""
-    core = simulator._core
+    core = simulator.plan.core
     residual, matrix = np.empty(core.unknown_count), np.empty((core.unknown_count,) * 2)
     node = {name: getattr(state, name) for name in ("position", "orientation", "velocity")}
     node["momentum"] = state.angular_velocity
+    rows = simulator.plan.compiled.rows
     core.linearize(
-        dt=0.1, kick=0.07, **node, unknowns=unknowns, residual=residual, matrix=matrix, rows=simulator._compiled.rows
+        dt=0.1,
+        kick=0.07,
+        **node,
+        unknowns=unknowns,
+        residual=residual,
+        matrix=matrix,
+        rows=rows,
     )
     return residual, matrix
 

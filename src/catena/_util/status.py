@@ -9,7 +9,7 @@ from .. import _core
 
 if TYPE_CHECKING:
     from ..results.trajectory import Trajectory
-    from ..simulate.simulator import Simulator
+    from ..simulate.plan import Plan
 
 # a step may be halved this often before the rescue gives up
 RESCUE_DEPTH = 12
@@ -69,23 +69,23 @@ class SimulationError(CatenaError, RuntimeError):
         return type(self), (self.status, self.trajectory)
 
 
-def status_of(simulator: Simulator, ended: _core.Ended) -> Status:
+def status_of(plan: Plan, ended: _core.Ended) -> Status:
     """How a run ended, from the core's account of it."""
     code, time, step = ended.code, ended.time, ended.step
     if code == _core.StatusCode.done:
         return Status(time=time, step=step)
-    m = simulator.mechanism
+    m = plan.mechanism
     moved = list(m.bodies)[ended.body]
     opened = [*m.joints, *m.couplings][ended.joint] if ended.joint >= 0 else ""
     stiff = [force.label for force in m.forces.values() for _ in force.parts][ended.law] if ended.law >= 0 else ""
-    message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, dt=simulator.dt)
+    message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, dt=plan.dt)
     if code in (_core.StatusCode.stiff, _core.StatusCode.interrupted):
         return Status(ok=False, reason=code.name, message=message, time=time, step=step)
     if stiff:
-        message = f"{stiff} is too stiff for the backward substeps of order {simulator.order} at t = {time:.6g} s"
-    if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not simulator.rescue):
-        message += _ADVICE[simulator.rescue]
-    dropped = simulator._compiled.asked.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
+        message = f"{stiff} is too stiff for the backward substeps of order {plan.order} at t = {time:.6g} s"
+    if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not plan.rescue):
+        message += _ADVICE[plan.rescue]
+    dropped = plan.compiled.asked.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
     if dropped:
         message += (
             f"; its nearly redundant rows ({dropped:.2g}) are not enforced: if they are meant, lower loop_tolerance="

@@ -85,7 +85,7 @@ class Nodes:
             angular_velocity=state.angular_velocity[None],
             multipliers=np.zeros((1, 0)) if state.multipliers is None else state.multipliers[None],
             near={name: angles[None] for name, angles in state.turned.items()},
-            inputs=None if state._inputs is None else state._inputs[None],
+            inputs=None if state.inputs is None else state.inputs[None],
             carried=None if arrival is None or not arrival.fits(state) else Carried(arrival.numbers[None], arrival.key),
         )
 

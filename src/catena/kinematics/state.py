@@ -31,7 +31,7 @@ class Arrival:
     """All that the steps from a node on depend on, as the core left it there, for whom, and the state it belongs to."""
 
     numbers: Array
-    key: str  # see Simulator._key
+    key: str  # see Plan.key
     state: Image
 
     def fits(self, state: State) -> bool:
@@ -82,16 +82,25 @@ class State(Posable, Strict):
             self._turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
         self.multipliers = multipliers
         self._arrival = Arrival(*carried, self._image()) if isinstance(carried, tuple) else carried
-        # whether a run led here: the velocities are those of a node, whatever the scheme makes of given ones
         self._reached = reached
         self._inputs = None if inputs is None else np.array(inputs, dtype=float)
 
-    def _carried(self, key: str) -> Array | None:
+    @property
+    def reached(self) -> bool:
+        """Whether a run led here: the velocities are those of a node, whatever the scheme makes of given ones."""
+        return self._reached
+
+    @property
+    def inputs(self) -> Array | None:
+        """What motors and servos were set to (input,) by whatever led here, by `mechanism.inputs`; else None."""
+        return self._inputs
+
+    def checkpoint(self, key: str) -> Array | None:
         """What a simulator with this key goes on from bit for bit; None if it was not here, or the state changed."""
         found = self._arrival
         return found.numbers if found is not None and found.key == key and found.fits(self) else None
 
-    def _is_arrival_of(self, digest: str) -> bool:
+    def is_arrival_of(self, digest: str) -> bool:
         """Whether a run of a core with this digest led here, and the state was not changed since."""
         found = self._arrival
         return found is not None and found.key.startswith(f"{digest} ") and found.fits(self)

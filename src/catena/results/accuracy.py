@@ -17,7 +17,7 @@ from .._util.status import CatenaWarning
 
 if TYPE_CHECKING:
     from ..results.trajectory import Trajectory
-    from ..simulate.simulator import Simulator
+    from ..simulate.plan import Plan
 
 COARSE: float = _core.coarse_error
 
@@ -54,18 +54,18 @@ def round_down(dt: float) -> float:
     return float(f"{digit * power:.3g}")
 
 
-def too_coarse(simulator: Simulator, tally: _core.Tally, steps: int) -> str:
+def too_coarse(plan: Plan, tally: _core.Tally, steps: int) -> str:
     """What is to be said of so many steps; empty if they are fine enough."""
-    if not tally.rough and (not tally.coarse or simulator.accuracy is not None):
+    if not tally.rough and (not tally.coarse or plan.accuracy is not None):
         return ""
-    body = list(simulator.mechanism.bodies)[tally.worst_body]
+    body = list(plan.mechanism.bodies)[tally.worst_body]
     where = f"most at t = {tally.worst_time:.6g} s, body {body!r}, by {tally.worst:.2g}"
     if tally.rough:
         return (
-            f"the accuracy was not reached: {tally.rough} substeps err by more than {simulator._error_rate:.2g}"
+            f"the accuracy was not reached: {tally.rough} substeps err by more than {plan.error_rate:.2g}"
             f" per second and are as short as can be, {where}; take a smaller dt"
         )
-    dt = round_down(simulator.dt * min(0.7, (_ADVISED / tally.worst) ** (1 / (max(simulator.order, 2) + 1))))
+    dt = round_down(plan.dt * min(0.7, (_ADVISED / tally.worst) ** (1 / (max(plan.order, 2) + 1))))
     return (
         f"the steps are too coarse: {tally.coarse} of {steps} err by more than {COARSE:g} (parts of the mechanism's "
         f"size, or rad), {where}; try dt = {dt:g}, or accuracy={COARSE:g}"
@@ -77,7 +77,7 @@ def not_judged(run: Trajectory) -> str:
     return NOT_JUDGED if run.info is not None and run.info.order == 1 else ""
 
 
-def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
+def held_too_long(plan: Plan, time: Array, forces: Array) -> str:
     """What is to be said of forces of a control (node, n, 6) that change too fast to be held; empty if they do not.
 
     A force that is held lags by half a step h behind one that is not. A change dF of it leaves a body of mass m with a
@@ -86,15 +86,15 @@ def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
     judged: what resists there is all that moves with them.
     """
     length = np.diff(time)[:, None]
-    mechanism, given = simulator.mechanism, simulator._compiled.arguments
+    mechanism, given = plan.mechanism, plan.compiled.arguments
     held = given["joint_bodies"][given["joint_rows"] > 0]
     floats = ~np.isin(np.arange(mechanism.body_count), held)
     if not len(length) or not forces[:, floats].any():
         return ""
-    period = np.minimum(length, simulator.dt)
+    period = np.minimum(length, plan.dt)
     weight = float(np.linalg.norm(mechanism.gravity))
-    memory = (simulator._extent / weight) ** 0.5 if weight > 0 else 1.0
-    masses, moments = given["mass"] * simulator._extent, np.trace(given["inertia"], axis1=1, axis2=2) / 3
+    memory = (plan.extent / weight) ** 0.5 if weight > 0 else 1.0
+    masses, moments = given["mass"] * plan.extent, np.trace(given["inertia"], axis1=1, axis2=2) / 3
     moved = np.zeros(len(masses))
     for columns, resistance in ((slice(0, 3), masses), (slice(3, 6), moments)):
         size = np.linalg.norm(forces[:, :, columns], axis=2)
@@ -112,18 +112,18 @@ def held_too_long(simulator: Simulator, time: Array, forces: Array) -> str:
     )
 
 
-def not_reached(simulator: Simulator, told: float) -> str:
+def not_reached(plan: Plan, told: float) -> str:
     """What is to be said of a run that is further off than was asked for, as far as a coarser one tells."""
     return (
-        f"the accuracy of {simulator.accuracy:g} was not reached: compared with a coarser run nodes are off by "
+        f"the accuracy of {plan.accuracy:g} was not reached: compared with a coarser run nodes are off by "
         f"{told:.2g} (parts of the mechanism's size, or rad); the motion is chaotic, or has kinks, or asks for a dt"
     )
 
 
-def not_checked(simulator: Simulator) -> str:
+def not_checked(plan: Plan) -> str:
     """What is to be said of a run that has none to be compared with."""
     return (
-        f"whether the accuracy of {simulator.accuracy:g} was reached is not known: no coarser run could be compared, "
+        f"whether the accuracy of {plan.accuracy:g} was reached is not known: no coarser run could be compared, "
         "as steps had to be halved for want of a solution"
     )
 

@@ -12,11 +12,13 @@ from .._util.rotation import Array
 from .._util.status import SimulationError
 from ..kinematics.state import State
 from ..results.trajectory import Trajectory
+from .run_steps import run_steps
 
 if TYPE_CHECKING:
+    from .control import Control
     from .live import Live
     from .loads import Forces
-    from .simulator import Control, Simulator
+    from .plan import Plan
 
 # a number of where a mechanism is: `run` calls it with what stands at a node, which reads as a State does
 Function: TypeAlias = "Callable[[Any], float]"
@@ -91,11 +93,11 @@ class _Node:
 class Watch:
     """A control that looks for events at every node, around the user's own."""
 
-    def __init__(self, simulator: Simulator, events: Sequence[Event], control: Control | None) -> None:
+    def __init__(self, plan: Plan, events: Sequence[Event], control: Control | None) -> None:
         for event in events:
             if not isinstance(event, Event):
                 raise ValueError(f"events must be a list of Event, got {event!r}")
-        self._simulator, self._events, self._control = simulator, events, control
+        self._plan, self._events, self._control = plan, events, control
         self._node: _Node | None = None
         self._key = ""
         self._found: list[tuple[Event, _Node, float, float]] = []  # with the node before, and the values around
@@ -121,6 +123,15 @@ class Watch:
 
     # ---- after the run
 
+    def told_of(self, run: Trajectory, force: Forces | None) -> Trajectory:
+        """The run with the events that were seen in it, and which ends with one that stops it."""
+        found, end = self.located(force)
+        if end is not None:
+            run = cut(run, *end)
+        # the watch took the place of a control
+        nodes = run.nodes if self._control else replace(run.nodes, control=None)
+        return Trajectory(run.mechanism, nodes, replace(run.made, events=found))
+
     def located(self, force: Forces | None) -> tuple[list[Occurrence], tuple[int, Trajectory] | None]:
         """All events in the order of their times, and if one ended the run the node before and the step up to it."""
         found = []
@@ -137,7 +148,7 @@ class Watch:
         self, event: Event, node: _Node, was: float, now: float, force: Forces | None
     ) -> tuple[float, Trajectory]:
         """How long after a node it happens, and the step from there to the event: false position (Illinois)."""
-        dt = self._simulator.dt
+        dt = self._plan.dt
         low, high, last, side = 0.0, dt, np.inf, 0
         for _ in range(_TRIES):
             length = max(high - now * (high - low) / (now - was), _CLOSE * dt)
@@ -165,13 +176,14 @@ class Watch:
                 live.input[:] = node.input
             return node.forces
 
-        simulator = self._simulator
+        plan = self._plan
         state = State(
-            simulator.mechanism,
+            plan.mechanism,
             *node.arrays,
             time=node.time,
-            turned=simulator._compiled.by_joint(node.turned),
+            turned=plan.compiled.by_joint(node.turned),
             reached=True,
             carried=(node.carried, self._key),
         )
-        return simulator._as(length, rate=simulator._error_rate)._attempt(1, state=state, loads=force, control=again)
+        plan = plan.with_step(length, rate=plan.error_rate)
+        return run_steps(plan, 1, state=state, loads=force, control=again)

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
     from ..describe.joint import Joint, Pose
     from ..describe.mechanism import Mechanism
     from ..view.viewer.server import LiveView
+    from .plan import Plan
     from .simulator import Simulator
 
 
 class Running(Spoken):
     """What one live mechanism and many have in common; arrays of many have the axis (member,) in front."""
 
-    _simulator: Simulator
+    _plan: Plan
     coordinates: Array
     rates: Array
     input: Array
@@ -47,12 +48,14 @@ class Running(Spoken):
     @property
     def mechanism(self) -> Mechanism:
         """What runs."""
-        return self._simulator.mechanism
+        return self._plan.mechanism
 
     @property
     def simulator(self) -> Simulator:
         """What runs it."""
-        return self._simulator
+        from .simulator import Simulator
+
+        return Simulator.of(self._plan)
 
     @property
     def efforts(self) -> Array:
@@ -88,22 +91,22 @@ class Live(Running, _core.Live):
 
     def __init__(
         self,
-        simulator: Simulator,
+        plan: Plan,
         state: State | None = None,
         *,
         steps: int = 0,
         record_every: int = 1,
         loads: Forces | None = None,
     ) -> None:
-        self._simulator = simulator
+        self._plan = plan
         self._begun = state
-        compiled = simulator._compiled
+        compiled = plan.compiled
         self._signals = compiled.signals.extended()
-        table = load_table(simulator.mechanism, loads, steps, self._signals).arrays()
-        workspace = compiled.core.workspace_size(_core.SolverKind[simulator.solver], max(simulator.order, 2))
-        advice = "use 'ldu'" if simulator.solver != "ldu" else "it is too large for this machine"
-        refuse_if_too_large(workspace, f"the workspace of solver {simulator.solver!r}", advice)
-        begins = self._start(simulator, state, steps, record_every)
+        table = load_table(plan.mechanism, loads, steps, self._signals).arrays()
+        workspace = compiled.core.workspace_size(_core.SolverKind[plan.solver], max(plan.order, 2))
+        advice = "use 'ldu'" if plan.solver != "ldu" else "it is too large for this machine"
+        refuse_if_too_large(workspace, f"the workspace of solver {plan.solver!r}", advice)
+        begins = self._start(plan, state, steps, record_every)
         super().__init__(
             core=compiled.core,
             loads=table,
@@ -114,22 +117,22 @@ class Live(Running, _core.Live):
             **begins,
         )
 
-    def _start(self, simulator: Simulator, state: State | None, steps: int, record_every: int) -> _Start:
-        key = simulator._key(self._signals.count)
-        first, carried = simulator._first(state, key)
-        self.key, self.how = key, (simulator.solver, simulator.order)
+    def _start(self, plan: Plan, state: State | None, steps: int, record_every: int) -> _Start:
+        key = plan.key(self._signals.count)
+        first, carried = plan.resume_state(state, key)
+        self.key, self.how = key, (plan.solver, plan.order)
         return {
-            "settings": simulator._settings(first, steps, record_every),
-            "start": simulator._start_arrays(first, carried=carried is not None),
+            "settings": plan.settings(first, steps, record_every),
+            "start": plan.start_arrays(first, carried=carried is not None),
             "carried": carried,
         }
 
-    def _prepare(self, simulator: Simulator, state: State | None, steps: int, record_every: int) -> None:
-        """Make ready for another run, under no forces, by a simulator whose loops may have other rows."""
-        begins, compiled = self._start(simulator, state, steps, record_every), simulator._compiled
-        if compiled is not self._simulator._compiled:
-            self.enter(core=compiled.core, solver=_core.SolverKind[simulator.solver], rows=compiled.rows)
-        self._simulator, self._begun = simulator, state
+    def _prepare(self, plan: Plan, state: State | None, steps: int, record_every: int) -> None:
+        """Make ready for another run, under no forces, by a plan whose loops may have other rows."""
+        begins, compiled = self._start(plan, state, steps, record_every), plan.compiled
+        if compiled is not self._plan.compiled:
+            self.enter(core=compiled.core, solver=_core.SolverKind[plan.solver], rows=compiled.rows)
+        self._plan, self._begun = plan, state
         self.put(loads=self._no_loads, **begins)
 
     @cached_property
@@ -146,7 +149,7 @@ class Live(Running, _core.Live):
         if state is not None and not isinstance(state, State):
             raise ValueError(f"a live mechanism restarts from a State, got {state!r}")
         begun = self._begun if state is None else state.copy()
-        self._prepare(self._simulator._at([begun]), begun, 0, 1)
+        self._prepare(self._plan.at([begun]), begun, 0, 1)
         self._stand()
 
     def _stand(self) -> None:
@@ -168,7 +171,7 @@ class Live(Running, _core.Live):
 
     def copy(self) -> Live:
         """Another one that stands where this one does, and goes on by itself in the same way, inputs and forces too."""
-        other = Live(self._simulator, self.state())
+        other = Live(self._plan, self.state())
         other.hold_as(self)
         other._stand()
         other.input[:] = self.input
@@ -184,12 +187,12 @@ class Live(Running, _core.Live):
     @property
     def turned(self) -> Mapping[str, Array]:
         """Angles of joints, turns counted, by joint name."""
-        return self._simulator._compiled.by_joint(self.counted)
+        return self._plan.compiled.by_joint(self.counted)
 
     @property
     def status(self) -> Status:
         """How it fares: `ok`, or why it took no more steps."""
-        return status_of(self._simulator, self.ended)
+        return status_of(self._plan, self.ended)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -213,7 +216,7 @@ class Live(Running, _core.Live):
 
     def multipliers(self) -> Array:
         """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
-        return self.all_multipliers()[: self._simulator._row_count]
+        return self.all_multipliers()[: self._plan.build.row_count]
 
     def accelerations(self) -> tuple[Array, Array]:
         """Accelerations (n, 3) of bodies and angular ones (n, 3), world frame, m/s^2 and rad/s^2, from the node on.
@@ -223,7 +226,7 @@ class Live(Running, _core.Live):
         """
         linear, angular, ended = self.all_accelerations()
         if ended.code != _core.StatusCode.done:
-            raise SimulationError(status_of(self._simulator, ended), self._node())
+            raise SimulationError(status_of(self._plan, ended), self._node())
         return linear, angular
 
     def kinetic_energy(self) -> float:
@@ -301,16 +304,16 @@ class Live(Running, _core.Live):
 
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
-        if self.status.ok and self._simulator.on_inaccurate != "ignore":
-            coarse = too_coarse(self._simulator, self.tally, steps)
-            if self._simulator.on_inaccurate == "raise" and coarse:
-                raise SimulationError(self._simulator._judged(self.status, coarse), self._node())
+        if self.status.ok and self._plan.on_inaccurate != "ignore":
+            coarse = too_coarse(self._plan, self.tally, steps)
+            if self._plan.on_inaccurate == "raise" and coarse:
+                raise SimulationError(self._plan.fail_if_inaccurate(self.status, coarse), self._node())
             warn(coarse, 2)
         elif not self.status.ok:
             self._fail()
 
     def _fail(self) -> None:
-        if self._simulator.on_failure == "raise":
+        if self._plan.on_failure == "raise":
             raise SimulationError(self.status, self._node())
 
     def _node(self, multipliers: Array | None = None) -> Trajectory:
@@ -325,17 +328,47 @@ class Live(Running, _core.Live):
             near={name: angles[None].copy() for name, angles in self.turned.items()},
             inputs=self.input[None].copy(),
         )
-        simulator = self._simulator
-        return Trajectory(
-            self.mechanism,
-            nodes,
-            Making(dt=simulator.dt, status=self.status, info=simulator._run_info(), asked=simulator._other_rows),
-        )
+        plan = self._plan
+        made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), asked=plan.other_rows)
+        return Trajectory(self.mechanism, nodes, made)
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
         force, torque = reaction(self._node(self.multipliers()), joint)
         return force[0], torque[0]
+
+
+def take(plan: Plan, state: State | None, steps: int, record_every: int, loads: Forces | None) -> Live:
+    """One to run; if it stands idle, and no other thread has taken it, that saves what making one costs."""
+    live = plan.build.idle.pop((plan.solver, plan.order), None) if loads is None else None
+    if live is None:
+        return Live(plan, state, steps=steps, record_every=record_every, loads=loads)
+    live._prepare(plan, state, steps, record_every)
+    return live
+
+
+def give_back(plan: Plan, live: Live, loads: Forces | None) -> None:
+    """Let the next run have it."""
+    if loads is None:
+        plan.build.idle[live.how] = live
+
+
+def start(plan: Plan, state: State | None) -> Live:
+    """See Simulator.start."""
+    # to which it may be asked to return
+    live = Live(plan, state.copy() if isinstance(state, State) else state)
+    live._stand()
+    return live
+
+
+def single_step(plan: Plan, state: State | None, loads: Forces | None) -> State:
+    """See Simulator.step."""
+    live = take(plan, state, 1, 1, loads)
+    live._stand()
+    live.step()
+    found = live.state()
+    give_back(plan, live, loads)
+    return found
 
 
 class LiveForce(ForceHistory):

@@ -24,14 +24,15 @@ from ..results.accuracy import too_coarse, warn
 from ..results.efforts import InputEfforts
 from ..results.run_warnings import beyond_now
 from ..results.trajectory import single_node
-from .batch import Laws, MemberNumbers, member_loads
+from .batch import SIZES
 from .inputs import BatchInputs
 from .live import Running
 from .loads import Forces
+from .members import Laws, MemberNumbers, member_loads
 
 if TYPE_CHECKING:
     from ..compile.compile import Compiled
-    from .simulator import Simulator
+    from .plan import Plan
 
 
 class LiveBatch(Running, _core.LiveBatch):
@@ -50,7 +51,7 @@ class LiveBatch(Running, _core.LiveBatch):
 
     def __init__(
         self,
-        simulator: Simulator,
+        plan: Plan,
         states: list[State],
         *,
         loads: Forces | Sequence[Forces | None] | None = None,
@@ -60,22 +61,22 @@ class LiveBatch(Running, _core.LiveBatch):
         force_parameters: Laws | None = None,
         threads: int | None = None,
     ) -> None:
-        mechanism, compiled, count = simulator.mechanism, simulator._compiled, len(states)
+        mechanism, compiled, count = plan.mechanism, plan.compiled, len(states)
         if count == 0:
             raise ValueError("a batch needs at least one member")
-        self._simulator = simulator
+        self._plan = plan
         # a node, and what its steps depend on, about ten numbers a body and solution that is remembered
         refuse_if_too_large(8 * count * mechanism.body_count * 64, f"{count} live members", "take fewer")
         signals = compiled.signals.extended()
         # where every member began last, and whether runs have been there
         self._begun = _numbers(compiled, states)
-        self._reached = states[0]._reached
+        self._reached = states[0].reached
         self._refuse_mixed(states)
         numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
         self._laws = numbers.law
         super().__init__(
             core=compiled.core,
-            settings=simulator._settings(states[0], 0, 1),
+            settings=plan.settings(states[0], 0, 1),
             threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
             start=_core.Start(**{name: values for name, values in self._begun.items() if name != "time"}),
             loads=member_loads(mechanism, loads, count, 0, signals).arrays(),
@@ -130,42 +131,42 @@ class LiveBatch(Running, _core.LiveBatch):
         rates: ArrayLike | None,
     ) -> dict[str, Array]:
         """Where so many members are to begin, checked; nothing if that is where they began."""
-        simulator = self._simulator
+        plan = self._plan
         if coordinates is not None or rates is not None:
             if states is not None:
                 raise ValueError("reset: give states, or coordinates and rates, not both")
-            self._refuse_mixed([simulator._standing])
+            self._refuse_mixed([plan.described])
             return self._placed(self._rows(coordinates, "coordinates", count), self._rows(rates, "rates", count))
         if states is None:
             return {}
         self._refuse_other_rows([states] if isinstance(states, State) else states)
         if isinstance(states, State):
-            first = [checked(simulator, states)] * count
+            first = [checked(plan, states)] * count
         else:
-            first = [checked(simulator, state) for state in states]
+            first = [checked(plan, state) for state in states]
         if len(first) != count:
             raise ValueError(f"reset: {len(first)} states for {count} members")
         self._refuse_mixed(first)
-        return _numbers(simulator._compiled, first) if first else {}
+        return _numbers(plan.compiled, first) if first else {}
 
     def _rows(self, value: ArrayLike | None, what: str, count: int) -> Array:
         """Coordinates or rates (count, coordinate)."""
         if value is None:
-            value = getattr(self._simulator._standing, what)
+            value = getattr(self._plan.described, what)
         width = len(self.mechanism.coordinates)
         shape = (width,) if np.ndim(value) == 1 else (count, width)
         return np.broadcast_to(finite(value, shape, f"reset: {what}"), (count, width))
 
     def _placed(self, coordinates: Array, rates: Array) -> dict[str, Array]:
         """What members begin with whose joints have these coordinates and rates."""
-        simulator, mechanism, count = self._simulator, self.mechanism, len(coordinates)
-        first, places = simulator._standing, mechanism.coordinate_places()
+        plan, mechanism, count = self._plan, self.mechanism, len(coordinates)
+        first, places = plan.described, mechanism.coordinate_places()
         times = np.full(count, first.time)
-        x, q, v, w = (np.repeat(array, count, axis=0) for array in first._alone())
+        x, q, v, w = (np.repeat(getattr(first, name)[None], count, axis=0) for name in SIZES)
         position, orientation, velocity, spin = placed(mechanism, (x, q, v, w), coordinates, rates, times)
         if walk_of(mechanism).closes and not massless(mechanism):
-            refuse_fast(simulator, spin)
-            starts = simulator._compiled.starts_at(places, coordinates)
+            refuse_fast(plan, spin)
+            starts = plan.compiled.starts_at(places, coordinates)
             return dict(
                 position=position,
                 orientation=orientation,
@@ -190,11 +191,11 @@ class LiveBatch(Running, _core.LiveBatch):
             for k in range(count)
         ]
         self._refuse_other_rows(states)
-        return _numbers(simulator._compiled, [checked(simulator, state) for state in states]) if states else {}
+        return _numbers(plan.compiled, [checked(plan, state) for state in states]) if states else {}
 
     def _refuse_other_rows(self, states: Sequence[State]) -> None:
         """Members share the rows of their loops: none may begin where these say something else."""
-        if self._simulator._at(states) is not self._simulator:
+        if self._plan.at(states) is not self._plan:
             raise ValueError(
                 "reset: loops whose joints nearly say the same have other rows there than where this batch began "
                 "(see LoopWarning): begin another with start_batch"
@@ -202,7 +203,7 @@ class LiveBatch(Running, _core.LiveBatch):
 
     def _refuse_mixed(self, states: Sequence[State]) -> None:
         """At order 1 a first step is another than those that follow."""
-        if self._simulator.order == 1 and any(state._reached != self._reached for state in states):
+        if self._plan.order == 1 and any(state.reached != self._reached for state in states):
             raise ValueError("at order 1 either all members begin at states that runs have reached, or none does")
 
     def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
@@ -237,7 +238,7 @@ class LiveBatch(Running, _core.LiveBatch):
     @property
     def status(self) -> list[Status]:
         """How every member fares: `ok`, or why it takes no more steps."""
-        return [status_of(self._simulator, self.ended(k)) for k in range(len(self))]
+        return [status_of(self._plan, self.ended(k)) for k in range(len(self))]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -257,20 +258,20 @@ class LiveBatch(Running, _core.LiveBatch):
             self.velocity[k],
             self.angular_velocity[k],
             time=float(self.time[k]),
-            turned=self._simulator._compiled.by_joint(self.counted[k]),
+            turned=self._plan.compiled.by_joint(self.counted[k]),
             reached=self._reached or bool(self.time[k] != self._begun["time"][k]),
             inputs=self.input[k],
         )
 
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
-        simulator = self._simulator
-        if simulator.on_inaccurate == "ignore":
+        plan = self._plan
+        if plan.on_inaccurate == "ignore":
             return
         worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
-        coarse = f"member {worst}: {too_coarse(simulator, self.tally(worst), steps)}"
-        if simulator.on_inaccurate == "raise":
-            raise SimulationError(simulator._judged(self.status[worst], coarse), single_node(self.state(worst)))
+        coarse = f"member {worst}: {too_coarse(plan, self.tally(worst), steps)}"
+        if plan.on_inaccurate == "raise":
+            raise SimulationError(plan.fail_if_inaccurate(self.status[worst], coarse), single_node(self.state(worst)))
         warn(coarse, 2)
 
     def __len__(self) -> int:

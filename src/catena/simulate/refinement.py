@@ -20,15 +20,16 @@ import numpy as np
 from .._util.rotation import Array
 from ..results.accuracy import not_checked, not_reached
 from ..results.trajectory import Trajectory
+from .run_steps import run_steps
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
     from ..kinematics.state import State
     from .loads import Forces
-    from .simulator import Simulator
+    from .plan import Plan
 
-# one run by a simulator whose step is known: so many steps, of which each `per` lead from a node to the next
-Attempt: TypeAlias = "Callable[[Simulator, int, int], Trajectory]"
+# one run by a plan whose step is known: so many steps, of which each `per` lead from a node to the next
+Attempt: TypeAlias = "Callable[[Plan, int, int], Trajectory]"
 
 # what steps of orders 4 to 8 are estimated to err by together may be so much of the accuracy
 _SHARE = 0.3
@@ -70,40 +71,40 @@ def plain_step(mechanism: Mechanism, size: float, accuracy: float) -> float:
 
 
 def refined(
-    simulator: Simulator, attempt: Attempt, state: State, duration: float, force: Forces | None
-) -> tuple[Trajectory, Simulator]:
-    """A run over a duration that keeps the simulator's accuracy, or says that it does not, and by what it was made."""
+    plan: Plan, attempt: Attempt, state: State, duration: float, force: Forces | None
+) -> tuple[Trajectory, Plan]:
+    """A run over a duration that keeps the plan's accuracy, or says that it does not, and by what it was made."""
     if duration == 0:
-        still = simulator._as(simulator._dt or first_guess(simulator, state))
+        still = plan.with_step(plan.given_dt or first_guess(plan, state))
         return attempt(still, 0, 1), still
-    if simulator.order == 2:
-        return _doubled(simulator, attempt, state, duration)
-    return _composed(simulator, attempt, state, duration, force)
+    if plan.order == 2:
+        return _doubled(plan, attempt, state, duration)
+    return _composed(plan, attempt, state, duration, force)
 
 
 # ---- plain steps
 
 
-def _doubled(simulator: Simulator, attempt: Attempt, state: State, duration: float) -> tuple[Trajectory, Simulator]:
-    accuracy, given = simulator._sure_accuracy, simulator._dt
-    guess = min(first_guess(simulator, state), duration / _LEAST_STEPS)
+def _doubled(plan: Plan, attempt: Attempt, state: State, duration: float) -> tuple[Trajectory, Plan]:
+    accuracy, given = plan.target_accuracy, plan.given_dt
+    guess = min(first_guess(plan, state), duration / _LEAST_STEPS)
     if given is None:
         dt, level = duration / ceil(duration / guess - 1e-6), 0
     else:
         # coarser steps than those that were asked for are there to compare with
         dt, level = given, -max(0, floor(log2(guess / given)))
     finest = duration / guess * _FINEST
-    bearable = _MOST_WORK * duration / simulator.mechanism.body_count
-    most = max(finest, _MOST_STEPS) if simulator._asked else min(finest, bearable)
+    bearable = _MOST_WORK * duration / plan.mechanism.body_count
+    most = max(finest, _MOST_STEPS) if plan.accuracy_given else min(finest, bearable)
     before: Trajectory | None = None
     gap, stalled, ratio = inf, 0, 2
     while True:
         step = dt * 2.0**-level
         steps, per = ceil(duration / step - 1e-6), 2 ** max(level, 0) if given is not None else 1
-        made = simulator._as(step, tolerance=min(1e-10, 1e-5 * accuracy))
+        made = plan.with_step(step, tolerance=min(1e-10, 1e-5 * accuracy))
         run, told = attempt(made, steps, per), inf
         if before is not None and _is_finer(run, before, ratio / _FINER):
-            d = apart(before, run, simulator._extent)
+            d = apart(before, run, plan.extent)
             regular = 3 < gap / max(d, 1e-300) < 5
             # one agreement proves nothing: the pair before must have been on the way to it
             told = d / (ratio**2 - 1) if regular or ratio > 2 else max(d, gap / 4)
@@ -114,7 +115,7 @@ def _doubled(simulator: Simulator, attempt: Attempt, state: State, duration: flo
         enough = told <= _PLAIN_MARGIN * accuracy
         gave_up = 2 * steps > most or (stalled >= _STALLED and step < guess / 128)
         if level >= 0 and (enough or gave_up):
-            return _settled(run, simulator, told, per, given), made
+            return _settled(run, plan, told, per, given), made
         ratio = 2**-level if enough else 2
         level = 0 if enough else level + 1
         before = run
@@ -124,69 +125,69 @@ def _doubled(simulator: Simulator, attempt: Attempt, state: State, duration: flo
 
 
 def _composed(
-    simulator: Simulator, attempt: Attempt, state: State, duration: float, force: Forces | None
-) -> tuple[Trajectory, Simulator]:
-    accuracy, order, given = simulator._sure_accuracy, simulator.order, simulator._dt
+    plan: Plan, attempt: Attempt, state: State, duration: float, force: Forces | None
+) -> tuple[Trajectory, Plan]:
+    accuracy, order, given = plan.target_accuracy, plan.order, plan.given_dt
     rate = _SHARE * accuracy / duration
     dt = given
     if dt is None:
-        dt, failed = _pilot(simulator, attempt, state, duration, rate, force)
+        dt, failed = _pilot(plan, attempt, state, duration, rate, force)
         if failed is not None:
-            return failed, simulator._as(dt)
+            return failed, plan.with_step(dt)
         # the run of twice the step ends there too
         dt = duration / (2 * ceil(duration / dt / 2 - 1e-6))
     steps = ceil(duration / dt - 1e-6)
-    made = simulator._as(dt, rate=rate)
-    if not simulator._asked:
+    made = plan.with_step(dt, rate=rate)
+    if not plan.accuracy_given:
         run = attempt(made, steps, 1)
-        bent = _between(run, simulator._extent) / accuracy
+        bent = _between(run, plan.extent) / accuracy
         if given is None and bent > 1:
             steps = ceil(steps * min(4.0, bent ** (1 / 7)))
-            made = simulator._as(duration / steps, rate=rate)
+            made = plan.with_step(duration / steps, rate=rate)
             run = attempt(made, steps, 1)
         return run, made
-    before = attempt(simulator._as(2 * dt, rate=rate * 2**order), ceil(steps / 2), 1)
+    before = attempt(plan.with_step(2 * dt, rate=rate * 2**order), ceil(steps / 2), 1)
     told = inf
     for level in range(_ATTEMPTS + _MORE_NODES):
-        made, last = simulator._as(dt / 2**level, rate=rate), told
+        made, last = plan.with_step(dt / 2**level, rate=rate), told
         per = 2**level if given is not None else 1
         run, told = attempt(made, steps * 2**level, per), inf
         if _is_finer(run, before, _FINER):
-            told = apart(before, run, simulator._extent) / max(_gain(run, before, order) - 1, _LEAST_GAIN)
+            told = apart(before, run, plan.extent) / max(_gain(run, before, order) - 1, _LEAST_GAIN)
         # what was good enough is better by as much as its steps are
         told = min(told, last / _gain(run, before, order)) if last <= _MARGIN * accuracy else told
         enough = told <= _MARGIN * accuracy
         # chaos does not listen
         chaotic = max(0.5 * last, 100 * accuracy) < told < inf
         ended = chaotic or not run.status.ok or level >= _ATTEMPTS - 1
-        if (ended and not enough) or (enough and not _is_bent(run, simulator)):
+        if (ended and not enough) or (enough and not _is_bent(run, plan)):
             break
         before, rate = run, rate if enough else rate / 2**order
-    return _settled(run, simulator, told, per, given), made
+    return _settled(run, plan, told, per, given), made
 
 
 def _pilot(
-    simulator: Simulator, attempt: Attempt, state: State, duration: float, rate: float, force: Forces | None
+    plan: Plan, attempt: Attempt, state: State, duration: float, rate: float, force: Forces | None
 ) -> tuple[float, Trajectory | None]:
     """The longest step of which few must be halved in the first moments; and a run that tells why there is none."""
-    dt, longest, refused = first_guess(simulator, state), duration / _LEAST_STEPS, 0
+    dt, longest, refused = first_guess(plan, state), duration / _LEAST_STEPS, 0
     for _ in range(_PILOT_ROUNDS):
         dt = min(dt, longest)
         steps = int(np.clip(duration / dt / _PILOT_ROUNDS, *_PILOT_STEPS))
-        run = simulator._as(dt, rate=_NEVER)._attempt(steps, state=state, loads=force)
+        run = run_steps(plan.with_step(dt, rate=_NEVER), steps, state=state, loads=force)
         halved, factor = run.halved_count > 0 or not run.status.ok, 0.25
         if len(run.substeps) >= _PILOT_STEPS[0] and run.error is not None:
             error, refused = float(np.percentile(run.error, 80)), 0
             # an error of order p + 1 against a limit that falls with the step
-            factor = float(np.clip((rate * dt / error) ** (1 / simulator.order), 0.25, 4.0)) if error > 0 else 4.0
+            factor = float(np.clip((rate * dt / error) ** (1 / plan.order), 0.25, 4.0)) if error > 0 else 4.0
             # nodes must not be so far apart that nothing is known between them
-            bent = _between(run, simulator._extent)
-            factor = min(factor, max(0.25, (simulator._sure_accuracy / bent) ** (1 / 8))) if bent > 0 else factor
+            bent = _between(run, plan.extent)
+            factor = min(factor, max(0.25, (plan.target_accuracy / bent) ** (1 / 8))) if bent > 0 else factor
             factor = min(factor, 0.5) if halved else factor
         else:
             refused += 1
             if refused == 4:
-                return dt, attempt(simulator._as(dt, rate=rate), steps, 1)
+                return dt, attempt(plan.with_step(dt, rate=rate), steps, 1)
         if halved:
             # no need to find that out again
             longest = min(longest, 0.7 * dt)
@@ -196,11 +197,11 @@ def _pilot(
     return min(dt, longest), None
 
 
-def first_guess(simulator: Simulator, state: State) -> float:
+def first_guess(plan: Plan, state: State) -> float:
     """A tenth of the time (s) in which a body falls by the mechanism's size, and at most half a radian of a turn."""
-    weight = float(np.linalg.norm(simulator.mechanism.gravity))
+    weight = float(np.linalg.norm(plan.mechanism.gravity))
     speed = float(np.linalg.norm(state.angular_velocity, axis=1).max(initial=0.0))
-    times = [0.1 * (simulator._extent / weight) ** 0.5] if weight > 0 else []
+    times = [0.1 * (plan.extent / weight) ** 0.5] if weight > 0 else []
     times += [0.5 / speed] if speed > 0 else []
     return min(times, default=0.01)
 
@@ -222,9 +223,9 @@ def apart(coarse: Trajectory, fine: Trajectory, size: float) -> float:
     return max(float(way), float(_angles(fine.orientation[other], coarse.orientation[same]).max(initial=0.0)))
 
 
-def _is_bent(run: Trajectory, simulator: Simulator) -> bool:
+def _is_bent(run: Trajectory, plan: Plan) -> bool:
     """Whether nodes that nobody has placed are too far apart to know the motion between them."""
-    return simulator._dt is None and _between(run, simulator._extent) > simulator._sure_accuracy
+    return plan.given_dt is None and _between(run, plan.extent) > plan.target_accuracy
 
 
 def _between(run: Trajectory, size: float) -> float:
@@ -267,7 +268,7 @@ def _is_finer(run: Trajectory, before: Trajectory, ratio: float) -> bool:
     return _density(run) >= ratio * _density(before)
 
 
-def _settled(run: Trajectory, simulator: Simulator, told: float, per: int, given: float | None) -> Trajectory:
+def _settled(run: Trajectory, plan: Plan, told: float, per: int, given: float | None) -> Trajectory:
     """The run with what is told of it, and steps of the length that was asked for."""
     known: dict[str, Any] = {}
     if per > 1 and given is not None:
@@ -289,7 +290,7 @@ def _settled(run: Trajectory, simulator: Simulator, told: float, per: int, given
         known["dt"] = given
     if told < inf:
         known["checked_error"] = told
-    if told > simulator._sure_accuracy and run.status.ok:
-        known["coarse"] = not_checked(simulator) if told == inf else not_reached(simulator, told)
-        known["status"] = simulator._judged(known.get("status", run.status), known["coarse"])
+    if told > plan.target_accuracy and run.status.ok:
+        known["coarse"] = not_checked(plan) if told == inf else not_reached(plan, told)
+        known["status"] = plan.fail_if_inaccurate(known.get("status", run.status), known["coarse"])
     return Trajectory(run.mechanism, run.nodes, replace(run.made, **known))

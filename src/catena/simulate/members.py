@@ -1,0 +1,157 @@
+"""What differs between members of a batch: masses, inertias, gravity, numbers of forces, loads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _core
+from .._util.lookup import no_such
+from .._util.rotation import Array, finite
+from ..describe.forces import LAW, NUMBERS
+from ..describe.inertia import Inertia
+from .loads import Forces, LoadTable, load_table
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+    from ..describe.signals import Signals
+
+# members' own numbers of a force, by its name: {"spring": {"stiffness": (members,)}}
+Laws: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
+
+# numbers of a law that make it act inside the step; whether one does is settled when the simulator is built
+_STAGED = ("damping", "friction", "kp", "kd", "implicit", "inertia")
+
+
+class MemberNumbers:
+    """Masses, inertias, gravity and numbers of forces that differ between members, checked; None where none do."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        count: int,
+        masses: Mapping[str, ArrayLike] | None,
+        inertias: Mapping[str, ArrayLike] | None,
+        gravity: ArrayLike | None,
+        force_parameters: Laws | None,
+    ) -> None:
+        bodies = list(mechanism.bodies.values())
+        rows = {body.name: k for k, body in enumerate(bodies)}
+        for label, mapping in (("masses", masses), ("inertias", inertias), ("laws", force_parameters)):
+            if mapping is not None and not isinstance(mapping, Mapping):
+                raise ValueError(f"{label} must be a mapping from names to numbers, got {mapping!r}")
+        self._masses, self._inertias, self._laws = masses or {}, inertias or {}, force_parameters or {}
+        for what, given in (("masses", self._masses), ("inertias", self._inertias)):
+            for name in given:
+                if name not in rows:
+                    raise no_such("body", name, mechanism, f"{what}: ")
+        self.mass: Array | None = None
+        self.inertia: Array | None = None
+        self.gravity: Array | None = None
+        self.law: Array | None = None
+        self._own_gravity: Array | None = None
+        if masses or inertias:
+            self.mass = np.tile([body.inertia.mass for body in bodies], (count, 1))
+            self.inertia = np.tile([body.inertia.tensor for body in bodies], (count, 1, 1, 1))
+            for name, value in self._masses.items():
+                own, inertia = finite(value, (count,), f"masses of {name!r}"), mechanism.bodies[name].inertia
+                self.mass[:, rows[name]] = own
+                if inertia.mass:
+                    # as where the mass of a body is set
+                    self.inertia[:, rows[name]] *= (own / inertia.mass)[:, None, None]
+            for name, value in self._inertias.items():
+                self.inertia[:, rows[name]] = finite(value, (count, 3, 3), f"inertias of {name!r}")
+            for name in {*self._masses, *self._inertias}:
+                if ((self.mass[:, rows[name]] == 0) != (mechanism.bodies[name].mass == 0)).any():
+                    raise ValueError(f"body {name!r} must be massless in all members or in none")
+                for k in range(count):
+                    try:
+                        Inertia(float(self.mass[k, rows[name]]), self.inertia[k, rows[name]])
+                    except ValueError as error:
+                        raise ValueError(f"body {name!r} of member {k}: {error}") from None
+        if gravity is not None:
+            own = self._own_gravity = finite(gravity, (count, 3), "gravity")
+            self.gravity = np.array([[g if body.has_gravity else np.zeros(3) for body in bodies] for g in own])
+        if force_parameters:
+            self._fill_laws(mechanism, count)
+
+    def _fill_laws(self, mechanism: Mechanism, count: int) -> None:
+        parts = [(name, part) for name, force in mechanism.forces.items() for part in force.parts]
+        table = np.tile([[part.law[key] for key in NUMBERS] for _, part in parts], (count, 1, 1))
+        for name, numbers in self._laws.items():
+            if name not in mechanism.forces:
+                raise no_such("force", name, mechanism, "laws: ")
+            label = mechanism.forces[name].label
+            places = [k for k, (owner, _) in enumerate(parts) if owner == name]
+            if not places:
+                raise ValueError(f"laws: {label} has the same numbers for all members")
+            if not isinstance(numbers, Mapping):
+                raise ValueError(f"laws: numbers of {label} must be a mapping, got {numbers!r}")
+            for key, value in numbers.items():
+                if key not in LAW:
+                    raise ValueError(f"laws: {label} has no {key!r}, only {', '.join(LAW)}")
+                if len(places) > 1:
+                    raise ValueError(f"laws: {label} has several parts, whose numbers are the same for all members")
+                column = finite(value, (count,), f"{key} of {label}")
+                if (column < 0).any() and key not in ("rest", "target", "target_rate", "force"):
+                    raise ValueError(f"{key} of {label} must not be negative")
+                base = parts[places[0]][1].law
+                if key in _STAGED and column.any() and not any(base[other] for other in _STAGED):
+                    raise ValueError(
+                        f"laws: {label} has no {key} of its own, so its members cannot: "
+                        f"give the mechanism's a small one before the simulator is built"
+                    )
+                table[:, places[0], NUMBERS.index(key)] = column
+        self.law = table
+
+    def arrays(self) -> _core.MemberArrays:
+        """As the core takes them."""
+        return _core.MemberArrays(mass=self.mass, inertia=self.inertia, gravity=self.gravity, law=self.law)
+
+    def mechanism_of(self, mechanism: Mechanism, member: int) -> Mechanism:
+        """A copy of the mechanism with a member's own numbers, or the mechanism itself if it has none."""
+        if self.mass is None and self.gravity is None and self.law is None:
+            return mechanism
+        own = mechanism.copy()
+        for k, body in enumerate(own.bodies.values()):
+            if self.mass is not None and self.inertia is not None:
+                body.inertia = Inertia(float(self.mass[member, k]), self.inertia[member, k], physical=False)
+        if self._own_gravity is not None:
+            own.gravity = self._own_gravity[member]
+        if self.law is not None:
+            parts = [part for force in own.forces.values() for part in force.parts]
+            for part, numbers in zip(parts, self.law[member], strict=True):
+                part.law = dict(zip(NUMBERS, map(float, numbers), strict=True))
+        return own.snapshot("trajectory")
+
+
+def member_loads(
+    mechanism: Mechanism,
+    force: Forces | Sequence[Forces | None] | None,
+    count: int,
+    steps: int,
+    signals: Signals,
+) -> LoadTable:
+    """Loads of all members; where they differ, with values of each."""
+    if not isinstance(force, list | tuple) or not all(isinstance(f, Mapping | np.ndarray | None) for f in force):
+        return load_table(mechanism, cast("Forces | None", force), steps, signals)
+    if len(force) != count:
+        raise ValueError(f"force: {len(force)} given for {count} members")
+    tables = [load_table(mechanism, cast("Forces | None", f), steps, signals) for f in force]
+    first = tables[0]
+    for k, table in enumerate(tables):
+        same = all(
+            np.array_equal(getattr(table, what), getattr(first, what)) for what in ("body", "point", "in_body_frame")
+        )
+        if not same or (table.signal >= 0).any():
+            raise ValueError(
+                f"loads of member {k}: members' forces must act on the same bodies, at the same points and in the same "
+                "frames, and be no functions of time"
+            )
+    rows = max(table.values.shape[1] for table in tables)
+    every = [np.broadcast_to(t.values, (1, rows, *t.values.shape[2:])) for t in tables]
+    return replace(first, values=np.concatenate(every))

@@ -1,0 +1,441 @@
+"""Plan: a compiled mechanism and how it is to be stepped; Simulator, Live, Batch and LiveBatch hold one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil
+from time import time
+from typing import TYPE_CHECKING
+from weakref import ref
+
+import numpy as np
+
+from .. import _core
+from .._util import provenance
+from .._util.checks import flag, number, one_of, positive, seconds, whole
+from .._util.rotation import Array, finite
+from .._util.status import RESCUE_DEPTH, CatenaWarning, Status
+from ..assemble import placeholders
+from ..assemble.assembly import close_nearest
+from ..assemble.core import build_core
+from ..assemble.initial_state import checked, refuse_open
+from ..assemble.placeholders import lightened
+from ..assemble.redundancy import described_asked, find_asked, meant_after_all, warn_of
+from ..compile.compile import Compiled, start_arrays
+from ..compile.row_selection import Asked
+from ..describe.forces import DISSIPATING
+from ..describe.freeze import what_changed
+from ..describe.mechanism import Mechanism
+from ..kinematics import geometry
+from ..kinematics.state import State
+from ..results.accuracy import NOT_JUDGED, USUAL_ACCURACY, usual_order
+from .refinement import per_second, plain_step
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..results.trajectory import Trajectory
+    from .live import Live
+
+# default tolerance by order: the solver must not spoil what the scheme gains
+_TOLERANCE = {1: 1e-10, 2: 1e-10, 4: 1e-12, 6: 1e-12, 8: 1e-12}
+
+# steps of a long run, runs that are the first, and how often one of the others is looked at
+_LONG, _FIRST, _NOW_AND_THEN = 5000, 16, 64
+
+
+class Original:
+    """The user's own mechanism, of which a snapshot was compiled; what is changed there afterwards is told."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.snapshot = mechanism.snapshot()
+        self._source = None if self.snapshot is mechanism else ref(mechanism)
+        self._runs = 0
+
+    def __reduce__(self) -> tuple[type[Original], tuple[Mechanism]]:
+        return Original, (self.snapshot,)
+
+    def warn_of_edits(self, state: State | None, steps: int = _LONG) -> None:
+        """Warn if the mechanism was changed; looked for where a run is long, the first times, and now and then."""
+        self._runs += 1
+        source = None if self._source is None else self._source()
+        if source is None or (steps < _LONG and self._runs > _FIRST and self._runs % _NOW_AND_THEN):
+            return
+        changed = what_changed(source, self.snapshot, poses=state is None)
+        if changed:
+            sentence = f"{changed} was changed after this Simulator was made, which keeps the mechanism as it was then"
+            warnings.warn(CatenaWarning(f"{sentence}: make another one"), stacklevel=3)
+
+
+class Build:
+    """A mechanism compiled with some rows of its loops, and what is kept between runs of it."""
+
+    def __init__(self, mechanism: Mechanism, kernel: str | None, rows: Asked | None = None) -> None:
+        self.mechanism, self.kernel = mechanism, kernel
+        self.compiled = build_core(mechanism, kernel=kernel, asked=rows)
+        self.row_count = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+        # by solver and order, live mechanisms that no run uses now
+        self.idle: dict[tuple[str, int], Live] = {}
+        # the state as described, checked, and as the core takes it
+        self.described: State | None = None
+        self.described_arrays: _core.Start | None = None
+        # the same mechanism with other rows of its loops, as the last one needed them
+        self.other_rows: Build | None = None
+
+    # anew where it is copied or read from a pickle, on the kernel of that machine
+    def __reduce__(self) -> tuple[type[Build], tuple[Mechanism, str | None]]:
+        return Build, (self.mechanism, self.kernel)
+
+    @cached_property
+    def extent(self) -> float:
+        """Of the mechanism as described (m), by which errors are measured."""
+        return geometry.extent(self.mechanism.state())
+
+    @cached_property
+    def dissipates(self) -> bool:
+        """Whether something makes heat of the motion, which steps backwards would have to feed."""
+        forces = self.mechanism.forces.values()
+        parts = (part for force in forces for part in force.parts)
+        return any(force.slows for force in forces) or any(part.law[name] > 0 for part in parts for name in DISSIPATING)
+
+    def with_rows(self, rows: Asked) -> Build:
+        """The same with other rows of loops."""
+        if self.other_rows is None or not self.other_rows.compiled.asked.same_rows(rows):
+            self.other_rows = Build(self.mechanism, self.kernel, rows)
+        return self.other_rows
+
+    def usual_order(self, accuracy: float | None, dt: float | None) -> int:
+        """The order of steps of a length, or of any, where nobody has said."""
+        if accuracy is None or self.dissipates:
+            return 2
+        is_short = dt is not None and dt <= plain_step(self.mechanism, self.extent, accuracy)
+        return 2 if is_short else usual_order(accuracy)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan:
+    """A compiled mechanism and its settings, which `Simulator` describes; it never changes.
+
+    `given_dt`, `given_order` and `given_tolerance` are what the user gave, None where that was nothing;
+    `accuracy_given` tells whether the accuracy is the user's. error_rate is what steps may err by per second, 0 if they
+    are not held to it.
+    """
+
+    original: Original
+    build: Build
+    given_dt: float | None
+    accuracy: float | None
+    accuracy_given: bool
+    given_order: int | None
+    order: int
+    error_rate: float
+    given_tolerance: float | None
+    tolerance: float
+    max_iterations: int
+    rescue: bool
+    on_failure: str
+    on_inaccurate: str
+    solver: str
+    solver_given: bool
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What was compiled; it cannot change any more."""
+        return self.build.mechanism
+
+    @property
+    def dt(self) -> float:
+        """Time step in s, if one was given."""
+        if self.given_dt is None:
+            raise ValueError(
+                "this simulator has no dt: every run finds its own, from its state and duration, and tells it as run.dt"
+            )
+        return self.given_dt
+
+    @property
+    def compiled(self) -> Compiled:
+        """The mechanism as the core takes it."""
+        return self.build.compiled
+
+    @property
+    def core(self) -> _core.Core:
+        """The core that was made of it."""
+        return self.build.compiled.core
+
+    @property
+    def extent(self) -> float:
+        """Size of the mechanism as described (m), by which errors are measured."""
+        return self.build.extent
+
+    @property
+    def estimates_errors(self) -> bool:
+        """Whether errors of steps are estimated."""
+        return self.order > 1 and (self.on_inaccurate != "ignore" or self.accuracy is not None)
+
+    @property
+    def target_accuracy(self) -> float:
+        """What was asked for, or what is asked for where nobody did."""
+        return USUAL_ACCURACY if self.accuracy is None else self.accuracy
+
+    # ---- others like it
+
+    def with_step(
+        self, dt: float, *, rate: float = 0.0, order: int | None = None, tolerance: float | None = None
+    ) -> Plan:
+        """The same with a step, and with what steps may err by per second."""
+        order = order or self.order
+        tolerance = self.given_tolerance or tolerance or _TOLERANCE[order]
+        return replace(self, given_dt=dt, error_rate=rate, order=order, tolerance=tolerance)
+
+    def with_period(self, period: float) -> Plan:
+        """The same with steps of a length, whose errors are held to the accuracy per second."""
+        order = self.given_order or self.build.usual_order(self.accuracy, period)
+        return self.with_step(period, rate=per_second(self.accuracy, order), order=order)
+
+    def with_rows(self, rows: Asked) -> Plan:
+        """The same with these rows of loops."""
+        if rows.same_rows(self.compiled.asked):
+            return self
+        build = self.build.with_rows(rows)
+        return replace(self, build=build, solver=self.solver if self.solver_given else build.compiled.solver)
+
+    def at(self, states: Iterable[State | None]) -> Plan:
+        """What runs from states: another one if loops say something else there than where this one ran."""
+        rows = described_asked(self.mechanism)
+        if not rows.is_doubtful:
+            return self
+        given = [state for state in states if isinstance(state, State)]
+        # what a run has led to goes on as it came
+        for build in filter(None, (self.build, self.build.other_rows)):
+            if any(state.is_arrival_of(build.compiled.digest) for state in given):
+                return self.with_rows(build.compiled.asked)
+        # poses at which least is left out are those that are not singular by chance
+        here = min((find_asked(self.mechanism, s) for s in given), key=lambda a: a.count_left_out, default=rows)
+        if not here.same_rows(self.compiled.asked):
+            warn_of(self.mechanism, here, 4)
+        return self.with_rows(here)
+
+    @property
+    def other_rows(self) -> Asked | None:
+        """Rows of loops that are enforced, if others than those of the described pose."""
+        rows = self.compiled.asked
+        return None if rows is described_asked(self.mechanism) else rows
+
+    def after(self, run: Trajectory, state: State | None) -> tuple[Plan, State] | None:
+        """What enforces rows that a run has left out and were meant, and where it starts; None if there are none."""
+        rows = meant_after_all(self.compiled, run)
+        if rows is None:
+            return None
+        start = close_nearest(self.mechanism, rows, self.start_state(state))
+        return None if start is None else (self.with_rows(rows), start)
+
+    # ---- where it starts
+
+    @property
+    def described(self) -> State:
+        """The mechanism as described, checked."""
+        if self.build.described is None:
+            self.build.described = checked(self, self.mechanism.state())
+        return self.build.described
+
+    def start_state(self, state: State | None) -> State:
+        """A state to start from, checked; by default the described one."""
+        return self.described if state is None else checked(self, state)
+
+    def start_states(self, states: Sequence[State] | int) -> list[State]:
+        """Those of the members of a batch, or so many as described."""
+        if isinstance(states, Sequence) and not isinstance(states, str | bytes):
+            return [checked(self, state) for state in states]
+        return [self.described] * whole(states, "states", most=2**31 - 1)
+
+    def resume_state(self, state: State | None, key: str) -> tuple[State, Array | None]:
+        """The state to start from, checked, and the checkpoint of the run that led there, if there was one."""
+        if isinstance(state, State):
+            checkpoint = state.checkpoint(key)
+            if checkpoint is not None:
+                # functions are not in the key
+                if self.compiled.signals.count or self.compiled.rows:
+                    refuse_open(self, state)
+                return state, checkpoint
+        return self.start_state(state), None
+
+    def start_arrays(self, first: State, *, carried: bool = False) -> _core.Start:
+        """A state to start from, as the core takes it."""
+        build = self.build
+        if first is not build.described:
+            return _core.Start(**start_arrays(build.compiled, [first], carried=carried))
+        if build.described_arrays is None:
+            build.described_arrays = _core.Start(**start_arrays(build.compiled, [first]))
+        return build.described_arrays
+
+    # ---- how long it runs
+
+    def need_dt(self, what: str) -> None:
+        """Raise if there is none."""
+        if self.given_dt is None:
+            raise ValueError(f"{what}: give the simulator a dt (s), as in Simulator(mechanism, 0.001)")
+
+    def count_steps(self, duration: float | None, steps: int | None) -> int:
+        """Steps of a run; without a dt 1, or 0 of one that lasts no time."""
+        if isinstance(duration, State):
+            raise ValueError("the state to start from is given by name: run(duration, state=...)")
+        if (duration is None) == (steps is None):
+            raise ValueError("give exactly one of duration and steps")
+        if steps is not None:
+            self.need_dt("a number of steps has a length")
+            return whole(steps, "steps", least=0)
+        if self.given_dt is None:
+            return 0 if seconds(duration) == 0 else 1
+        return whole(max(0, ceil(min(seconds(duration) / self.dt, 1e15) - 1e-6)), "duration / dt", least=0)
+
+    def span(self, duration: float | None, steps: int | None) -> float:
+        """How long a run is (s)."""
+        return seconds(duration) if duration is not None else self.count_steps(duration, steps) * self.dt
+
+    def record_times(
+        self, t_eval: ArrayLike, state: State | None, duration: float | None, steps: int | None
+    ) -> tuple[Array, float | None]:
+        """Times to be recorded, checked, and how long the run must be if nobody has said."""
+        times = finite(t_eval, (np.size(t_eval),), "t_eval")
+        start = state.time if isinstance(state, State) else self.mechanism.state().time
+        if not len(times) or times[0] < start or (np.diff(times) <= 0).any():
+            raise ValueError(f"t_eval must be increasing times, none before the state to start from, at {start:g} s")
+        if duration is None and steps is None:
+            return times, float(times[-1] - start)
+        end = start + (seconds(duration) if duration is not None else whole(steps, "steps", least=0) * self.dt)
+        if times[-1] > end + 1e-9 * (end - start):
+            raise ValueError(f"t_eval ends at {times[-1]:g} s, after the run, which ends at {end:g} s")
+        return times, duration
+
+    # ---- what the core and the results need of it
+
+    def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
+        """What the core needs to know of a run that begins in a state."""
+        return _core.Settings(
+            solver=_core.SolverKind[self.solver],
+            order=max(self.order, 2),
+            dt=self.dt,
+            tolerance=self.tolerance,
+            iteration_limit=self.max_iterations,
+            rescue_depth=RESCUE_DEPTH if self.rescue else 0,
+            estimates=self.estimates_errors,
+            size=self.extent,
+            error_rate=self.error_rate,
+            paper_start=self.order == 1 and not first.reached,
+            start_time=first.time,
+            steps=steps,
+            record_every=record_every,
+        )
+
+    def key(self, signal_count: int) -> str:
+        """By which it is known whether this plan can go on bit for bit from what another one left."""
+        # the first node of the paper's scheme belongs to its step
+        step = f"1 {self.dt!r}" if self.order == 1 else str(self.order)
+        return f"{self.compiled.digest} {self.solver} {step} {signal_count}"
+
+    def run_info(self) -> provenance.RunInfo:
+        """What a run that ends now is to say of itself."""
+        how = (self.solver, self.order, self.dt, self.tolerance, self.accuracy or 0.0)
+        return provenance.run_info(*how, self.max_iterations, self.rescue, self.core.kernel, int(time()))
+
+    def fail_if_inaccurate(self, status: Status, sentence: str) -> Status:
+        """How a run ended, if a sentence on too coarse steps makes a failure of it."""
+        if not sentence or not status.ok or self.on_inaccurate != "raise":
+            return status
+        return replace(status, ok=False, reason="coarse", message=sentence)
+
+
+def make_plan(
+    mechanism: Mechanism,
+    dt: float | None,
+    accuracy: float | None,
+    solver: str,
+    order: int | None,
+    tolerance: float | None,
+    max_iterations: int,
+    rescue: bool,
+    on_failure: str,
+    on_inaccurate: str,
+    kernel: str | None,
+) -> Plan:
+    """See Simulator, whose arguments these are; they are checked, and the mechanism is compiled."""
+    if not isinstance(mechanism, Mechanism):
+        raise ValueError(f"a simulator needs a Mechanism, got {mechanism!r}")
+    if mechanism.body_count == 0:
+        raise ValueError("the mechanism has no bodies")
+    original = Original(mechanism)
+    accuracy_given = accuracy is not None
+    if dt is None and accuracy is None:
+        accuracy = USUAL_ACCURACY
+    accuracy = None if accuracy is None else _accuracy(accuracy)
+    dt = None if dt is None else positive(dt, "dt")
+    given_order = None if order is None else _order(order)
+    tolerance = None if tolerance is None else positive(tolerance, "tolerance")
+    one_of(on_failure, ("raise", "stop"), "on_failure")
+    one_of(on_inaccurate, ("warn", "raise", "ignore"), "on_inaccurate")
+    if given_order == 1 and on_inaccurate == "raise":
+        raise ValueError(f"{NOT_JUDGED}, and on_inaccurate='raise' needs error estimates: use order 2")
+    rescue = flag(rescue, "rescue")
+    if accuracy is not None and (given_order == 1 or not rescue):
+        raise ValueError("an accuracy is reached by shorter steps, of order 2, 4, 6 or 8, and with rescue")
+    max_iterations = whole(max_iterations, "max_iterations", most=2**31 - 1)
+    one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
+    if kernel is not None and not isinstance(kernel, str):
+        raise ValueError(f"kernel must be the name of one, got {kernel!r}")
+    build = Build(lightened(original.snapshot), kernel)
+    warn_of(build.mechanism, build.compiled.asked, 4)
+    placeholders.warn_of(original.snapshot, 4)
+    _refuse_solver(build, solver)
+    order = given_order or build.usual_order(accuracy, dt)
+    return Plan(
+        original=original,
+        build=build,
+        given_dt=dt,
+        accuracy=accuracy,
+        accuracy_given=accuracy_given,
+        given_order=given_order,
+        order=order,
+        error_rate=per_second(accuracy, order),
+        given_tolerance=tolerance,
+        tolerance=tolerance or _TOLERANCE[order],
+        max_iterations=max_iterations,
+        rescue=rescue,
+        on_failure=on_failure,
+        on_inaccurate=on_inaccurate,
+        solver=build.compiled.solver if solver == "auto" else solver,
+        solver_given=solver != "auto",
+    )
+
+
+def _refuse_solver(build: Build, solver: str) -> None:
+    """Raise where a solver that was asked for cannot take the mechanism."""
+    compiled = build.compiled
+    turning = compiled.asked.turning
+    if turning and solver in ("ldu", "dense"):
+        raise ValueError(
+            f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
+            f"pose ({', '.join(map(repr, compiled.asked.turning_joints(build.mechanism)))}); use 'articulated'"
+        )
+    if compiled.loose_in_tree and (solver == "articulated" or turning):
+        unheld = ", ".join(map(repr, compiled.loose_in_tree))
+        use = "no other can take its loops" if turning else "use 'ldu'"
+        raise ValueError(
+            f"solver 'articulated' cannot take massless bodies that are held only by loops of such bodies "
+            f"({unheld}); {use}"
+        )
+
+
+def _order(order: int) -> int:
+    if not isinstance(order, int | np.integer) or order not in _TOLERANCE:
+        raise ValueError(f"order must be one of 1, 2, 4, 6, 8, got {order!r}")
+    return int(order)
+
+
+def _accuracy(accuracy: float) -> float:
+    found = number(accuracy)
+    if not 1e-12 <= found <= 0.1:
+        raise ValueError(f"accuracy must be a number between 1e-12 and 0.1, got {accuracy!r}")
+    return found

@@ -1,0 +1,192 @@
+"""Runs of many members: what they record, and where the core writes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _core
+from .._util.checks import whole
+from .._util.lookup import no_such
+from .._util.memory import refuse_if_too_large
+from .._util.progress import finish, watcher
+from .._util.rotation import Array
+from .._util.status import status_of
+from ..compile.compile import start_arrays
+from ..results.accuracy import too_coarse, warn
+from ..results.run_warnings import warn_of_members
+from .batch import SIZES, Batch, BatchError
+from .loads import Forces
+from .members import Laws, MemberNumbers, member_loads
+from .refinement import per_second, refined
+from .run_steps import run_steps
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+    from ..kinematics.state import State
+    from ..results.trajectory import Trajectory
+    from .plan import Plan
+
+# members that a thread takes at a time, at most
+_WIDEST_GROUP = 8
+
+
+def plan_batch(plan: Plan, starts: list[State], duration: float | None, steps: int | None) -> Plan:
+    """The plan by which a batch runs: where there is no dt, with the one that the first member needs."""
+    if plan.accuracy is None or not starts:
+        return plan
+    span = plan.span(duration, steps)
+    if plan.given_dt is not None:
+        return plan.with_step(plan.given_dt, rate=per_second(plan.accuracy, plan.order) / (span or 1.0))
+
+    def attempt(plan: Plan, steps: int, per: int) -> Trajectory:
+        return run_steps(plan, steps, state=starts[0], record_every=per)
+
+    return refined(plan, attempt, starts[0], span, None)[1]
+
+
+def run_batch(
+    plan: Plan,
+    starts: list[State],
+    steps: int,
+    *,
+    loads: Forces | Sequence[Forces | None] | None,
+    masses: Mapping[str, ArrayLike] | None,
+    inertias: Mapping[str, ArrayLike] | None,
+    gravity: ArrayLike | None,
+    force_parameters: Laws | None,
+    threads: int | None,
+    record_every: int,
+    bodies: Sequence[str] | None,
+    out: Mapping[str, Array],
+    progress: bool | Callable[[int, int], None],
+) -> Batch:
+    """See Simulator.run_batch."""
+    mechanism, compiled, count = plan.mechanism, plan.compiled, len(starts)
+    if count == 0:
+        raise ValueError("a batch needs at least one member")
+    if any(start.time != starts[0].time for start in starts):
+        raise ValueError("the states of a batch must have the same time")
+    places = {name: place for place, name in enumerate(mechanism.bodies)}
+    kept = _recorded(mechanism, bodies)
+    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
+    signals = compiled.signals.extended()
+    table = member_loads(mechanism, loads, count, steps, signals)
+
+    records = -(-steps // record_every) + 1
+    threads = min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1)
+    shapes = {name: (count, records, len(kept), size) for name, size in SIZES.items()} | {"time": (count, records)}
+    if not isinstance(out, Mapping):
+        raise ValueError(f"out must be a mapping from names to arrays, got {out!r}")
+    for name in out:
+        if name not in shapes:
+            raise ValueError(f"out: {name!r} is not recorded, only {', '.join(shapes)}")
+    room = 8 * sum(int(np.prod(shape)) for name, shape in shapes.items() if name not in out)
+    # counts of every step, and what threads have on their hands: all bodies of a group of members
+    room += 16 * count * steps + 8 * threads * _WIDEST_GROUP * records * len(places) * sum(SIZES.values())
+    room += 8 * count * records * len(compiled.counters)
+    what = f"recording {count} members x {records} nodes x {len(kept)} bodies"
+    refuse_if_too_large(room, what, "raise record_every or record fewer bodies")
+    arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
+    iterations, substeps = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
+    newton_residual = np.zeros((count, max(steps, 1)))
+    error = np.zeros((count, max(steps, 1))) if plan.estimates_errors else None
+    counters = compiled.counters
+    angles = np.full((count, records, len(counters)), np.nan)
+    ended, tallies = compiled.core.run_batch(
+        settings=plan.settings(starts[0], steps, record_every),
+        threads=threads,
+        start=_core.Start(**start_arrays(compiled, starts)),
+        loads=table.arrays(),
+        rows=compiled.rows,
+        signals=signals.read,
+        signal_count=signals.count,
+        numbers=numbers.arrays(),
+        bodies=np.array([places[name] for name in kept], dtype=np.int32),
+        records=_core.Records(
+            **arrays,
+            counted=angles,
+            iterations=iterations,
+            substeps=substeps,
+            newton_residual=newton_residual,
+            error=error,
+        ),
+        poll=watcher(progress, count),
+    )
+    if progress:
+        finish(progress, count, count)
+    coarse = [too_coarse(plan, tally, end.step) for tally, end in zip(tallies, ended, strict=True)]
+    batch = Batch(
+        mechanism=mechanism,
+        dt=plan.dt,
+        bodies=tuple(kept),
+        **arrays,
+        iterations=iterations,
+        substeps=substeps,
+        newton_residual=newton_residual,
+        error=error,
+        coarse=coarse,
+        counts=np.array([end.records for end in ended]),
+        status=[plan.fail_if_inaccurate(status_of(plan, end), each) for end, each in zip(ended, coarse, strict=True)],
+        numbers=numbers,
+        near=compiled.by_joint(angles),
+        info=plan.run_info(),
+        asked=plan.other_rows,
+        alone=_why_alone(plan, signals.count) if count > 1 else "",
+    )
+    for k in batch.failed:
+        for array in arrays.values():
+            array[k, batch.counts[k] :] = np.nan
+    if batch.failed and (plan.on_failure == "raise" or plan.on_inaccurate == "raise"):
+        raise BatchError(batch)
+    if plan.on_inaccurate == "warn":
+        warn(batch.too_coarse, 3)
+    warn_of_members(batch, 3)
+    return batch
+
+
+def _why_alone(plan: Plan, signal_count: int) -> str:
+    kind, order = _core.SolverKind[plan.solver], max(plan.order, 2)
+    can = plan.order > 1 and plan.error_rate == 0
+    if can and plan.core.fits_lanes(solver=kind, order=order, signal_count=signal_count):
+        return ""
+    why = {
+        f"solver {plan.solver!r} has none": plan.solver != "articulated",
+        f"order {plan.order} has none": plan.order != 2,
+        "each keeps its own accuracy": plan.error_rate > 0,
+        "there are functions of time": signal_count > 0,
+    }
+    reason = next((reason for reason, holds in why.items() if holds), "its loops are too large or too special")
+    return f"members ran one by one, not several at a time in lanes: {reason}"
+
+
+def _recorded(mechanism: Mechanism, bodies: Sequence[str] | None) -> list[str]:
+    """Names of the bodies to be recorded, checked."""
+    names = list(mechanism.bodies)
+    if bodies is None:
+        return names
+    if isinstance(bodies, str | bytes) or not isinstance(bodies, Sequence):
+        raise ValueError(f"bodies must be names of bodies, got {bodies!r}")
+    kept = list(bodies)
+    for name in kept:
+        if not isinstance(name, str) or name not in names:
+            raise no_such("body", name, mechanism, "bodies: ")
+    if len(set(kept)) < len(kept):
+        raise ValueError("bodies: each can be recorded once only")
+    return kept
+
+
+def _room(out: Mapping[str, Array], name: str, shape: tuple[int, ...]) -> Array:
+    """The caller's array, if it fits, or a new one."""
+    if name not in out:
+        return np.empty(shape)
+    array = out[name]
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != np.float64:
+        raise ValueError(f"out: {name} must be an array of floats of shape {shape}")
+    if not array.flags.c_contiguous or not array.flags.writeable:
+        raise ValueError(f"out: {name} must be writable and contiguous")
+    return array
