@@ -97,14 +97,14 @@ struct RunArgs {
   // first node: the user's body order, all in the world frame
   const double *position = nullptr, *orientation = nullptr, *velocity = nullptr, *angular_velocity = nullptr;
   const double *law_start = nullptr, *term_start = nullptr;  // (law), (term) what it measures there, turns counted
-  Loads loads;
-  // The layout's own, whose inputs are part of the state. A run may go on from what another one has carried to a node
+  Loads loads = {};
+  // The layout's own, whose inputs are part of the state. A run may go on from a checkpoint of another one
   // (simulate/checkpoint.hpp), in place of what is given above.
   LawInfo* laws = nullptr;
-  const double* resumed = nullptr;
-  double* out_carried = nullptr;  // (carried size) of the last record, or of each; null if not wanted
-  bool carried_of_each = false, has_carried = false;
-  long carried_size = 0;
+  const double* checkpoint = nullptr;
+  double* out_checkpoint = nullptr;  // (checkpoint size) of the last record, or of each; null if not wanted
+  bool checkpoint_of_each = false, has_checkpoint = false;
+  long checkpoint_size = 0;
 
   // what holds over the step ahead, and what the caller wants to hold over the next: forces and torques on bodies,
   // numbers of laws
@@ -137,7 +137,7 @@ struct RunArgs {
   // (step and one for scratch, iteration limit): increments of the slowest solve of the step; null if not wanted
   double* out_increments = nullptr;
 
-  // (time): what is recorded in place of every record_every-th node, rising; and room for what is carried over a node
+  // (time): what is recorded in place of every record_every-th node, rising; and room for a checkpoint
   const double* times = nullptr;
   Offset time_count = 0;
   double* scratch = nullptr;

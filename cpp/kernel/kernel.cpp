@@ -13,13 +13,10 @@ namespace {
 long workspace_size(const Layout& layout, SolverKind kind, int order) {
   return with_solver(kind, [&]<class S>(std::type_identity<S>) { return seat_size<S>(layout, order); });
 }
-long carried_size(const Layout& layout, SolverKind kind, int order, int signal_count, int input_count) {
-  return with_solver(
-      kind, [&]<class S>(std::type_identity<S>) { return Carried<S>::size(layout, order, signal_count, input_count); });
-}
-bool belongs(const Layout& layout, const RunArgs& args) {
-  return with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
-    return Carried<S>::belongs(layout, args.resumed, args.position, args.orientation);
+long checkpoint_size(const Layout& layout, SolverKind kind, int order, int signal_count, int input_count) {
+  return with_solver(kind, [&]<class S>(std::type_identity<S>) {
+    return with_empty_seat<S>(layout, {.order = order, .input_count = input_count, .signal_count = signal_count},
+                              [](Runner<S>& runner, long) { return runner.checkpoint.size(); });
   });
 }
 void run(const Layout& layout, void* workspace, RunArgs& args) {
@@ -38,7 +35,7 @@ bool velocities(void* workspace, const RunArgs& args) {
 void go_on_from(const Layout& layout, void* workspace, RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
     Runner<S>& runner = runner_in<S>(layout, workspace, args);
-    if (!args.resumed)
+    if (!args.checkpoint)
       runner.start();
     else
       runner.wake();
@@ -49,12 +46,12 @@ void go_on_from(const Layout& layout, void* workspace, RunArgs& args, double* ro
 void save(void* workspace, const RunArgs& args, double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row); });
 }
-void restore(void* workspace, const RunArgs& args, const double* carried) {
+void restore(void* workspace, const RunArgs& args, const double* row) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
     Runner<S>& runner = seated<S>(workspace);
-    runner.go_back(carried);
+    runner.go_back(row);
     // from which a first step is guessed
-    if (runner.history[0].count == 0) runner.rest.project(runner.node.arriving());
+    if (runner.history[0].count == 0) runner.projection.project(runner.node.arriving());
   });
 }
 void reactions(void* workspace, const RunArgs& args, double* row) {
@@ -72,7 +69,7 @@ void run_lanes(const Layout* const* layouts, void* workspace, RunArgs* args, int
 long lane_row_size(void* workspace, RunArgs& args) {
   lanes_at(workspace).seat(nullptr, &args, 0);
   long count = 0;
-  lanes_at(workspace).each_carried([&](Lane&) { ++count; });
+  lanes_at(workspace).visit_state(LaneNumbers{[&](Lane&) { ++count; }});
   return count * lane_width;
 }
 void go_on_lanes(const Layout* const* layouts, void* workspace, RunArgs* args, int members, double* row,
@@ -94,7 +91,7 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .save = save,
                        .restore = restore,
                        .reactions = reactions,
-                       .carried_size = carried_size,
+                       .checkpoint_size = checkpoint_size,
                        .belongs = belongs,
                        .lane_count = lane_count,
                        .lane_workspace_size = lane_workspace_size,

@@ -14,20 +14,20 @@ struct Kernel {
   void (*start)(const Layout&, void* workspace, RunArgs&);
   void (*go_on)(void* workspace, const RunArgs&);
   bool (*velocities)(void* workspace, const RunArgs&);  // of the node into the first record; false if there are none
-  // the same in a workspace that others use in between: from the caller's arrays or what is resumed, and into `carried`
-  void (*go_on_from)(const Layout&, void* workspace, RunArgs&, double* carried);
-  void (*save)(void* workspace, const RunArgs&, double* carried);
-  void (*restore)(void* workspace, const RunArgs&, const double* carried);  // back to there
-  void (*reactions)(void* workspace, const RunArgs&, double* carried);      // of the node into the first record
-  long (*carried_size)(const Layout&, SolverKind, int order, int signal_count, int input_count);
-  bool (*belongs)(const Layout&, const RunArgs&);  // what is resumed to where the bodies are said to be
+  // the same in a workspace that others use in between: from the caller's arrays or a checkpoint, and into `checkpoint`
+  void (*go_on_from)(const Layout&, void* workspace, RunArgs&, double* checkpoint);
+  void (*save)(void* workspace, const RunArgs&, double* checkpoint);
+  void (*restore)(void* workspace, const RunArgs&, const double* checkpoint);  // back to there
+  void (*reactions)(void* workspace, const RunArgs&, double* checkpoint);      // of the node into the first record
+  long (*checkpoint_size)(const Layout&, SolverKind, int order, int signal_count, int input_count);
+  bool (*belongs)(const Layout&, const RunArgs&);  // the checkpoint to where the bodies are said to be
   // members of a batch at once, each with a layout and arguments of its own but the same mechanism and steps; 0 if they
   // have to run one by one
   int (*lane_count)(const Layout&, const RunArgs&);
   long (*lane_workspace_size)(const Layout&);
   void (*open_lanes)(const Layout&, void* workspace);  // once, before all that follows
   void (*run_lanes)(const Layout* const* layouts, void* workspace, RunArgs* args, int members);
-  // step by step, what is carried over in a row of so many numbers, 64-byte aligned; lanes whose bit is set in
+  // step by step, checkpoints in a row of so many numbers, 64-byte aligned; lanes whose bit is set in
   // `entering` begin where their arrays say, all that a workspace has not seen do
   long (*lane_row_size)(void* workspace, RunArgs&);
   void (*go_on_lanes)(const Layout* const* layouts, void* workspace, RunArgs* args, int members, double* row,

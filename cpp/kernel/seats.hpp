@@ -86,69 +86,74 @@ struct Seat {
   Runner<Solver> runner;
 };
 
-// carves what one run needs out of the workspace; with no workspace it only counts
+// carves what one run needs out of the workspace; with no workspace it only counts, and the seat given has no arrays
 template <class Solver>
-Seat<Solver>* seat_in(const Layout& layout, Arena& arena, int order, RunArgs* args) {
+Runner<Solver>& seat_in(const Layout& layout, Arena& arena, RunArgs& args, Seat<Solver>* given = nullptr) {
   const int count = Solver::unknown_count(layout);
-  const Composition parts = composition_of(order);
-  Seat<Solver>* seat = arena.take<Seat<Solver>>(1);
+  const Composition parts = composition_of(args.order);
+  Seat<Solver>* const taken = arena.take<Seat<Solver>>(1);
+  Seat<Solver>* const seat = taken ? taken : given;
   Body<double>* body = arena.take<Body<double>>(layout.link_count);
   Solver solver = make(layout, arena, body, static_cast<Solver*>(nullptr));
   solver.z = arena.take<double>(count);
   solver.dz = arena.take<double>(count);
   double* last_dz = arena.take<double>(count);
   const int links = layout.link_count, laws = layout.law_count;
-  const Room room = {.law_angle = arena.take<double>(laws),
-                     .law_force = arena.take<double>(laws),
-                     .law_momentum = arena.take<double>(laws),
-                     .pushed = arena.take<double>(layout.axis_count),
-                     .counted = arena.take<double>(layout.counter_count),
-                     .zeros = arena.take<double>(count),
-                     .rates = arena.take<double>(count),
-                     .scratch = arena.take<double>(count),
-                     .momentum = arena.take<double>(laws),
-                     .owed = arena.take<Wrench<double>>(links),
-                     .law_mode = arena.take<double>(laws),
-                     .acting = arena.take<Wrench<double>>(links),
-                     .saved = arena.take<double>(Carried<Solver>::motion_size(layout)),
-                     .before = arena.take<double>(layout.recorded_count),
-                     .motor_before = arena.take<double>(laws),
-                     .acted = arena.take<Wrench<double>>(links),
-                     .past = past_in<double>(arena, parts.count > 1 ? 0 : links),
-                     .sum = arena.take<Wrench<double>>(parts.count > 1 ? links : 0),
-                     .end = arena.take<Place>(parts.count > 1 ? 0 : links)};
-  const long differences = Carried<Solver>::differences_of(layout);
-  const int histories = Carried<Solver>::histories_of(parts, order);
+  Room room = {.law_angle = arena.take<double>(laws),
+               .law_force = arena.take<double>(laws),
+               .law_momentum = arena.take<double>(laws),
+               .pushed = arena.take<double>(layout.axis_count),
+               .counted = arena.take<double>(layout.counter_count),
+               .zeros = arena.take<double>(count),
+               .rates = arena.take<double>(count),
+               .scratch = arena.take<double>(count),
+               .momentum = arena.take<double>(laws),
+               .owed = arena.take<Wrench<double>>(links),
+               .law_mode = arena.take<double>(laws),
+               .acting = arena.take<Wrench<double>>(links),
+               .saved = nullptr,
+               .before = arena.take<double>(layout.recorded_count),
+               .motor_before = arena.take<double>(laws),
+               .acted = arena.take<Wrench<double>>(links),
+               .past = past_in<double>(arena, parts.count > 1 ? 0 : links),
+               .sum = arena.take<Wrench<double>>(parts.count > 1 ? links : 0),
+               .end = arena.take<Place>(parts.count > 1 ? 0 : links)};
+  const long differences = Checkpoint<Solver>::differences_of(layout);
+  const int histories = Checkpoint<Solver>::histories_of(parts, args.order);
   double* known = arena.take<double>(histories * differences);
-  if (!args) return nullptr;
-  for (int k = 0; k < count; ++k) room.zeros[k] = solver.z[k] = 0;
-  for (int k = 0; k < layout.axis_count; ++k) room.pushed[k] = 0;
-  for (int l = 0; l < laws; ++l) room.law_mode[l] = room.momentum[l] = 0;
-  for (int i = 0; i < links && parts.count == 1; ++i) room.past.motion[i] = room.past.change[i] = {};
-  for (long k = 0; k < histories * differences; ++k) known[k] = 0;
   const int motions = Solver::motion_count(layout), points = Newton<Solver>::points_of(layout);
   new (seat)
       Seat<Solver>{.parts = parts,
                    .history = {},
                    .solver = solver,
-                   .newton = {seat->solver, count, motions, points, last_dz, args->tolerance, args->iteration_limit, 0},
+                   .newton = {seat->solver, count, motions, points, last_dz, args.tolerance, args.iteration_limit, 0},
                    .runner = {.layout = layout,
-                              .args = *args,
+                              .args = args,
                               .solver = seat->solver,
                               .newton = seat->newton,
                               .parts = seat->parts,
                               .history = seat->history,
                               .history_count = histories,
                               .room = room}};
-  for (int k = 0; k < histories; ++k) seat->history[k].differences = known + k * differences;
-  for (int k = 0; k < Solver::memory_count(layout); ++k) seat->solver.memory_at(k) = RowMemory{};
+  Runner<Solver>& runner = seat->runner;
+  room.saved = arena.take<double>(runner.checkpoint.motion_size());
+  runner.reactions.saved = runner.rescue.saved = room.saved;
   seat->newton.select(seat->history[0]);
-  return seat;
+  if (!taken) return runner;
+  for (int k = 0; k < count; ++k) room.zeros[k] = solver.z[k] = 0;
+  for (int k = 0; k < layout.axis_count; ++k) room.pushed[k] = 0;
+  for (int l = 0; l < laws; ++l) room.law_mode[l] = room.momentum[l] = 0;
+  for (int i = 0; i < links && parts.count == 1; ++i) room.past.motion[i] = room.past.change[i] = {};
+  for (long k = 0; k < histories * differences; ++k) known[k] = 0;
+  for (int k = 0; k < histories; ++k) seat->history[k].differences = known + k * differences;
+  for (int k = 0; k < Solver::memory_count(layout); ++k)
+    static_cast<RowMemory&>(seat->solver.memories()[k]) = RowMemory{};
+  return runner;
 }
 template <class Solver>
 Runner<Solver>& runner_in(const Layout& layout, void* workspace, RunArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
-  return seat_in<Solver>(layout, arena, args.order, &args)->runner;
+  return seat_in<Solver>(layout, arena, args);
 }
 // that which has been there since `start`
 template <class Solver>
@@ -164,11 +169,21 @@ auto with_solver(SolverKind kind, F&& use) {
   return use(std::type_identity<Articulated<double>>());
 }
 
+// a function of a runner without arrays, and of the size of its workspace
+template <class Solver, class F>
+long with_empty_seat(const Layout& layout, RunArgs args, F&& use) {
+  alignas(Seat<Solver>) char room[sizeof(Seat<Solver>)];
+  Arena arena{nullptr};
+  double no_signals = 0;
+  LawInfo no_law = {};
+  args.signals = &no_signals;
+  args.laws = &no_law;
+  Runner<Solver>& runner = seat_in<Solver>(layout, arena, args, reinterpret_cast<Seat<Solver>*>(room));
+  return use(runner, arena.used);
+}
 template <class Solver>
 long seat_size(const Layout& layout, int order) {
-  Arena arena{nullptr};
-  seat_in<Solver>(layout, arena, order, nullptr);
-  return arena.used;
+  return with_empty_seat<Solver>(layout, {.order = order}, [](Runner<Solver>&, long size) { return size; });
 }
 
 // the articulated solver alone

@@ -16,12 +16,6 @@ struct LaneEstimator {
   T error = T(0);
   T length = T(0), second2 = T(0), equal = T(0);  // see Estimator
 
-  void enter(int k) {
-    length.set(k, 0);
-    second2.set(k, 0);
-    equal.set(k, 0);
-    for (int i = 0; i < layout.link_count; ++i) put_past(i, k, {}, {});
-  }
   // a step that has been solved and not yet taken; those of lanes that are tired are not seen
   void see(Mask tired) {
     const double dt = node.common().dt;
@@ -66,36 +60,6 @@ struct LaneEstimator {
     }
     const double angle2 = 4 * (1 - least_cosine) * (1 + least_cosine);
     return layout.link[angle2 * angle2 * angle2 > second2[k] ? turned : changed].body;
-  }
-
-  // a lane's memory from the single solver, and to it
-  template <class Single>
-  void take(int k, const Single& one) {
-    length.set(k, one.length);
-    second2.set(k, one.second2);
-    equal.set(k, one.equal);
-    for (int i = 0; i < layout.link_count; ++i) put_past(i, k, one.past.motion[i], one.past.change[i]);
-  }
-  template <class Single>
-  void give(int k, Single& one) const {
-    one.length = length[k];
-    one.second2 = second2[k];
-    one.equal = static_cast<int>(equal[k]);
-    for (int i = 0; i < layout.link_count; ++i) {
-      one.past.motion[i] = {at(past.motion[i].f, k), at(past.motion[i].t, k)};
-      one.past.change[i] = {at(past.change[i].f, k), at(past.change[i].t, k)};
-    }
-  }
-  void put_past(int i, int k, const Wrench<double>& motion, const Wrench<double>& change) {
-    put(past.motion[i].f, k, motion.f), put(past.motion[i].t, k, motion.t);
-    put(past.change[i].f, k, change.f), put(past.change[i].t, k, change.t);
-  }
-  template <class F>
-  void each_carried(F&& use) {
-    const auto use3 = [&](Vec3<T>& v) { use(v.x), use(v.y), use(v.z); };
-    use(length), use(second2), use(equal);
-    for (int i = 0; i < layout.link_count; ++i)
-      use3(past.motion[i].f), use3(past.motion[i].t), use3(past.change[i].f), use3(past.change[i].t);
   }
 };
 

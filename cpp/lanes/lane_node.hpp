@@ -69,17 +69,13 @@ struct LaneNode {
       }
     }
   }
-  // the caller's angles and inputs
+  // the caller's inputs
   void enter(int k) {
     const RunArgs& own = args[member(k)];
-    for (int c = 0; c < own.counter_count && k < members; ++c)
-      counted[k * own.counter_count + c] = own.counter_start[c];
     for (int j = 0; j < own.input_count; ++j) {
       const InputInfo& input = own.input[j];
       numbers_of(tree.law[input.law])[input.number].set(k, numbers_of(own.laws[input.law])[input.number]);
     }
-    half.set(k, 0);
-    wound.set(k, at_start);
   }
 
   // geometry and forces, so many steps after the first of the group

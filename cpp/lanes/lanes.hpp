@@ -20,6 +20,39 @@ inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
          args.error_rate == 0 && LaneLoops::fit(layout);
 }
 
+// a number or vector of a member from the single solver to its lane, and back
+struct ToLane {
+  int k;
+  void operator()(Lane& lane, double one) const { lane.set(k, one); }
+  void operator()(Vec3<Lane>& lane, const Vec3<double>& one) const { put(lane, k, one); }
+  void operator()(Quat<Lane>& lane, const Quat<double>& one) const {
+    lane.w.set(k, one.w);
+    put(lane.v, k, vector_part(one));
+  }
+  void operator()(double& lane, double one) const { lane = one; }
+};
+struct FromLane {
+  int k;
+  template <class Number>
+  void operator()(const Lane& lane, Number& one) const {
+    one = static_cast<Number>(lane[k]);
+  }
+  void operator()(const Vec3<Lane>& lane, Vec3<double>& one) const { one = at(lane, k); }
+  void operator()(const Quat<Lane>& lane, Quat<double>& one) const { one = {lane.w[k], at(lane.v, k)}; }
+  void operator()(double lane, double& one) const { one = lane; }
+};
+// a function of every number of what lanes hold
+template <class F>
+struct LaneNumbers {
+  F use;
+  void operator()(Lane& value) { use(value); }
+  void operator()(Vec3<Lane>& v) { use(v.x), use(v.y), use(v.z); }
+  void operator()(Quat<Lane>& q) { use(q.w), (*this)(q.v); }
+  void operator()(Wrench<Lane>& w) { (*this)(w.f), (*this)(w.t); }
+};
+template <class F>
+LaneNumbers(F) -> LaneNumbers<F>;
+
 // `WithSingle` builds the single-mechanism runner of a lane and hands it to a function
 template <class WithSingle>
 struct LaneRunner {
@@ -69,50 +102,39 @@ struct LaneRunner {
     });
     node.enter(k);
     newton.enter(k);
-    estimator.enter(k);
     extra.set(k, 0);
     began.set(k, static_cast<double>(taken));
     origin.set(k, node.args[member].start_time);
     next_stiff_check = taken;
   }
 
-  // a lane's state from the single solver, and to it
-  void take(int k, const Single& one) {
+  // what a member is, in its lane and by itself
+  template <class F>
+  void visit_member(int k, Single& one, F&& visit) {
     for (int i = 0; i < layout.link_count; ++i) {
-      const Body<double>& from = one.solver.body[i];
-      Body<T>& b = tree.body[i];
-      put(b.x, k, from.x);
-      b.q.w.set(k, from.q.w);
-      put(b.q.v, k, from.q.v);
-      put(b.v, k, from.v);
-      put(b.L, k, from.L);
-      put(tree.link[i].offset, k, one.solver.link[i].offset);
+      visit_body(visit, tree.body[i], one.solver.body[i]);
+      visit(tree.link[i].offset, one.solver.link[i].offset);
     }
     for (int l = 0; l < layout.law_count; ++l) {
-      tree.law[l].measured.set(k, one.node.law_angle[l]);
-      tree.law[l].momentum.set(k, one.node.law_momentum[l]);
-      tree.law[l].before.set(k, one.node.law_force[l]);
+      visit(tree.law[l].measured, one.node.law_angle[l]);
+      visit(tree.law[l].momentum, one.node.law_momentum[l]);
+      visit(tree.law[l].before, one.node.law_force[l]);
+    }
+    for (int c = 0; c < common().counter_count && k < node.members; ++c)
+      visit(node.counted[k * common().counter_count + c], one.node.turns.counted[c]);
+    visit(node.wound, one.node.turns.wound), visit(node.half, one.node.half);
+    visit(estimator.length, one.estimator.length), visit(estimator.second2, one.estimator.second2);
+    visit(estimator.equal, one.estimator.equal);
+    for (int i = 0; i < layout.link_count; ++i) {
+      visit(estimator.past.motion[i].f, one.estimator.past.motion[i].f);
+      visit(estimator.past.motion[i].t, one.estimator.past.motion[i].t);
+      visit(estimator.past.change[i].f, one.estimator.past.change[i].f);
+      visit(estimator.past.change[i].t, one.estimator.past.change[i].t);
     }
   }
-  void give(int k, Single& one) const {
-    for (int i = 0; i < layout.link_count; ++i) {
-      Body<double>& to = one.solver.body[i];
-      const Body<T>& b = tree.body[i];
-      to.x = at(b.x, k);
-      to.q = {b.q.w[k], at(b.q.v, k)};
-      to.v = at(b.v, k);
-      to.L = at(b.L, k);
-      one.solver.link[i].offset = at(tree.link[i].offset, k);
-    }
-    for (int l = 0; l < layout.law_count; ++l) {
-      one.node.law_angle[l] = tree.law[l].measured[k];
-      one.node.law_momentum[l] = tree.law[l].momentum[k];
-      one.node.law_force[l] = tree.law[l].before[k];
-    }
-    for (int c = 0; c < common().counter_count; ++c)
-      one.node.turns.counted[c] = node.counted[k * common().counter_count + c];
-    one.node.turns.wound = node.wound[k];
-    one.node.half = node.half[k];
+  void take(int k, Single& one) { visit_member(k, one, ToLane{k}); }
+  void give(int k, Single& one) {
+    visit_member(k, one, FromLane{k});
     one.node.leaving = false;
   }
 
@@ -137,14 +159,13 @@ struct LaneRunner {
     double time = start;
     alone(k, own, [&](Single& one) {
       one.progress.spent = steps + static_cast<long>(extra[k]);
-      estimator.give(k, one.estimator);
       // its guess is the last step as it was, or what the velocities say
       History& history = *one.newton.history;
       for (int e = 0; e < layout.variable_count; ++e) one.newton.last_solution(e) = newton.last_solution(e)[k];
       history.count = history.order = newton.memory.count[k] > 0 ? 1 : 0;
       history.dt = own.dt;
-      one.newton.rates = one.rest.rates;
-      if (newton.memory.count[k] == 0) one.rest.project(one.node.arriving());
+      one.newton.rates = one.projection.rates;
+      if (newton.memory.count[k] == 0) one.projection.project(one.node.arriving());
       if (!one.rescue.advance(steps, time)) {
         own.status.records = node.args[k].status.records;
         one.node.now = time;
@@ -156,16 +177,11 @@ struct LaneRunner {
         return;
       }
       extra.set(k, static_cast<double>(one.progress.spent - steps - 1));
-      take(k, one);
-      estimator.take(k, one.estimator);
       node.args[k].tally = own.tally;
-      node.half.set(k, one.node.half);
       // turns are counted where its last piece is still known
       one.solver.place();
       one.node.turns.count(one.solver.body, one.solver.clock);
-      for (int c = 0; c < common().counter_count; ++c)
-        node.counted[k * common().counter_count + c] = one.node.turns.counted[c];
-      node.wound.set(k, 0);
+      take(k, one);
       newton.memory.restart(k, 1);
       const double ratio = own.dt / history.dt;
       for (int e = 0; e < layout.variable_count; ++e)
@@ -202,12 +218,12 @@ struct LaneRunner {
   void project_alone(int k) {
     RunArgs own = node.args[k];
     alone(k, own, [&](Single& one) {
-      one.rest.project(one.node.arriving());
+      one.projection.project(one.node.arriving());
       for (int i = 0; i < layout.link_count; ++i) {
         put(tree.body[i].dx, k, one.solver.body[i].dx);
         put(tree.body[i].phi, k, one.solver.body[i].phi);
       }
-      for (int e = 0; e < layout.variable_count; ++e) tree.dz[e].set(k, one.rest.rates[e]);
+      for (int e = 0; e < layout.variable_count; ++e) tree.dz[e].set(k, one.projection.rates[e]);
     });
   }
 
@@ -310,31 +326,34 @@ struct LaneRunner {
     }
   }
 
-  //---- step by step: between two calls the lanes are for other members, and what is carried over stands in a row ----
+  //---- step by step: between two calls the lanes are for other members, and their state stands in a row ----
 
   template <class F>
-  void each_carried(F&& use) {
-    const auto use3 = [&](Vec3<T>& v) { use(v.x), use(v.y), use(v.z); };
+  void visit_state(F&& visit) {
     for (int i = 0; i < layout.link_count; ++i) {
       Body<T>& b = tree.body[i];
       const int branch = layout.link[i].branch;
       // carried links are placed anew
-      if (manner_of(branch) == floating_manner) use3(b.x);
-      use(b.q.w), use3(b.q.v), use3(b.v), use3(b.L);
-      if (slides(branch)) use3(tree.link[i].offset);
+      if (manner_of(branch) == floating_manner) visit(b.x);
+      visit(b.q), visit(b.v), visit(b.L);
+      if (slides(branch)) visit(tree.link[i].offset);
     }
     for (int l = 0; l < layout.law_count; ++l)
-      use(tree.law[l].measured), use(tree.law[l].momentum), use(tree.law[l].before);
+      visit(tree.law[l].measured), visit(tree.law[l].momentum), visit(tree.law[l].before);
     for (int j = 0; j < common().input_count; ++j)
-      use(numbers_of(tree.law[common().input[j].law])[common().input[j].number]);
-    for (long e = 0; e < static_cast<long>(LaneNewton::points) * layout.variable_count; ++e) use(newton.difference[e]);
-    if (common().estimates) estimator.each_carried(use);
+      visit(numbers_of(tree.law[common().input[j].law])[common().input[j].number]);
+    for (long e = 0; e < static_cast<long>(LaneNewton::points) * layout.variable_count; ++e)
+      visit(newton.difference[e]);
+    if (common().estimates) {
+      visit(estimator.length), visit(estimator.second2), visit(estimator.equal);
+      for (int i = 0; i < layout.link_count; ++i) visit(estimator.past.motion[i]), visit(estimator.past.change[i]);
+    }
     LaneMemory& m = newton.memory;
-    use(m.count), use(m.order), use(m.kappa), use(m.calm), use(m.unchecked);
-    use(node.half), use(newton.extent), use(extra), use(node.wound), use(began), use(origin);
+    visit(m.count), visit(m.order), visit(m.kappa), visit(m.calm), visit(m.unchecked);
+    visit(node.half), visit(newton.extent), visit(extra), visit(node.wound), visit(began), visit(origin);
     T is_alive = choose(alive, T(1), T(0)), steps = T(static_cast<double>(taken)),
       check = T(static_cast<double>(next_stiff_check));
-    use(is_alive), use(steps), use(check);
+    visit(is_alive), visit(steps), visit(check);
     alive = is_alive > T(0);
     taken = static_cast<long>(steps[0]);
     next_stiff_check = static_cast<long>(check[0]);
@@ -348,7 +367,7 @@ struct LaneRunner {
     if (all)
       taken = 0;
     else
-      each_carried([at = row](T& value) mutable { value = *at++; });
+      visit_state(LaneNumbers{[at = row](T& value) mutable { value = *at++; }});
     for (int k = 0; k < width; ++k)
       if (entering >> k & 1)
         enter(k);
@@ -371,7 +390,7 @@ struct LaneRunner {
     }
     tell(code);
     record();
-    each_carried([at = row](T& value) mutable { *at++ = value; });
+    visit_state(LaneNumbers{[at = row](T& value) mutable { *at++ = value; }});
   }
 };
 

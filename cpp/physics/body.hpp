@@ -124,18 +124,11 @@ CATENA_INLINE void commit_body(Body<T>& b, T share, T per_dt) {
   b.x += b.d;
 }
 
+// what of a body a step leaves to the next; of several at once, such as in a lane and by itself
 constexpr int body_state_size = 13;
-CATENA_INLINE void save_body(const Body<double>& b, double* to) {
-  store3(to, b.x);
-  store_quat(to + 3, b.q);
-  store3(to + 7, b.v);
-  store3(to + 10, b.L);
-}
-CATENA_INLINE void restore_body(Body<double>& b, const double* from) {
-  b.x = load3(from);
-  b.q = load_quat(from + 3);
-  b.v = load3(from + 7);
-  b.L = load3(from + 10);
+template <class F, class... Bodies>
+CATENA_INLINE void visit_body(F&& visit, Bodies&... b) {
+  visit(b.x...), visit(b.q...), visit(b.v...), visit(b.L...);
 }
 
 }  // namespace catena::CATENA_ISA

@@ -11,7 +11,7 @@ namespace catena {
 
 Live::Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
            const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
-           const std::optional<In<-1>>& carried)
+           const std::optional<In<-1>>& checkpoint)
     : has_functions_(signal_count > 0 || !rows.empty()) {
   calls_.signals = signals;
   calls_.signal_count = signal_count;
@@ -30,7 +30,7 @@ Live::Live(const Core& core, const Settings& settings, const Start& start, const
   this->input = view(m.input, true, {inputs_.size()});
   coordinates_ = view(m.coordinate, false, {c});
   rates_ = view(m.rate, false, {c});
-  put(settings, start, loads, carried);
+  put(settings, start, loads, checkpoint);
 }
 
 void Live::enter(const Core& core, SolverKind solver, const RowFunctions& rows) {
@@ -43,7 +43,7 @@ void Live::enter(const Core& core, SolverKind solver, const RowFunctions& rows) 
 }
 
 void Live::put(const Settings& settings, const Start& start, const LoadArrays& loads,
-               const std::optional<In<-1>>& carried) {
+               const std::optional<In<-1>>& checkpoint) {
   const InUse use(in_use_);
   require(!space_ || (settings.solver == args_.solver && settings.order == args_.order),
           "a live mechanism keeps the solver and the order that it was made with");
@@ -57,17 +57,17 @@ void Live::put(const Settings& settings, const Start& start, const LoadArrays& l
   layout_.law = args_.laws = laws_.data();
   args_.input_count = static_cast<int>(inputs_.size());
   args_.input = inputs_.data();
-  args_.carried_size =
-      core_->kernel().carried_size(layout_, args_.solver, args_.order, calls_.signal_count, args_.input_count);
+  args_.checkpoint_size =
+      core_->kernel().checkpoint_size(layout_, args_.solver, args_.order, calls_.signal_count, args_.input_count);
   if (!space_) space_ = core_->workspace(args_.solver, args_.order);
-  carried_.resize(args_.carried_size);
-  scratch_.resize(args_.carried_size);
-  if (carried) {
-    require_size(*carried, args_.carried_size, "what is carried over");
-    require_finite(*carried, "what is carried over");
-    std::copy_n(carried->data(), args_.carried_size, carried_.begin());
-    args_.resumed = carried_.data();
-    require(core_->kernel().belongs(layout_, args_), "what is carried over belongs to another state");
+  checkpoint_.resize(args_.checkpoint_size);
+  scratch_.resize(args_.checkpoint_size);
+  if (checkpoint) {
+    require_size(*checkpoint, args_.checkpoint_size, "a checkpoint");
+    require_finite(*checkpoint, "a checkpoint");
+    std::copy_n(checkpoint->data(), args_.checkpoint_size, checkpoint_.begin());
+    args_.checkpoint = checkpoint_.data();
+    require(core_->kernel().belongs(layout_, args_), "the checkpoint belongs to another state");
   }
   args_.signals = signals_.data();
   args_.context = &calls_;
@@ -307,14 +307,14 @@ nb::object Live::rates() {
   return rates_;
 }
 
-Numbers Live::carried() {
+Numbers Live::checkpoint() {
   // a control may ask, while the run waits for it
   std::optional<InUse> use;
   if (!in_control_) use.emplace(in_use_);
-  auto* copy = new double[args_.carried_size];
+  auto* copy = new double[args_.checkpoint_size];
   const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
   core_->kernel().save(space_.get(), args_, copy);
-  return {copy, {static_cast<std::size_t>(args_.carried_size)}, owner};
+  return {copy, {static_cast<std::size_t>(args_.checkpoint_size)}, owner};
 }
 
 Numbers Live::multipliers() {
@@ -414,7 +414,7 @@ Sheet::Sizes Live::sheet_sizes(bool checkpoints, Offset times) const {
           .counters = args_.counter_count,
           .inputs = args_.input_count,
           .kept = checkpoints ? records : 1,
-          .carried = args_.carried_size};
+          .checkpoint = args_.checkpoint_size};
 }
 
 Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
@@ -449,8 +449,8 @@ Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<
     args_.times = times->data();
     args_.time_count = count;
     args_.scratch = scratch_.data();
-    // what is carried over belongs to nodes
-    args_.out_carried = nullptr;
+    // checkpoints belong to nodes
+    args_.out_checkpoint = nullptr;
   }
   if (poll) calls_.poll = *poll;
   {
@@ -462,7 +462,7 @@ Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<
   args_.control = nullptr;
   args_.times = nullptr;
   args_.time_count = 0;
-  args_.out_increments = args_.out_carried = args_.out_control = args_.out_inputs = nullptr;
+  args_.out_increments = args_.out_checkpoint = args_.out_control = args_.out_inputs = nullptr;
   calls_.rethrow();
   // an end that was asked for is no failure
   if (args_.status.code == StatusCode::interrupted) args_.status.code = StatusCode::done;

@@ -21,21 +21,22 @@ using Matrix = nb::ndarray<nb::numpy, double, nb::shape<-1, 3>>;
 
 class Live {
  public:
-  // `input` has a law and one of its numbers for every input, `carried` is what another one has left
+  // `input` has a law and one of its numbers for every input, `checkpoint` is what another one has left
   Live(const Core& core, const Settings& settings, const Start& start, const LoadArrays& loads,
        const RowFunctions& rows, const SignalFunction& signals, int signal_count, const InInts<-1, 2>& input,
-       const std::optional<In<-1>>& carried);
+       const std::optional<In<-1>>& checkpoint);
   // the same mechanism with other rows of its loops; `put` has to follow
   void enter(const Core& core, SolverKind solver, const RowFunctions& rows);
   // another state to start from, as in the constructor
-  void put(const Settings& settings, const Start& start, const LoadArrays& loads, const std::optional<In<-1>>& carried);
+  void put(const Settings& settings, const Start& start, const LoadArrays& loads,
+           const std::optional<In<-1>>& checkpoint);
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
 
   // to the first node, and on from there; false if that fails, see `ended`, or if for the first time a step is coarse
   bool start();
   bool step(Offset count);
-  // a whole run, from the beginning, into a block of so many numbers; with checkpoints what is carried over every node
+  // a whole run, from the beginning, into a block of so many numbers; with checkpoints one of every node
   // is kept, and a control is called with the time and this at each; `times`, if there are any, are recorded in place
   // of nodes
   Offset room(bool checkpoints, Offset times) const { return Sheet::size_of(sheet_sizes(checkpoints, times)); }
@@ -46,7 +47,7 @@ class Live {
   void end_run() { calls_.stop(); }
 
   // what the steps from here on depend on, as numbers in a row
-  Numbers carried();
+  Numbers checkpoint();
   // the multipliers of the node, as a run records them
   Numbers multipliers();
   // accelerations of bodies (body, 3) and angular ones, from the node on with what stands in `input`; how the steps
@@ -120,7 +121,7 @@ class Live {
   Calls calls_;
   Layout layout_;
   std::vector<LawInfo> laws_;
-  std::vector<double> signals_, carried_, scratch_, wanted_values_, wanted_point_, held_values_, held_point_,
+  std::vector<double> signals_, checkpoint_, scratch_, wanted_values_, wanted_point_, held_values_, held_point_,
       input_value_;
   std::vector<int> wanted_frame_, held_frame_;
   std::vector<InputInfo> inputs_;

@@ -107,9 +107,9 @@ class LiveBatch::Worker {
     if (batch_.memory_->failed[member] && !begins) return;
     double* row = batch_.row_of(static_cast<int>(member));
     RunArgs& run = runs_[0];
-    run.resumed = begins ? nullptr : row;
+    run.checkpoint = begins ? nullptr : row;
     if (!batch_.has_functions_) return batch_.core_.kernel().go_on_from(members_[0].layout, space_.get(), run, row);
-    carried_.resize(batch_.row_size_);
+    checkpoint_.resize(batch_.row_size_);
     const Layout& shared = batch_.layout_;
     const Offset n = shared.link_count;
     struct Part {
@@ -121,9 +121,9 @@ class LiveBatch::Worker {
         {run.out_velocity, 3 * n}, {run.out_angular_velocity, 3 * n}, {run.out_counted, shared.counter_count}};
     before_.clear();
     for (const Part& part : parts) before_.insert(before_.end(), part.at, part.at + part.size);
-    batch_.core_.kernel().go_on_from(members_[0].layout, space_.get(), run, carried_.data());
+    batch_.core_.kernel().go_on_from(members_[0].layout, space_.get(), run, checkpoint_.data());
     if (!batch_.calls_.spoilt) {
-      std::copy(carried_.begin(), carried_.end(), row);
+      std::copy(checkpoint_.begin(), checkpoint_.end(), row);
       return;
     }
     const double* from = before_.data();
@@ -138,7 +138,7 @@ class LiveBatch::Worker {
   std::vector<RunArgs> runs_;
   std::vector<Member> members_;
   std::vector<const Layout*> layouts_;
-  std::vector<double> carried_, before_;
+  std::vector<double> checkpoint_, before_;
 };
 
 LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, const Start& start,
@@ -204,8 +204,9 @@ LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, co
   for (int k = 0; k < std::min(threads, (count_ + group_ - 1) / group_); ++k)
     workers_.push_back(std::make_unique<Worker>(*this));
   if (workers_.size() > 1) pool_ = std::make_unique<ThreadPool>(static_cast<int>(workers_.size()));
-  row_size_ = group_ > 1 ? core.kernel().lane_row_size(workers_[0]->space(), run_)
-                         : core.kernel().carried_size(layout_, run_.solver, run_.order, signal_count, run_.input_count);
+  row_size_ = group_ > 1
+                  ? core.kernel().lane_row_size(workers_[0]->space(), run_)
+                  : core.kernel().checkpoint_size(layout_, run_.solver, run_.order, signal_count, run_.input_count);
   row_size_ = (row_size_ + 7) / 8 * 8;
   rows_ = make_workspace(static_cast<Offset>(sizeof(double)) * row_size_ * ((count_ + group_ - 1) / group_));
 }

@@ -290,8 +290,8 @@ void bind_live(nb::module_& m) {
       .CATENA_VIEW("newton_residual", remainder(), Sheet, "float64", "(None,)")
       .CATENA_VIEW("error", error(), Sheet, "float64", "(None,)")
       .def_prop_ro(
-          "carried", [](const Sheet& sheet) { return sheet.carried(); },
-          nb::sig("def carried(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
+          "checkpoint", [](const Sheet& sheet) { return sheet.checkpoint(); },
+          nb::sig("def checkpoint(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
       .def_ro("substeps", &Tally::pieces)
@@ -306,9 +306,9 @@ void bind_live(nb::module_& m) {
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a, "signal_count"_a,
-           "inputs"_a, "carried"_a.none(), nb::keep_alive<1, 2>())
+           "inputs"_a, "checkpoint"_a.none(), nb::keep_alive<1, 2>())
       .def("enter", &Live::enter, nb::kw_only(), "core"_a, "solver"_a, "rows"_a, nb::keep_alive<1, 2>())
-      .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "carried"_a.none())
+      .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "checkpoint"_a.none())
       .def("begin", &Live::start)
       .def(
           "step",
@@ -326,7 +326,7 @@ void bind_live(nb::module_& m) {
       .def("run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
            "control"_a.none() = nb::none(), "held"_a.none() = nb::none(), "times"_a.none() = nb::none(),
            "poll"_a.none() = nb::none())
-      .def("carried", &Live::carried)
+      .def("checkpoint", &Live::checkpoint)
       .def("all_multipliers", &Live::multipliers)
       .def("all_accelerations", &Live::accelerations)
       .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)

@@ -13,7 +13,7 @@ class Sheet {
  public:
   struct Sizes {
     Offset steps, errors, records, bodies, rows, counters, inputs;  // errors of all steps, or of none
-    Offset kept, carried;  // nodes of which is kept what is carried over them, and how many numbers that is
+    Offset kept, checkpoint;  // nodes whose checkpoints are kept, and how many numbers one is
   };
 
   static Offset size_of(const Sizes& sizes) { return Sheet(sizes).carve(nullptr); }
@@ -37,14 +37,14 @@ class Sheet {
     args.out_pieces = pieces_;
     args.out_remainder = remainder_;
     args.out_error = sizes_.errors > 0 ? error_ : nullptr;
-    args.out_carried = carried_;
-    args.carried_of_each = sizes_.kept > 1;
+    args.out_checkpoint = checkpoint_;
+    args.checkpoint_of_each = sizes_.kept > 1;
   }
   // so much of it is there
   void end(const RunArgs& args) {
     ended_ = args.status;
     tally_ = args.tally;
-    has_carried_ = args.has_carried;
+    has_checkpoint_ = args.has_checkpoint;
   }
 
   const Status& ended() const { return ended_; }
@@ -62,9 +62,9 @@ class Sheet {
   nb::object remainder() const { return view(remainder_, {length(ended_.step)}); }
   nb::object error() const { return view(error_, {length(ended_.step)}); }
   // of the last node, or of each; none if the run could not tell
-  nb::object carried() const {
-    if (!has_carried_) return nb::none();
-    return view(carried_, {sizes_.kept > 1 ? records() : 1, length(sizes_.carried)});
+  nb::object checkpoint() const {
+    if (!has_checkpoint_) return nb::none();
+    return view(checkpoint_, {sizes_.kept > 1 ? records() : 1, length(sizes_.checkpoint)});
   }
 
  private:
@@ -80,7 +80,7 @@ class Sheet {
     };
     // two of them stand in the place of a number
     const auto take_ints = [&](Offset count) { return reinterpret_cast<int*>(take((count + 1) / 2)); };
-    const auto [steps, errors, records, bodies, rows, counters, inputs, kept, carried] = sizes_;
+    const auto [steps, errors, records, bodies, rows, counters, inputs, kept, checkpoint] = sizes_;
     time_ = take(records);
     position_ = take(3 * bodies * records);
     orientation_ = take(4 * bodies * records);
@@ -89,7 +89,7 @@ class Sheet {
     multipliers_ = take(rows * records);
     counted_ = take(counters * records);
     inputs_ = take(inputs * records);
-    carried_ = take(carried * kept);
+    checkpoint_ = take(checkpoint * kept);
     remainder_ = take(steps);
     error_ = take(errors);
     iterations_ = take_ints(steps);
@@ -109,10 +109,10 @@ class Sheet {
   Out<-1> block_;
   Status ended_ = {};
   Tally tally_ = {};
-  bool has_carried_ = false;
+  bool has_checkpoint_ = false;
   double *time_ = nullptr, *position_ = nullptr, *orientation_ = nullptr, *velocity_ = nullptr,
          *angular_velocity_ = nullptr, *multipliers_ = nullptr, *counted_ = nullptr, *inputs_ = nullptr,
-         *carried_ = nullptr, *remainder_ = nullptr, *error_ = nullptr;
+         *checkpoint_ = nullptr, *remainder_ = nullptr, *error_ = nullptr;
   int *iterations_ = nullptr, *pieces_ = nullptr;
 };
 

@@ -100,8 +100,6 @@ struct Estimator {
   int equal = 0;
   double speed2 = 0, spin2 = 0;  // composed ones: the largest of all bodies and parts, squared
 
-  static long past_size(const Layout& layout, int order) { return order == 2 ? 12L * layout.link_count + 3 : 0; }
-
   double per_size2() const { return 1 / (args.size * args.size); }
   void begin() {
     if (parts.count == 1) return;

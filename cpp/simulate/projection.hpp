@@ -13,7 +13,7 @@ constexpr int most_refinements = 20;  // of a node's velocities
 constexpr double safe_pivot = 1e-6;   // that needs none
 
 template <class Solver>
-struct Rest {
+struct Projection {
   Node<Solver>& node;
   Newton<Solver>& newton;
   double* zeros;         // unknowns of a body at rest

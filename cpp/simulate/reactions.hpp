@@ -11,7 +11,7 @@ namespace catena::CATENA_ISA {
 template <class Solver>
 struct Reactions {
   Node<Solver>& node;
-  Rest<Solver>& rest;
+  Projection<Solver>& projection;
   Step<Solver>& step;
   const Composition& parts;
   History* history;       // (part), and two for each level of extrapolation
@@ -65,7 +65,7 @@ struct Reactions {
     Outcome outcome = step.solve(dt);
     for (int k = 0; k < 10 && outcome != Outcome::converged; ++k) outcome = step.solve(dt *= 0.5);
     node.signals.looks_behind = true;
-    if (outcome != Outcome::converged && node.half > 0 && rest.project(node.half)) {
+    if (outcome != Outcome::converged && node.half > 0 && projection.project(node.half)) {
       node.take_velocities();
       dt = -2 * node.half;
       node.half = 0;
@@ -115,7 +115,7 @@ struct Reactions {
     for (int l = 0; l < layout.law_count; ++l) node.law_momentum[l] = momentum[l];
     if (changed) node.forces(at);
     // a short step that failed has left other rates than those that a first step is guessed from
-    if (!weighed && history[0].count == 0) rest.project(node.arriving());
+    if (!weighed && history[0].count == 0) projection.project(node.arriving());
   }
   // the limit of short steps from a node at which the bodies' velocities are those of the node; false if one fails
   bool extrapolate() {

@@ -8,7 +8,7 @@ namespace catena::CATENA_ISA {
 template <class Solver>
 struct Recorder {
   Node<Solver>& node;
-  Rest<Solver>& rest;
+  Projection<Solver>& projection;
   Reactions<Solver>& reactions;
   const Layout& layout = node.layout;
   RunArgs& args = node.args;
@@ -22,7 +22,7 @@ struct Recorder {
     return true;
   }
   bool record_velocities() {
-    if (!rest.project(node.arriving())) return false;
+    if (!projection.project(node.arriving())) return false;
     const long n = args.status.records * layout.link_count;
     write_velocities(args.out_velocity + 3 * n, args.out_angular_velocity + 3 * n);
     return true;

@@ -39,7 +39,7 @@ template <class Solver>
 struct Rescue {
   Node<Solver>& node;
   Step<Solver>& step;
-  Carried<Solver>& carried;
+  Checkpoint<Solver>& checkpoint;
   Recorder<Solver>& recorder;
   Reactions<Solver>& reactions;
   Progress& progress;
@@ -105,8 +105,7 @@ struct Rescue {
   bool refine(double length, long at, double& time, int& pieces) {
     const double start = time, allowed = args.error_rate * length;
     const long records = args.status.records;
-    Exchange exchange{saved, true};
-    carried.exchange_motion(exchange);
+    checkpoint.save_motion(saved);
     for (long count = 1, before = 0;; count *= 2) {
       time = start;
       pieces = 0;
@@ -148,10 +147,7 @@ struct Rescue {
   Outcome compose(long at, double dt, bool first, bool shortest) {
     const double start = node.now;
     if (args.estimates) estimator.begin();
-    if (parts.count > 1) {
-      Exchange exchange{saved, true};
-      carried.exchange_motion(exchange);
-    }
+    if (parts.count > 1) checkpoint.save_motion(saved);
     for (int k = 0; k < parts.count; ++k) {
       if (k > 0) node.place(at);
       newton.select(history[k]);
@@ -189,12 +185,11 @@ struct Rescue {
       newton.forget();
       history[k].count = history[k].order = 0;
     }
-    step.rest.project(node.arriving());
+    step.projection.project(node.arriving());
   }
   // back to where the step began
   void undo(long at) {
-    Exchange exchange{saved, false};
-    carried.exchange_motion(exchange);
+    checkpoint.restore_motion(saved);
     node.place(at);
   }
   // the increments of the slowest solve of the step

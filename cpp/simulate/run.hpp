@@ -12,12 +12,12 @@ namespace catena::CATENA_ISA {
 struct Room {
   // Node
   double *law_angle, *law_force, *law_momentum, *pushed, *counted;
-  // Rest
+  // Projection
   double *zeros, *rates, *scratch, *momentum;
   Wrench<double>* owed;
   // Springs
   double* law_mode;
-  // Carried
+  // Checkpoint
   Wrench<double>* acting;
   // Reactions; Rescue has the first
   double *saved, *before, *motor_before;
@@ -48,19 +48,20 @@ struct Runner {
                        .law_momentum = room.law_momentum,
                        .pushed = room.pushed,
                        .counted = room.counted};
-  Rest<Solver> rest = {.node = node,
-                       .newton = newton,
-                       .zeros = room.zeros,
-                       .rates = room.rates,
-                       .scratch = room.scratch,
-                       .momentum = room.momentum,
-                       .owed = room.owed};
-  Step<Solver> step = {node, rest, newton};
-  Springs<Solver> springs = {node, rest, progress, parts, room.law_mode};
+  Projection<Solver> projection = {.node = node,
+                                   .newton = newton,
+                                   .zeros = room.zeros,
+                                   .rates = room.rates,
+                                   .scratch = room.scratch,
+                                   .momentum = room.momentum,
+                                   .owed = room.owed};
+  Step<Solver> step = {node, projection, newton};
+  Springs<Solver> springs = {node, projection, progress, parts, room.law_mode};
   Estimator<Solver> estimator = {node, parts, room.past, room.sum};
-  Carried<Solver> carried = {node, rest, step, springs, estimator, progress, history, history_count, room.acting};
+  Checkpoint<Solver> checkpoint = {node,     projection, step,          springs,    estimator,
+                                   progress, history,    history_count, room.acting};
   Reactions<Solver> reactions = {.node = node,
-                                 .rest = rest,
+                                 .projection = projection,
                                  .step = step,
                                  .parts = parts,
                                  .history = history,
@@ -68,9 +69,9 @@ struct Runner {
                                  .before = room.before,
                                  .motor_before = room.motor_before,
                                  .acted = room.acted};
-  Recorder<Solver> recorder = {node, rest, reactions};
-  Rescue<Solver> rescue = {node,      step,  carried, recorder,   reactions, progress,
-                           estimator, parts, history, room.saved, room.end};
+  Recorder<Solver> recorder = {node, projection, reactions};
+  Rescue<Solver> rescue = {node,      step,  checkpoint, recorder,   reactions, progress,
+                           estimator, parts, history,    room.saved, room.end};
   long here = 0;   // steps from the first node of this run to the node
   long taken = 0;  // the same, step by step
   long seen = 0;   // of the times that are asked for
@@ -85,8 +86,8 @@ struct Runner {
   // at the first node of the run: that of the caller's arrays, or where another run has been
   void open() {
     enter();
-    if (args.resumed) carried.resume(args.resumed);
-    newton.rates = rest.rates;
+    if (args.checkpoint) checkpoint.resume(args.checkpoint);
+    newton.rates = projection.rates;
     args.status = Status{};
   }
   // one step from a node; if it fails, the state is the last one that was reached
@@ -121,7 +122,7 @@ struct Runner {
   // a run that cannot go on from a node has recorded it
   void fall_short(long at, double time) {
     const Status failure = args.status;
-    keep_carried(at, true);
+    keep_checkpoint(at, true);
     if (recorder.record(time)) {
       recorder.record_control();
       reactions.weigh(at, false);
@@ -136,14 +137,14 @@ struct Runner {
     node.now = time;
     here = at;
     node.place(at);
-    if (at == 0) carried.reconcile();
-    keep_carried(at, at == args.steps);
+    if (at == 0) checkpoint.reconcile();
+    keep_checkpoint(at, at == args.steps);
   }
   // its record, and the user's control
   bool look_at(long at, double time) {
     recorder.recorded = is_asked_for(at, time);
     // from the first node's velocities a first step is guessed
-    if (recorder.recorded ? !recorder.record(time) : (args.control || at == 0) && !rest.project(node.arriving()))
+    if (recorder.recorded ? !recorder.record(time) : (args.control || at == 0) && !projection.project(node.arriving()))
       return fail(step, Outcome::singular, at, time);
     if (args.control && !control(at, time)) return false;
     if (recorder.recorded) reactions.weigh(at, args.control && at > 0);
@@ -170,13 +171,14 @@ struct Runner {
     return true;
   }
   // of every record, or of the last one
-  void keep_carried(long at, bool last) {
-    if (!args.out_carried || !(last || (args.carried_of_each && at == recorder.next))) return;
-    carried.save(args.out_carried + (args.carried_of_each ? args.status.records * args.carried_size : 0), at, at);
+  void keep_checkpoint(long at, bool last) {
+    if (!args.out_checkpoint || !(last || (args.checkpoint_of_each && at == recorder.next))) return;
+    checkpoint.save(args.out_checkpoint + (args.checkpoint_of_each ? args.status.records * args.checkpoint_size : 0),
+                    at, at);
   }
   void end() {
     reactions.peek();
-    args.has_carried = args.out_carried != nullptr;
+    args.has_checkpoint = args.out_checkpoint != nullptr;
   }
 
   //---- times that are asked for between nodes ----
@@ -189,7 +191,7 @@ struct Runner {
     const Progress before = progress;
     const Tally tally = args.tally;
     const double start = node.now;
-    carried.save(args.scratch, at, at);
+    checkpoint.save(args.scratch, at, at);
     const auto back = [&] {
       go_back(args.scratch);
       aim_first();
@@ -231,20 +233,20 @@ struct Runner {
     open();
     node.now = progress.time_of(0);
     node.place(0);
-    carried.reconcile();
+    checkpoint.reconcile();
     return springs.follow(0, node.now) && show();
   }
   // at a node where another seat has been
   void wake() {
     enter();
-    newton.rates = rest.rates;
+    newton.rates = projection.rates;
     args.status = Status{};
-    go_back(args.resumed);
+    go_back(args.checkpoint);
     aim_first();
   }
   // where no step is known yet, one is guessed from the node's velocities
   void aim_first() {
-    if (history[0].count == 0) rest.project(node.arriving());
+    if (history[0].count == 0) projection.project(node.arriving());
   }
   // the node's poses and velocities into the first record
   bool show() {
@@ -287,7 +289,7 @@ struct Runner {
   // the node's reactions into the first record; what is found on the way is forgotten
   void react(double* row) {
     const Status status = args.status;
-    carried.save(row, 0, taken);
+    checkpoint.save(row, 0, taken);
     args.status.records = 0;
     if (recorder.record(node.now)) {
       reactions.weigh(0, false);
@@ -297,10 +299,10 @@ struct Runner {
     args.status = status;
     go_back(row);
   }
-  // all that is carried over the node, in a run or step by step
-  void save(double* row) { carried.save(row, here, here + taken); }
+  // of the node, in a run or step by step
+  void save(double* row) { checkpoint.save(row, here, here + taken); }
   void go_back(const double* row) {
-    carried.resume(row);
+    checkpoint.resume(row);
     node.signals.looks_behind = node.signals.doubted = false;
     node.place(here + taken);
   }

@@ -114,7 +114,7 @@ struct StiffModes {
 template <class Solver>
 struct Springs {
   Node<Solver>& node;
-  Rest<Solver>& rest;
+  Projection<Solver>& projection;
   Progress& progress;
   const Composition& parts;
   double* mode;           // (law) see StiffModes
@@ -130,7 +130,7 @@ struct Springs {
     const double dt = node.args.dt, square = dt * dt, bound = modes.bound(node.law_angle) * square;
     progress.next_stiff_check = progress.base + step + modes.pause(bound);
     if (bound <= modes.harmless) return true;
-    const double largest = rest.frozen([&] { return modes.largest(node.law_angle, has_mode); });
+    const double largest = projection.frozen([&] { return modes.largest(node.law_angle, has_mode); });
     // massless bodies have no bound
     if (std::isinf(bound)) progress.next_stiff_check = progress.base + step + modes.pause(largest * square);
     has_mode = largest > 0;

@@ -23,7 +23,7 @@ inline const double spinning_cosine = std::cos(0.5 * least_spin);
 template <class Solver>
 struct Step {
   Node<Solver>& node;
-  Rest<Solver>& rest;
+  Projection<Solver>& projection;
   Newton<Solver>& newton;
   const Layout& layout = node.layout;
   const RunArgs& args = node.args;
@@ -54,9 +54,9 @@ struct Step {
     if (outcome != Outcome::converged && (guessed || rubs)) {
       newton.forget();
       int before = newton.iterations;
-      if (rest.project(node.half)) {
+      if (projection.project(node.half)) {
         aim(dt);
-        if (guessed) outcome = judged(newton.solve_from(dt, rest.rates));
+        if (guessed) outcome = judged(newton.solve_from(dt, projection.rates));
       }
       if (outcome != Outcome::converged && rubs) {
         before += newton.iterations;
@@ -66,7 +66,7 @@ struct Step {
       if (outcome != Outcome::converged && !rescues) {
         before += newton.iterations;
         aim(dt);
-        outcome = newton.solve_from(dt, rest.zeros);
+        outcome = newton.solve_from(dt, projection.zeros);
       }
       newton.iterations += before;
     }
@@ -89,7 +89,7 @@ struct Step {
   Outcome soften(double dt) {
     Outcome outcome = Outcome::converged;
     aim(dt);
-    for (int k = 0; k < newton.count; ++k) solver.z[k] = k < newton.motions ? dt * rest.rates[k] : 0;
+    for (int k = 0; k < newton.count; ++k) solver.z[k] = k < newton.motions ? dt * projection.rates[k] : 0;
     int spent = 0;
     for (double soft = 4096; soft >= 1 && outcome == Outcome::converged; soft /= 8) {
       solver.clock.soft = soft;
@@ -149,7 +149,7 @@ struct Step {
     const ConstraintInfo& m = layout.law[l].measure;
     const JointRows rows = node.measured(m, node.law_angle[l]);
     double sum = 0;
-    rest.frozen([&] {
+    projection.frozen([&] {
       for (int i = 0; i < layout.link_count; ++i) solver.body[i].target_d = solver.body[i].target_L = {0, 0, 0};
       for (int e = 0; e < 2; ++e) {
         const int i = m.end[e];
@@ -187,7 +187,7 @@ struct Step {
   // the step has been solved: on to the next node
   void commit(double dt) {
     const bool steadies = plain && least < spinning_cosine && has_spinning_rotor();
-    for (int i = 0; i < layout.link_count && steadies; ++i) rest.owed[i] = {solver.body[i].v, solver.body[i].L};
+    for (int i = 0; i < layout.link_count && steadies; ++i) projection.owed[i] = {solver.body[i].v, solver.body[i].L};
     solver.commit(dt);
     if (steadies) steady(node.half + 0.5 * dt);
     balance(dt);
@@ -231,7 +231,7 @@ struct Step {
   // else: the rest, found from differences of momenta that are exact, is taken from the link along the freedoms of
   // its joint, from the leaves on.
   void steady(double kick) {
-    Wrench<double>* gained = rest.owed;
+    Wrench<double>* gained = projection.owed;
     for (int i = 0; i < layout.link_count; ++i) {
       const Body<double>& b = solver.body[i];
       gained[i] = {layout.link[i].unit * ((b.v - gained[i].f) - kick * b.f), (b.L - gained[i].t) - kick * b.tau};
@@ -266,7 +266,7 @@ struct Step {
   // of its roots takes it over into the next step, so that momentum is kept to rounding whatever the tolerance.
   void balance(double dt) {
     if (!floats) return;
-    Wrench<double>* owed = rest.owed;
+    Wrench<double>* owed = projection.owed;
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) owed[i] = {{0, 0, 0}, {0, 0, 0}};
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end) {
       const int keeper = layout.link[i].keeper;

@@ -45,7 +45,7 @@ def test_times_are_as_good_as_nodes(scene, order: int) -> None:
     scale = np.abs(plain.multipliers).max()
     np.testing.assert_allclose(run.multipliers[3], run.multipliers[2], atol=(0.05 if order == 2 else 1e-3) * scale)
     assert run.energy_error().max() <= 1.5 * plain.energy_error().max() + 1e-12
-    assert run.carried is None
+    assert run.checkpoints is None
 
 
 def test_times_with_drives_and_control() -> None:

@@ -304,18 +304,18 @@ def test_the_core_checks_the_block_it_writes_into() -> None:
 @pytest.mark.parametrize("scene", SCENES)
 def test_damaged_continuations(scene: str) -> None:
     """What the core is to go on from may come from a file: it is refused, or the run goes on or fails, and no more."""
-    from catena.kinematics.nodes import Carried
+    from catena.kinematics.nodes import Checkpoints
 
     rng = np.random.default_rng(3)
     sim = Simulator(SCENES[scene](), 0.01, on_failure="stop")
     run = sim.run(steps=3)
-    assert run.carried is not None
+    assert run.checkpoints is not None
     refused = 0
     for _ in range(60):
-        numbers = run.carried.numbers.copy()
+        numbers = run.checkpoints.numbers.copy()
         where = rng.integers(numbers.size, size=rng.integers(1, 4))
         numbers[0, where] = rng.choice([-1.0, 0.0, 0.5, 7.0, 1e6, -1e15, 1e300], size=where.size)
-        nodes = replace(run.nodes, carried=Carried(numbers, run.carried.key))
+        nodes = replace(run.nodes, checkpoints=Checkpoints(numbers, run.checkpoints.key))
         damaged = Trajectory(run.mechanism, nodes, run.made)
         try:
             sim.run(steps=3, state=damaged[-1])

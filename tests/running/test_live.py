@@ -612,7 +612,7 @@ def test_accelerations_are_those_of_a_run_from_there(order: int) -> None:
             live.step()
         for name in ("position", "orientation", "velocity", "angular_velocity", "coordinates", "input"):
             np.testing.assert_array_equal(getattr(asked, name), getattr(other, name))
-    np.testing.assert_array_equal(asked.carried(), other.carried())
+    np.testing.assert_array_equal(asked.checkpoint(), other.checkpoint())
 
 
 def test_accelerations_that_cannot_be_had() -> None:

@@ -74,7 +74,7 @@ ALIKE = """
                 batch = sim.run_batch([state] * 5, steps=5, threads=1)
                 print(name, order, solver, digest(
                     run.position, run.orientation, run.velocity, run.angular_velocity, run.multipliers, run.iterations,
-                    run.newton_residual, run.carried.numbers, live.position, live.velocity, live.multipliers(),
+                    run.newton_residual, run.checkpoints.numbers, live.position, live.velocity, live.multipliers(),
                     batch.position, batch.velocity, batch.iterations, batch.newton_residual,
                 ))
 """

@@ -48,16 +48,17 @@ struct Dense {
   }
   double smallest() const { return smallest_pivot; }
   void commit(double dt) { sparse.commit(dt); }
-  static Offset state_size(const Layout& layout) { return Ldu::state_size(layout); }
   RowMemory& rows_of(const ConstraintInfo& c) { return sparse.rows_of(c); }
   static int memory_count(const Layout& layout) { return Ldu::memory_count(layout); }
-  RowMemory& memory_at(int k) { return sparse.memory_at(k); }
+  RowMemory* memories() { return sparse.memories(); }
   static constexpr bool acts_on_axes = false;
   double multiplier_of(int l) const {
     return z[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
   }
-  void save(double* to) const { sparse.save(to); }
-  void restore(const double* from) { sparse.restore(from); }
+  template <class F>
+  void visit_state(F&& visit) {
+    sparse.visit_state(visit);
+  }
   void multipliers(double scale, double* out) const { sparse.multipliers(scale, out); }
 
   // scatter the blocks; dz receives the residual

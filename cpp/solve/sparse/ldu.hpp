@@ -452,19 +452,16 @@ struct Ldu {
 
   RowMemory& rows_of(const ConstraintInfo& c) { return memory[&c - layout.constraint]; }
   static int memory_count(const Layout& layout) { return layout.constraint_count; }
-  RowMemory& memory_at(int k) { return memory[k]; }
+  RowMemory* memories() { return memory; }
   static constexpr bool acts_on_axes = false;
   double multiplier_of(int l) const {
     return z[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
   }
 
-  // the state between steps, to and fro; turns are counted on from wherever they are
-  static Offset state_size(const Layout& layout) { return layout.link_count * Offset{body_state_size}; }
-  void save(double* to) const {
-    for (int i = 0; i < layout.link_count; ++i) save_body(body[i], to + i * body_state_size);
-  }
-  void restore(const double* from) {
-    for (int i = 0; i < layout.link_count; ++i) restore_body(body[i], from + i * body_state_size);
+  // the state between steps; turns are counted on from wherever they are
+  template <class F>
+  void visit_state(F&& visit) {
+    visit.each(body, layout.link_count, [](auto& to, Body<double>& b) { visit_body(to, b); });
   }
 
   void multipliers(double scale, double* out) const {

@@ -585,7 +585,7 @@ struct Articulated {
   JointRows& rows_of(const ConstraintInfo& c) { return loop.old_rows[c.loop]; }
   // all that are kept from node to node
   static int memory_count(const Layout& layout) { return layout.loop_count; }
-  RowMemory& memory_at(int k) { return loop.old_rows[k]; }
+  JointRows* memories() { return loop.old_rows; }
   // laws on freedoms of the tree are part of its pivots
   static constexpr bool acts_on_axes = true;
   double multiplier_of(int l) const {
@@ -597,19 +597,11 @@ struct Articulated {
     loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit);
   }
 
-  // the state between steps, to and fro
-  static Offset state_size(const Layout& layout) { return layout.link_count * (body_state_size + Offset{3}); }
-  void save(double* to) const {
-    for (int i = 0; i < layout.link_count; ++i, to += body_state_size + 3) {
-      save_body(body[i], to);
-      store3(to + body_state_size, link[i].offset);
-    }
-  }
-  void restore(const double* from) {
-    for (int i = 0; i < layout.link_count; ++i, from += body_state_size + 3) {
-      restore_body(body[i], from);
-      link[i].offset = load3(from + body_state_size);
-    }
+  // the state between steps
+  template <class F>
+  void visit_state(F&& visit) {
+    visit.each(body, layout.link_count, [](auto& to, Body<T>& b) { visit_body(to, b); });
+    visit.each(link, layout.link_count, [](auto& to, Link<T>& l) { to(l.offset); });
   }
 
   // multipliers of every constraint at the iterate, times `scale`: the wrench that the subtree needs, on its rows

@@ -164,8 +164,8 @@ class Compiled:
         counted = self._counted(states)
         return {name: self._started(measures, states, counted) for name, measures in self._measures.items()}
 
-    def starts_carried(self, state: State) -> dict[str, Array]:
-        """The same where all but the counted angles is carried over from another run."""
+    def starts_resumed(self, state: State) -> dict[str, Array]:
+        """The same where a checkpoint has all but the counted angles."""
         return self._nothing | {"counter_start": self._counted([state])[:, :-1]}
 
     @cached_property
@@ -218,10 +218,10 @@ class Compiled:
         return found
 
 
-def start_arrays(compiled: Compiled, states: Sequence[State], *, carried: bool = False) -> dict[str, Array]:
+def start_arrays(compiled: Compiled, states: Sequence[State], *, resumes: bool = False) -> dict[str, Array]:
     """States and what is measured in them, with the axis (state) in front: what a _core.Start is made of.
 
-    Of a single one, all that forces and couplings measure may be `carried` over from another run.
+    Of a single one that `resumes`, all that forces and couplings measure is in its checkpoint.
     """
     if len(states) == 1:
         position, orientation, velocity, spin = states[0]._alone()
@@ -231,7 +231,7 @@ def start_arrays(compiled: Compiled, states: Sequence[State], *, carried: bool =
             for name in ("position", "orientation", "velocity", "angular_velocity")
         )
     bodies = {"position": position, "orientation": orientation, "velocity": velocity, "angular_velocity": spin}
-    return bodies | (compiled.starts_carried(states[0]) if carried else compiled.starts(states))
+    return bodies | (compiled.starts_resumed(states[0]) if resumes else compiled.starts(states))
 
 
 def all_rows(mechanism: Mechanism) -> Compiled:

@@ -17,7 +17,7 @@ from .._util.disk import file_name, open_plain, write_whole
 from .._util.provenance import RunInfo
 from .._util.rotation import Array, finite
 from ..compile.row_selection import ASKED_ARRAYS, Asked, everything
-from ..kinematics.nodes import PER_STEP, Carried, Making, Nodes
+from ..kinematics.nodes import PER_STEP, Checkpoints, Making, Nodes
 from ..results.trajectory import Trajectory
 from ..simulate.events import Event, Occurrence
 from . import serialize
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 7
+FORMAT = 8
 _MARK = "catena trajectory"
 
 Contents = dict[str, NDArray[np.generic]]
 
 _ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
-_NODES = (*_ARRAYS, "counted", "control", "inputs", "carried")
+_NODES = (*_ARRAYS, "counted", "control", "inputs", "checkpoints")
 _EVENT = "event_"
 # all that a file may hold; what else is in it is never looked at
 _ASKED = "asked_"
@@ -59,18 +59,18 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     contents = _pack(run, "") | {
         name: getattr(run.made, name) for name in PER_STEP if getattr(run.made, name) is not None
     }
-    events, carried = _pack_events(run)
+    events, event_arrays = _pack_events(run)
     document = {
         "dt": float(run.dt),
         "status": asdict(run.status),
         "coarse": run.coarse,
         "checked_error": run.checked_error,
         "info": None if run.info is None else asdict(run.info),
-        "carried": None if run.carried is None else run.carried.key,
+        "checkpoints": None if run.checkpoints is None else run.checkpoints.key,
         "mechanism": serialize.describe(run.mechanism),
         "events": events,
     }
-    contents |= carried
+    contents |= event_arrays
     if run.made.asked is not None:
         contents |= {_ASKED + name: getattr(run.made.asked, name) for name in ASKED_ARRAYS}
     contents["document"] = np.frombuffer(serialize.encoded(document), dtype=np.uint8)
@@ -154,7 +154,7 @@ def _rebuild(contents: Contents) -> Trajectory:
     dt = float(finite(serialize.entry(document, "dt", (int, float), "the document"), (), "dt"))
     status: Status = _record(Status, serialize.entry(document, "status", dict, "the document"), "the status")
     info = serialize.entry(document, "info", (dict, type(None)), "the document")
-    nodes = _unpack(kept, contents, "", serialize.entry(document, "carried", (str, type(None)), "the document"))
+    nodes = _unpack(kept, contents, "", serialize.entry(document, "checkpoints", (str, type(None)), "the document"))
     substeps = _counts(contents, "substeps")
     made = Making(
         dt=dt,
@@ -207,8 +207,8 @@ def _pack(run: Trajectory, prefix: str) -> Contents:
     for name in ("control", "inputs"):
         if getattr(run, name) is not None:
             contents[prefix + name] = getattr(run, name)
-    if run.carried is not None:
-        contents[prefix + "carried"] = run.carried.numbers
+    if run.checkpoints is not None:
+        contents[prefix + "checkpoints"] = run.checkpoints.numbers
     return contents
 
 
@@ -231,15 +231,15 @@ def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | No
         near=_unpack_angles(mechanism, contents, prefix, steps),
         inputs=maybe("inputs", (steps, len(mechanism.inputs))),
         control=maybe("control", (steps, n, 6)),
-        carried=None if key is None else _carried(contents, prefix, key, steps),
+        checkpoints=None if key is None else _checkpoints(contents, prefix, key, steps),
     )
 
 
-def _carried(contents: Contents, prefix: str, key: str, steps: int) -> Carried:
-    shape = _array(contents, prefix + "carried").shape
+def _checkpoints(contents: Contents, prefix: str, key: str, steps: int) -> Checkpoints:
+    shape = _array(contents, prefix + "checkpoints").shape
     if len(shape) != 2 or shape[0] not in (1, steps):
-        raise ValueError("what is carried over must be there for one node or for all")
-    return Carried(_numbers(contents, prefix + "carried", shape), key)
+        raise ValueError("checkpoints must be there for one node or for all")
+    return Checkpoints(_numbers(contents, prefix + "checkpoints", shape), key)
 
 
 # ---- events: which of them happened, in states that are nodes of their own
@@ -250,19 +250,19 @@ def _pack_events(run: Trajectory) -> tuple[dict[str, Any], Contents]:
     document: dict[str, Any] = {
         "asked": [{"direction": event.direction, "stop": bool(event.stop)} for event in events],
         "happened": [next(k for k, other in enumerate(events) if other is event) for event, _ in run.events],
-        "carried": None,
+        "checkpoints": None,
     }
     if not run.events:
         return document, {}
     nodes = reduce(Nodes.followed_by, (Nodes.of(state) for _, state in run.events))
-    document["carried"] = None if nodes.carried is None else nodes.carried.key
+    document["checkpoints"] = None if nodes.checkpoints is None else nodes.checkpoints.key
     return document, _pack(Trajectory(run.mechanism, nodes, Making()), _EVENT)
 
 
 def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str, Any]) -> list[Occurrence]:
     asked = serialize.entry(document, "asked", list, "the events")
     happened = serialize.entry(document, "happened", list, "the events")
-    key = serialize.entry(document, "carried", (str, type(None)), "the events")
+    key = serialize.entry(document, "checkpoints", (str, type(None)), "the events")
     events = []
     for k, item in enumerate(asked):
         direction, stop = (serialize.entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())

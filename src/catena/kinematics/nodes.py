@@ -25,7 +25,7 @@ Part: TypeAlias = "slice | NDArray[np.bool_] | NDArray[np.intp]"
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class Checkpoints:
     """All that the steps from a node on depend on, as the core left it: for the last node (1, size), or for each.
 
     The key tells which simulators can go on from it.
@@ -34,10 +34,10 @@ class Carried:
     numbers: Array
     key: str
 
-    def part(self, nodes: Part, count: int) -> Carried | None:
+    def part(self, nodes: Part, count: int) -> Checkpoints | None:
         """That of a part of so many nodes."""
         if len(self.numbers) == count:
-            return Carried(self.numbers[nodes], self.key)
+            return Checkpoints(self.numbers[nodes], self.key)
         taken = np.arange(count)[nodes]
         return self if len(taken) and taken[-1] == count - 1 else None
 
@@ -47,11 +47,11 @@ class Carried:
             return self.numbers[node], self.key
         return (self.numbers[0], self.key) if range(count)[node] == count - 1 else None
 
-    def followed_by(self, last: Carried, count: int) -> Carried:
+    def followed_by(self, last: Checkpoints, count: int) -> Checkpoints:
         """That of so many nodes, and of one more."""
         if len(self.numbers) != count or last.key != self.key:
             return last
-        return Carried(np.concatenate((self.numbers, last.numbers)), self.key)
+        return Checkpoints(np.concatenate((self.numbers, last.numbers)), self.key)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,12 +71,12 @@ class Nodes:
     near: Mapping[str, Array] = field(default_factory=dict)
     inputs: Array | None = None
     control: Array | None = None
-    carried: Carried | None = None
+    checkpoints: Checkpoints | None = None
 
     @classmethod
     def of(cls, state: State) -> Nodes:
         """The only one."""
-        arrival = state._arrival
+        checkpoint = state._checkpoint
         return cls(
             time=np.array([state.time]),
             position=state.position[None],
@@ -86,7 +86,9 @@ class Nodes:
             multipliers=np.zeros((1, 0)) if state.multipliers is None else state.multipliers[None],
             near={name: angles[None] for name, angles in state.turned.items()},
             inputs=None if state.inputs is None else state.inputs[None],
-            carried=None if arrival is None or not arrival.fits(state) else Carried(arrival.numbers[None], arrival.key),
+            checkpoints=None
+            if checkpoint is None or not checkpoint.fits(state)
+            else Checkpoints(checkpoint.numbers[None], checkpoint.key),
         )
 
     def __len__(self) -> int:
@@ -97,7 +99,7 @@ class Nodes:
 
         def of(name: str) -> Any:
             value = getattr(self, name)
-            if isinstance(value, Carried):
+            if isinstance(value, Checkpoints):
                 return value.part(part, len(self))
             if isinstance(value, Mapping):
                 return angles_at(value, part)
@@ -114,7 +116,7 @@ class Nodes:
                 return {key: np.concatenate((angles, more[key])) for key, angles in value.items()}
             if value is None or more is None:
                 return None
-            return value.followed_by(more, len(self)) if name == "carried" else np.concatenate((value, more))
+            return value.followed_by(more, len(self)) if name == "checkpoints" else np.concatenate((value, more))
 
         return Nodes(**{each.name: of(each.name) for each in fields(self)})
 
@@ -130,7 +132,7 @@ class Nodes:
             multipliers=self.multipliers[node] if self.multipliers.shape[1] else None,
             turned=angles_at(self.near, node),
             reached=reached,
-            carried=None if self.carried is None else self.carried.at(node, len(self)),
+            checkpoint=None if self.checkpoints is None else self.checkpoints.at(node, len(self)),
             inputs=None if self.inputs is None else self.inputs[node],
         )
 

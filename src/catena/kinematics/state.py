@@ -27,7 +27,7 @@ Image: TypeAlias = tuple[float, tuple[tuple[str, ...], bytes], bytes, bytes, byt
 
 
 @dataclass(frozen=True, eq=False)
-class Arrival:
+class Checkpoint:
     """All that the steps from a node on depend on, as the core left it there, for whom, and the state it belongs to."""
 
     numbers: Array
@@ -64,7 +64,7 @@ class State(Posable, Strict):
         multipliers: ArrayLike | None = None,
         turned: Mapping[str, ArrayLike] | None = None,
         reached: bool = False,
-        carried: Arrival | tuple[Array, str] | None = None,
+        checkpoint: Checkpoint | tuple[Array, str] | None = None,
         inputs: ArrayLike | None = None,
     ) -> None:
         self._mechanism = mechanism
@@ -81,7 +81,7 @@ class State(Posable, Strict):
         else:
             self._turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
         self.multipliers = multipliers
-        self._arrival = Arrival(*carried, self._image()) if isinstance(carried, tuple) else carried
+        self._checkpoint = Checkpoint(*checkpoint, self._image()) if isinstance(checkpoint, tuple) else checkpoint
         self._reached = reached
         self._inputs = None if inputs is None else np.array(inputs, dtype=float)
 
@@ -97,12 +97,12 @@ class State(Posable, Strict):
 
     def checkpoint(self, key: str) -> Array | None:
         """What a simulator with this key goes on from bit for bit; None if it was not here, or the state changed."""
-        found = self._arrival
+        found = self._checkpoint
         return found.numbers if found is not None and found.key == key and found.fits(self) else None
 
-    def is_arrival_of(self, digest: str) -> bool:
+    def comes_from(self, digest: str) -> bool:
         """Whether a run of a core with this digest led here, and the state was not changed since."""
-        found = self._arrival
+        found = self._checkpoint
         return found is not None and found.key.startswith(f"{digest} ") and found.fits(self)
 
     def _image(self) -> Image:
@@ -251,7 +251,7 @@ class State(Posable, Strict):
             multipliers=self.multipliers,
             turned=self._angles,
             reached=self._reached,
-            carried=self._arrival,
+            checkpoint=self._checkpoint,
             inputs=self._inputs,
         )
 

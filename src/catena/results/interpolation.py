@@ -46,7 +46,7 @@ def interpolated(run: Nodes, times: Array) -> Nodes:
         near=angles_at(run.near, nearest),
         # of nodes alone
         multipliers=np.zeros((len(times), 0)),
-        carried=None,
+        checkpoints=None,
     )
 
 

@@ -14,7 +14,7 @@ from .._util.lookup import how_many, name_of, no_such
 from .._util.rotation import Array, conjugate, rotate
 from .._util.strict import Recorded
 from ..describe.showing import Playable
-from ..kinematics.nodes import Carried, Making, Nodes
+from ..kinematics.nodes import Checkpoints, Making, Nodes
 from ..kinematics.unwrap import ByJoint
 from ..kinematics.views import frame_of
 from . import analysis
@@ -103,7 +103,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     def nodes(self) -> Nodes:
         """All that there is of every node."""
         sheet, told = self._sheet
-        numbers = sheet.carried
+        numbers = sheet.checkpoint
         return Nodes(
             time=sheet.time,
             position=sheet.position,
@@ -114,7 +114,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             near=ByJoint(sheet.counted, told["places"]),
             inputs=sheet.inputs,
             control=told["control"],
-            carried=None if numbers is None else Carried(numbers, told["key"]),
+            checkpoints=None if numbers is None else Checkpoints(numbers, told["key"]),
         )
 
     @cached_property
@@ -187,9 +187,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return self.nodes.control
 
     @property
-    def carried(self) -> Carried | None:
+    def checkpoints(self) -> Checkpoints | None:
         """What a run that goes on needs; None if that was not kept."""
-        return self.nodes.carried
+        return self.nodes.checkpoints
 
     # ---- how they were made
 

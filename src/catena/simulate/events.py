@@ -84,7 +84,7 @@ class _Node:
     arrays: tuple[Array, Array, Array, Array]
     time: float
     turned: Array
-    carried: Array
+    checkpoint: Array
     values: list[float]
     input: Array | None = None
     forces: Forces | None = None
@@ -116,7 +116,7 @@ class Watch:
         arrays = (live.position, live.orientation, live.velocity, live.angular_velocity)
         copies = (arrays[0].copy(), arrays[1].copy(), arrays[2].copy(), arrays[3].copy())
         index = 0 if before is None else before.index + 1
-        self._node = node = _Node(index, copies, time, live.counted.copy(), live.carried(), values)
+        self._node = node = _Node(index, copies, time, live.counted.copy(), live.checkpoint(), values)
         node.forces = None if self._control is None else self._control(time, live)
         node.input = live.input.copy()
         return node.forces
@@ -183,7 +183,7 @@ class Watch:
             time=node.time,
             turned=plan.compiled.by_joint(node.turned),
             reached=True,
-            carried=(node.carried, self._key),
+            checkpoint=(node.checkpoint, self._key),
         )
         plan = plan.with_step(length, rate=plan.error_rate)
         return run_steps(plan, 1, state=state, loads=force, control=again)

@@ -70,7 +70,7 @@ class Running(Spoken):
 class _Start(TypedDict):
     settings: _core.Settings
     start: _core.Start
-    carried: Array | None
+    checkpoint: Array | None
 
 
 class Live(Running, _core.Live):
@@ -119,12 +119,12 @@ class Live(Running, _core.Live):
 
     def _start(self, plan: Plan, state: State | None, steps: int, record_every: int) -> _Start:
         key = plan.key(self._signals.count)
-        first, carried = plan.resume_state(state, key)
+        first, checkpoint = plan.resume_state(state, key)
         self.key, self.how = key, (plan.solver, plan.order)
         return {
             "settings": plan.settings(first, steps, record_every),
-            "start": plan.start_arrays(first, carried=carried is not None),
-            "carried": carried,
+            "start": plan.start_arrays(first, resumes=checkpoint is not None),
+            "checkpoint": checkpoint,
         }
 
     def _prepare(self, plan: Plan, state: State | None, steps: int, record_every: int) -> None:
@@ -210,7 +210,7 @@ class Live(Running, _core.Live):
             time=self.time,
             turned=self.turned,
             reached=True,
-            carried=(self.carried(), self.key),
+            checkpoint=(self.checkpoint(), self.key),
             inputs=self.input,
         )
 

@@ -210,7 +210,7 @@ class Plan:
         given = [state for state in states if isinstance(state, State)]
         # what a run has led to goes on as it came
         for build in filter(None, (self.build, self.build.other_rows)):
-            if any(state.is_arrival_of(build.compiled.digest) for state in given):
+            if any(state.comes_from(build.compiled.digest) for state in given):
                 return self.with_rows(build.compiled.asked)
         # poses at which least is left out are those that are not singular by chance
         here = min((find_asked(self.mechanism, s) for s in given), key=lambda a: a.count_left_out, default=rows)
@@ -262,11 +262,11 @@ class Plan:
                 return state, checkpoint
         return self.start_state(state), None
 
-    def start_arrays(self, first: State, *, carried: bool = False) -> _core.Start:
+    def start_arrays(self, first: State, *, resumes: bool = False) -> _core.Start:
         """A state to start from, as the core takes it."""
         build = self.build
         if first is not build.described:
-            return _core.Start(**start_arrays(build.compiled, [first], carried=carried))
+            return _core.Start(**start_arrays(build.compiled, [first], resumes=resumes))
         if build.described_arrays is None:
             build.described_arrays = _core.Start(**start_arrays(build.compiled, [first]))
         return build.described_arrays
