@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import sys
 import time
@@ -27,6 +26,7 @@ from machine import folder
 import catena
 from catena import Simulator, State, scenes
 from catena._util import rotation as rot
+from catena.validate import case as problems
 
 DURATION = 2.0
 ORDERS = (1, 2, 4, 6, 8)
@@ -35,7 +35,6 @@ TIGHT = 1e-14
 # smaller errors are rounding, and not the scheme's
 FLOOR = 3e-11
 
-HEAVY_TOP = Path(__file__).parent.parent / "tests" / "data" / "heavy_top.json"
 
 Row = dict[str, Any]
 
@@ -77,7 +76,7 @@ def reference(name: str, start: State) -> State:
     every = round(0.5 / dt)
     run = Simulator(start.mechanism, dt, order=6, tolerance=TIGHT).run(DURATION, state=start, record_every=every)
     if name == "heavy_top":
-        row = json.loads(HEAVY_TOP.read_text(encoding="utf-8"))["trajectory"][-1]
+        row = problems.reference("heavy_top")["trajectory"][-1]
         then = State(start.mechanism, [row[8:11]], [row[1:5]], np.zeros((1, 3)), np.zeros((1, 3)))
         if row[0] != run.time[1] or max(errors(run[1], then)) > FLOOR:
             raise RuntimeError(f"the reference of {name} is off its published motion by {errors(run[1], then)}")

@@ -10,6 +10,7 @@ import pytest
 
 import catena as ct
 from catena._util.rotation import conjugate, cross, from_rotation_vector, normalised, rotate
+from catena.validate.case import reference
 from catena_paper.continuous import (
     Baumgarte,
     Run,
@@ -22,7 +23,6 @@ from catena_paper.continuous import (
 from catena_paper.tree import BALL, REVOLUTE, Loops, Tree
 
 DATA = Path(__file__).parent / "data"
-SHARED_DATA = Path(__file__).parents[2] / "tests" / "data"
 
 LOOPS = {
     "four-bar": ct.scenes.four_bar,
@@ -311,7 +311,7 @@ def test_double_pendulum_follows_the_reference():
 
 
 def test_heavy_top_follows_the_reference():
-    table = json.loads((SHARED_DATA / "heavy_top.json").read_text())
+    table = reference("heavy_top")
     columns = dict(zip(table["columns"], np.array(table["trajectory"]).T, strict=True))
     nodes = columns["t"] <= 0.5
     places = np.stack([columns[name][nodes] for name in ("com_x", "com_y", "com_z")], axis=-1)

@@ -211,6 +211,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     campaign.add_argument("--only", type=int, metavar="K", help="show everything about one member")
 
+    validate = add(
+        "validate", commands.validate, "compare benchmark problems of the field with their references", "validate"
+    )
+    validate.add_argument("problem", nargs="*", metavar="PROBLEM", help="problems to run (default: all)")
+    validate.add_argument("--html", type=Path, metavar="FILE", help="write the tables as a page too")
+    validate.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+
     add("info", commands.about, "print version and instruction sets", "info --json")
     for entry in entry_points(group="catena.commands"):
         entry.load()(known)

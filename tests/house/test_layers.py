@@ -24,6 +24,7 @@ ROOMS = [
     "io",
     "view",
     "scenes",
+    "validate",
     "gym",
     "fuzz",
     "cli",

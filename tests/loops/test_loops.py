@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from math import pi
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +11,11 @@ import pytest
 
 from catena import Mechanism, PointOnLine, Revolute, Simulator, State, Trajectory, scenes
 from catena._util import rotation as rot
+from catena.validate.case import reference
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-DATA = Path(__file__).parents[1] / "data"
 SOLVERS = ["articulated", "ldu"]
 GAP = 1e-10
 TURN = rot.normalised(np.array((0.3, 0.5, -0.2, 0.7)))
@@ -29,10 +27,6 @@ FOUR_BARS: dict[str, dict[str, Any]] = {
     "sideways": {"gravity": (5.0, 3.0, -6.0)},
     "turned sideways": {"plane": TURN, "gravity": (5.0, 3.0, -6.0)},
 }
-
-
-def reference(name: str) -> dict[str, Any]:
-    return json.loads((DATA / f"{name}.json").read_text())
 
 
 def assert_closed(run: Trajectory) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -26,19 +24,15 @@ from catena import (
     scenes,
 )
 from catena._util import rotation as rot
+from catena.validate.case import reference
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-DATA = Path(__file__).parents[1] / "data"
 every_order = pytest.mark.parametrize("order", [2, 4, 6, 8])
 
 # as tight as rounding lets Newton's method go: only the step counts
 TIGHT = 1e-14
-
-
-def load(name: str) -> dict:
-    return json.loads((DATA / f"{name}.json").read_text())
 
 
 def distance(state: State, other: State) -> np.ndarray:
@@ -64,14 +58,14 @@ def finest(start: State, time: float, dt: float) -> State:
 
 
 def heavy_top_at(start: State, time: float) -> State:
-    row = next(r for r in load("heavy_top")["trajectory"] if abs(r[0] - time) < 1e-9)
+    row = next(r for r in reference("heavy_top")["trajectory"] if abs(r[0] - time) < 1e-9)
     q, center = np.array(row[1:5]), np.array(row[8:11])
     spin = rot.rotate(q, np.array(row[5:8]))
     return State(start.mechanism, [center], [q], [np.cross(spin, center)], [spin])
 
 
 def free_body_at(start: State, time: float) -> State:
-    row = next(r for r in load("torque_free_body")["cases"][0]["trajectory"] if abs(r[0] - time) < 1e-9)
+    row = next(r for r in reference("torque_free_body")["cases"][0]["trajectory"] if abs(r[0] - time) < 1e-9)
     q = np.array(row[4:8])
     return State(start.mechanism, np.zeros((1, 3)), [q], np.zeros((1, 3)), [rot.rotate(q, np.array(row[1:4]))])
 
@@ -258,7 +252,7 @@ def test_friction_that_could_turn_the_motion_round(solver: Literal["articulated"
 @pytest.mark.parametrize("n", [1, 2, 5, 10])
 def test_small_oscillations_of_a_chain(n: int, order: int) -> None:
     """All n frequencies at once: samples s apart obey q(t + s) + q(t - s) = C q(t), C with eigenvalues 2 cos(w s)."""
-    exact = np.array(load("n_pendulum_frequencies")["boxes_0.1x0.1x1"]["omega"][str(n)])
+    exact = np.array(reference("n_pendulum_frequencies")["boxes_0.1x0.1x1"]["omega"][str(n)])
     m = scenes.pendulum(n, angle=0.0)
     state = m.state()
     rng = np.random.default_rng(n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -43,12 +42,12 @@ from catena import (
 from catena._util import rotation as rot
 from catena.kinematics import geometry
 from catena.results.trajectory import single_node
+from catena.validate.case import reference
 from laws import assert_same, simulate
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-DATA = Path(__file__).parents[1] / "data"
 AXIS = rot.normalised(np.array((0.3, -0.5, 1.0)))
 ACROSS = rot.normalised(np.cross(AXIS, (0.2, 1.0, 0.4)))
 PLACE = np.array((0.1, 0.25, -0.2))
@@ -402,7 +401,7 @@ def test_a_nut_runs_down_its_thread(pitch: float) -> None:
 
 def test_a_body_on_a_rod_without_mass_is_a_pendulum() -> None:
     """Held at its center of mass it swings like a point mass."""
-    table = np.array(json.loads((DATA / "simple_pendulum.json").read_text())["trajectory_start_minus_x"])[:21]
+    table = np.array(reference("simple_pendulum")["trajectory_start_minus_x"])[:21]
     m = Mechanism()
     m.add_body("bob", lump(1), position=(-1, 0, 0))
     m.add_joint(Distance("world", "bob", points=((0, 0, 0), (-1, 0, 0))))

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from catena import Mechanism, SimulationError, Simulator, Trajectory, scenes
 from catena.results import analysis
-
-DATA = Path(__file__).parents[1] / "data"
-
-
-def load(name: str) -> dict:
-    return json.loads((DATA / f"{name}.json").read_text())
+from catena.validate.case import reference
 
 
 def order_of(errors: list[float]) -> float:
@@ -26,7 +19,7 @@ def order_of(errors: list[float]) -> float:
 
 # ---- the flyball governor
 
-GOVERNORS = {case["name"]: case for case in load("flyball_governor")["cases"]}
+GOVERNORS = {case["name"]: case for case in reference("flyball_governor")["cases"]}
 
 # largest error of the slider's height in 10 s at 1 ms, with springs at the nodes and implicit; measured, and doubled
 HEIGHT = {"iftomm": (5e-5, 5e-5), "exudyn_softened": (4e-5, 4e-5), "undamped_soft": (2.5e-4, 5e-4)}
@@ -135,7 +128,7 @@ def test_solvers_agree_on_the_governor(solver: str) -> None:
 
 # ---- Andrews' squeezing mechanism
 
-ANDREWS = load("andrews_squeezer")
+ANDREWS = reference("andrews_squeezer")
 END = 0.03
 TORQUE = 0.033
 

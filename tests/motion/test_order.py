@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from math import pi
 from pathlib import Path
@@ -12,8 +11,8 @@ import pytest
 
 from catena import Mechanism, Simulator, State, Trajectory, scenes, sphere
 from catena._util import rotation as rot
+from catena.validate.case import reference
 
-DATA = Path(__file__).parents[1] / "data"
 X, Z = np.array((1.0, 0.0, 0.0)), np.array((0.0, 0.0, 1.0))
 
 Errors = dict[str, float]
@@ -49,7 +48,7 @@ def pendulum() -> Mechanism:
 
 
 def pendulum_errors(run: Trajectory) -> Errors:
-    table = np.array(json.loads((DATA / "simple_pendulum.json").read_text())["trajectory_start_minus_x"])[1:21]
+    table = np.array(reference("simple_pendulum")["trajectory_start_minus_x"])[1:21]
     part = at(run, table[:, 0])
     angle, rate = table[:, 1], table[:, 2]
     q = rot.from_axis_angle(X, angle)
@@ -64,7 +63,7 @@ def pendulum_errors(run: Trajectory) -> Errors:
 
 
 def heavy_top_errors(run: Trajectory) -> Errors:
-    table = np.array(json.loads((DATA / "heavy_top.json").read_text())["trajectory"])[1:5]
+    table = np.array(reference("heavy_top")["trajectory"])[1:5]
     part = at(run, table[:, 0])
     q, w_body, center, force = table[:, 1:5], table[:, 5:8], table[:, 8:11], table[:, 11:]
     spin = rot.rotate(q, w_body)
@@ -78,7 +77,7 @@ def heavy_top_errors(run: Trajectory) -> Errors:
 
 
 def free_body_errors(run: Trajectory) -> Errors:
-    table = np.array(json.loads((DATA / "torque_free_body.json").read_text())["cases"][0]["trajectory"])[1:]
+    table = np.array(reference("torque_free_body")["cases"][0]["trajectory"])[1:]
     part = at(run, table[:, 0])
     w_body, q = table[:, 1:4], table[:, 4:]
     return {
@@ -146,7 +145,7 @@ def test_any_start_that_goes_on_is_second_order() -> None:
 
 def test_first_reaction_is_second_order() -> None:
     """At the node where a run starts from given velocities, too."""
-    exact = np.array(json.loads((DATA / "heavy_top.json").read_text())["trajectory"])[0, 11:]
+    exact = np.array(reference("heavy_top")["trajectory"])[0, 11:]
     steps = (1e-3, 5e-4, 2.5e-4)
     runs = [Simulator(scenes.heavy_top(), dt, tolerance=1e-13).run(steps=1) for dt in steps]
     errors = [largest(run.joint("pivot").force[:1] - exact) for run in runs]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -29,22 +26,18 @@ from catena import (
     sphere,
 )
 from catena._util import rotation as rot
+from catena.validate.case import reference
 from laws import SOLVERS, assert_same, simulate
 from newton_matrix import linearize, moved
 
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-DATA = Path(__file__).parents[1] / "data"
 GRAVITY = 9.81
 
 
-def load(name: str) -> dict:
-    return json.loads((DATA / f"{name}.json").read_text())
-
-
-SLEIGH = load("chaplygin_sleigh")
-DISKS = load("rolling_disk")
+SLEIGH = reference("chaplygin_sleigh")
+DISKS = reference("rolling_disk")
 
 
 def order(errors: list[float]) -> float:

@@ -143,6 +143,35 @@ def campaign(args: argparse.Namespace) -> int:
     return 0
 
 
+def validate(args: argparse.Namespace) -> int:
+    """Run the benchmark problems of the field, and compare them with their references."""
+    from ..validate import table
+    from ..validate.case import measure
+    from ..validate.cases import CASES
+
+    if args.html is not None and (args.html.is_dir() or not args.html.parent.is_dir()):
+        raise ValueError(f"--html {args.html}: name a file in a folder that exists")
+    for name in args.problem:
+        if name not in CASES:
+            raise ValueError(f"there is no problem {name!r}; there are {', '.join(CASES)}")
+    found = []
+    watched, names = sys.stderr.isatty(), args.problem or list(CASES)
+    for done, name in enumerate(names, 1):
+        found.append(measure(CASES[name]))
+        if watched:
+            bar(done, len(names))
+    if args.json:
+        problems = [asdict(outcome) | {"passed": outcome.passed} for outcome in found]
+        _print_json(info() | {"problems": problems, "passed": all(outcome.passed for outcome in found)})
+    elif args.markdown:
+        print(table.markdown(found))
+    else:
+        print(table.text(found))
+    if args.html is not None:
+        args.html.write_text(table.page(found), "utf-8")
+    return 0 if all(outcome.passed for outcome in found) else 1
+
+
 def about(args: argparse.Namespace) -> int:
     """Say what this installation is."""
     if args.json:

@@ -1,0 +1,1 @@
+"""Benchmark problems of the field, with reference solutions: `python -m catena validate`."""
