@@ -81,3 +81,10 @@ def test_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_what_makes_no_sense_is_said(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_manual_lists_every_problem() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "validation.md").read_text("utf-8")
+    assert f"{len(CASES)} of {len(CASES)} problems pass." in page
+    for case in CASES.values():
+        assert page.count(f"| {case.title} |") >= 2, case.name

@@ -47,7 +47,7 @@ def row(outcome: Outcome) -> tuple[str, ...]:
         f"{outcome.gap:.0e}",
         "" if outcome.energy is None else f"{outcome.energy:.0e}",
         "" if not outcome.kept else f"{max(outcome.kept.values()):.0e}",
-        f"{outcome.seconds:.2f}",
+        f"{outcome.seconds:.3f}",
         "yes" if outcome.passed else "NO: " + "; ".join(outcome.failures),
     )
 
