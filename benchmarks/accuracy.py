@@ -26,6 +26,9 @@ from machine import name as machine
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
 from catena._util import rotation as rot
+from catena.simulate import refinement, simulator
+from catena.simulate.plan import Plan
+from catena.simulate.run_steps import run_steps
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -271,7 +274,7 @@ def tried(name: str, scene: Scene) -> Iterator[Outcome | str]:
     """Every order and step of a scene, and a name for a run that does not come to its end."""
     start = scene.start()
     m = start.mechanism
-    size = Simulator(m, 1.0)._extent
+    size = Simulator(m, 1.0).plan.extent
     true, doubt = reference(name, scene, start, size)
     for order, factor in zip(ORDERS, FACTORS, strict=True):
         for k in range(LADDER):
@@ -515,18 +518,20 @@ def evaluations(run: Trajectory, order: int) -> int:
 def all_attempts() -> Iterator[list[int]]:
     """Plain steps of all that is simulated meanwhile, the pilot's included."""
     counts: list[int] = []
-    attempt = Simulator._attempt
 
-    def counting(self: Simulator, *args: Any, **options: Any) -> Trajectory:
-        run = attempt(self, *args, **options)
-        counts.append(evaluations(run, self.order))
+    def counting(plan: Plan, *args: Any, **options: Any) -> Trajectory:
+        run = run_steps(plan, *args, **options)
+        counts.append(evaluations(run, plan.order))
         return run
 
-    Simulator._attempt = counting  # type: ignore[method-assign]
+    callers = (simulator, refinement)
+    for module in callers:
+        module.run_steps = counting  # type: ignore[attr-defined]
     try:
         yield counts
     finally:
-        Simulator._attempt = attempt  # type: ignore[method-assign]
+        for module in callers:
+            module.run_steps = run_steps  # type: ignore[attr-defined]
 
 
 def best(run: Callable[[], Any]) -> tuple[Any, float]:
@@ -544,7 +549,7 @@ def measure(motion: Motion) -> dict[str, list[Point]]:
     from scipy.integrate import solve_ivp
 
     m, minimal, duration = motion.build(), motion.minimal(), motion.duration
-    size = Simulator(m, 1.0)._extent
+    size = Simulator(m, 1.0).plan.extent
     fine = Simulator(m, motion.fine, order=8, tolerance=1e-14, on_inaccurate="ignore")
     true = fine.run(duration, record_every=10**6).position[-1]
 

@@ -9,6 +9,7 @@ import pytest
 
 import catena as ct
 from catena import Event, Live, Mechanism, Simulator, State, scenes
+from catena.simulate.run_steps import run_steps
 
 TIMES = np.array((0.0, 0.013, 0.1, 0.1 + 1e-5, 0.333, 0.5, 0.77, 1.0))
 
@@ -288,6 +289,6 @@ def test_polynomials_keep_an_accuracy_that_was_asked_for(scene: str, accuracy: f
     m = getattr(scenes, scene)()
     run = Simulator(m, accuracy=accuracy).run(2.0)
     fine = Simulator(m, run.dt / 4, accuracy=accuracy / 100, order=8, on_inaccurate="ignore")
-    true = fine._as(run.dt / 4, rate=1e-3 * accuracy)._attempt(4 * len(run.substeps))
+    true = run_steps(fine.plan.with_step(run.dt / 4, rate=1e-3 * accuracy), 4 * len(run.substeps))
     between = run.at(np.minimum(true.time, run.time[-1]))
-    assert np.abs(between.position - true.position).max() < 2 * accuracy * fine._extent
+    assert np.abs(between.position - true.position).max() < 2 * accuracy * fine.plan.extent

@@ -13,6 +13,7 @@ import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
 from catena._util.rotation import conjugate, from_rotation_vector, multiply, rotation_vector
 from catena.results.accuracy import COARSE, round_down, too_coarse
+from catena.simulate.run_steps import run_steps
 
 
 def spatial() -> Mechanism:
@@ -83,9 +84,9 @@ def test_estimates_are_true(order: int) -> None:
     ratios = []
     for build, duration, coarse in SCENES.values():
         m = build()
-        size = Simulator(m, 1.0)._extent
+        size = Simulator(m, 1.0).plan.extent
         for dt in (coarse, coarse / 2, coarse / 4):
-            run = Simulator(m, dt, order=order, tolerance=1e-13)._attempt(round(duration / dt))
+            run = run_steps(Simulator(m, dt, order=order, tolerance=1e-13).plan, round(duration / dt))
             fine = Simulator(m, dt / 4, order=8, tolerance=1e-13, on_inaccurate="ignore")
             for k in np.linspace(3, len(run.error) - 2, 12).astype(int):
                 if run.substeps[k] > 1:
@@ -107,7 +108,7 @@ def test_estimates_are_true(order: int) -> None:
 def test_all_solvers_say_the_same(scene: str, order: int) -> None:
     build, _, coarse = SCENES[scene]
     runs = [
-        Simulator(build(), coarse / 4, order=order, solver=solver, tolerance=1e-13)._attempt(50)
+        run_steps(Simulator(build(), coarse / 4, order=order, solver=solver, tolerance=1e-13).plan, 50)
         for solver in ("articulated", "ldu", "dense")
     ]
     for run in runs[1:]:
@@ -120,7 +121,7 @@ def test_errors_of_calm_motions_add_up(order: int) -> None:
     m = scenes.pendulum(1, angle=2.0)
     run = Simulator(m, 0.02 if order == 2 else 0.05, order=order).run(4.0)
     true = Simulator(m, 0.005, order=8).run(4.0)
-    end = off(run[-1], true[-1], Simulator(m, 1.0)._extent)
+    end = off(run[-1], true[-1], Simulator(m, 1.0).plan.extent)
     assert 0.1 < end / run.error.sum() < 10
 
 
@@ -323,7 +324,7 @@ def test_a_nut_is_not_accused() -> None:
     m.add_joint(ct.Screw("world", "nut", axis=(0, 0, 1), at=(0, 0, 0), pitch=10.0, name="thread"))
     run = Simulator(m, 0.01).run(steps=400)
     fine = Simulator(m, 0.00125, order=8).run(steps=3200, record_every=8)
-    end = off(run[-1], fine[-1], Simulator(m, 1.0)._extent)
+    end = off(run[-1], fine[-1], Simulator(m, 1.0).plan.extent)
     assert end < 1e-3
     assert run.warnings == ()
     assert 0.1 < end / run.error.sum() < 10
@@ -344,7 +345,7 @@ def test_forces_that_are_held_too_long_are_said() -> None:
         run = Simulator(m, 0.01).run(2.0, control=held_spring(25.0))
     said = float(str(caught[0].message).split("off by ")[1].split(" ")[0])
     # 5 rad/s: it grows by exp(w^2 h t / 4)
-    true = np.abs(run.position[:, 0, 0] - np.cos(5 * run.time)).max() / Simulator(m, 1.0)._extent
+    true = np.abs(run.position[:, 0, 0] - np.cos(5 * run.time)).max() / Simulator(m, 1.0).plan.extent
     assert 0.1 < said / true < 10
     # often enough it is silent, and so is a force that does not change
     assert Simulator(m, 0.01, accuracy=1e-4).run(2.0, control=held_spring(1.0), every=0.01).warnings == ()

@@ -3,9 +3,10 @@
 Where nothing dissipates steps have orders 4 to 8, and the core halves those that err by more than their share of the
 run: accuracy x length / duration x `_SHARE`. A run of twice the step, which halves the same places, tells how far off
 it is: its error is smaller by as much as the errors of its steps are estimated to be. Where something does dissipate
-those orders would step backwards, where a damper feeds energy: there plain steps cover the whole span, twice as many
-each time, until the difference of the last two runs says that the finer one is good enough; it is the result itself,
-nothing is combined.
+those orders would step backwards, where a damper feeds energy: there runs are of plain steps, as many from node to node
+as keep what they err by within a share, and each run has twice as many nodes as the one before and a quarter of its
+share, until the difference of the last two says that the finer one is good enough; it is the result itself, nothing is
+combined.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ _ATTEMPTS, _MORE_NODES = 3, 2
 _FINER = 1.3
 # nor is what a comparison tells divided by less
 _LEAST_GAIN = 0.3
+# what plain steps of a first run may err by together, in parts of the accuracy
+_FIRST_SHARE = 256.0
 # plain steps: what a first guess may be divided by, steps of a run whose accuracy was asked for, however short, and
 # steps per second times bodies where nobody asked, which keeps it faster than the motion
 _FINEST, _MOST_STEPS, _MOST_WORK = 1024, 2**16, 3e5
@@ -52,6 +55,8 @@ _STALLED = 3
 _NEVER = 1e300
 # a pilot: rounds, steps of one, and by how much the last one may have been off
 _PILOT_ROUNDS, _PILOT_STEPS, _PILOT_FIT = 8, (4, 64), (0.8, 1.6)
+# and what all rounds may take of a run of the step that they have found
+_PILOT_PART = 0.7
 # what polynomials between nodes err by falls by so much with half the distance; it is looked at where there are so many
 _BETWEEN_GAIN, _BETWEEN_NODES, _BETWEEN_LOOKS = 2**5, 9, 100
 # bodies of nodes that are compared
@@ -96,12 +101,14 @@ def _doubled(plan: Plan, attempt: Attempt, state: State, duration: float) -> tup
     finest = duration / guess * _FINEST
     bearable = _MOST_WORK * duration / plan.mechanism.body_count
     most = max(finest, _MOST_STEPS) if plan.accuracy_given else min(finest, bearable)
+    # plain steps of twice the number err by a quarter
+    rate = _FIRST_SHARE * accuracy / duration * 4.0**level
     before: Trajectory | None = None
     gap, stalled, ratio = inf, 0, 2
     while True:
         step = dt * 2.0**-level
         steps, per = ceil(duration / step - 1e-6), 2 ** max(level, 0) if given is not None else 1
-        made = plan.with_step(step, tolerance=min(1e-10, 1e-5 * accuracy))
+        made = plan.with_step(step, rate=rate * 4.0**-level, tolerance=min(1e-10, 1e-5 * accuracy))
         run, told = attempt(made, steps, per), inf
         if before is not None and _is_finer(run, before, ratio / _FINER):
             d = apart(before, run, plan.extent)
@@ -113,8 +120,9 @@ def _doubled(plan: Plan, attempt: Attempt, state: State, duration: float) -> tup
         else:
             gap = inf
         enough = told <= _PLAIN_MARGIN * accuracy
-        gave_up = 2 * steps > most or (stalled >= _STALLED and step < guess / 128)
+        gave_up = 2 * run.substeps.sum() > most or (stalled >= _STALLED and step < guess / 128)
         if level >= 0 and (enough or gave_up):
+            run, made = _with_nodes(run, made, plan, attempt, duration) if enough else (run, made)
             return _settled(run, plan, told, per, given), made
         ratio = 2**-level if enough else 2
         level = 0 if enough else level + 1
@@ -139,13 +147,7 @@ def _composed(
     steps = ceil(duration / dt - 1e-6)
     made = plan.with_step(dt, rate=rate)
     if not plan.accuracy_given:
-        run = attempt(made, steps, 1)
-        bent = _between(run, plan.extent) / accuracy
-        if given is None and bent > 1:
-            steps = ceil(steps * min(4.0, bent ** (1 / 7)))
-            made = plan.with_step(duration / steps, rate=rate)
-            run = attempt(made, steps, 1)
-        return run, made
+        return _with_nodes(attempt(made, steps, 1), made, plan, attempt, duration)
     before = attempt(plan.with_step(2 * dt, rate=rate * 2**order), ceil(steps / 2), 1)
     told = inf
     for level in range(_ATTEMPTS + _MORE_NODES):
@@ -171,17 +173,24 @@ def _pilot(
 ) -> tuple[float, Trajectory | None]:
     """The longest step of which few must be halved in the first moments; and a run that tells why there is none."""
     dt, longest, refused = first_guess(plan, state), duration / _LEAST_STEPS, 0
+    factor, spent = inf, 0
     for _ in range(_PILOT_ROUNDS):
         dt = min(dt, longest)
-        steps = int(np.clip(duration / dt / _PILOT_ROUNDS, *_PILOT_STEPS))
+        # steps that are too short are known by few of them
+        steps = _PILOT_STEPS[0] if factor > _PILOT_FIT[1] else ceil(duration / dt / _PILOT_ROUNDS)
+        steps = int(np.clip(steps, *_PILOT_STEPS))
+        # it must not take as long as the run
+        if spent + steps > _PILOT_PART * duration / dt:
+            break
         run = run_steps(plan.with_step(dt, rate=_NEVER), steps, state=state, loads=force)
         halved, factor = run.halved_count > 0 or not run.status.ok, 0.25
+        spent += int(run.substeps.sum())
         if len(run.substeps) >= _PILOT_STEPS[0] and run.error is not None:
             error, refused = float(np.percentile(run.error, 80)), 0
             # an error of order p + 1 against a limit that falls with the step
             factor = float(np.clip((rate * dt / error) ** (1 / plan.order), 0.25, 4.0)) if error > 0 else 4.0
             # nodes must not be so far apart that nothing is known between them
-            bent = _between(run, plan.extent)
+            bent = _between(run, plan.extent) if factor >= _PILOT_FIT[0] else 0.0
             factor = min(factor, max(0.25, (plan.target_accuracy / bent) ** (1 / 8))) if bent > 0 else factor
             factor = min(factor, 0.5) if halved else factor
         else:
@@ -192,7 +201,8 @@ def _pilot(
             # no need to find that out again
             longest = min(longest, 0.7 * dt)
         dt *= factor
-        if _PILOT_FIT[0] <= factor <= _PILOT_FIT[1] or (factor > 1 and dt >= longest):
+        is_few = steps < min(_PILOT_STEPS[1], duration / dt / _PILOT_ROUNDS)
+        if not is_few and (_PILOT_FIT[0] <= factor <= _PILOT_FIT[1] or (factor > 1 and dt >= longest)):
             break
     return min(dt, longest), None
 
@@ -221,6 +231,16 @@ def apart(coarse: Trajectory, fine: Trajectory, size: float) -> float:
     other = place[same]
     way = np.linalg.norm(fine.position[other] - coarse.position[same], axis=-1).max(initial=0.0) / size
     return max(float(way), float(_angles(fine.orientation[other], coarse.orientation[same]).max(initial=0.0)))
+
+
+def _with_nodes(run: Trajectory, made: Plan, plan: Plan, attempt: Attempt, duration: float) -> tuple[Trajectory, Plan]:
+    """The run, or another one with nodes so near to each other that the motion is known between them."""
+    if not _is_bent(run, plan):
+        return run, made
+    bent = _between(run, plan.extent) / plan.target_accuracy
+    steps = ceil(len(run.substeps) * min(4.0, bent ** (1 / 7)))
+    made = made.with_step(duration / steps, rate=made.error_rate, tolerance=made.tolerance)
+    return attempt(made, steps, 1), made
 
 
 def _is_bent(run: Trajectory, plan: Plan) -> bool:
@@ -290,7 +310,10 @@ def _settled(run: Trajectory, plan: Plan, told: float, per: int, given: float | 
         known["dt"] = given
     if told < inf:
         known["checked_error"] = told
-    if told > plan.target_accuracy and run.status.ok:
+    if told <= plan.target_accuracy and plan.order == 2:
+        # a comparison knows better than estimates of steps
+        known["coarse"] = ""
+    elif told > plan.target_accuracy and run.status.ok:
         known["coarse"] = not_checked(plan) if told == inf else not_reached(plan, told)
         known["status"] = plan.fail_if_inaccurate(known.get("status", run.status), known["coarse"])
     return Trajectory(run.mechanism, run.nodes, replace(run.made, **known))
