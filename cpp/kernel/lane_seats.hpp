@@ -34,7 +34,7 @@ long lanes_in(const Layout& layout, void* workspace) {
   LaneSeat* seat = arena.take<LaneSeat>(1);
   Body<Lane>* body = arena.take<Body<Lane>>(links);
   LaneLink<Lane>* link = arena.take<LaneLink<Lane>>(links);
-  Stretch* stretch = arena.take<Stretch>(links);
+  Segment* segment = arena.take<Segment>(links);
   Articulation<Lane>* received = arena.take<Articulation<Lane>>(receiver_count(layout));
   Lane *z = arena.take<Lane>(count), *dz = arena.take<Lane>(count), *ahead = arena.take<Lane>(count);
   Lane* difference = arena.take<Lane>(static_cast<long>(LaneNewton::points) * count);
@@ -51,7 +51,7 @@ long lanes_in(const Layout& layout, void* workspace) {
   new (seat) LaneSeat{.tree = {.layout = layout,
                                .body = body,
                                .link = link,
-                               .stretch = stretch,
+                               .segment = segment,
                                .received = received,
                                .z = z,
                                .dz = dz,
@@ -62,7 +62,7 @@ long lanes_in(const Layout& layout, void* workspace) {
                                .pushed = pushed,
                                .torsion = torsion,
                                .reaction = reaction,
-                               .stretch_count = find_stretches(layout, link, stretch)},
+                               .segment_count = find_segments(layout, link, segment)},
                       .loops = {layout, seat->tree, reaction},
                       .node = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .counted = counted},
                       .newton = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .difference = difference},

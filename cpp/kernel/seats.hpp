@@ -23,7 +23,7 @@ Past<T> past_in(Arena& arena, int links) {
 // what only one kind of solver needs
 Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
   Link<double>* link = arena.take<Link<double>>(layout.link_count);
-  Stretch* stretch = arena.take<Stretch>(layout.link_count);
+  Segment* segment = arena.take<Segment>(layout.link_count);
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   Acting<double>* acting = arena.take<Acting<double>>(layout.axis_count);
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
@@ -50,7 +50,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   return {.layout = layout,
           .body = body,
           .link = link,
-          .stretch = stretch,
+          .segment = segment,
           .axis = axis,
           .acting = acting,
           .swivel = swivel,
@@ -63,8 +63,8 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
 Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
   RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
   double* term = arena.take<double>(layout.row_count);
-  Octet* block = arena.take<Octet>(layout.block_rows);
-  Octet* vector = arena.take<Octet>(layout.vertex_count);
+  BlockRow* block = arena.take<BlockRow>(layout.block_rows);
+  BlockRow* vector = arena.take<BlockRow>(layout.vertex_count);
   return {layout, body, memory, term, {}, nullptr, 1, 0, -1, {}, block, vector, nullptr, nullptr};
 }
 Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {

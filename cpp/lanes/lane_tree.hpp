@@ -3,7 +3,7 @@
 //
 // Here are the joints of the tree; loops of few rows are solved on top (solve/lane_loops.hpp). Lanes never mix: every
 // operation acts on each by itself, and what a lane decides (stop, shorten a step, give up) it decides alone, so a
-// member's result does not depend on its neighbours. Links are worked on in stretches, as there: inside one a matrix
+// member's result does not depend on its neighbours. Links are worked on in segments, as there: inside one a matrix
 // goes from child to parent, and a motion from parent to child, in registers. Here nothing waits, so what counts is
 // arithmetic: joints are eliminated at their own points, where a turn needs half of the products.
 //
@@ -24,7 +24,7 @@ struct LaneLink {
   T mass, unit, share;
   T inertia[6];  // xx yy zz xy xz yz
   Vec3<T> gravity, spin;
-  int children, receiver;  // see find_stretches
+  int children, receiver;  // see find_segments
 
   // node: joint point to centre of mass, parent's joint point to this one, joint axis, joint displacement (parent's
   // frame); iterate of the last matrix: the same in the new pose
@@ -41,7 +41,7 @@ struct LaneLink {
   // solution: joint's share of the wrench over the pivot, force on a floating link
   Vec3<T> first, free_force;
 
-  // of the last link of a stretch: displacement of its joint point, increment of that and of the turn
+  // of the last link of a segment: displacement of its joint point, increment of that and of the turn
   Vec3<T> u, dP, phi;
 };
 
@@ -65,8 +65,8 @@ struct LaneTree {
   const Layout& layout;  // of any member: what differs between them is in the links
   Body<T>* body;
   LaneLink<T>* link;
-  Stretch* stretch;
-  Articulation<T>* received;  // from the stretches that hang on a link
+  Segment* segment;
+  Articulation<T>* received;  // from the segments that hang on a link
   T *z, *dz, *ahead;          // unknowns, their increment, and the unknowns after it
   LaneLaw* law;               // (law)
   Axis<T>* axis;              // (axis) freedoms that are worked on one by one
@@ -74,7 +74,7 @@ struct LaneTree {
   T* pushed;                  // (axis) and at the node, times dt
   Torsion<T>* torsion;        // (link) where there are rotary dampers
   const Wrench<T>* reaction;  // (link) of loops, if there are any
-  int stretch_count;
+  int segment_count;
   T dt = T(1), per_dt = T(1);  // of the step to be solved
   bool resting = false;        // velocities are projected
   void last(double interval) { dt = T(interval), per_dt = T(1 / interval); }
@@ -100,9 +100,9 @@ struct LaneTree {
   template <Way way>
   static constexpr int space = way == Way::general ? most_freedoms : unknowns<way>(0) + 1;
 
-  // f.template operator()<way>(stretch)
+  // f.template operator()<way>(segment)
   template <class F>
-  static CATENA_INLINE void pass(const Stretch& s, F f) {
+  static CATENA_INLINE void pass(const Segment& s, F f) {
     switch (way_of(s.branch)) {
       case Way::turn: return f.template operator()<Way::turn>(s);
       case Way::swivel: return f.template operator()<Way::swivel>(s);
@@ -114,13 +114,13 @@ struct LaneTree {
   }
   template <class F>
   CATENA_INLINE void from_root(F f) {
-    for (int k = 0; k < stretch_count; ++k) pass(stretch[k], f);
+    for (int k = 0; k < segment_count; ++k) pass(segment[k], f);
   }
-  // f.template operator()<way, acted>(stretch)
+  // f.template operator()<way, acted>(segment)
   template <class F>
   CATENA_INLINE void from_leaf(F f) {
-    for (int k = stretch_count - 1; k >= 0; --k)
-      pass(stretch[k], [&]<Way way>(const Stretch& s) {
+    for (int k = segment_count - 1; k >= 0; --k)
+      pass(segment[k], [&]<Way way>(const Segment& s) {
         if constexpr (way != Way::fixed && way != Way::floating)
           if (s.acted) return f.template operator()<way, true>(s);
         f.template operator()<way, false>(s);
@@ -133,7 +133,7 @@ struct LaneTree {
 
   // geometry of the node; positions of carried links are rebuilt from the tree
   void place() {
-    from_root([this]<Way way>(const Stretch& s) {
+    from_root([this]<Way way>(const Segment& s) {
       for (int i = s.first; i < s.end; ++i) place_link<way>(i);
     });
   }
@@ -185,7 +185,7 @@ struct LaneTree {
     Mat3<T> turn;
     Vec3<T> u;
   };
-  CATENA_INLINE Moved follow(const Stretch& s) const {
+  CATENA_INLINE Moved follow(const Segment& s) const {
     const Quat<T> w = s.parent < 0 ? Quat<T>{T(1), zero()} : body[s.parent].w;
     return {w, turn_matrix(w), s.parent < 0 ? zero() : link[s.parent].u};
   }
@@ -202,7 +202,7 @@ struct LaneTree {
   // where a body would turn too far
   T evaluate(T kick) {
     T fine = T(1);
-    from_root([&]<Way way>(const Stretch& s) {
+    from_root([&]<Way way>(const Segment& s) {
       Moved m = follow(s);
       const T* q = z + s.variable;
       const int count = unknowns<way>(s.branch);
@@ -354,7 +354,7 @@ struct LaneTree {
   T factor() {
     T fine = T(1);
     act();
-    from_leaf([&]<Way way, bool acted>(const Stretch& s) {
+    from_leaf([&]<Way way, bool acted>(const Segment& s) {
       Articulation<T> m;
       if (s.receives >= 0) {
         m = received[s.receives];
@@ -491,7 +491,7 @@ struct LaneTree {
   // leaf to root with the last matrix
   void again() {
     act();
-    from_leaf([this]<Way way, bool acted>(const Stretch& s) {
+    from_leaf([this]<Way way, bool acted>(const Segment& s) {
       Wrench<T> m = {zero(), zero()};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
@@ -514,7 +514,7 @@ struct LaneTree {
 
   // the increments of the poses that a wrench on every link makes, with the last matrix
   void respond(const Wrench<T>* on) {
-    from_leaf([&]<Way way, bool acted>(const Stretch& s) {
+    from_leaf([&]<Way way, bool acted>(const Segment& s) {
       Wrench<T> m = {zero(), zero()};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {
@@ -549,7 +549,7 @@ struct LaneTree {
   }
   template <bool on>
   CATENA_INLINE void substitute(Lane::Mask moving, T& square, T& fine) {
-    from_root([&]<Way way>(const Stretch& s) {
+    from_root([&]<Way way>(const Segment& s) {
       const T* q = z + s.variable;
       T *ds = dz + s.variable, *next = ahead + s.variable;
       Vec3<T> dP = zero(), phi = zero();

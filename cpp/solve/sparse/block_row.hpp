@@ -1,5 +1,6 @@
-// Octets, eight doubles each: two registers of four, or four of two. One of eight would be slower, since it leaves half
-// as many numbers in registers, and out of such GCC 12 stores the wrong numbers: {0, 1, 2, 4} becomes {0, 1, 2, 2}.
+// Rows of blocks, eight doubles each: two registers of four, or four of two. One of eight would be slower, since it
+// leaves half as many numbers in registers, and out of such GCC 12 stores the wrong numbers: {0, 1, 2, 4} becomes {0,
+// 1, 2, 2}.
 //
 // A row of a block has its up to six columns in entries 0, 1, 2 and 4, 5, 6, so that the force and the torque of a
 // wrench are its two halves, and in entry 3 something that goes through the same row operations as they do.
@@ -17,7 +18,7 @@ constexpr int pack_size = 2;
 constexpr int pack_count = 8 / pack_size;
 typedef double Pack __attribute__((vector_size(8 * pack_size)));
 
-struct alignas(64) Octet {
+struct alignas(64) BlockRow {
   Pack pack[pack_count];
 };
 
@@ -38,12 +39,12 @@ CATENA_INLINE void each(F&& f) {
 }
 #define CATENA_EACH(i) [&](auto i) __attribute__((always_inline))
 
-CATENA_INLINE double at(const Octet& r, int entry) { return r.pack[entry / pack_size][entry % pack_size]; }
-CATENA_INLINE double* entries(Octet& r) { return reinterpret_cast<double*>(&r); }
+CATENA_INLINE double at(const BlockRow& r, int entry) { return r.pack[entry / pack_size][entry % pack_size]; }
+CATENA_INLINE double* entries(BlockRow& r) { return reinterpret_cast<double*>(&r); }
 
 // one entry in all of a pack
 template <int Entry>
-CATENA_INLINE Pack spread(const Octet& r) {
+CATENA_INLINE Pack spread(const BlockRow& r) {
   constexpr int i = Entry % pack_size;
   const Pack p = r.pack[Entry / pack_size];
 #ifdef __AVX__
@@ -54,7 +55,7 @@ CATENA_INLINE Pack spread(const Octet& r) {
 }
 
 // r with the extra entry of another
-CATENA_INLINE Octet with_extra(Octet r, const Octet& of) {
+CATENA_INLINE BlockRow with_extra(BlockRow r, const BlockRow& of) {
   Pack& p = r.pack[extra_entry / pack_size];
   const Pack q = of.pack[extra_entry / pack_size];
 #ifdef __AVX__
@@ -65,7 +66,7 @@ CATENA_INLINE Octet with_extra(Octet r, const Octet& of) {
   return r;
 }
 
-CATENA_INLINE Octet make_row(Vec3<double> first, Vec3<double> second, double extra = 0) {
+CATENA_INLINE BlockRow make_row(Vec3<double> first, Vec3<double> second, double extra = 0) {
 #ifdef __AVX__
   first.q[3] = extra;
   return {first.q, second.q};
@@ -73,36 +74,36 @@ CATENA_INLINE Octet make_row(Vec3<double> first, Vec3<double> second, double ext
   return {Pack{first.x, first.y}, Pack{first.z, extra}, Pack{second.x, second.y}, Pack{second.z, 0}};
 #endif
 }
-CATENA_INLINE Vec3<double> first_half(const Octet& r) { return {at(r, 0), at(r, 1), at(r, 2)}; }
-CATENA_INLINE Vec3<double> second_half(const Octet& r) { return {at(r, 4), at(r, 5), at(r, 6)}; }
+CATENA_INLINE Vec3<double> first_half(const BlockRow& r) { return {at(r, 0), at(r, 1), at(r, 2)}; }
+CATENA_INLINE Vec3<double> second_half(const BlockRow& r) { return {at(r, 4), at(r, 5), at(r, 6)}; }
 
 template <class Factor>
-CATENA_INLINE void subtract(Octet& a, Factor factor, const Octet& b) {
+CATENA_INLINE void subtract(BlockRow& a, Factor factor, const BlockRow& b) {
   each<0, pack_count>(CATENA_EACH(q) { a.pack[q] -= factor * b.pack[q]; });
 }
 template <class Factor>
-CATENA_INLINE Octet times(Factor factor, Octet a) {
+CATENA_INLINE BlockRow times(Factor factor, BlockRow a) {
   each<0, pack_count>(CATENA_EACH(q) { a.pack[q] *= factor; });
   return a;
 }
-CATENA_INLINE Octet product(Octet a, const Octet& b) {
+CATENA_INLINE BlockRow product(BlockRow a, const BlockRow& b) {
   each<0, pack_count>(CATENA_EACH(q) { a.pack[q] *= b.pack[q]; });
   return a;
 }
-CATENA_INLINE Octet plus(Octet a, const Octet& b) {
+CATENA_INLINE BlockRow plus(BlockRow a, const BlockRow& b) {
   each<0, pack_count>(CATENA_EACH(q) { a.pack[q] += b.pack[q]; });
   return a;
 }
-CATENA_INLINE Octet minus(Octet a, const Octet& b) {
+CATENA_INLINE BlockRow minus(BlockRow a, const BlockRow& b) {
   each<0, pack_count>(CATENA_EACH(q) { a.pack[q] -= b.pack[q]; });
   return a;
 }
 
 // the sums over all entries of each of six rows, as a row
-CATENA_INLINE Octet sums(const Octet* r) {
+CATENA_INLINE BlockRow sums(const BlockRow* r) {
 #ifdef __AVX__
-  const auto half = [](const Octet* r) __attribute__((always_inline)) {
-    const auto fold = [](const Octet& r) __attribute__((always_inline)) { return r.pack[0] + r.pack[1]; };
+  const auto half = [](const BlockRow* r) __attribute__((always_inline)) {
+    const auto fold = [](const BlockRow& r) __attribute__((always_inline)) { return r.pack[0] + r.pack[1]; };
     const Quad a = fold(r[0]), b = fold(r[1]), c = fold(r[2]), o = {};
     const Quad ab = shuffle<0, 4, 2, 6>(a, b) + shuffle<1, 5, 3, 7>(a, b);
     const Quad co = shuffle<0, 4, 2, 6>(c, o) + shuffle<1, 5, 3, 7>(c, o);

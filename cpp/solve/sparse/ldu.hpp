@@ -29,12 +29,12 @@
 namespace catena::CATENA_ISA {
 
 // X = D^-1 U with exchanges of rows; the sign of the determinant, 0 for a singular block
-__attribute__((noinline)) inline int eliminate_exchanging(int size, const Octet* D, const Octet* U, Octet* X) {
-  Octet d[6], u[6];
+__attribute__((noinline)) inline int eliminate_exchanging(int size, const BlockRow* D, const BlockRow* U, BlockRow* X) {
+  BlockRow d[6], u[6];
   int sign = 1;
   for (int r = 0; r < size; ++r) {
     d[r] = D[r];
-    u[r] = with_extra(U ? U[r] : Octet{}, D[r]);
+    u[r] = with_extra(U ? U[r] : BlockRow{}, D[r]);
   }
   for (int p = 0; p < size; ++p) {
     const auto value = [&](int r) { return at(d[r], entry_of(p)); };
@@ -43,7 +43,7 @@ __attribute__((noinline)) inline int eliminate_exchanging(int size, const Octet*
       if (std::fabs(value(r)) > std::fabs(value(best))) best = r;
     if (!(std::fabs(value(best)) > 1e-14 * std::fabs(at(D[p], entry_of(p))))) return 0;
     if (best != p) {
-      const Octet row = d[p], right = u[p];
+      const BlockRow row = d[p], right = u[p];
       d[p] = d[best], d[best] = row;
       u[p] = u[best], u[best] = right;
       sign = -sign;
@@ -64,13 +64,13 @@ __attribute__((noinline)) inline int eliminate_exchanging(int size, const Octet*
 // The same in registers and without exchanges, which blocks that are nearly symmetric positive definite do not need
 // however badly conditioned, until their skew part makes a pivot vanish
 template <int Size>
-CATENA_INLINE int eliminate(const Octet* D, const Octet* U, Octet* X) {
-  Octet d[Size], u[Size];
+CATENA_INLINE int eliminate(const BlockRow* D, const BlockRow* U, BlockRow* X) {
+  BlockRow d[Size], u[Size];
   Pack inverse[Size];
   bool fine = true, negative = false;
   each<0, Size>(CATENA_EACH(r) {
     d[r] = D[r];
-    u[r] = with_extra(U ? U[r] : Octet{}, D[r]);
+    u[r] = with_extra(U ? U[r] : BlockRow{}, D[r]);
   });
   // pivots by twos: the second is det / a, and both divisions run side by side
   each<0, (Size + 1) / 2>(CATENA_EACH(half) {
@@ -107,7 +107,7 @@ CATENA_INLINE int eliminate(const Octet* D, const Octet* U, Octet* X) {
   return negative ? -1 : 1;
 }
 // the inverse of a block whose rows may be redundant, transposed (solve/loops/regularised_inverse.hpp)
-inline void invert_loosely(int size, const Octet* D, const double* scale, double loose_below, double* inverse,
+inline void invert_loosely(int size, const BlockRow* D, const double* scale, double loose_below, double* inverse,
                            double& least_pivot) {
   const int width = padded(size);
   alignas(64) double m[64], own_scale[8];
@@ -119,26 +119,26 @@ inline void invert_loosely(int size, const Octet* D, const double* scale, double
   invert_loosely(m, own_scale, inverse, size, 0, loose_below, order, least_pivot);
 }
 template <int Size>
-CATENA_INLINE void eliminate_loosely(const double* inverse, const Octet* D, const Octet* U, Octet* X) {
-  for (int r = 0; r < Size; ++r) X[r] = Octet{};
+CATENA_INLINE void eliminate_loosely(const double* inverse, const BlockRow* D, const BlockRow* U, BlockRow* X) {
+  for (int r = 0; r < Size; ++r) X[r] = BlockRow{};
   for (int c = 0; c < Size; ++c) {
-    const Octet right = with_extra(U ? U[c] : Octet{}, D[c]);
+    const BlockRow right = with_extra(U ? U[c] : BlockRow{}, D[c]);
     for (int r = 0; r < Size; ++r) subtract(X[r], -inverse[c * padded(Size) + r], right);
   }
 }
 // c -= l x
 template <int Inner>
-CATENA_INLINE void subtract_product(Octet* c, const Octet* l, const Octet* x, int rows) {
+CATENA_INLINE void subtract_product(BlockRow* c, const BlockRow* l, const BlockRow* x, int rows) {
   for (int r = 0; r < rows; ++r) {
-    Octet sum = c[r];
+    BlockRow sum = c[r];
     each<0, Inner>(CATENA_EACH(k) { subtract(sum, at(l[r], entry_of(k)), x[k]); });
     c[r] = sum;
   }
 }
 
 // rows of a joint, straight into its blocks
-struct BlockRows {
-  Octet *on_a, *on_b, *diagonal;
+struct JointBlocks {
+  BlockRow *on_a, *on_b, *diagonal;
   double angle[1];
   Vec3<double> point;
   CATENA_INLINE void put(const ConstraintInfo&, int k, double gap, const Wrench<double>& a, const Wrench<double>& b,
@@ -173,9 +173,9 @@ struct Ldu {
   double widest_gap;       // over the reach or in rad
   int widest_constraint;
   Misfit misfit;  // of loops, what is not asked for
-  Octet* block;
-  Octet* vector;  // (vertex) multipliers of the iterate, then the increment with a one in the extra entry
-  double* z;      // unknowns: displacement and eta of every link, multipliers times dt^2
+  BlockRow* block;
+  BlockRow* vector;  // (vertex) multipliers of the iterate, then the increment with a one in the extra entry
+  double* z;         // unknowns: displacement and eta of every link, multipliers times dt^2
   double* dz;
   bool loaded = false;  // there are multipliers other than zero
   double loose_below = smallest_pivot;
@@ -211,7 +211,7 @@ struct Ldu {
     }
   }
   // -G2^T from the rows of G2
-  static CATENA_INLINE void keep_forces(Octet* kept, const Wrench<double>* w, int count, bool repeat) {
+  static CATENA_INLINE void keep_forces(BlockRow* kept, const Wrench<double>* w, int count, bool repeat) {
     const Wrench<double> none = {{0, 0, 0}, {0, 0, 0}};
     const auto row = [&](int k) { return k < count ? w[k] : none; };
     const auto transposed = [](const Wrench<double>& a, const Wrench<double>& b, const Wrench<double>& c,
@@ -222,8 +222,8 @@ struct Ldu {
     Mat3<double> f, t, g, s;
     transposed(row(0), row(1), row(2), f, t);
     transposed(row(3), row(4), row(5), g, s);
-    const Octet forces[6] = {make_row(f.i, g.i), make_row(f.j, g.j), make_row(f.k, g.k),
-                             make_row(t.i, s.i), make_row(t.j, s.j), make_row(t.k, s.k)};
+    const BlockRow forces[6] = {make_row(f.i, g.i), make_row(f.j, g.j), make_row(f.k, g.k),
+                                make_row(t.i, s.i), make_row(t.j, s.j), make_row(t.k, s.k)};
     each<0, 6>(CATENA_EACH(i) { kept[i] = repeat ? plus(kept[i], forces[i]) : forces[i]; });
   }
 
@@ -243,8 +243,8 @@ struct Ldu {
     for (int k = 0; k < layout.row_count; ++k) loaded |= lambda[k] != 0;
     for (int j = 0; j < layout.constraint_count && loaded; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      Octet& row = vector[layout.constraint_vertex[j]];
-      row = Octet{};
+      BlockRow& row = vector[layout.constraint_vertex[j]];
+      row = BlockRow{};
       for (int k = 0; k < c.row_count; ++k) entries(row)[entry_of(k)] = lambda[c.row + k];
     }
     return fine;
@@ -276,11 +276,11 @@ struct Ldu {
     else
       assemble_constraint(vertex.index, block + vertex.diagonal);
   }
-  CATENA_INLINE void assemble_body(int i, Octet* D) {
+  CATENA_INLINE void assemble_body(int i, BlockRow* D) {
     const Body<double>& b = body[i];
     const LinkInfo& link = layout.link[i];
     const double m = link.mass;
-    Octet r = plus(make_row(link.unit * force_residual(b, link.share), torque_residual(b)), load_on(i));
+    BlockRow r = plus(make_row(link.unit * force_residual(b, link.share), torque_residual(b)), load_on(i));
     Mat3<double> A = diagonal(m), H = turn_jacobian(b);
     if (layout.drag && !clock.resting) {
       const double* drag = layout.drag + 6L * i;
@@ -299,11 +299,11 @@ struct Ldu {
     D[4] = make_row(zero, H.j, at(r, 5));
     D[5] = make_row(zero, H.k, at(r, 6));
   }
-  CATENA_INLINE void assemble_constraint(int j, Octet* D) {
+  CATENA_INLINE void assemble_constraint(int j, BlockRow* D) {
     assemble_rows(j, D);
     if (layout.first_brace[j] >= 0) brace(j, D);
   }
-  void brace(int j, const Octet* D) {
+  void brace(int j, const BlockRow* D) {
     const ConstraintInfo& c = layout.constraint[j];
     const LduSlot* slot = layout.slot + layout.first_slot[j];
     const auto counts = [&](int e) { return c.end[e] >= 0 && !slot[e].repeat; };
@@ -319,15 +319,15 @@ struct Ldu {
         }
       }
   }
-  CATENA_INLINE void assemble_rows(int j, Octet* D) {
+  CATENA_INLINE void assemble_rows(int j, BlockRow* D) {
     const ConstraintInfo& c = layout.constraint[j];
     const LduSlot* slot = layout.slot + layout.first_slot[j];
     for (int e = 0; e < c.end_count; ++e)
       for (int i = 0; i < 6 && slot[e].kept != slot[e].force; ++i) block[slot[e].force + i] = block[slot[e].kept + i];
     if (c.rows == RowKind::joint) {
-      Octet none[6];
+      BlockRow none[6];
       const auto rows_on = [&](int e) { return c.end[e] < 0 ? none : block + slot[e].motion; };
-      BlockRows rows{rows_on(0), rows_on(1), D, {}, {}};
+      JointBlocks rows{rows_on(0), rows_on(1), D, {}, {}};
       joint_rows(c, new_pose(body, c.end[0]), new_pose(body, c.end[1]), memory[j].angle[0], rows);
       return;
     }
@@ -338,22 +338,22 @@ struct Ldu {
       for (int e = 0; e < c.end_count; ++e) {
         if (c.end[e] < 0) continue;
         const Wrench<double>& w = rows.w[e * c.row_count + k];
-        Octet& row = block[slot[e].motion + k];
+        BlockRow& row = block[slot[e].motion + k];
         row = slot[e].repeat ? plus(row, make_row(w.f, w.t)) : make_row(w.f, w.t);
       }
     }
   }
   void clear_fill() {
-    for (int k = layout.first_fill; k < layout.end_fill; ++k) block[k] = Octet{};
+    for (int k = layout.first_fill; k < layout.end_fill; ++k) block[k] = BlockRow{};
   }
   void assemble() {
     clear_fill();
     for (int k = 0; k < layout.vertex_count; ++k) assemble_vertex(layout.arrival[k]);
   }
   // -G2^T lambda of all constraints on a link
-  Octet load_on(int i) const {
-    if (!loaded) return Octet{};
-    Octet sum[6] = {};
+  BlockRow load_on(int i) const {
+    if (!loaded) return BlockRow{};
+    BlockRow sum[6] = {};
     for (int l = layout.first_load[i]; l < layout.first_load[i + 1]; ++l) {
       const LduSlot& slot = layout.slot[layout.load[l]];
       for (int r = 0; r < 6; ++r) sum[r] = plus(sum[r], product(block[slot.kept + r], vector[slot.vertex]));
@@ -365,7 +365,7 @@ struct Ldu {
   template <int Size>
   int eliminate_vertex(int k) {
     const LduVertex& vertex = layout.vertex[k];
-    Octet* D = block + vertex.diagonal;
+    BlockRow* D = block + vertex.diagonal;
     const LduNeighbour* first = layout.neighbour + vertex.first_neighbour;
     const int* target = layout.target + vertex.first_target;
     const int count = vertex.neighbour_count;
@@ -375,15 +375,15 @@ struct Ldu {
     if (loosely) invert_loosely(Size, D, scale, loose_below, inverse, least_pivot);
     int sign = 1;
     for (int j = count > 0 ? count - 1 : 0; j >= 0; --j) {
-      Octet X[Size];
-      Octet* U = count > 0 ? block + first[j].upper : nullptr;
+      BlockRow X[Size];
+      BlockRow* U = count > 0 ? block + first[j].upper : nullptr;
       if (loosely)
         eliminate_loosely<Size>(inverse, D, U, X);
       else
         sign = eliminate<Size>(D, U, X);
       for (int i = 0; i < count; ++i)
         subtract_product<Size>(block + target[i * count + j], block + first[i].lower, X, first[i].size);
-      Octet* solved = j == 0 ? D : U;
+      BlockRow* solved = j == 0 ? D : U;
       for (int r = 0; r < Size; ++r) solved[r] = X[r];
     }
     return sign;
@@ -406,15 +406,15 @@ struct Ldu {
   CATENA_INLINE void substitute_vertex(int k) {
     const LduVertex& vertex = layout.vertex[k];
     const LduNeighbour* first = layout.neighbour + vertex.first_neighbour;
-    const Octet unit = make_row({0, 0, 0}, {0, 0, 0}, 1);
-    const Octet x = vertex.neighbour_count > 0 ? vector[first->vertex] : unit;
-    Octet sum[6] = {};
+    const BlockRow unit = make_row({0, 0, 0}, {0, 0, 0}, 1);
+    const BlockRow x = vertex.neighbour_count > 0 ? vector[first->vertex] : unit;
+    BlockRow sum[6] = {};
     each<0, Size>(CATENA_EACH(r) { sum[r] = product(block[vertex.diagonal + r], x); });
     for (int j = 1; j < vertex.neighbour_count; ++j) {
-      const Octet more = with_extra(vector[first[j].vertex], Octet{});
+      const BlockRow more = with_extra(vector[first[j].vertex], BlockRow{});
       each<0, Size>(CATENA_EACH(r) { sum[r] = plus(sum[r], product(block[first[j].upper + r], more)); });
     }
-    const Octet increment = minus(Octet{}, sums(sum));
+    const BlockRow increment = minus(BlockRow{}, sums(sum));
     vector[k] = with_extra(increment, unit);
     if (vertex.is_body)
       take_increment(vertex.index, first_half(increment), second_half(increment));

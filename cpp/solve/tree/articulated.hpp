@@ -6,7 +6,7 @@
 // joints are closed to rounding at every iterate (solve/link.hpp), and the joint wrench is what the subtree needs,
 // summed from leaf to root (solve/tree/articulation.hpp).
 //
-// Links are worked on in stretches (solve/tree/segment.hpp).
+// Links are worked on in segments (solve/tree/segment.hpp).
 #pragma once
 
 #include "physics/drag.hpp"
@@ -26,7 +26,7 @@ struct Articulated {
   const Layout& layout;
   Body<T>* body;
   Link<T>* link;
-  Stretch* stretch;
+  Segment* segment;
   Axis<T>* axis;
   Acting<T>* acting;  // (axis)
   Swivel<T>* swivel;
@@ -48,7 +48,7 @@ struct Articulated {
   bool in_reach = true;       // no body turns too far at `ahead`
   bool prepared = false;      // for a new matrix at the iterate
   Vec3<T> moved = {0, 0, 0};  // squares of the increments of the poses, summed
-  int stretch_count = 0;
+  int segment_count = 0;
   bool positive = true;  // so were all pivots of the last matrix
 
   // kappa hardly changes from step to step in joint space
@@ -62,14 +62,14 @@ struct Articulated {
     for (int i = 0; i < layout.link_count; ++i) count += manner_of(layout.link[i].branch) >= swivel_manner;
     return count;
   }
-  // a sweep over all stretches: f.template operator()<branch>(stretch)
+  // a sweep over all segments: f.template operator()<branch>(segment)
   template <class F>
   CATENA_INLINE void from_root(F f) {
-    for (int k = 0; k < stretch_count; ++k) dispatch(stretch[k], f);
+    for (int k = 0; k < segment_count; ++k) dispatch(segment[k], f);
   }
   // the same by manner, and whether laws or rotary dampers act on it
   template <class F>
-  CATENA_INLINE void by_manner(const Stretch& s, F f) {
+  CATENA_INLINE void by_manner(const Segment& s, F f) {
     switch (manner_of(s.branch)) {
       case 1: return s.acted ? f.template operator()<1, true>(s) : f.template operator()<1, false>(s);
       case swivel_manner:
@@ -101,17 +101,17 @@ struct Articulated {
             branch.own[k] ? -dot(e, transposed_times(body[i].R, span)) * e : dot(e, transposed_times(p.R, span)) * e;
       }
     }
-    stretch_count = find_stretches(layout, link, stretch);
+    segment_count = find_segments(layout, link, segment);
     loop.enter();
   }
 
   // geometry of the node; positions of carried links are rebuilt from the tree, so they cannot drift
   void place() {
-    from_root([this]<int branch>(const Stretch& s) { place_stretch<branch>(s); });
+    from_root([this]<int branch>(const Segment& s) { place_segment<branch>(s); });
     loop.place(clock);
   }
   template <int branch>
-  void place_stretch(const Stretch& s) {
+  void place_segment(const Segment& s) {
     Pose<T> p = old_pose(body, s.parent);
     Axis<T>* x = axis + s.slot;
     Link<T>* const links = link;
@@ -124,20 +124,20 @@ struct Articulated {
   }
 
   // Iterate from the unknowns, and what a new matrix needs of it; false where a body would turn too far for the step.
-  // A portion of a stretch at a time, which stays in the cache.
+  // A portion of a segment at a time, which stays in the cache.
   bool evaluate() {
     bool fine = true;
-    from_root([&]<int branch>(const Stretch& s) { fine &= evaluate_stretch<branch>(s); });
+    from_root([&]<int branch>(const Segment& s) { fine &= evaluate_segment<branch>(s); });
     prepared = true;
     return fine;
   }
   // the same where nothing moves and all unknowns are zero: directions are those of the old pose
   void rest() {
-    from_root([this]<int branch>(const Stretch& s) { rest_stretch<branch>(s); });
+    from_root([this]<int branch>(const Segment& s) { rest_segment<branch>(s); });
     prepared = true;
   }
   template <int branch>
-  void rest_stretch(const Stretch& run) {
+  void rest_segment(const Segment& run) {
     Axis<T>* x = axis + run.slot;
     for (int i = run.first; i < run.end; ++i) {
       Link<T>& l = link[i];
@@ -159,7 +159,7 @@ struct Articulated {
       if (run.acted) act<branch>(run, run.first, run.end);
   }
   template <int branch>
-  bool evaluate_stretch(const Stretch& run) {
+  bool evaluate_segment(const Segment& run) {
     bool fine = true;
     Quat<T> w;
     Vec3<T> d;
@@ -178,8 +178,8 @@ struct Articulated {
     }
     return fine;
   }
-  // how the parent of a stretch turns and moves
-  CATENA_INLINE void follow(const Stretch& run, Quat<T>& w, Vec3<T>& d) const {
+  // how the parent of a segment turns and moves
+  CATENA_INLINE void follow(const Segment& run, Quat<T>& w, Vec3<T>& d) const {
     w = {T(1), {T(0), T(0), T(0)}};
     d = {T(0), T(0), T(0)};
     if (run.parent >= 0) w = body[run.parent].w, d = body[run.parent].d;
@@ -187,7 +187,7 @@ struct Articulated {
 
   // Bodies and directions of joints at the iterate: all that the elimination needs and no link has to wait for.
   template <int branch>
-  void prepare(const Stretch& run, int first, int end) {
+  void prepare(const Segment& run, int first, int end) {
     Axis<T>* x = axis + run.slot + (first - run.first) * manner_of(branch);
     Link<T>* const links = link;
     const Body<T>* const bodies = body;
@@ -231,7 +231,7 @@ struct Articulated {
 
   // Efforts on the freedoms of links at the iterate, and how they fall.
   template <int branch>
-  void act(const Stretch& run, int first, int end) {
+  void act(const Segment& run, int first, int end) {
     constexpr int manner = manner_of(branch);
     int n = run.slot + (first - run.first) * manner;
     const T* s = z + run.variable + (first - run.first) * manner;
@@ -278,12 +278,12 @@ struct Articulated {
   bool factor() { return layout.loop_count > 0 ? factor<true>() : factor<false>(); }
   template <bool loops>
   bool factor() {
-    if (!prepared) from_root([this]<int branch>(const Stretch& s) { prepare<branch>(s, s.first, s.end); });
+    if (!prepared) from_root([this]<int branch>(const Segment& s) { prepare<branch>(s, s.first, s.end); });
     if constexpr (loops) find_rows(false);
     bool fine = true;
-    for (int k = stretch_count - 1; k >= 0; --k)
-      by_manner(stretch[k],
-                [&]<int manner, bool acted>(const Stretch& s) { fine &= eliminate<manner, loops, acted>(s); });
+    for (int k = segment_count - 1; k >= 0; --k)
+      by_manner(segment[k],
+                [&]<int manner, bool acted>(const Segment& s) { fine &= eliminate<manner, loops, acted>(s); });
     if constexpr (loops) fine &= close_world();
     positive = fine;
     return fine || !clock.resting;
@@ -292,13 +292,13 @@ struct Articulated {
   template <bool loops>
   void repeat() {
     if constexpr (loops) find_rows(true);
-    from_root([this]<int branch>(const Stretch& s) {
+    from_root([this]<int branch>(const Segment& s) {
       if constexpr (manner_of(branch) < swivel_manner)
         if (s.acted) act<branch>(s, s.first, s.end);
     });
-    for (int k = stretch_count - 1; k >= 0; --k)
-      by_manner(stretch[k],
-                [this]<int manner, bool acted>(const Stretch& s) { repeat_stretch<manner, loops, acted>(s); });
+    for (int k = segment_count - 1; k >= 0; --k)
+      by_manner(segment[k],
+                [this]<int manner, bool acted>(const Segment& s) { repeat_segment<manner, loops, acted>(s); });
     if constexpr (loops) close_world_again();
   }
 
@@ -351,7 +351,7 @@ struct Articulated {
 
   // leaf to root
   template <int manner, bool loops, bool acted>
-  bool eliminate(const Stretch& s) {
+  bool eliminate(const Segment& s) {
     bool fine = true;
     Articulation<T> m;
     if (s.receives >= 0) {
@@ -425,7 +425,7 @@ struct Articulated {
   }
 
   template <int manner, bool loops, bool acted>
-  void repeat_stretch(const Stretch& s) {
+  void repeat_segment(const Segment& s) {
     Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
     if (s.receives >= 0) m = received[s.receives];
     Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
@@ -473,15 +473,15 @@ struct Articulated {
     prepared = false;
     moved = {T(0), T(0), T(0)};
     if (layout.loop_count == 0)
-      return from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, false, on>(s); });
+      return from_root([this]<int branch>(const Segment& s) { substitute_segment<branch, false, on>(s); });
     loop.open_world(lambda);
     if (has_ties(layout.link_count)) open_ties(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)});
-    from_root([this]<int branch>(const Stretch& s) { substitute_stretch<branch, true, on>(s); });
+    from_root([this]<int branch>(const Segment& s) { substitute_segment<branch, true, on>(s); });
     loop.settle(lambda);
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
   }
   template <int branch, bool loops, bool on>
-  void substitute_stretch(const Stretch& run) {
+  void substitute_segment(const Segment& run) {
     constexpr int manner = manner_of(branch);
     T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
     const T* s = z + run.variable;
@@ -558,17 +558,17 @@ struct Articulated {
     for (int i = 0; i < layout.link_count && layout.drag; ++i)
       drag_momenta(body[i], body[i].q, drag_of(i), link[i].unit, body[i].v, body[i].L);
     rotary_momenta(layout, body);
-    for (int k = 0; k < stretch_count; ++k)
-      if (slides(stretch[k].branch))
-        for (int i = stretch[k].first; i < stretch[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);
+    for (int k = 0; k < segment_count; ++k)
+      if (slides(segment[k].branch))
+        for (int i = segment[k].first; i < segment[k].end; ++i) add_slides(layout.link[i], z, link[i].offset);
   }
 
   // Whether a slide has taken a link so far from its parent that what the joint does not hand over is lost in what it
   // does: its inertia about the parent against the parent's own.
   bool slid_far() const {
-    for (int k = 0; k < stretch_count; ++k) {
-      if (!slides(stretch[k].branch)) continue;
-      for (int i = stretch[k].first; i < stretch[k].end; ++i) {
+    for (int k = 0; k < segment_count; ++k) {
+      if (!slides(segment[k].branch)) continue;
+      for (int i = segment[k].first; i < segment[k].end; ++i) {
         const int parent = layout.link[i].parent;
         if (parent < 0) continue;
         const Mat3<T>& J = body[parent].J;
@@ -613,8 +613,8 @@ struct Articulated {
     for (int l = 0; l < layout.law_count; ++l)
       if (layout.law[l].axis >= 0 && layout.law[l].constraint >= 0)
         out[layout.constraint[layout.law[l].constraint].recorded] = scale * axis_multiplier(l);
-    for (int k = stretch_count - 1; k >= 0; --k) {
-      const Stretch& s = stretch[k];
+    for (int k = segment_count - 1; k >= 0; --k) {
+      const Segment& s = segment[k];
       Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
       if (s.receives >= 0) m = received[s.receives];
       for (int i = s.end - 1; i >= s.first; --i) {

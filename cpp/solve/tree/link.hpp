@@ -10,7 +10,7 @@ namespace catena::CATENA_ISA {
 template <class T>
 struct Link {
   T mass, unit, share;     // see LinkInfo
-  int children, receiver;  // see find_stretches
+  int children, receiver;  // see find_segments
   // node: joint point from the parent's centre of mass, own centre from there, and from the parent's centre the point
   // at which the link hands over: its own centre, or the joint point where only a force is left; joint displacement in
   // the parent's frame

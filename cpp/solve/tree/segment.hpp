@@ -1,4 +1,4 @@
-// Stretches: lines of links on joints of one kind with no fork but at their end. Inside one what a link hands to its
+// Segments: lines of links on joints of one kind with no fork but at their end. Inside one what a link hands to its
 // parent, or a parent to its child, stays in registers, and no link asks what it is.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace catena::CATENA_ISA {
 
-struct Stretch {
+struct Segment {
   int branch;      // see branch_number
   int first, end;  // links
   int parent;      // of the first one
@@ -38,9 +38,9 @@ constexpr BranchList tree_branches = [] {
     }
   return list;
 }();
-// f.template operator()<branch>(stretch) for the branch of a stretch
+// f.template operator()<branch>(segment) for the branch of a segment
 template <class F>
-CATENA_INLINE void dispatch(const Stretch& s, F f) {
+CATENA_INLINE void dispatch(const Segment& s, F f) {
   [&]<int... k>(std::integer_sequence<int, k...>) {
     (void)((s.branch == tree_branches.number[k] && (f.template operator()<tree_branches.number[k]>(s), true)) || ...);
   }(std::make_integer_sequence<int, tree_branches.count>{});
@@ -58,7 +58,7 @@ inline int receiver_count(const Layout& layout) {
 
 // how many there are; a link has room for two numbers, `children` and `receiver`
 template <class Link>
-int find_stretches(const Layout& layout, Link* link, Stretch* stretch) {
+int find_segments(const Layout& layout, Link* link, Segment* segment) {
   for (int i = 0; i < layout.link_count; ++i) link[i].children = 0, link[i].receiver = -1;
   for (int i = 0; i < layout.link_count; ++i)
     if (layout.link[i].parent >= 0) ++link[layout.link[i].parent].children;
@@ -69,17 +69,17 @@ int find_stretches(const Layout& layout, Link* link, Stretch* stretch) {
     const bool acted = info.damping > 0 || layout.first_axis_law[info.first_axis + info.axis_count] >
                                                layout.first_axis_law[info.first_axis];
     if (parent >= 0 && parent == i - 1 && info.branch == layout.link[parent].branch && link[parent].children == 1) {
-      ++stretch[count - 1].end;
-      stretch[count - 1].acted |= acted;
+      ++segment[count - 1].end;
+      segment[count - 1].acted |= acted;
       continue;
     }
     if (parent >= 0 && link[parent].receiver < 0) link[parent].receiver = receivers++;
-    stretch[count++] = {
+    segment[count++] = {
         info.branch, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver, false, acted};
   }
   // the last of several children is the first to hand over
   for (int k = count - 1; k >= 0; --k) {
-    Stretch& s = stretch[k];
+    Segment& s = segment[k];
     s.receives = link[s.end - 1].receiver;
     if (s.parent < 0) continue;
     s.opens = link[s.parent].children > 0;
