@@ -1,6 +1,6 @@
 // Loops of several members in lockstep: multipliers by the responses of the open tree.
 //
-// With K the matrix of the tree's step (solve/lane_tree.hpp), G2 and G3 the rows of the closing joints at the node and
+// With K the matrix of the tree's step (lanes/lane_tree.hpp), G2 and G3 the rows of the closing joints at the node and
 // at the iterate, an increment solves
 //
 //     K d - G2^T dl = -residual,   G3 d = -gap:   d = d0 + sum_r dl_r d_r,   K d0 = -residual,   K d_r = G2_r^T,

@@ -1,4 +1,4 @@
-// The loop over time for a group of members in lanes (solve/lane_tree.hpp): what simulate/run.hpp does for one.
+// The loop over time for a group of members in lanes (lanes/lane_tree.hpp): what simulate/run.hpp does for one.
 //
 // All take the same steps together, though they may have begun at different ones. A lane that cannot take a step hands
 // it to the single-mechanism solver, which may halve it, and comes back at the next node; one that fails there too is

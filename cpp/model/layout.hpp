@@ -227,6 +227,9 @@ struct Layout {
   const int* load;
 };
 
+// columns of the rotation matrix of a unit quaternion
+void rotation_columns(const double* q, double* m);
+
 // a joint's constants, links not yet known
 ConstraintInfo constraint_of(const Pair& pair);
 

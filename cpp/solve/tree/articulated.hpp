@@ -349,121 +349,12 @@ struct Articulated {
     m.t += w.t;
   }
 
-  // leaf to root
+  // leaf to root (solve/tree/leaf_to_root.hpp)
   template <int manner, bool loops, bool acted>
-  bool eliminate(const Segment& s) {
-    bool fine = true;
-    Articulation<T> m;
-    if (s.receives >= 0) {
-      m = received[s.receives];
-    } else {
-      m.A = m.B = m.C = m.E = diagonal(T(0));
-      m.f = m.t = {T(0), T(0), T(0)};
-    }
-    Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
-    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
-    Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
-    Torsion<T>* twisted = torsion + s.slot + (s.end - s.first);
-    const Link<T>* const links = link;
-    const bool drags = layout.drag && !clock.resting;
-    for (int i = s.end - 1;; --i) {
-      const Link<T>& l = links[i];
-      const bool root = i == s.first && s.parent < 0;
-      m.A = m.A + diagonal(l.mass);
-      if (drags) m.A = m.A + drag_on_motion(i);
-      m.E = m.E + l.H;
-      m.f += l.f;
-      m.t += l.t;
-      if constexpr (loops)
-        if (loop.stop(i)) fine &= close(m, i);
-      if constexpr (manner < swivel_manner) {
-        x -= manner;
-        if constexpr (acted) acts -= manner;
-        // the freedom nearest to the link goes first
-        for (int k = manner - 1; k >= 0; --k) {
-          Axis<T>& e = x[k];
-          fine &= e.template divide<acted>(m, acts + k) > T(0);
-          if (k > 0)
-            e.reduce(m);
-          else if (!root)
-            e.reduce_and_move(m, l.r, l.r3);
-          e.finish();
-        }
-        if (manner == 0 && !root) move(m, l.r, l.r3);
-      } else {
-        --turned;
-        if constexpr (acted) --twisted;
-        if constexpr (manner == swivel_manner) move(m, l.c, l.c3);
-        if constexpr (acted)
-          fine &= turned->eliminate(m, rotary_between(turn_above(i), body[i].w, half_damping(i)), *twisted);
-        else
-          fine &= turned->eliminate(m);
-        if constexpr (manner == floating_manner)
-          fine &= turned->eliminate_shift(m);
-        else if constexpr (acted)
-          move(m, l.r, l.r3);
-        else if (!root)
-          move_force(m, l.r, l.r3);
-      }
-      if constexpr (loops) loop.send<manner, acted>(i, x, turned, twisted, l.c, l.c3, l.r, l.r3);
-      if (i == s.first) break;
-    }
-    if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
-    return fine;
-  }
-  static void hand_over(const Articulation<T>& m, Articulation<T>& to, bool opens) {
-    if (opens) {
-      to = m;
-      return;
-    }
-    to.A = to.A + m.A;
-    to.B = to.B + m.B;
-    to.C = to.C + m.C;
-    to.E = to.E + m.E;
-    to.f += m.f;
-    to.t += m.t;
-  }
-
+  bool eliminate(const Segment& s);
+  static void hand_over(const Articulation<T>& m, Articulation<T>& to, bool opens);
   template <int manner, bool loops, bool acted>
-  void repeat_segment(const Segment& s) {
-    Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
-    if (s.receives >= 0) m = received[s.receives];
-    Axis<T>* x = axis + s.slot + (s.end - s.first) * manner;
-    const Acting<T>* acts = acting + s.slot + (s.end - s.first) * manner;
-    Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
-    Torsion<T>* twisted = torsion + s.slot + (s.end - s.first);
-    const Link<T>* const links = link;
-    const Body<T>* const bodies = body;
-    for (int i = s.end - 1; i >= s.first; --i) {
-      const Link<T>& l = links[i];
-      add_wrench(m, l, bodies[i], i);
-      if constexpr (loops)
-        if (loop.stop(i)) close_again(m, i);
-      if constexpr (manner < swivel_manner) {
-        x -= manner;
-        if constexpr (acted) acts -= manner;
-        for (int k = manner - 1; k >= 0; --k) x[k].template repeat<acted>(m, acts + k);
-        move(m, l.r);
-      } else {
-        --turned;
-        if constexpr (manner == swivel_manner) move(m, l.c);
-        if constexpr (acted)
-          turned->repeat(m, rotary_torque(turn_above(i), bodies[i].w, half_damping(i)), *--twisted);
-        else
-          turned->repeat(m);
-        if constexpr (manner == floating_manner)
-          turned->repeat_shift(m);
-        else if constexpr (acted)
-          move(m, l.r);
-        else
-          m.t = cross(l.r, m.f);
-      }
-      if constexpr (loops) loop.send_again<manner>(i, x, turned);
-    }
-    if (s.sends < 0) return;
-    Wrench<T>& to = received[s.sends];
-    to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
-  }
+  void repeat_segment(const Segment& s);
 
   // root to leaf; `on` to the next iterate, which is evaluated in the same go
   template <bool on>
@@ -480,75 +371,9 @@ struct Articulated {
     loop.settle(lambda);
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
   }
+  // (solve/tree/root_to_leaf.hpp)
   template <int branch, bool loops, bool on>
-  void substitute_segment(const Segment& run) {
-    constexpr int manner = manner_of(branch);
-    T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
-    const T* s = z + run.variable;
-    Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, deta = dx, d;
-    Quat<T> w;
-    if (run.parent >= 0) dx = body[run.parent].dx, phi = body[run.parent].phi;
-    follow(run, w, d);
-    Axis<T>* x = axis + run.slot;
-    const Swivel<T>* turned = swivel + run.slot;
-    const Torsion<T>* twisted = torsion + run.slot;
-    Vec3<T> sum = moved;
-    bool fine = true;
-    Link<T>* const links = link;
-    Body<T>* const bodies = body;
-    const LinkInfo* const infos = layout.link;
-    for (int i = run.first; i < run.end; ++i) {
-      Link<T>& l = links[i];
-      Body<T>& b = bodies[i];
-      const bool passes = loops && loop.pass(i);
-      const auto pull = [&](int k) { return loop.front(i).pull(k, lambda); };
-      if constexpr (manner < swivel_manner) {
-        const Vec3<T> carried = dx + cross(phi, l.r3);
-        for (int k = 0; k < manner; ++k) {
-          T y = x[k].motion(dx, phi);
-          if (passes) y -= pull(k);
-          ds[k] = x[k].gain * y;
-          dx = (k == 0 ? carried : dx) + y * x[k].slide3;
-          phi += y * x[k].turn3;
-        }
-        if (manner == 0) dx = carried;
-      } else {
-        if constexpr (manner == swivel_manner) {
-          dx += cross(phi, l.r3);
-        } else {
-          dx = -turned->shift_first;
-          if (passes) dx -= Vec3<T>{pull(3), pull(4), pull(5)};
-          store_whole(ds, dx);
-        }
-        const Vec3<T> above = phi;
-        phi = -(turned->first + turned->rows * dx);
-        if (manner == swivel_manner && run.acted) phi -= twisted++->rows * above;
-        if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
-        deta = turn_increment(b.w, phi);
-        store_whole(ds + slides_of(branch), deta);
-        if constexpr (manner == swivel_manner) dx += cross(phi, l.c3);
-        ++turned;
-      }
-      b.dx = dx;
-      b.phi = phi;
-      sum += squares(dx) + squares(phi);
-      if constexpr (loops)
-        if (loop.stop(i)) {
-          loop.open(i, dx, phi, lambda);
-          if (has_ties(i)) open_ties(i, dx, phi);
-        }
-      if constexpr (on) {
-        for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
-        const Vec3<T> eta = turn_of<branch>(s) + deta;
-        if constexpr (manner >= swivel_manner) store_whole(next + slides_of(branch), eta);
-        fine &= evaluate_link<branch>(l, b, infos[i], x, next, eta, w, d);
-      }
-      x += manner;
-      s += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
-    }
-    moved = sum;
-    in_reach &= fine;
-  }
+  void substitute_segment(const Segment& run);
 
   //---- between steps ----
 
@@ -604,50 +429,14 @@ struct Articulated {
     visit.each(link, layout.link_count, [](auto& to, Link<T>& l) { to(l.offset); });
   }
 
-  // multipliers of every constraint at the iterate, times `scale`: the wrench that the subtree needs, on its rows
-  void multipliers(T scale, double* out) {
-    for (int k = 0; k < layout.loop_count; ++k) {
-      const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-      record_multipliers(layout, c, scale, loop_multipliers() + c.loop_row, out);
-    }
-    for (int l = 0; l < layout.law_count; ++l)
-      if (layout.law[l].axis >= 0 && layout.law[l].constraint >= 0)
-        out[layout.constraint[layout.law[l].constraint].recorded] = scale * axis_multiplier(l);
-    for (int k = segment_count - 1; k >= 0; --k) {
-      const Segment& s = segment[k];
-      Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
-      if (s.receives >= 0) m = received[s.receives];
-      for (int i = s.end - 1; i >= s.first; --i) {
-        add_wrench(m, link[i], body[i], i);
-        loop.act(m, i, loop_multipliers());
-        // at the joint point, then at the parent's centre
-        move(m, link[i].c);
-        reaction(m, i, scale, out);
-        move(m, link[i].arm);
-      }
-      if (s.sends < 0) continue;
-      Wrench<T>& to = received[s.sends];
-      to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
-    }
-  }
-  // on the only freedom of a link, at the iterate
-  T effort_at(const LinkInfo& info) const {
-    T effort = pushed[info.first_axis];
-    for (int at = layout.first_axis_law[info.first_axis]; at < layout.first_axis_law[info.first_axis + 1]; ++at)
-      effort += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
-    return effort;
-  }
-  void reaction(const Wrench<T>& m, int i, T scale, double* out) const {
-    const LinkInfo& info = layout.link[i];
-    if (info.joint < 0) return;
-    const ConstraintInfo& joint = layout.constraint[layout.joint_constraint[info.joint]];
-    const T sign = info.flipped ? -scale : scale;
-    Vec3<T> torque = m.t;
-    // what acts along the freedom of a screw is not across its rows
-    if (branch_at(info.branch).motion[0] == Motion::helix) torque -= effort_at(info) * axis[info.first_axis].turn;
-    RowShares shares = {{sign * m.f, sign * torque}, body[i].x - link[i].c, out + joint.recorded, {}, {}};
-    joint_rows(joint, old_pose(body, joint.end[0]), old_pose(body, joint.end[1]), 0, shares);
-  }
+  // (solve/tree/reactions.hpp)
+  void multipliers(T scale, double* out);
+  T effort_at(const LinkInfo& info) const;
+  void reaction(const Wrench<T>& m, int i, T scale, double* out) const;
 };
 
 }  // namespace catena::CATENA_ISA
+
+#include "solve/tree/leaf_to_root.hpp"
+#include "solve/tree/reactions.hpp"
+#include "solve/tree/root_to_leaf.hpp"

@@ -1,0 +1,79 @@
+// The articulated solver from root to leaf: increments of the joints and of the poses, and the next iterate.
+#pragma once
+
+#include "solve/tree/articulated.hpp"
+
+namespace catena::CATENA_ISA {
+
+template <class T>
+template <int branch, bool loops, bool on>
+inline void Articulated<T>::substitute_segment(const Segment& run) {
+  constexpr int manner = manner_of(branch);
+  T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
+  const T* s = z + run.variable;
+  Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx, deta = dx, d;
+  Quat<T> w;
+  if (run.parent >= 0) dx = body[run.parent].dx, phi = body[run.parent].phi;
+  follow(run, w, d);
+  Axis<T>* x = axis + run.slot;
+  const Swivel<T>* turned = swivel + run.slot;
+  const Torsion<T>* twisted = torsion + run.slot;
+  Vec3<T> sum = moved;
+  bool fine = true;
+  Link<T>* const links = link;
+  Body<T>* const bodies = body;
+  const LinkInfo* const infos = layout.link;
+  for (int i = run.first; i < run.end; ++i) {
+    Link<T>& l = links[i];
+    Body<T>& b = bodies[i];
+    const bool passes = loops && loop.pass(i);
+    const auto pull = [&](int k) { return loop.front(i).pull(k, lambda); };
+    if constexpr (manner < swivel_manner) {
+      const Vec3<T> carried = dx + cross(phi, l.r3);
+      for (int k = 0; k < manner; ++k) {
+        T y = x[k].motion(dx, phi);
+        if (passes) y -= pull(k);
+        ds[k] = x[k].gain * y;
+        dx = (k == 0 ? carried : dx) + y * x[k].slide3;
+        phi += y * x[k].turn3;
+      }
+      if (manner == 0) dx = carried;
+    } else {
+      if constexpr (manner == swivel_manner) {
+        dx += cross(phi, l.r3);
+      } else {
+        dx = -turned->shift_first;
+        if (passes) dx -= Vec3<T>{pull(3), pull(4), pull(5)};
+        store_whole(ds, dx);
+      }
+      const Vec3<T> above = phi;
+      phi = -(turned->first + turned->rows * dx);
+      if (manner == swivel_manner && run.acted) phi -= twisted++->rows * above;
+      if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
+      deta = turn_increment(b.w, phi);
+      store_whole(ds + slides_of(branch), deta);
+      if constexpr (manner == swivel_manner) dx += cross(phi, l.c3);
+      ++turned;
+    }
+    b.dx = dx;
+    b.phi = phi;
+    sum += squares(dx) + squares(phi);
+    if constexpr (loops)
+      if (loop.stop(i)) {
+        loop.open(i, dx, phi, lambda);
+        if (has_ties(i)) open_ties(i, dx, phi);
+      }
+    if constexpr (on) {
+      for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
+      const Vec3<T> eta = turn_of<branch>(s) + deta;
+      if constexpr (manner >= swivel_manner) store_whole(next + slides_of(branch), eta);
+      fine &= evaluate_link<branch>(l, b, infos[i], x, next, eta, w, d);
+    }
+    x += manner;
+    s += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
+  }
+  moved = sum;
+  in_reach &= fine;
+}
+
+}  // namespace catena::CATENA_ISA
