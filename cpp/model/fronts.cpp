@@ -118,7 +118,8 @@ void Model::build_loops() {
         if (c.end[e] == i) ends_.push_back({l, column[i].at(l), e});
     }
     front.end_count = static_cast<int>(ends_.size()) - front.first_end;
-    front.stops = front.columns > front.outgoing || front.end_count > 0 || front.tie_count > 0;
+    front.opens = front.columns > front.outgoing || front.tie_count > 0;
+    front.stops = front.opens || front.end_count > 0;
     const FrontInfo& above = fronts_[parent(i)];
     front.same_columns = front.outgoing > 0 && front.stride == above.stride;
     for (int l : passing[i])

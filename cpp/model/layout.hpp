@@ -123,6 +123,7 @@ struct FrontInfo {
   int first_end, end_count;       // loop closures attached to the link
   int first_tie, tie_count;       // of links that hang on it
   bool stops;                     // loops close or sit here, or there are ties
+  bool opens;                     // loops close here, or there are ties
   bool same_columns;              // the parent has the same columns in the same order
   bool shares;                    // all its columns come from the first child that sends, which carries them here
 };

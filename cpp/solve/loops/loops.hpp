@@ -239,7 +239,6 @@ struct Loops {
   //---- from root to leaf ----
 
   // multipliers of the loops that close at a link, once its motion is known
-  void open_world(double* lambda) const { world_front().open({0, 0, 0}, {0, 0, 0}, lambda); }
   void open(int i, Vec3<double> dx, Vec3<double> phi, double* lambda) const {
     if (layout.front[i].columns > layout.front[i].outgoing) front(i).open(dx, phi, lambda);
   }

@@ -275,7 +275,9 @@ struct Articulated {
     return true;
   }
 
-  bool factor() { return layout.loop_count > 0 ? factor<true>() : factor<false>(); }
+  // links of plain trees ask neither for loops nor for drag
+  bool is_plain() const { return layout.loop_count == 0 && !layout.drag; }
+  bool factor() { return is_plain() ? factor<false>() : factor<true>(); }
   template <bool loops>
   bool factor() {
     if (!prepared) from_root([this]<int branch>(const Segment& s) { prepare<branch>(s, s.first, s.end); });
@@ -288,7 +290,7 @@ struct Articulated {
     positive = fine;
     return fine || !clock.resting;
   }
-  void repeat() { layout.loop_count > 0 ? repeat<true>() : repeat<false>(); }
+  void repeat() { is_plain() ? repeat<false>() : repeat<true>(); }
   template <bool loops>
   void repeat() {
     if constexpr (loops) find_rows(true);
@@ -311,7 +313,10 @@ struct Articulated {
   bool has_ties(int i) const { return layout.front[i].tie_count > 0; }
   [[gnu::noinline]] bool close_ties(Articulation<T>& m, int i) const { return ties().close(m, i); }
   [[gnu::noinline]] void close_ties_again(Wrench<T>& m, int i) const { ties().close_again(m, i); }
-  [[gnu::noinline]] void open_ties(int i, Vec3<T> dx, Vec3<T> phi) const { ties().open(i, dx, phi, z, dz); }
+  [[gnu::noinline]] void open(int i, const Vec3<T>& dx, const Vec3<T>& phi, T* lambda) const {
+    loop.open(i, dx, phi, lambda);
+    if (has_ties(i)) ties().open(i, dx, phi, z, dz);
+  }
   // loops and ties that end or sit at a link
   CATENA_INLINE bool close(Articulation<T>& m, int i) const {
     // a copy, so that most links can keep theirs in registers
@@ -340,10 +345,11 @@ struct Articulated {
   }
 
   // what a link adds to its own balance
+  template <bool loops>
   CATENA_INLINE void add_wrench(Wrench<T>& m, const Link<T>& l, const Body<T>& b, int i) const {
     m.f += l.unit * force_residual(b, l.share);
     m.t += torque_residual(b);
-    if (!layout.drag) return;
+    if (!loops || !layout.drag) return;
     const Wrench<T> w = drag_on(i);
     m.f += w.f;
     m.t += w.t;
@@ -364,15 +370,20 @@ struct Articulated {
     prepared = false;
     moved = {T(0), T(0), T(0)};
     if (layout.loop_count == 0)
-      return from_root([this]<int branch>(const Segment& s) { substitute_segment<branch, false, on>(s); });
-    loop.open_world(lambda);
-    if (has_ties(layout.link_count)) open_ties(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)});
-    from_root([this]<int branch>(const Segment& s) { substitute_segment<branch, true, on>(s); });
+      return from_root([this]<int branch>(const Segment& s) { substitute_branch<branch, false, on>(s); });
+    open(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)}, lambda);
+    from_root([this]<int branch>(const Segment& s) { substitute_branch<branch, true, on>(s); });
     loop.settle(lambda);
     for (int k = layout.variable_count; k < unknown_count(layout); ++k) ahead[k] = z[k] + dz[k];
   }
-  // (solve/tree/root_to_leaf.hpp)
   template <int branch, bool loops, bool on>
+  CATENA_INLINE void substitute_branch(const Segment& run) {
+    if constexpr (manner_of(branch) == swivel_manner)
+      if (run.acted) return substitute_segment<branch, loops, on, true>(run);
+    substitute_segment<branch, loops, on, false>(run);
+  }
+  // (solve/tree/root_to_leaf.hpp), by rotary dampers or without them
+  template <int branch, bool loops, bool on, bool acted>
   void substitute_segment(const Segment& run);
 
   //---- between steps ----

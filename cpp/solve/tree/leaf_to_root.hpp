@@ -22,12 +22,13 @@ inline bool Articulated<T>::eliminate(const Segment& s) {
   Swivel<T>* turned = swivel + s.slot + (s.end - s.first);
   Torsion<T>* twisted = torsion + s.slot + (s.end - s.first);
   const Link<T>* const links = link;
-  const bool drags = layout.drag && !clock.resting;
+  const bool drags = loops && layout.drag && !clock.resting;
   for (int i = s.end - 1;; --i) {
     const Link<T>& l = links[i];
     const bool root = i == s.first && s.parent < 0;
     m.A = m.A + diagonal(l.mass);
-    if (drags) m.A = m.A + drag_on_motion(i);
+    if constexpr (loops)
+      if (drags) m.A = m.A + drag_on_motion(i);
     m.E = m.E + l.H;
     m.f += l.f;
     m.t += l.t;
@@ -95,7 +96,7 @@ inline void Articulated<T>::repeat_segment(const Segment& s) {
   const Body<T>* const bodies = body;
   for (int i = s.end - 1; i >= s.first; --i) {
     const Link<T>& l = links[i];
-    add_wrench(m, l, bodies[i], i);
+    add_wrench<loops>(m, l, bodies[i], i);
     if constexpr (loops)
       if (loop.stop(i)) close_again(m, i);
     if constexpr (manner < swivel_manner) {

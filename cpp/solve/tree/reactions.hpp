@@ -20,7 +20,7 @@ inline void Articulated<T>::multipliers(T scale, double* out) {
     Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
     if (s.receives >= 0) m = received[s.receives];
     for (int i = s.end - 1; i >= s.first; --i) {
-      add_wrench(m, link[i], body[i], i);
+      add_wrench<true>(m, link[i], body[i], i);
       loop.act(m, i, loop_multipliers());
       // at the joint point, then at the parent's centre
       move(m, link[i].c);

@@ -6,7 +6,7 @@
 namespace catena::CATENA_ISA {
 
 template <class T>
-template <int branch, bool loops, bool on>
+template <int branch, bool loops, bool on, bool acted>
 inline void Articulated<T>::substitute_segment(const Segment& run) {
   constexpr int manner = manner_of(branch);
   T *ds = dz + run.variable, *lambda = dz + layout.variable_count, *next = ahead + run.variable;
@@ -17,7 +17,7 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
   follow(run, w, d);
   Axis<T>* x = axis + run.slot;
   const Swivel<T>* turned = swivel + run.slot;
-  const Torsion<T>* twisted = torsion + run.slot;
+  [[maybe_unused]] const Torsion<T>* twisted = torsion + run.slot;
   Vec3<T> sum = moved;
   bool fine = true;
   Link<T>* const links = link;
@@ -46,9 +46,9 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
         if (passes) dx -= Vec3<T>{pull(3), pull(4), pull(5)};
         store_whole(ds, dx);
       }
-      const Vec3<T> above = phi;
+      [[maybe_unused]] const Vec3<T> above = phi;
       phi = -(turned->first + turned->rows * dx);
-      if (manner == swivel_manner && run.acted) phi -= twisted++->rows * above;
+      if constexpr (acted) phi -= twisted++->rows * above;
       if (passes) phi -= Vec3<T>{pull(0), pull(1), pull(2)};
       deta = turn_increment(b.w, phi);
       store_whole(ds + slides_of(branch), deta);
@@ -59,10 +59,7 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
     b.phi = phi;
     sum += squares(dx) + squares(phi);
     if constexpr (loops)
-      if (loop.stop(i)) {
-        loop.open(i, dx, phi, lambda);
-        if (has_ties(i)) open_ties(i, dx, phi);
-      }
+      if (layout.front[i].opens) open(i, dx, phi, lambda);
     if constexpr (on) {
       for (int k = 0; k < (manner < swivel_manner ? manner : slides_of(branch)); ++k) next[k] = s[k] + ds[k];
       const Vec3<T> eta = turn_of<branch>(s) + deta;
