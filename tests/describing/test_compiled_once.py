@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import catena.describe.mechanism as description
 from catena import (
     Ball,
     CatenaWarning,
@@ -103,13 +104,13 @@ def test_a_tree_is_compiled_once_at_whatever_pose(built: Built) -> None:
 
 def test_the_tree_of_what_cannot_change_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    look = Mechanism._find_tree
+    look = description.find_tree
 
     def count(self: Mechanism, *costs: object, described: bool = False) -> object:
         found.append((self, described))
         return look(self, *costs, described=described)
 
-    monkeypatch.setattr(Mechanism, "_find_tree", count)
+    monkeypatch.setattr(description, "find_tree", count)
     sim = Simulator(scenes.four_bar(), 0.01)
     run = sim.run(steps=2)
     run.drift()

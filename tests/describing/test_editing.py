@@ -1,5 +1,6 @@
 """Mechanisms that are taken apart and put into each other, and the time it takes to describe them."""
 
+from dataclasses import fields
 from functools import partial
 from time import thread_time
 
@@ -8,6 +9,9 @@ import pytest
 
 import catena as ct
 from catena._util import rotation as rot
+from catena._util.lookup import KINDS
+from catena.describe.merge import AddedNames
+from catena.io import serialize
 
 Y = (0, 1, 0)
 PLACE = (np.array((0.4, -0.7, 0.2)), rot.from_rotation_vector((0.3, 1.1, -0.5)))
@@ -223,3 +227,17 @@ def test_a_long_chain_prints_its_first_links():
     assert "Mechanism: 5000 bodies, 5000 joints, 5000 forces" in text
     assert "... 4941 more lines" in text
     assert "... 4940 more lines" in text
+
+
+def test_every_kind_of_thing_is_held_joined_and_written() -> None:
+    """What a mechanism is made of is listed once, and whatever treats kinds apart has a case for each."""
+    m = ct.Mechanism()
+    for kind, all_of in KINDS.items():
+        assert getattr(m, all_of) == {}
+        with pytest.raises(KeyError, match=f"no {kind} called 'missing'"):
+            getattr(m, all_of)["missing"]
+        with pytest.raises(ValueError, match=f"no {kind} called 'missing'"):
+            getattr(m, f"remove_{kind}")("missing")
+        assert hasattr(m, f"add_{kind}")
+        assert serialize.describe(m)[all_of] == []
+    assert [field.name for field in fields(AddedNames)] == list(KINDS.values())

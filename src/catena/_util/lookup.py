@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
 Kind: TypeAlias = Literal["body", "joint", "force", "coupling", "frame"]
+# what a mechanism is made of: kinds of things, and what all of a kind are called; later ones refer to earlier ones
+KINDS: dict[Kind, str] = {
+    "body": "bodies",
+    "joint": "joints",
+    "force": "forces",
+    "coupling": "couplings",
+    "frame": "frames",
+}
 Thing = TypeVar("Thing")
 
 
@@ -35,16 +43,10 @@ def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", af
 
     `before` says who asked, such as "spring 'a': "; `after` where, such as " in this state".
     """
-    known: dict[str, Mapping[str, Any]] = {
-        "body": mechanism.bodies,
-        "joint": mechanism.joints,
-        "force": mechanism.forces,
-        "coupling": mechanism.couplings,
-        "frame": mechanism.frames,
-    }
+    known: dict[Kind, Mapping[str, Any]] = {each: getattr(mechanism, all_of) for each, all_of in KINDS.items()}
     hint = did_you_mean(name, known[kind]) or _there_are(known[kind])
     if isinstance(name, str):
-        others = [other for other, named in known.items() if other != kind and name in named]
+        others: list[str] = [other for other, named in known.items() if other != kind and name in named]
         others += ["world"] if name == mechanism.world.name else []
         if others:
             article = "the" if others[0] == "world" else "a"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._util.lookup import ByName
+from .._util.lookup import KINDS, ByName
 from .._util.strict import Strict
 from .bodies import Body, World
 from .measures import Measure
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from .couplings import Coupling
     from .forces import Force
     from .joint import BodyLike
-    from .mechanism import Mechanism, SpanningTree
+    from .mechanism import Mechanism
+    from .spanning_tree import SpanningTree
 
 Thing = TypeVar("Thing", bound=Strict)
 
 _BODY_ARRAYS = ("position", "orientation", "velocity", "angular_velocity")
-_JOINT_ARRAYS = ("anchor_a", "anchor_b", "frame_a", "frame_b")
+# arrays of things that can be written to
+_ARRAYS = {"body": _BODY_ARRAYS, "joint": ("anchor_a", "anchor_b", "frame_a", "frame_b")}
 
 _ENDS = (Body, World)
 _SEQUENCES = (list, tuple)
@@ -64,16 +67,11 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
     gravity = result.__dict__["gravity"] = mechanism.gravity.copy()
     gravity.flags.writeable = not owner
     result._world = _twin(mechanism._world, owner)
-    result._bodies = _twins(mechanism._bodies, owner, _BODY_ARRAYS)
-    result._joints = _twins(mechanism._joints, owner, _JOINT_ARRAYS)
-    bodies: dict[str, BodyLike] = {result.world.name: result.world, **result._bodies}
+    for name in KINDS.values():
+        setattr(result, f"_{name}", _twins(getattr(mechanism, f"_{name}"), owner))
+    ends: dict[str, BodyLike] = {result.world.name: result.world, **result._bodies}
     for joint in result._joints.values():
-        ends = joint.__dict__
-        ends["_a"], ends["_b"] = bodies[joint.a.name], bodies[joint.b.name]
-    result._forces = ByName("force", {name: _force(force, owner) for name, force in mechanism._forces.items()})
-    couplings = {name: _coupling(coupling, owner) for name, coupling in mechanism._couplings.items()}
-    result._couplings = ByName("coupling", couplings)
-    result._frames = ByName("frame", mechanism._frames)
+        joint.__dict__.update(_a=ends[joint.a.name], _b=ends[joint.b.name])
     result._numbered = dict(mechanism._numbered)
     result._known = Known()
     result._last = None
@@ -86,8 +84,8 @@ def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
         return False
     if not _same_item(mechanism.world, copy.world):
         return False
-    for kind in ("_bodies", "_joints", "_forces", "_couplings", "_frames"):
-        mine, theirs = getattr(mechanism, kind), getattr(copy, kind)
+    for name in KINDS.values():
+        mine, theirs = getattr(mechanism, name), getattr(copy, name)
         if list(mine) != list(theirs) or not all(map(_same_item, mine.values(), theirs.values())):
             return False
     return True
@@ -97,14 +95,17 @@ def what_changed(mechanism: Mechanism, copy: Mechanism, *, poses: bool) -> str:
     """What is no longer as it was when a copy was made, by name; poses of bodies count if they are to; else empty."""
     if mechanism.loop_tolerance != copy.loop_tolerance or not _same(mechanism.gravity, copy.gravity):
         return "its gravity or loop_tolerance"
-    for kind in ("_bodies", "_joints", "_forces", "_couplings"):
-        mine, theirs = getattr(mechanism, kind), getattr(copy, kind)
+    for kind, all_of in KINDS.items():
+        mine, theirs = getattr(mechanism, all_of), getattr(copy, all_of)
+        # a simulator needs no frames
+        if kind == "frame":
+            continue
         if list(mine) != list(theirs):
             name = next(iter({*mine} ^ {*theirs}), "")
-            return f"{mine.kind} {name!r}" if name else f"the order of its {kind[1:]}"
+            return f"{kind} {name!r}" if name else f"the order of its {all_of}"
         for name, item in mine.items():
             if not _same_item(item, theirs[name], () if poses else _BODY_ARRAYS):
-                return f"{mine.kind} {name!r}"
+                return f"{kind} {name!r}"
     return ""
 
 
@@ -136,10 +137,11 @@ def _twin(item: Thing, owner: str) -> Thing:
     return twin
 
 
-def _twins(items: ByName[Thing], owner: str, arrays: tuple[str, ...]) -> ByName[Thing]:
+def _twins(items: ByName[Any], owner: str) -> ByName[Any]:
     """Twins with arrays of their own: rows of one array for all, which takes a fraction of the time."""
-    twins = ByName(items.kind, {name: _twin(item, owner) for name, item in items.items()})
-    for key in arrays if twins else ():
+    twin_of = _TWINS.get(items.kind, _twin)
+    twins = ByName(items.kind, {name: twin_of(item, owner) for name, item in items.items()})
+    for key in _ARRAYS.get(items.kind, ()) if twins else ():
         block = np.array([item.__dict__[key] for item in items.values()])
         block.flags.writeable = not owner
         for twin, row in zip(twins.values(), block, strict=True):
@@ -171,3 +173,11 @@ def _measure(measure: Measure, owner: str) -> Measure:
     anchors, frames = measure.anchors.copy(), measure.frames.copy()
     anchors.flags.writeable = frames.flags.writeable = not owner
     return type(measure)(measure.code, measure.a, measure.b, anchors, frames, measure.joint, measure.index)
+
+
+# of kinds whose copies take more than their values and arrays; nothing can change a frame
+_TWINS: dict[str, Callable[[Any, str], Any]] = {
+    "force": _force,
+    "coupling": _coupling,
+    "frame": lambda frame, _: frame,
+}

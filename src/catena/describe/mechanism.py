@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
 from .._util.checks import number
-from .._util.lookup import ByName, name_of, no_such
+from .._util.lookup import KINDS, ByName, name_of, no_such
 from .._util.rotation import IDENTITY, Array, Checked, finite
-from .._util.strict import Strict, belongs
 from .bodies import AT_REST, Body, World
 from .couplings import Coupling
 from .custom import GivenRows
@@ -22,10 +18,12 @@ from .files import MechanismFiles
 from .forces import Force
 from .frames import Frame, made
 from .freeze import Known, copied, unchanged
+from .held import Held
 from .inertia import Inertia, Solid
-from .joint import Joint, Pose, mismatch, pose_between
+from .joint import Joint
 from .measures import closing_costs
 from .showing import Posable
+from .spanning_tree import SpanningTree, find_tree, place_along
 
 if TYPE_CHECKING:
     from ..kinematics.state import State
@@ -37,29 +35,8 @@ if TYPE_CHECKING:
 AnyForce = TypeVar("AnyForce", bound=Force)
 AnyCoupling = TypeVar("AnyCoupling", bound=Coupling)
 
-# a joint closer than this (m, rad) in the described pose counts as closed
-_CLOSED = 1e-12
 
-
-@dataclass(frozen=True)
-class Branch:
-    """A tree joint, from the body nearer to the root to the one it carries."""
-
-    joint: Joint
-    parent: BodyLike
-    child: Body
-
-
-@dataclass(frozen=True)
-class SpanningTree:
-    """Tree joints, parents first; the first body of every part that floats; the joints that close loops."""
-
-    branches: tuple[Branch, ...]
-    floating: tuple[Body, ...]
-    loops: tuple[Joint, ...]
-
-
-class Mechanism(MechanismFiles, Posable, Strict):
+class Mechanism(MechanismFiles, Posable, Held):
     """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
 
     gravity = Checked("Acceleration of gravity (3,) m/s^2, world frame.")
@@ -69,11 +46,8 @@ class Mechanism(MechanismFiles, Posable, Strict):
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, loop_tolerance: float = 3e-3) -> None:
         self._world = World()
-        self._bodies: ByName[Body] = ByName("body")
-        self._joints: ByName[Joint] = ByName("joint")
-        self._forces: ByName[Force] = ByName("force")
-        self._couplings: ByName[Coupling] = ByName("coupling")
-        self._frames: ByName[Frame] = ByName("frame")
+        for kind, all_of in KINDS.items():
+            setattr(self, f"_{all_of}", ByName(kind))
         self._known = Known()
         self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
         self.gravity = gravity
@@ -307,72 +281,6 @@ class Mechanism(MechanismFiles, Posable, Strict):
             raise ValueError(f"add takes a mechanism, got {other!r}; there are add_body, add_joint, add_force, ...")
         return join(self, other, prefix, at)
 
-    def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove and return a body with its frames; with `cascade` also joints, forces and couplings that hold it."""
-        self._refuse_if_locked()
-        name = name_of(name)
-        if name not in self._bodies:
-            raise no_such("body", name, self)
-        joints = [joint for joint in self._joints.values() if name in (joint.a.name, joint.b.name)]
-        forces = [
-            f
-            for f in self._forces.values()
-            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f.resistances)
-        ]
-        if not cascade:
-            _refuse_to_remove(self._bodies[name].label, [*joints, *forces])
-        for joint in joints:
-            self.remove_joint(joint.name, cascade=True)
-        for force in forces:
-            self._forces.pop(force.name, None)
-        for frame in [frame for frame in self._frames.values() if frame.body == name]:
-            del self._frames[frame.name]
-        return self._bodies.pop(name)
-
-    def remove_joint(self, name: str, *, cascade: bool = False) -> Joint:
-        """Remove a joint and return it; with `cascade` also all forces and couplings that act on it."""
-        self._refuse_if_locked()
-        name = name_of(name)
-        if name not in self._joints:
-            raise no_such("joint", name, self)
-        forces = [
-            f
-            for f in self._forces.values()
-            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f.rotaries)
-        ]
-        couplings = [c for c in self._couplings.values() if any(term.measure.joint == name for term in c.terms)]
-        if not cascade:
-            _refuse_to_remove(self._joints[name].label, [*forces, *couplings])
-        for force in forces:
-            del self._forces[force.name]
-        for coupling in couplings:
-            del self._couplings[coupling.name]
-        return self._joints.pop(name)
-
-    def remove_force(self, name: str) -> Force:
-        """Remove a force and return it."""
-        self._refuse_if_locked()
-        name = name_of(name)
-        if name not in self._forces:
-            raise no_such("force", name, self)
-        return self._forces.pop(name)
-
-    def remove_coupling(self, name: str) -> Coupling:
-        """Remove a coupling and return it."""
-        self._refuse_if_locked()
-        name = name_of(name)
-        if name not in self._couplings:
-            raise no_such("coupling", name, self)
-        return self._couplings.pop(name)
-
-    def remove_frame(self, name: str) -> Frame:
-        """Remove a frame and return it."""
-        self._refuse_if_locked()
-        name = name_of(name)
-        if name not in self._frames:
-            raise no_such("frame", name, self)
-        return self._frames.pop(name)
-
     def find(self, name: str, asker: str) -> BodyLike:
         """The body of that name, or the world; `asker` begins the message if there is none."""
         name = name_of(name)
@@ -419,39 +327,18 @@ class Mechanism(MechanismFiles, Posable, Strict):
         loops, even if they close nothing but a gap in the tree; free joints hold nothing and are left out.
         """
         if not self._owner:
-            return self._find_tree(closing_costs(self))
+            return find_tree(self, closing_costs(self))
         if self._known.tree is None:
-            self._known.tree = self._find_tree(closing_costs(self))
+            self._known.tree = find_tree(self, closing_costs(self))
         return self._known.tree
 
     def described_tree(self) -> SpanningTree:
         """The forest along which `state` places bodies, and files are written: none of `closes_loop` is part of it."""
         if not self._owner:
-            return self._find_tree({}, described=True)
+            return find_tree(self, {}, described=True)
         if self._known.described_tree is None:
-            self._known.described_tree = self._find_tree({}, described=True)
+            self._known.described_tree = find_tree(self, {}, described=True)
         return self._known.described_tree
-
-    def _find_tree(self, costs: Mapping[str, int], described: bool = False) -> SpanningTree:
-        """Find the forest; without costs it is breadth first, whatever acts on joints."""
-        bodies = list(self._bodies.values())
-        row = {self.world.name: -1, **{name: k for k, name in enumerate(self._bodies)}}
-        holding = [joint for joint in self._joints.values() if joint.row_count > 0]
-        joints = [joint for joint in holding if joint.is_branch and not (described and joint.closes_loop)]
-        # the kernels' own rule; what they compile would come too late, since loose bodies are refused by this tree
-        found, parents, carriers = _core.spanning_forest(
-            ends=np.array([(row[joint.a.name], row[joint.b.name]) for joint in joints], np.int32).reshape(-1, 2),
-            cost=np.array([costs.get(joint.name, 0) for joint in joints], np.int32),
-            massless=np.array([body.mass == 0 for body in bodies], np.int32),
-        )
-        branches = tuple(
-            Branch(joints[carriers[k]], bodies[parents[k]] if parents[k] >= 0 else self.world, bodies[k])
-            for k in found
-            if carriers[k] >= 0
-        )
-        used = {branch.joint.name for branch in branches}
-        loops = tuple(joint for joint in holding if joint.name not in used)
-        return SpanningTree(branches, tuple(bodies[k] for k in found if carriers[k] < 0), loops)
 
     def state(self) -> State:
         """Return the described poses and velocities, with joints closed breadth first, but not those of loops.
@@ -460,34 +347,9 @@ class Mechanism(MechanismFiles, Posable, Strict):
         joint keeps its measured coordinates. Joints of which `closes_loop` says so move nothing. Velocities stay as
         described.
         """
-        return self._placed(self.described_tree())
-
-    def _placed(self, tree: SpanningTree) -> State:
         from ..kinematics.state import State
 
-        described = {name: (body.position, body.orientation) for name, body in self._bodies.items()}
-        described[self.world.name] = (self.world.position, self.world.orientation)
-        poses: dict[str, Pose] = dict(described)
-        moved: set[str] = set()
-        branches = tree.branches
-        for branch, measured in zip(branches, _measured(branches, described), strict=True):
-            joint, parent, child = branch.joint, branch.parent.name, branch.child.name
-            allowed = joint.nearest(*measured)
-            if parent not in moved and max(mismatch(measured, allowed)) <= _CLOSED:
-                continue
-            moved.add(child)
-            place = joint.place_b if joint.b is branch.child else joint.place_a
-            poses[child] = place(poses[parent], *allowed)
-
-        bodies = self._bodies
-        count = len(bodies)
-        return State(
-            self,
-            np.reshape([poses[name][0] for name in bodies], (count, 3)),
-            np.reshape([poses[name][1] for name in bodies], (count, 4)),
-            np.reshape([body.velocity for body in bodies.values()], (count, 3)),
-            np.reshape([body.angular_velocity for body in bodies.values()], (count, 3)),
-        )
+        return State(self, *place_along(self, self.described_tree()))
 
     def assemble(
         self,
@@ -560,10 +422,6 @@ class Mechanism(MechanismFiles, Posable, Strict):
         """Return an independent copy, bodies and joints included, that can be changed."""
         return copied(self)
 
-    def _refuse_if_locked(self) -> None:
-        if self._owner:
-            raise ValueError(belongs(self._owner))
-
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_known", "_last")}
 
@@ -589,31 +447,3 @@ class Mechanism(MechanismFiles, Posable, Strict):
 
     def _seen(self) -> Trajectory:
         return self.snapshot().state()._seen()
-
-
-def _measured(branches: Sequence[Branch], poses: Mapping[str, Pose]) -> Iterable[Pose]:
-    """Poses of the joints' frames in each other, found for all at once, which takes a fraction of the time."""
-    if not branches:
-        return ()
-    joints = [branch.joint for branch in branches]
-
-    def both(pairs: Iterable[Pose]) -> Pose:
-        points, turns = zip(*pairs, strict=True)
-        return np.array(points), np.array(turns)
-
-    return zip(
-        *pose_between(
-            both(poses[joint.a.name] for joint in joints),
-            both(poses[joint.b.name] for joint in joints),
-            both((joint.anchor_a, joint.frame_a) for joint in joints),
-            both((joint.anchor_b, joint.frame_b) for joint in joints),
-        ),
-        strict=True,
-    )
-
-
-def _refuse_to_remove(label: str, holding: Iterable[Joint | Force | Coupling]) -> None:
-    names = [item.label for item in holding]
-    if names:
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        raise ValueError(f"{label} is held on to by {shown}: remove these first, or give cascade=True")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._util.lookup import KINDS
 from .._util.rotation import (
     IDENTITY,
     Array,
@@ -25,6 +26,10 @@ from .frames import made
 from .freeze import copied
 
 if TYPE_CHECKING:
+    from .bodies import Body, World
+    from .couplings import Coupling
+    from .forces import Force
+    from .frames import Frame
     from .joint import Joint, Pose
     from .measures import Measure
     from .mechanism import Mechanism
@@ -51,53 +56,77 @@ def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | No
     place = _placement(at)
     guest = copied(other)
     names = AddedNames()
-    taken = {*mechanism._joints, *mechanism._couplings}
-    for what, mine, theirs, names_of in (
-        ("body", mechanism._bodies, guest._bodies, names.bodies),
-        ("joint", taken, guest._joints, names.joints),
-        ("coupling", taken, guest._couplings, names.couplings),
-        ("force", mechanism._forces, guest._forces, names.forces),
-        ("frame", mechanism._frames, guest._frames, names.frames),
-    ):
-        for name in theirs:
+    shared = {*mechanism.joints, *mechanism.couplings}
+    for kind, all_of in KINDS.items():
+        mine = shared if kind in ("joint", "coupling") else getattr(mechanism, all_of)
+        for name in getattr(guest, all_of):
             if prefix + name in mine:
-                raise ValueError(f"there is already a {what} called {prefix + name!r}; give another prefix")
-            names_of[name] = prefix + name
+                raise ValueError(f"there is already a {kind} called {prefix + name!r}; give another prefix")
+            getattr(names, all_of)[name] = prefix + name
     if mechanism.world.name in names.bodies.values():
         raise ValueError("the body name 'world' is reserved for the world itself; give another prefix")
 
     for shape in guest.world.shapes:
         position, orientation = _moved(place, (shape.position, shape.orientation))
         mechanism.world.add_shape(**(vars(shape) | {"position": position, "orientation": orientation}))
-    for name, body in guest._bodies.items():
-        body._name = names.bodies[name]
-        body.position, body.orientation = _moved(place, (body.position, body.orientation))
-        body.velocity, body.angular_velocity = rotate(place[1], body.velocity), rotate(place[1], body.angular_velocity)
-        mechanism._bodies[body.name] = body
-    for name, joint in guest._joints.items():
-        _tie(joint, mechanism, place)
-        joint._name = names.joints[name]
-        mechanism._joints[joint.name] = joint
-    for name, force in guest._forces.items():
-        force._name = names.forces[name]
-        for part in force.parts:
-            part.measure = _renamed(part.measure, names, mechanism.world.name, place)
-        if force.resistances:
-            force.resistances = [replace(r, body=names.bodies[r.body]) for r in force.resistances]
-        if force.rotaries:
-            force.rotaries = [replace(r, joint=names.joints[r.joint]) for r in force.rotaries]
-        mechanism._forces[force.name] = force
-    for name, coupling in guest._couplings.items():
-        coupling._name = names.couplings[name]
-        for term in coupling.terms:
-            term.measure = _renamed(term.measure, names, mechanism.world.name, place)
-        mechanism._couplings[coupling.name] = coupling
-    for name, frame in guest._frames.items():
-        pose = frame.position, frame.orientation
-        on_world = frame.body == mechanism.world.name
-        host = names.bodies.get(frame.body, frame.body)
-        mechanism._frames[prefix + name] = made(prefix + name, host, *(_moved(place, pose) if on_world else pose))
+    move = _Move(names, mechanism.world, place)
+    for kind, all_of in KINDS.items():
+        held = getattr(mechanism, f"_{all_of}")
+        for name, item in getattr(guest, all_of).items():
+            called = getattr(names, all_of)[name]
+            held[called] = getattr(move, kind)(item, called)
     return names
+
+
+@dataclass(frozen=True)
+class _Move:
+    """Things of a guest, each under its new name and where it comes to lie."""
+
+    names: AddedNames
+    world: World
+    place: Pose
+
+    def body(self, body: Body, name: str) -> Body:
+        turn = self.place[1]
+        body._name = name
+        body.position, body.orientation = _moved(self.place, (body.position, body.orientation))
+        body.velocity, body.angular_velocity = rotate(turn, body.velocity), rotate(turn, body.angular_velocity)
+        return body
+
+    def joint(self, joint: Joint, name: str) -> Joint:
+        _tie(joint, self.world, self.place)
+        joint._name = name
+        return joint
+
+    def force(self, force: Force, name: str) -> Force:
+        force._name = name
+        for part in force.parts:
+            part.measure = self._measure(part.measure)
+        if force.resistances:
+            force.resistances = [replace(r, body=self.names.bodies[r.body]) for r in force.resistances]
+        if force.rotaries:
+            force.rotaries = [replace(r, joint=self.names.joints[r.joint]) for r in force.rotaries]
+        return force
+
+    def coupling(self, coupling: Coupling, name: str) -> Coupling:
+        coupling._name = name
+        for term in coupling.terms:
+            term.measure = self._measure(term.measure)
+        return coupling
+
+    def frame(self, frame: Frame, name: str) -> Frame:
+        pose = frame.position, frame.orientation
+        host = self.names.bodies.get(frame.body, frame.body)
+        return made(name, host, *(_moved(self.place, pose) if frame.body == self.world.name else pose))
+
+    def _measure(self, measure: Measure) -> Measure:
+        anchors, frames = measure.anchors.copy(), measure.frames.copy()
+        for k, name in enumerate((measure.a, measure.b)):
+            if name == self.world.name:
+                anchors[k], frames[k] = _moved(self.place, (anchors[k], frames[k]))
+        a, b = (self.names.bodies.get(name, name) for name in (measure.a, measure.b))
+        joint = self.names.joints.get(measure.joint, "")
+        return replace(measure, a=a, b=b, anchors=anchors, frames=frames, joint=joint)
 
 
 def _placement(at: Placement | None) -> Pose:
@@ -113,7 +142,7 @@ def _moved(place: Pose, pose: Pose) -> Pose:
     return place[0] + rotate(place[1], pose[0]), normalised(multiply(place[1], pose[1]))
 
 
-def _tie(joint: Joint, mechanism: Mechanism, place: Pose) -> None:
+def _tie(joint: Joint, world: World, place: Pose) -> None:
     """Move the world's side of a joint, and all that its functions know of the world."""
     moved = joint.__dict__
     for side in ("a", "b"):
@@ -121,7 +150,7 @@ def _tie(joint: Joint, mechanism: Mechanism, place: Pose) -> None:
             moved[f"anchor_{side}"], moved[f"frame_{side}"] = _moved(
                 place, (moved[f"anchor_{side}"], moved[f"frame_{side}"])
             )
-            moved[f"_{side}"] = mechanism.world
+            moved[f"_{side}"] = world
     if joint.ground is not None:
         moved["_ground"] = _moved_ground(joint.ground, place)
     if isinstance(joint, Custom):
@@ -130,16 +159,6 @@ def _tie(joint: Joint, mechanism: Mechanism, place: Pose) -> None:
         moved["_jacobian"] = None if jacobian is None else _rows_seen_from(jacobian, joint, place)
     elif isinstance(joint, VelocityRows):
         moved["_function"] = _rows_seen_from(joint._function, joint, place)
-
-
-def _renamed(measure: Measure, names: AddedNames, world: str, place: Pose) -> Measure:
-    anchors, frames = measure.anchors.copy(), measure.frames.copy()
-    for k, name in enumerate((measure.a, measure.b)):
-        if name == world:
-            anchors[k], frames[k] = _moved(place, (anchors[k], frames[k]))
-    a, b = (names.bodies.get(name, name) for name in (measure.a, measure.b))
-    joint = names.joints.get(measure.joint, "")
-    return replace(measure, a=a, b=b, anchors=anchors, frames=frames, joint=joint)
 
 
 def _moved_ground(ground: Callable[[float], Any], place: Pose) -> Callable[[float], Any]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from .._util.disk import file_name, read_whole, write_whole
+from .._util.lookup import KINDS
 from .._util.provenance import version
 from .._util.rotation import Array, finite
 from ..describe import constraints, couplings, custom, forces, joints, rolling
@@ -112,11 +113,10 @@ def describe(mechanism: Mechanism) -> Document:
         "gravity": mechanism.gravity.tolist(),
         "loop_tolerance": mechanism.loop_tolerance,
         "world": _describe_shapes(mechanism.world),
-        "bodies": [_describe_body(body) for body in mechanism.bodies.values()],
-        "joints": [_describe_joint(joint) for joint in mechanism.joints.values()],
-        "forces": [_describe_force(force) for force in mechanism.forces.values()],
-        "couplings": [_describe_coupling(coupling) for coupling in mechanism.couplings.values()],
-        "frames": [_describe_frame(frame) for frame in mechanism.frames.values()],
+        **{
+            all_of: [_WRITERS[kind](item) for item in getattr(mechanism, all_of).values()]
+            for kind, all_of in KINDS.items()
+        },
     }
 
 
@@ -233,33 +233,9 @@ def rebuild(document: Any) -> Mechanism:
     # files from before the world had shapes do not mention it
     if "world" in document:
         _add_shapes(mechanism.world, entry(document, "world", dict, "the mechanism"))
-    for item in _items(document, "bodies"):
-        _add_body(mechanism, item)
-    for item in _items(document, "joints"):
-        joint = _made(item, _JOINTS, "joint", mechanism._joints)
-        _fill_joint(joint, item, mechanism)
-        mechanism._joints[joint.name] = joint
-    for item in _items(document, "forces"):
-        force = _made(item, _FORCES, "force", mechanism._forces)
-        force.parts = [_part(force, part, mechanism) for part in _items(item, "parts", force.label)]
-        if isinstance(force, forces.Drag):
-            force.resistances = [_resistance(force, r, mechanism) for r in _items(item, "resistances", force.label)]
-        if isinstance(force, forces.Damper) and "rotaries" in item:
-            force.rotaries = [_rotary(force, r, mechanism) for r in _items(item, "rotaries", force.label)]
-        if not force.parts and not force.slows:
-            raise ValueError(f"{force.label}: consists of no parts")
-        if isinstance(force, forces.JointForce) and not all(part.measure.joint for part in force.parts):
-            raise ValueError(f"{force.label}: acts along no joint")
-        mechanism._forces[force.name] = force
-    for item in _items(document, "couplings"):
-        coupling = _made(item, _COUPLINGS, "coupling", mechanism._joints, mechanism._couplings)
-        _fill_coupling(coupling, item, mechanism)
-        mechanism._couplings[coupling.name] = coupling
-    for item in _items(document, "frames"):
-        name = entry(item, "name", str, "a frame")
-        where = f"frame {name!r}"
-        place = {key: entry(item, key, list, where) for key in ("position", "orientation")}
-        mechanism.add_frame(name, entry(item, "body", str, where), **place)
+    for kind, all_of in KINDS.items():
+        for item in _items(document, all_of):
+            _READERS[kind](mechanism, item)
     return mechanism
 
 
@@ -363,7 +339,8 @@ def _lost(label: str) -> Callable[..., Any]:
     return function
 
 
-def _fill_joint(joint: Joint, item: Document, mechanism: Mechanism) -> None:
+def _add_joint(mechanism: Mechanism, item: Any) -> None:
+    joint = _made(item, _JOINTS, "joint", mechanism.joints)
     where = joint.label
     joint._a, joint._b = (mechanism.find(entry(item, key, str, where), where) for key in ("a", "b"))
     if joint._a is joint._b:
@@ -396,6 +373,21 @@ def _fill_joint(joint: Joint, item: Document, mechanism: Mechanism) -> None:
         if not 1 <= joint._count <= custom.MOST_ROWS:
             raise ValueError(f"{where}: it has 1 to {custom.MOST_ROWS} rows, not {joint._count}")
         joint.forget(_lost(where))
+    mechanism._joints[joint.name] = joint
+
+
+def _add_force(mechanism: Mechanism, item: Any) -> None:
+    force = _made(item, _FORCES, "force", mechanism.forces)
+    force.parts = [_part(force, part, mechanism) for part in _items(item, "parts", force.label)]
+    if isinstance(force, forces.Drag):
+        force.resistances = [_resistance(force, r, mechanism) for r in _items(item, "resistances", force.label)]
+    if isinstance(force, forces.Damper) and "rotaries" in item:
+        force.rotaries = [_rotary(force, r, mechanism) for r in _items(item, "rotaries", force.label)]
+    if not force.parts and not force.slows:
+        raise ValueError(f"{force.label}: consists of no parts")
+    if isinstance(force, forces.JointForce) and not all(part.measure.joint for part in force.parts):
+        raise ValueError(f"{force.label}: acts along no joint")
+    mechanism._forces[force.name] = force
 
 
 def _measure(item: Any, where: str, mechanism: Mechanism) -> Measure:
@@ -453,7 +445,8 @@ def _rotary(force: forces.Damper, item: Any, mechanism: Mechanism) -> forces.Rot
     return forces.Rotary(joint, damping)
 
 
-def _fill_coupling(coupling: couplings.Coupling, item: Any, mechanism: Mechanism) -> None:
+def _add_coupling(mechanism: Mechanism, item: Any) -> None:
+    coupling = _made(item, _COUPLINGS, "coupling", mechanism.joints, mechanism.couplings)
     where = coupling.label
     coupling.offset = _number(item, "offset", where)
     coupling.function = _lost(where) if "function" in item else None
@@ -466,3 +459,28 @@ def _fill_coupling(coupling: couplings.Coupling, item: Any, mechanism: Mechanism
         if factor == 0:
             raise ValueError(f"{where}: a coefficient must not be zero")
         coupling.terms.append(couplings.Term(_measure(term, where, mechanism), factor))
+    mechanism._couplings[coupling.name] = coupling
+
+
+def _add_frame(mechanism: Mechanism, item: Any) -> None:
+    name = entry(item, "name", str, "a frame")
+    where = f"frame {name!r}"
+    place = {key: entry(item, key, list, where) for key in ("position", "orientation")}
+    mechanism.add_frame(name, entry(item, "body", str, where), **place)
+
+
+# for every kind of thing that a mechanism is made of
+_WRITERS: dict[str, Callable[[Any], Document]] = {
+    "body": _describe_body,
+    "joint": _describe_joint,
+    "force": _describe_force,
+    "coupling": _describe_coupling,
+    "frame": _describe_frame,
+}
+_READERS: dict[str, Callable[[Mechanism, Any], None]] = {
+    "body": _add_body,
+    "joint": _add_joint,
+    "force": _add_force,
+    "coupling": _add_coupling,
+    "frame": _add_frame,
+}

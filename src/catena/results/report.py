@@ -21,7 +21,8 @@ from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
 if TYPE_CHECKING:
     from ..compile.row_selection import Asked
     from ..describe.joint import Joint
-    from ..describe.mechanism import Branch, Mechanism
+    from ..describe.mechanism import Mechanism
+    from ..describe.spanning_tree import Branch
     from ..kinematics.state import State
 
 # singular values below `loop_tolerance` count as zero, as they do in a run; where it is zero those below this part of

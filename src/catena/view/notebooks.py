@@ -12,7 +12,8 @@ from .._util.rotation import Array
 
 if TYPE_CHECKING:
     from ..describe.joint import BodyLike
-    from ..describe.mechanism import Branch, Mechanism, SpanningTree
+    from ..describe.mechanism import Mechanism
+    from ..describe.spanning_tree import Branch, SpanningTree
     from ..kinematics.state import State
     from ..results.report import Report
     from ..results.trajectory import Trajectory

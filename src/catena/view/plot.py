@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..describe.joint import Joint
-    from ..describe.mechanism import Mechanism, SpanningTree
+    from ..describe.mechanism import Mechanism
+    from ..describe.spanning_tree import SpanningTree
     from ..kinematics.state import State
     from ..results.trajectory import Trajectory
 

@@ -16,7 +16,8 @@ from ...describe.bodies import Body
 from ...describe.forces import Force, JointForce, Part
 from ...describe.joint import Joint, Pose
 from ...describe.limits import Limits
-from ...describe.mechanism import Branch, Mechanism
+from ...describe.mechanism import Mechanism
+from ...describe.spanning_tree import Branch
 from .graph import Law, inverse, together
 from .markup import still
 from .notes import Notes

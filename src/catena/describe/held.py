@@ -1,0 +1,94 @@
+"""What a mechanism holds of every kind, and how things are taken out of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+from .._util.lookup import KINDS, ByName, Kind, name_of, no_such
+from .._util.strict import Strict, belongs
+from .bodies import Body
+from .couplings import Coupling
+from .forces import Force
+from .frames import Frame
+from .joint import Joint
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+
+class Held(Strict):
+    """Bodies, joints, forces, couplings and frames by name; `Mechanism` adds them."""
+
+    _bodies: ByName[Body]
+    _joints: ByName[Joint]
+    _forces: ByName[Force]
+    _couplings: ByName[Coupling]
+    _frames: ByName[Frame]
+
+    def remove_body(self, name: str, *, cascade: bool = False) -> Body:
+        """Remove and return a body with its frames; with `cascade` also joints, forces and couplings that hold it."""
+        name = self._removable("body", name)
+        joints = [joint for joint in self._joints.values() if name in (joint.a.name, joint.b.name)]
+        forces = [
+            f
+            for f in self._forces.values()
+            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f.resistances)
+        ]
+        if not cascade:
+            _refuse_to_remove(self._bodies[name].label, [*joints, *forces])
+        for joint in joints:
+            self.remove_joint(joint.name, cascade=True)
+        for force in forces:
+            self._forces.pop(force.name, None)
+        for frame in [frame for frame in self._frames.values() if frame.body == name]:
+            del self._frames[frame.name]
+        return self._bodies.pop(name)
+
+    def remove_joint(self, name: str, *, cascade: bool = False) -> Joint:
+        """Remove a joint and return it; with `cascade` also all forces and couplings that act on it."""
+        name = self._removable("joint", name)
+        forces = [
+            f
+            for f in self._forces.values()
+            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f.rotaries)
+        ]
+        couplings = [c for c in self._couplings.values() if any(term.measure.joint == name for term in c.terms)]
+        if not cascade:
+            _refuse_to_remove(self._joints[name].label, [*forces, *couplings])
+        for force in forces:
+            del self._forces[force.name]
+        for coupling in couplings:
+            del self._couplings[coupling.name]
+        return self._joints.pop(name)
+
+    def remove_force(self, name: str) -> Force:
+        """Remove a force and return it."""
+        return self._forces.pop(self._removable("force", name))
+
+    def remove_coupling(self, name: str) -> Coupling:
+        """Remove a coupling and return it."""
+        return self._couplings.pop(self._removable("coupling", name))
+
+    def remove_frame(self, name: str) -> Frame:
+        """Remove a frame and return it."""
+        return self._frames.pop(self._removable("frame", name))
+
+    def _removable(self, kind: Kind, name: str) -> str:
+        """The name of what is to be removed."""
+        self._refuse_if_locked()
+        name = name_of(name)
+        if name not in getattr(self, KINDS[kind]):
+            raise no_such(kind, name, cast("Mechanism", self))
+        return name
+
+    def _refuse_if_locked(self) -> None:
+        if self._owner:
+            raise ValueError(belongs(self._owner))
+
+
+def _refuse_to_remove(label: str, holding: Iterable[Joint | Force | Coupling]) -> None:
+    names = [item.label for item in holding]
+    if names:
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        raise ValueError(f"{label} is held on to by {shown}: remove these first, or give cascade=True")
