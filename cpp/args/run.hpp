@@ -2,6 +2,7 @@
 // instruction set.
 #pragma once
 
+#include "args/records.hpp"
 #include "model/assembly_tree.hpp"
 #include "model/groups.hpp"
 #include "model/layout.hpp"
@@ -122,17 +123,11 @@ struct RunArgs {
   // joint angles to be followed between records: none, or all counters of the layout
   int counter_count = 0;
   const double* counter_start = nullptr;
-  double* out_counted = nullptr;      // (record, counter)
   double* control_counted = nullptr;  // (counter)
 
-  // recorded nodes, (record), (record, body, ...) and (record, row): every record_every-th and the last one reached
-  double *out_time = nullptr, *out_position = nullptr, *out_orientation = nullptr, *out_velocity = nullptr,
-         *out_angular_velocity = nullptr;
-  bool velocities_later = false;                         // step by step, velocities are written when asked for
-  double* out_multipliers = nullptr;                     // null if reactions are not wanted
-  int *out_iterations = nullptr, *out_pieces = nullptr;  // (step): Newton iterations; substeps, 1 if not halved
-  double* out_remainder = nullptr;                       // (step): what Newton's method may have left, m/s and rad/s
-  double* out_error = nullptr;                           // (step): estimated, where errors are
+  // every record_every-th node and the last one reached, and all steps
+  Outputs out = {};
+  bool velocities_later = false;  // step by step, velocities are written when asked for
   Tally tally = {};
   // (step and one for scratch, iteration limit): increments of the slowest solve of the step; null if not wanted
   double* out_increments = nullptr;
@@ -144,7 +139,6 @@ struct RunArgs {
 
   // called at every node with the node's state written to the control arrays; it says what it wants; false stops
   bool (*control)(void* context, long step, double time) = nullptr;
-  double* out_inputs = nullptr;   // (record, input)
   double* out_control = nullptr;  // (record, body, 6) what is held on bodies from the node on
   double *control_position = nullptr, *control_orientation = nullptr, *control_velocity = nullptr,
          *control_angular_velocity = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "base/arena.hpp"
@@ -22,13 +23,15 @@ class Worker {
         group > 1 ? kernel.lane_workspace_size(layout) : kernel.workspace_size(layout, args.run.solver, args.run.order);
     space_ = make_workspace(size);
     if (group > 1) kernel.open_lanes(layout, space_.get());
-    const std::size_t n = static_cast<std::size_t>(args.records) * layout.link_count;
     for (int k = 0; k < group; ++k) {
       Seat& seat = seats_.emplace_back(layout, args.run.signal_count);
-      seat.position.resize(3 * n);
-      seat.orientation.resize(4 * n);
-      seat.velocity.resize(3 * n);
-      seat.spin.resize(3 * n);
+      visit_records(
+          [&](const RecordInfo& info, auto*& out) {
+            if constexpr (std::is_same_v<decltype(out), double*&>)
+              if (info.of == Of::body)
+                out = seat.room.emplace_back(info.width * args.records * layout.link_count).data();
+          },
+          seat.out);
     }
     for (const Seat& seat : seats_) layouts_.push_back(&seat.member.layout);
   }
@@ -46,10 +49,11 @@ class Worker {
       kernel_.run(seats_[0].member.layout, space_.get(), runs_[0]);
     for (int k = 0; k < members; ++k) {
       const Offset member = first + k, records = runs_[k].status.records;
-      keep(member, records, args_.run.out_position, seats_[k].position, 3);
-      keep(member, records, args_.run.out_orientation, seats_[k].orientation, 4);
-      keep(member, records, args_.run.out_velocity, seats_[k].velocity, 3);
-      keep(member, records, args_.run.out_angular_velocity, seats_[k].spin, 3);
+      visit_records(
+          [&](const RecordInfo& info, auto* to, const auto* from) {
+            if (info.of == Of::body) keep(member, records, to, from, info.width);
+          },
+          args_.run.out, seats_[k].out);
       args_.status[member] = runs_[k].status;
       args_.tally[member] = runs_[k].tally;
     }
@@ -58,7 +62,8 @@ class Worker {
  private:
   struct Seat {
     Member member;
-    std::vector<double> position = {}, orientation = {}, velocity = {}, spin = {};
+    Outputs out = {};  // of bodies
+    std::vector<std::vector<double>> room = {};
     Seat(const Layout& layout, int signal_count) : member(layout, signal_count) {}
   };
 
@@ -73,26 +78,30 @@ class Worker {
     run.term_start += args_.term_count * member;
     run.signals = seat.member.signals.data();
     run.counter_start += run.counter_count * member;
-    run.out_counted += run.counter_count * args_.records * member;
     if (args_.own_loads) run.loads.values += 6 * run.loads.count * run.loads.rows * member;
-    run.out_time += args_.records * member;
-    run.out_position = seat.position.data();
-    run.out_orientation = seat.orientation.data();
-    run.out_velocity = seat.velocity.data();
-    run.out_angular_velocity = seat.spin.data();
-    const Offset counts = std::max(run.steps, Offset{1});
-    run.out_iterations += counts * member;
-    run.out_pieces += counts * member;
-    run.out_remainder += counts * member;
-    if (run.out_error) run.out_error += counts * member;
+    const RecordSizes sizes = {.steps = std::max(run.steps, Offset{1}),
+                               .records = args_.records,
+                               .rows = shared_.recorded_count,
+                               .counters = run.counter_count,
+                               .inputs = run.input_count,
+                               .estimates = true};
+    visit_records(
+        [&](const RecordInfo& info, auto*& out, auto* own) {
+          if (info.of == Of::body)
+            out = own;
+          else if (out)
+            out += sizes.numbers(info) * member;
+        },
+        run.out, seat.out);
     return run;
   }
 
-  void keep(Offset member, Offset records, double* to, const std::vector<double>& from, int size) const {
+  template <class T>
+  void keep(Offset member, Offset records, T* to, const T* from, int size) const {
     to += member * args_.records * args_.body_count * size;
     for (Offset r = 0; r < records; ++r)
       for (int b = 0; b < args_.body_count; ++b, to += size)
-        std::copy_n(&from[(r * shared_.link_count + args_.bodies[b]) * size], size, to);
+        std::copy_n(from + (r * shared_.link_count + args_.bodies[b]) * size, size, to);
   }
 
   const Kernel& kernel_;

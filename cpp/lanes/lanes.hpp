@@ -233,16 +233,16 @@ struct LaneRunner {
       if (!holds(alive, k)) continue;
       RunArgs& own = node.args[k];
       const long r = own.status.records++, n = r * layout.link_count;
-      own.out_time[r] = time_of(k);
+      own.out.time[r] = time_of(k);
       for (int c = 0; c < common().counter_count; ++c)
-        own.out_counted[r * common().counter_count + c] = node.counted[k * common().counter_count + c];
+        own.out.counted[r * common().counter_count + c] = node.counted[k * common().counter_count + c];
       for (int i = 0; i < layout.link_count; ++i) {
         const Body<T>& b = tree.body[i];
         const long row = n + layout.link[i].body;
-        store3(own.out_position + 3 * row, at(b.x, k));
-        store_quat(own.out_orientation + 4 * row, {b.q.w[k], at(b.q.v, k)});
-        store3(own.out_velocity + 3 * row, at(b.dx, k));
-        store3(own.out_angular_velocity + 3 * row, at(b.phi, k));
+        store3(own.out.position + 3 * row, at(b.x, k));
+        store_quat(own.out.orientation + 4 * row, {b.q.w[k], at(b.q.v, k)});
+        store3(own.out.velocity + 3 * row, at(b.dx, k));
+        store3(own.out.angular_velocity + 3 * row, at(b.phi, k));
       }
     }
   }
@@ -299,13 +299,11 @@ struct LaneRunner {
     own.tally.iterations += iterations;
     own.tally.pieces += 1;
     own.tally.remainder = larger(own.tally.remainder, newton.remainder[k]);
-    if (own.out_iterations) {
-      own.out_iterations[taken] = iterations;
-      own.out_pieces[taken] = 1;
-      own.out_remainder[taken] = newton.remainder[k];
-    }
+    if (own.out.iterations) own.out.iterations[taken] = iterations;
+    if (own.out.substeps) own.out.substeps[taken] = 1;
+    if (own.out.newton_residual) own.out.newton_residual[taken] = newton.remainder[k];
     if (!own.estimates) return;
-    if (own.out_error) own.out_error[taken] = estimator.error[k];
+    if (own.out.error) own.out.error[taken] = estimator.error[k];
     // a name is asked for where it is coarse
     const double error = estimator.error[k];
     own.tally.count_error(error, time_of(k), error > coarse_error && error > own.tally.worst ? estimator.body(k) : 0);
@@ -361,7 +359,7 @@ struct LaneRunner {
 
   // Steps from the node of the last call on; lanes whose bit is set in `entering` begin where their arrays say.
   void go_on(T* row, unsigned entering, bool own_numbers) {
-    node.counted = node.args[0].out_counted;
+    node.counted = node.args[0].out.counted;
     if (own_numbers || !node.knows_numbers) node.take_numbers();
     const bool all = entering == (1U << width) - 1;
     if (all)

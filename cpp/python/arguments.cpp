@@ -128,29 +128,34 @@ MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const 
           .law = given_or_null(numbers.law)};
 }
 
-void record_into(RunArgs& args, const Records& records, Offset members, Offset bodies) {
-  require_shape(records.time, {members, -1}, "records of time");
-  const auto room = static_cast<Offset>(records.time.shape(1));
-  require(room >= (args.steps + args.record_every - 1) / args.record_every + 1, "there is too little room for records");
-  for (const auto* array : {&records.position, &records.velocity, &records.angular_velocity})
-    require_shape(*array, {members, room, bodies, 3}, "records");
-  require_shape(records.orientation, {members, room, bodies, 4}, "records of orientations");
-  require_shape(records.counted, {members, room, args.counter_count}, "records of angles");
-  const Offset steps = std::max(args.steps, Offset{1});
-  for (const auto* array : {&records.iterations, &records.pieces})
-    require_shape(*array, {members, steps}, "counts of steps");
-  require_shape(records.remainder, {members, steps}, "what Newton leaves");
-  if (records.error) require_shape(*records.error, {members, steps}, "errors of steps");
-  args.out_time = records.time.data();
-  args.out_position = records.position.data();
-  args.out_orientation = records.orientation.data();
-  args.out_velocity = records.velocity.data();
-  args.out_angular_velocity = records.angular_velocity.data();
-  args.out_counted = records.counted.data();
-  args.out_iterations = records.iterations.data();
-  args.out_pieces = records.pieces.data();
-  args.out_remainder = records.remainder.data();
-  args.out_error = records.error ? records.error->data() : nullptr;
+Offset record_into(RunArgs& args, const NamedArrays& records, Offset members, const Layout& layout, Offset bodies) {
+  const Offset least = (args.steps + args.record_every - 1) / args.record_every + 1;
+  RecordSizes sizes = {.steps = std::max(args.steps, Offset{1}),
+                       .bodies = bodies,
+                       .rows = layout.recorded_count,
+                       .counters = args.counter_count,
+                       .inputs = args.input_count,
+                       .estimates = true};
+  visit_records(
+      [&]<class T>(const RecordInfo& info, T*& out) {
+        AnyShape<T> array;
+        const bool optional = info.per != Per::node || info.of == Of::row || info.of == Of::input;
+        if (optional && !records.contains(info.name)) return;
+        require(records.contains(info.name) && nb::try_cast(records[info.name], array),
+                "records: the core needs an array ", info.name);
+        if (sizes.records == 0) {
+          require(array.ndim() == 2, "records: time is (member, record)");
+          sizes.records = static_cast<Offset>(array.shape(1));
+          require(sizes.records >= least, "there is too little room for records");
+        }
+        std::vector<Offset> shape = {members, sizes.length(info.per)};
+        if (info.of != Of::all) shape.push_back(sizes.entries(info.of));
+        if (info.width > 1) shape.push_back(info.width);
+        require_shape(array, shape, info.name);
+        out = array.data();
+      },
+      args.out);
+  return sizes.records;
 }
 
 }  // namespace catena

@@ -23,7 +23,8 @@ std::vector<InputInfo> inputs_of(const InInts<-1, 2>& input, const Layout& layou
 // numbers of so many members
 MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const Layout& layout);
 
-// where it writes, of so many bodies
-void record_into(RunArgs& args, const Records& records, Offset members, Offset bodies);
+// arrays (member, record or step, ...) by their names in args/records.hpp, of so many bodies; it writes into those that
+// are there, of which all have room for so many records
+Offset record_into(RunArgs& args, const NamedArrays& records, Offset members, const Layout& layout, Offset bodies);
 
 }  // namespace catena

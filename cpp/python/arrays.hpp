@@ -18,6 +18,7 @@ using AnyShape = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
 using Doubles = AnyShape<double>;
 using ConstDoubles = AnyShape<const double>;
 using ConstInts = AnyShape<const int>;
+using NamedArrays = nb::typed<nb::dict, nb::str, nb::object>;
 
 // An array whose type tells its shape, -1 for any length. Wrong shapes pass the border, and are told in a sentence
 // behind it (require_shape): nanobind itself would only say that no signature fits.
@@ -68,18 +69,6 @@ struct MemberArrays {
   std::optional<In<-1, -1, 3, 3>> inertia;  // (member, body, 3, 3)
   std::optional<In<-1, -1, 3>> gravity;     // (member, body, 3)
   std::optional<In<-1, -1, law_size>> law;  // (member, law, law_size)
-};
-
-// where a run writes
-struct Records {
-  Out<-1, -1> time;  // (member, record)
-  Out<-1, -1, -1, 3> position;
-  Out<-1, -1, -1, 4> orientation;
-  Out<-1, -1, -1, 3> velocity, angular_velocity;
-  Out<-1, -1, -1> counted;             // (member, record, counter)
-  OutInts<-1, -1> iterations, pieces;  // (member, step)
-  Out<-1, -1> remainder;
-  std::optional<Out<-1, -1>> error;  // (member, step)
 };
 
 }  // namespace catena

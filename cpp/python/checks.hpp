@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -29,10 +30,10 @@ void require(bool fits, const Parts&... sentence) {
 
 // -1 stands for any length
 template <class Numbers>
-void require_shape(const Numbers& array, std::initializer_list<Offset> shape, const char* what) {
+void require_shape(const Numbers& array, std::span<const Offset> shape, const char* what) {
   bool fits = array.ndim() == shape.size();
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const Offset length = shape.begin()[axis];
+    const Offset length = shape[axis];
     fits = fits && (length < 0 || static_cast<Offset>(array.shape(axis)) == length);
   }
   if (fits) return;
@@ -40,6 +41,10 @@ void require_shape(const Numbers& array, std::initializer_list<Offset> shape, co
   for (const Offset length : shape)
     wanted += (wanted.empty() ? "" : ", ") + (length < 0 ? std::string("any") : std::to_string(length));
   require(false, what, ": the core needs shape (", wanted, ")");
+}
+template <class Numbers>
+void require_shape(const Numbers& array, std::initializer_list<Offset> shape, const char* what) {
+  require_shape(array, std::span<const Offset>(shape.begin(), shape.size()), what);
 }
 
 template <class Numbers>

@@ -43,7 +43,7 @@ Core::Core(const CoreArguments& given)
 std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
     const Settings& settings, int threads, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
     const SignalFunction& signals, int signal_count, const MemberArrays& numbers, const InInts<-1>& bodies,
-    const Records& records, const std::optional<PollFunction>& poll) const {
+    const NamedArrays& records, const std::optional<PollFunction>& poll) const {
   const auto members = static_cast<Offset>(start.position.shape(0));
   const auto recorded = static_cast<Offset>(bodies.size());
   require_shape(bodies, {-1}, "bodies to record");
@@ -51,7 +51,7 @@ std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
     require_between(bodies.data()[k], 0, model_.layout().link_count - 1, "body to record");
   require(threads >= 1, "threads must be at least 1");
   RunArgs run = arguments(model_.layout(), term_count_, settings, start, loads, signal_count);
-  record_into(run, records, members, recorded);
+  const Offset room = record_into(run, records, members, model_.layout(), recorded);
   std::vector<Status> status(members);
   std::vector<Tally> tally(members);
   BatchArgs batch{
@@ -62,7 +62,7 @@ std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
       .own_loads = loads.values.shape(0) > 1,
       .body_count = static_cast<int>(recorded),
       .bodies = bodies.data(),
-      .records = static_cast<Offset>(records.time.shape(1)),
+      .records = room,
       .term_count = term_count_,
       .status = status.data(),
       .tally = tally.data(),

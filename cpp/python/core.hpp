@@ -38,7 +38,7 @@ class Core {
                                                                const Start& start, const LoadArrays& loads,
                                                                const RowFunctions& rows, const SignalFunction& signals,
                                                                int signal_count, const MemberArrays& numbers,
-                                                               const InInts<-1>& bodies, const Records& records,
+                                                               const InInts<-1>& bodies, const NamedArrays& records,
                                                                const std::optional<PollFunction>& poll) const;
 
   // whether members of a batch would run in lanes

@@ -103,15 +103,14 @@ bool Live::start() {
   const InUse use(in_use_);
   Memory& m = *memory_;
   started_ = false;
-  args_.out_iterations = args_.out_pieces = nullptr;
-  args_.out_remainder = args_.out_error = args_.out_inputs = nullptr;
-  args_.out_time = &m.time;
-  args_.out_position = m.position.data();
-  args_.out_orientation = m.orientation.data();
-  args_.out_velocity = m.velocity.data();
-  args_.out_angular_velocity = m.angular_velocity.data();
-  args_.out_counted = m.counted.data();
-  args_.out_multipliers = nullptr;
+  args_.out = {};
+  args_.out.time = &m.time;
+  args_.out.position = m.position.data();
+  args_.out.orientation = m.orientation.data();
+  args_.out.velocity = m.velocity.data();
+  args_.out.angular_velocity = m.angular_velocity.data();
+  args_.out.counted = m.counted.data();
+  args_.out.multipliers = nullptr;
   {
     nb::gil_scoped_release release;
     core_->kernel().start(layout_, space_.get(), args_);
@@ -322,12 +321,12 @@ Numbers Live::multipliers() {
   const auto count = static_cast<std::size_t>(layout_.recorded_count);
   auto* copy = new double[std::max(count, std::size_t{1})]();
   const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-  args_.out_multipliers = copy;
+  args_.out.multipliers = copy;
   {
     nb::gil_scoped_release release;
     core_->kernel().reactions(space_.get(), args_, scratch_.data());
   }
-  args_.out_multipliers = nullptr;
+  args_.out.multipliers = nullptr;
   calls_.rethrow();
   return {copy, {count}, owner};
 }
@@ -403,29 +402,29 @@ void Live::call_control(double time) {
   take_inputs();
 }
 
-Sheet::Sizes Live::sheet_sizes(bool checkpoints, Offset times) const {
+Recording::Sizes Live::recording_sizes(bool checkpoints, Offset times) const {
   // one more than the times that are asked for, as a run that fails records where it stands
   const Offset records = 1 + (times > 0 ? times : (args_.steps + args_.record_every - 1) / args_.record_every);
-  return {.steps = args_.steps,
-          .errors = args_.estimates ? args_.steps : 0,
-          .records = records,
-          .bodies = layout_.link_count,
-          .rows = layout_.recorded_count,
-          .counters = args_.counter_count,
-          .inputs = args_.input_count,
-          .kept = checkpoints ? records : 1,
-          .checkpoint = args_.checkpoint_size};
+  return {{.steps = args_.steps,
+           .records = records,
+           .bodies = layout_.link_count,
+           .rows = layout_.recorded_count,
+           .counters = args_.counter_count,
+           .inputs = args_.input_count,
+           .estimates = args_.estimates},
+          checkpoints ? records : 1,
+          args_.checkpoint_size};
 }
 
-Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
-                const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
-                const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll) {
+Recording Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
+                    const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
+                    const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll) {
   const InUse use(in_use_);
   started_ = false;
   const Offset count = times ? static_cast<Offset>(times->size()) : 0;
-  const Sheet::Sizes sizes = sheet_sizes(checkpoints, count);
-  Sheet sheet(sizes, block);
-  sheet.write_into(args_);
+  const Recording::Sizes sizes = recording_sizes(checkpoints, count);
+  Recording recording(sizes, block);
+  recording.write_into(args_);
   if (increments) {
     require_shape(*increments, {args_.steps + 1, args_.iteration_limit}, "increments");
     args_.out_increments = increments->data();
@@ -462,12 +461,12 @@ Sheet Live::run(const Out<-1>& block, bool checkpoints, const std::optional<Out<
   args_.control = nullptr;
   args_.times = nullptr;
   args_.time_count = 0;
-  args_.out_increments = args_.out_checkpoint = args_.out_control = args_.out_inputs = nullptr;
+  args_.out_increments = args_.out_checkpoint = args_.out_control = args_.out.inputs = nullptr;
   calls_.rethrow();
   // an end that was asked for is no failure
   if (args_.status.code == StatusCode::interrupted) args_.status.code = StatusCode::done;
-  sheet.end(args_);
-  return sheet;
+  recording.end(args_);
+  return recording;
 }
 
 }  // namespace catena

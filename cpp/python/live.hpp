@@ -39,10 +39,10 @@ class Live {
   // a whole run, from the beginning, into a block of so many numbers; with checkpoints one of every node
   // is kept, and a control is called with the time and this at each; `times`, if there are any, are recorded in place
   // of nodes
-  Offset room(bool checkpoints, Offset times) const { return Sheet::size_of(sheet_sizes(checkpoints, times)); }
-  Sheet run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
-            const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
-            const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll);
+  Offset room(bool checkpoints, Offset times) const { return Recording::size_of(recording_sizes(checkpoints, times)); }
+  Recording run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
+                const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
+                const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll);
   // ends the run that waits for a control
   void end_run() { calls_.stop(); }
 
@@ -104,7 +104,7 @@ class Live {
   void go_back(const Node& node);
   void require_standing() const;
   nb::object view(std::vector<double>& numbers, bool writable, std::initializer_list<std::size_t> shape);
-  Sheet::Sizes sheet_sizes(bool checkpoints, Offset times) const;
+  Recording::Sizes recording_sizes(bool checkpoints, Offset times) const;
   void find_velocities();
   bool show_velocities();
   void find_coordinates(bool with_rates);

@@ -68,19 +68,19 @@ class LiveBatch::Worker {
     run.laws = members_[k].laws.data();
     if (batch_.own_loads_) run.loads.values = batch_.run_.loads.values + 6L * run.loads.count * member;
     run.input_value = batch_.input_value_.data() + inputs * member;
-    run.out_time = &m.time[member];
-    run.out_position = &m.position[3 * n * member];
-    run.out_orientation = &m.orientation[4 * n * member];
-    run.out_velocity = &m.velocity[3 * n * member];
-    run.out_angular_velocity = &m.angular_velocity[3 * n * member];
-    run.out_counted = m.counted.data() + shared.counter_count * member;
+    run.out.time = &m.time[member];
+    run.out.position = &m.position[3 * n * member];
+    run.out.orientation = &m.orientation[4 * n * member];
+    run.out.velocity = &m.velocity[3 * n * member];
+    run.out.angular_velocity = &m.angular_velocity[3 * n * member];
+    run.out.counted = m.counted.data() + shared.counter_count * member;
     // who goes on enters where it stands, and is then told what it carries: the arrays it began with are gone
-    run.position = run.out_position;
-    run.orientation = run.out_orientation;
-    run.velocity = run.out_velocity;
-    run.angular_velocity = run.out_angular_velocity;
+    run.position = run.out.position;
+    run.orientation = run.out.orientation;
+    run.velocity = run.out.velocity;
+    run.angular_velocity = run.out.angular_velocity;
     run.law_start = run.term_start = batch_.nothing_.data();
-    run.counter_start = run.out_counted;
+    run.counter_start = run.out.counted;
     const int row = entering.row ? (*entering.row)[member] : -1;
     if (row < 0) return;
     const Start& start = *entering.start;
@@ -117,8 +117,8 @@ class LiveBatch::Worker {
       Offset size;
     };
     const Part parts[] = {
-        {run.out_time, 1},         {run.out_position, 3 * n},         {run.out_orientation, 4 * n},
-        {run.out_velocity, 3 * n}, {run.out_angular_velocity, 3 * n}, {run.out_counted, shared.counter_count}};
+        {run.out.time, 1},         {run.out.position, 3 * n},         {run.out.orientation, 4 * n},
+        {run.out.velocity, 3 * n}, {run.out.angular_velocity, 3 * n}, {run.out.counted, shared.counter_count}};
     before_.clear();
     for (const Part& part : parts) before_.insert(before_.end(), part.at, part.at + part.size);
     batch_.core_.kernel().go_on_from(members_[0].layout, space_.get(), run, checkpoint_.data());

@@ -116,6 +116,20 @@ void bind_tables(nb::module_& m) {
       "Every joint kind by its code: name, for each row whether it is a length (m) or an angle (rad), and how many "
       "coordinates the core tells.");
   m.def(
+      "records",
+      [] {
+        constexpr const char *per[] = {"node", "step", "estimate"}, *of[] = {"all", "body", "row", "counter", "input"};
+        std::vector<std::tuple<std::string, std::string, std::string, int, std::string>> table;
+        visit_records(
+            [&]<class T>(const RecordInfo& info, T*) {
+              table.emplace_back(info.name, per[static_cast<int>(info.per)], of[static_cast<int>(info.of)], info.width,
+                                 std::is_same_v<T, int> ? "int32" : "float64");
+            },
+            Outputs{});
+        return table;
+      },
+      "What runs record: name, of every node, step or estimate, of what, numbers of an entry, and their type.");
+  m.def(
       "law_names", [] { return std::vector<std::string>(std::begin(law_names), std::end(law_names)); },
       "The numbers of a law, in the order in which they are passed.");
   m.def("joint_rows", &joint_rows, nb::kw_only(), "kind"_a, "anchors"_a, "frames"_a, "parameter"_a, "position_a"_a,
@@ -154,12 +168,6 @@ void bind_structs(nb::module_& m) {
       field("body", &LoadArrays::body), field("point", &LoadArrays::point),
       field("in_body_frame", &LoadArrays::in_body_frame), field("signal", &LoadArrays::signal),
       field("values", &LoadArrays::values));
-  bind_struct<Records>(m, "Records", "Where a run writes: (member, record, ...) and (member, step).",
-                       field("time", &Records::time), field("position", &Records::position),
-                       field("orientation", &Records::orientation), field("velocity", &Records::velocity),
-                       field("angular_velocity", &Records::angular_velocity), field("counted", &Records::counted),
-                       field("iterations", &Records::iterations), field("substeps", &Records::pieces),
-                       field("newton_residual", &Records::remainder), field("error", &Records::error));
   bind_struct<MemberArrays>(
       m, "MemberArrays", "Numbers of the mechanism that differ between the members of a batch, (member, ...), or None.",
       field("mass", &MemberArrays::mass), field("inertia", &MemberArrays::inertia),
@@ -274,24 +282,25 @@ PyType_Slot function_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_f
                                 {0, nullptr}};
 
 void bind_live(nb::module_& m) {
-  nb::class_<Sheet>(m, "Sheet", "What a run has written; arrays are made when they are asked for.")
-      .def_prop_ro("ended", &Sheet::ended)
-      .def_prop_ro("tally", &Sheet::tally)
-      .CATENA_VIEW("time", time(), Sheet, "float64", "(None,)")
-      .CATENA_VIEW("position", position(), Sheet, "float64", "(None, None, 3)")
-      .CATENA_VIEW("orientation", orientation(), Sheet, "float64", "(None, None, 4)")
-      .CATENA_VIEW("velocity", velocity(), Sheet, "float64", "(None, None, 3)")
-      .CATENA_VIEW("angular_velocity", angular_velocity(), Sheet, "float64", "(None, None, 3)")
-      .CATENA_VIEW("multipliers", multipliers(), Sheet, "float64", "(None, None)")
-      .CATENA_VIEW("counted", counted(), Sheet, "float64", "(None, None)")
-      .CATENA_VIEW("inputs", inputs(), Sheet, "float64", "(None, None)")
-      .CATENA_VIEW("iterations", iterations(), Sheet, "int32", "(None,)")
-      .CATENA_VIEW("substeps", pieces(), Sheet, "int32", "(None,)")
-      .CATENA_VIEW("newton_residual", remainder(), Sheet, "float64", "(None,)")
-      .CATENA_VIEW("error", error(), Sheet, "float64", "(None,)")
-      .def_prop_ro(
-          "checkpoint", [](const Sheet& sheet) { return sheet.checkpoint(); },
-          nb::sig("def checkpoint(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
+  nb::class_<Recording> recording(m, "Recording", "What a run has written; arrays are made when they are asked for.");
+  recording.def_prop_ro("ended", &Recording::ended).def_prop_ro("tally", &Recording::tally);
+  int count = 0;
+  visit_records(
+      [&]<class T>(const RecordInfo& info, T*) {
+        const std::string type = std::is_same_v<T, int> ? "int32" : "float64",
+                          entries = info.of == Of::all ? "" : " None,";
+        const std::string width = info.width > 1 ? " " + std::to_string(info.width) + "," : "";
+        const std::string signature = std::string("def ") + info.name + "(self) -> Annotated[NDArray[numpy." + type +
+                                      "], dict(shape=(None," + entries + width + "))]" +
+                                      (info.per == Per::estimate ? " | None" : "");
+        recording.def_prop_ro(
+            info.name, [k = count](const Recording& one) { return one.record(k); }, nb::sig(signature.c_str()));
+        ++count;
+      },
+      Outputs{});
+  recording.def_prop_ro(
+      "checkpoint", [](const Recording& recording) { return recording.checkpoint(); },
+      nb::sig("def checkpoint(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
   nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
       .def_ro("substeps", &Tally::pieces)

@@ -26,7 +26,7 @@ struct Reactions {
   bool has_before = false;
   bool weighed = false;  // the node's are known before the step that leaves it
 
-  double* row() const { return args.out_multipliers + args.status.records * layout.recorded_count; }
+  double* row() const { return args.out.multipliers + args.status.records * layout.recorded_count; }
 
   // the reaction is the impulse of the step over the time it stands for
   void write(double dt, double* out) {
@@ -36,7 +36,7 @@ struct Reactions {
   }
   // those of the step that has been solved: the record is complete
   void record(double dt) {
-    if (!args.out_multipliers || weighed) {
+    if (!args.out.multipliers || weighed) {
       ++args.status.records;
       return;
     }
@@ -54,12 +54,12 @@ struct Reactions {
     newton.select(history[0]);
     // its motion, backwards, is also the best guess for the first step
     has_before = step.solve(dt) == Outcome::converged;
-    if (has_before && args.out_multipliers && !weighed) write(dt, before);
+    if (has_before && args.out.multipliers && !weighed) write(dt, before);
   }
   // the reaction at the last node needs the step after it; a short one will do, or else one backwards from its
   // velocities
   void peek() {
-    if (!args.out_multipliers || weighed) return record(args.dt);
+    if (!args.out.multipliers || weighed) return record(args.dt);
     double dt = parts.part[0] * args.dt;
     newton.select(history[0]);
     Outcome outcome = step.solve(dt);
@@ -87,7 +87,7 @@ struct Reactions {
   // even in the length h of the step, and what it tends to is found from h = H, H/2, H/3, ... (Richardson). Where a
   // control has changed what acts on the bodies, half of what did before the node counts.
   void weigh(long at, bool changed) {
-    if (parts.count == 1 || !args.out_multipliers) return;
+    if (parts.count == 1 || !args.out.multipliers) return;
     const int links = layout.link_count;
     const double before_half = node.half;
     for (int i = 0; i < links; ++i) {

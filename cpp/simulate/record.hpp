@@ -24,17 +24,17 @@ struct Recorder {
   bool record_velocities() {
     if (!projection.project(node.arriving())) return false;
     const long n = args.status.records * layout.link_count;
-    write_velocities(args.out_velocity + 3 * n, args.out_angular_velocity + 3 * n);
+    write_velocities(args.out.velocity + 3 * n, args.out.angular_velocity + 3 * n);
     return true;
   }
   void record_pose(double time) {
     reactions.weighed = false;
     const long k = args.status.records;
     const long n = k * layout.link_count;
-    args.out_time[k] = time;
+    args.out.time[k] = time;
     record_inputs();
-    for (int c = 0; c < args.counter_count; ++c) args.out_counted[k * args.counter_count + c] = node.turns.counted[c];
-    write_poses(args.out_position + 3 * n, args.out_orientation + 4 * n);
+    for (int c = 0; c < args.counter_count; ++c) args.out.counted[k * args.counter_count + c] = node.turns.counted[c];
+    write_poses(args.out.position + 3 * n, args.out.orientation + 4 * n);
   }
   // the node as it is recorded, for the user's control to see
   void show_control() const {
@@ -61,8 +61,8 @@ struct Recorder {
   }
   // that hold from the node on
   void record_inputs() {
-    for (int k = 0; k < args.input_count && args.out_inputs; ++k)
-      args.out_inputs[args.status.records * args.input_count + k] =
+    for (int k = 0; k < args.input_count && args.out.inputs; ++k)
+      args.out.inputs[args.status.records * args.input_count + k] =
           numbers_of(args.laws[args.input[k].law])[args.input[k].number];
   }
   // what is held on bodies from the node on, at their centres of mass

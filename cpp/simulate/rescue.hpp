@@ -65,12 +65,10 @@ struct Rescue {
     args.tally.pieces += pieces;
     args.tally.remainder = std::fmax(args.tally.remainder, step.remainder);
     if (args.estimates) args.tally.count_error(error, start, node.layout.link[errs].body);
-    if (args.out_iterations) {
-      args.out_iterations[at] = iterations;
-      args.out_pieces[at] = pieces;
-      args.out_remainder[at] = step.remainder;
-    }
-    if (args.out_error) args.out_error[at] = error;
+    if (args.out.iterations) args.out.iterations[at] = iterations;
+    if (args.out.substeps) args.out.substeps[at] = pieces;
+    if (args.out.newton_residual) args.out.newton_residual[at] = step.remainder;
+    if (args.out.error) args.out.error[at] = error;
     newton.trace = nullptr;
     return true;
   }

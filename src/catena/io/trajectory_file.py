@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._util.disk import file_name, open_plain, write_whole
 from .._util.provenance import RunInfo
 from .._util.rotation import Array, finite
@@ -32,7 +33,9 @@ _MARK = "catena trajectory"
 
 Contents = dict[str, NDArray[np.generic]]
 
-_ARRAYS = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
+# by name: of what they have entries, and the numbers of an entry
+_SHAPES = {name: (of, () if width == 1 else (width,)) for name, per, of, width, _ in _core.records() if per == "node"}
+_ARRAYS = tuple(name for name, (of, _) in _SHAPES.items() if of not in ("counter", "input"))
 _NODES = (*_ARRAYS, "counted", "control", "inputs", "checkpoints")
 _EVENT = "event_"
 # all that a file may hold; what else is in it is never looked at
@@ -155,14 +158,11 @@ def _rebuild(contents: Contents) -> Trajectory:
     status: Status = _record(Status, serialize.entry(document, "status", dict, "the document"), "the status")
     info = serialize.entry(document, "info", (dict, type(None)), "the document")
     nodes = _unpack(kept, contents, "", serialize.entry(document, "checkpoints", (str, type(None)), "the document"))
-    substeps = _counts(contents, "substeps")
+    steps = len(_counts(contents, "substeps"))
     made = Making(
         dt=dt,
-        iterations=_counts(contents, "iterations"),
-        substeps=substeps,
-        newton_residual=_numbers(contents, "newton_residual", (len(substeps),)),
-        error=_numbers(contents, "error", (len(substeps),)) if "error" in contents else None,
-        increments=_increments(contents, len(substeps)) if "increments" in contents else None,
+        **_unpack_steps(contents, steps),
+        increments=_increments(contents, steps) if "increments" in contents else None,
         coarse=serialize.entry(document, "coarse", str, "the document"),
         checked_error=_checked_error(document),
         status=status,
@@ -198,6 +198,14 @@ def _increments(contents: Contents, steps: int) -> Array:
     return _numbers(contents, "increments", shape)
 
 
+def _unpack_steps(contents: Contents, steps: int) -> dict[str, Any]:
+    return {
+        name: _counts(contents, name) if kind == "int32" else _numbers(contents, name, (steps,))
+        for name, per, _, _, kind in _core.records()
+        if per == "step" or (per == "estimate" and name in contents)
+    }
+
+
 # ---- nodes, those of a run and those of its events
 
 
@@ -218,8 +226,11 @@ def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | No
     if _array(contents, prefix + "multipliers").shape[1:] == (0,):
         # of a member of a batch, whose reactions are not kept
         rows = 0
-    shapes = ((steps,), (steps, n, 3), (steps, n, 4), (steps, n, 3), (steps, n, 3), (steps, rows))
-    arrays = {name: _numbers(contents, prefix + name, shape) for name, shape in zip(_ARRAYS, shapes, strict=True)}
+    entries: dict[str, tuple[int, ...]] = {"all": (), "body": (n,), "row": (rows,)}
+    arrays = {}
+    for name in _ARRAYS:
+        of, width = _SHAPES[name]
+        arrays[name] = _numbers(contents, prefix + name, (steps, *entries[of], *width))
     if np.abs(np.linalg.norm(arrays["orientation"], axis=2) - 1).max(initial=0.0) > 1e-6:
         raise ValueError(f"{prefix}orientation must be unit quaternions (w, x, y, z)")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._util.rotation import Array
 from .._util.status import Status
 from .state import State
@@ -173,5 +174,6 @@ class Making:
         return replace(self, status=last.status, **{name: joined(name) for name in PER_STEP})
 
 
-# what has one entry per step of a run
-PER_STEP = ("iterations", "substeps", "newton_residual", "error", "increments")
+# what has one entry per step of a run: recorded by the core, and all
+STEP_RECORDS = tuple(name for name, per, *_ in _core.records() if per != "node")
+PER_STEP = (*STEP_RECORDS, "increments")

@@ -14,7 +14,7 @@ from .._util.lookup import how_many, name_of, no_such
 from .._util.rotation import Array, conjugate, rotate
 from .._util.strict import Recorded
 from ..describe.showing import Playable
-from ..kinematics.nodes import Checkpoints, Making, Nodes
+from ..kinematics.nodes import STEP_RECORDS, Checkpoints, Making, Nodes
 from ..kinematics.unwrap import ByJoint
 from ..kinematics.views import frame_of
 from . import analysis
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Told(TypedDict):
-    """What a run says beside its sheet.
+    """What a run says beside its recording.
 
     `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
     which stand those of forces; the key tells who can go on from it, `asked` which rows of loops were enforced, if
@@ -45,7 +45,6 @@ class Told(TypedDict):
     """
 
     dt: float
-    estimates: bool
     coarse: str
     increments: Array | None
     control: Array | None
@@ -56,7 +55,7 @@ class Told(TypedDict):
     asked: Asked | None
 
 
-_Sheet: TypeAlias = "tuple[_core.Sheet, Told]"
+_Recorded: TypeAlias = "tuple[_core.Recording, Told]"
 
 
 class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
@@ -85,7 +84,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     mechanism: Mechanism
     status: Status
-    _sheet: _Sheet
+    _recording: _Recorded
     _smallest: Array | None  # analysis.smallest_multipliers, once asked for
 
     def __init__(self, mechanism: Mechanism, nodes: Nodes, made: Making) -> None:
@@ -93,26 +92,26 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         vars(self).update(mechanism=mechanism, nodes=nodes, made=made, status=made.status, _smallest=None)
 
     @classmethod
-    def written(cls, sheet: _core.Sheet, mechanism: Mechanism, status: Status, told: Told) -> Trajectory:
+    def written(cls, recording: _core.Recording, mechanism: Mechanism, status: Status, told: Told) -> Trajectory:
         """What a run has just written: arrays are made of it when they are asked for."""
         run = cls.__new__(cls)
-        vars(run).update(mechanism=mechanism, status=status, _sheet=(sheet, told), _smallest=None)
+        vars(run).update(mechanism=mechanism, status=status, _recording=(recording, told), _smallest=None)
         return run
 
     @cached_property
     def nodes(self) -> Nodes:
         """All that there is of every node."""
-        sheet, told = self._sheet
-        numbers = sheet.checkpoint
+        recording, told = self._recording
+        numbers = recording.checkpoint
         return Nodes(
-            time=sheet.time,
-            position=sheet.position,
-            orientation=sheet.orientation,
-            velocity=sheet.velocity,
-            angular_velocity=sheet.angular_velocity,
-            multipliers=sheet.multipliers[:, : told["row_count"]],
-            near=ByJoint(sheet.counted, told["places"]),
-            inputs=sheet.inputs,
+            time=recording.time,
+            position=recording.position,
+            orientation=recording.orientation,
+            velocity=recording.velocity,
+            angular_velocity=recording.angular_velocity,
+            multipliers=recording.multipliers[:, : told["row_count"]],
+            near=ByJoint(recording.counted, told["places"]),
+            inputs=recording.inputs,
             control=told["control"],
             checkpoints=None if numbers is None else Checkpoints(numbers, told["key"]),
         )
@@ -120,13 +119,10 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     @cached_property
     def made(self) -> Making:
         """How the nodes were made."""
-        sheet, told = self._sheet
+        recording, told = self._recording
         return Making(
             dt=told["dt"],
-            iterations=sheet.iterations,
-            substeps=sheet.substeps,
-            newton_residual=sheet.newton_residual,
-            error=sheet.error if told["estimates"] else None,
+            **{name: getattr(recording, name) for name in STEP_RECORDS},
             increments=told["increments"],
             coarse=told["coarse"],
             status=self.status,
@@ -136,7 +132,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**vars(self), "nodes": self.nodes, "made": self.made}
-        state.pop("_sheet", None)
+        state.pop("_recording", None)
         return state
 
     # ---- the nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,10 +91,12 @@ def run_batch(
     room += 8 * count * records * len(compiled.counters)
     what = f"recording {count} members x {records} nodes x {len(kept)} bodies"
     refuse_if_too_large(room, what, "raise record_every or record fewer bodies")
-    arrays = {name: _room(out, name, shape) for name, shape in shapes.items()}
-    iterations, substeps = (np.zeros((count, max(steps, 1)), dtype=np.int32) for _ in range(2))
-    newton_residual = np.zeros((count, max(steps, 1)))
-    error = np.zeros((count, max(steps, 1))) if plan.estimates_errors else None
+    arrays: dict[str, Any] = {name: _room(out, name, shape) for name, shape in shapes.items()}
+    made: dict[str, Any] = {
+        name: np.zeros((count, max(steps, 1)), dtype=kind)
+        for name, per, _, _, kind in _core.records()
+        if per == "step" or (per == "estimate" and plan.estimates_errors)
+    }
     counters = compiled.counters
     angles = np.full((count, records, len(counters)), np.nan)
     ended, tallies = compiled.core.run_batch(
@@ -107,14 +109,7 @@ def run_batch(
         signal_count=signals.count,
         numbers=numbers.arrays(),
         bodies=np.array([places[name] for name in kept], dtype=np.int32),
-        records=_core.Records(
-            **arrays,
-            counted=angles,
-            iterations=iterations,
-            substeps=substeps,
-            newton_residual=newton_residual,
-            error=error,
-        ),
+        records={**arrays, **made, "counted": angles},
         poll=watcher(progress, count),
     )
     if progress:
@@ -125,10 +120,7 @@ def run_batch(
         dt=plan.dt,
         bodies=tuple(kept),
         **arrays,
-        iterations=iterations,
-        substeps=substeps,
-        newton_residual=newton_residual,
-        error=error,
+        **{"error": None, **made},
         coarse=coarse,
         counts=np.array([end.records for end in ended]),
         status=[plan.fail_if_inaccurate(status_of(plan, end), each) for end, each in zip(ended, coarse, strict=True)],

@@ -68,7 +68,6 @@ def run_steps(
         plan.fail_if_inaccurate(status_of(plan, ended), coarse),
         {
             "dt": plan.dt,
-            "estimates": plan.estimates_errors,
             "coarse": coarse,
             "increments": None if trace is None else trace[: ended.step],
             "control": None if held is None else held[: ended.records],
