@@ -276,6 +276,22 @@ int clear_functions(PyObject* self) {
   if (nb::inst_ready(self)) nb::inst_ptr<T>(self)->forget_functions();
   return 0;
 }
+
+// what `step` takes instead of anything else: an overload that is only tried where the first does not fit
+template <class T>
+void refuse_step(T&, const nb::args&, const nb::kwargs&) {
+  throw nb::type_error("step takes a number of steps, as in step(10), not a time; the time step is simulator.dt");
+}
+// both overloads have the same text, which is then shown once
+const char step_doc[] =
+    "Take `count` time steps with the inputs and forces as they are set now.\n\n"
+    "If a step fails, a SimulationError is raised with the same message as in `run`. The mechanism then stays at the "
+    "last\nstate reached and takes no more steps until `restart`. With on_failure=\"stop\", `failed` becomes True "
+    "instead, and\n`status` gives the reason.";
+const char batch_step_doc[] =
+    "Take `count` time steps with the inputs as they are set now; members that have failed keep their state.";
+const nb::sig no_step("def step(self, *args: typing.NoReturn, **kwargs: typing.NoReturn) -> None");
+
 template <class T>
 PyType_Slot function_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_functions<T>)},
                                 {Py_tp_clear, reinterpret_cast<void*>(clear_functions<T>)},
@@ -324,12 +340,8 @@ void bind_live(nb::module_& m) {
           [](Live& live, Offset count) {
             if (!live.step(count)) nb::find(live).attr("_look")(count);
           },
-          "count"_a = 1,
-          "Take steps, with the inputs and forces as they are set now.\n\n"
-          "A step that cannot be taken is a SimulationError, with the sentences of `run`; the mechanism then stands at "
-          "the\nlast state that was reached, and takes no more steps until `restart`. With on_failure=\"stop\" "
-          "`failed` "
-          "tells that\nit did, and `status` why.")
+          "count"_a = 1, step_doc)
+      .def("step", &refuse_step<Live>, no_step, step_doc)
       .def("room", &Live::room, "checkpoints"_a, "times"_a = 0)
       .def("end_run", &Live::end_run)
       .def("run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
@@ -368,8 +380,8 @@ void bind_live_batch(nb::module_& m) {
           [](LiveBatch& batch, Offset count) {
             if (!batch.step(count)) nb::find(batch).attr("_look")(count);
           },
-          "count"_a = 1,
-          "Take steps, with the inputs as they are set now; members that have failed stay where they are.")
+          "count"_a = 1, batch_step_doc)
+      .def("step", &refuse_step<LiveBatch>, no_step, batch_step_doc)
       .def("ended", &LiveBatch::status_of, "member"_a)
       .def("tally", &LiveBatch::tally_of, "member"_a)
       .def_prop_ro("in_lanes", &LiveBatch::in_lanes)

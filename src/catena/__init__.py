@@ -5,6 +5,7 @@ Foundations of Robotics XIV (WAFR 2020), Springer 2021; order 1 with the solver 
 """
 
 from . import scenes
+from ._util.calls import explain_calls as _explain_calls
 from ._util.provenance import RunInfo
 from ._util.status import CatenaError, CatenaWarning, SimulationError, Status
 from ._util.words import not_there as _not_there
@@ -130,6 +131,8 @@ __all__ = [
     "scenes",
     "sphere",
 ]
+
+_explain_calls(globals(), __all__)
 
 
 def __getattr__(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -112,6 +113,63 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "mass=-1": (lambda w: setattr(arm().bodies["arm"], "mass", -1), ValueError, ("'arm'", "mass", "positive", "-1")),
     "a color": (lambda w: setattr(w.m.bodies["arm"], "color", "red"), AttributeError, ("'arm'", "color")),
     "a file that is not there": (lambda w: ct.Mechanism.from_urdf("no.urdf"), ValueError, ("no.urdf", "No such file")),
+    # ---- arguments
+    "box(0.1, 0.1, 0.1)": (lambda w: ct.box(0.1, 0.1, 0.1), TypeError, ("box", "one triple", "box((0.1, 0.1, 0.1)")),
+    "sphere(r=)": (lambda w: ct.sphere(r=0.1, mass=1.0), TypeError, ("sphere has no argument 'r'", "'radius'")),
+    "Revolute without axis": (lambda w: ct.Revolute("world", "arm"), TypeError, ("Revolute needs 'axis'", "(0, 0, 1)")),
+    "Revolute(a, b, axis)": (
+        lambda w: ct.Revolute("world", "arm", (0, 0, 1)),
+        TypeError,
+        ("Revolute takes 2 arguments by position, got 3", "Revolute(a, b, *, axis, at=None"),
+    ),
+    "Revolute(parent=)": (lambda w: ct.Revolute(parent="world"), TypeError, ("'parent'", "it is called 'a'")),
+    "Revolute(limits=)": (
+        lambda w: ct.Revolute("world", "arm", **HINGE, limits=(0, 1)),
+        TypeError,
+        ("'limits'", "joint.limits = Limits("),
+    ),
+    "Spring(k=)": (lambda w: ct.Spring("hinge", k=1.0), TypeError, ("Spring has no argument 'k'", "'stiffness'")),
+    "Servo(gain=)": (lambda w: ct.Servo("hinge", gain=1.0), TypeError, ("Servo has no argument 'gain'", "'kp'")),
+    "Damper without damping": (lambda w: ct.Damper("hinge"), TypeError, ("Damper needs 'damping'",)),
+    "m.add_body(mass=)": (lambda w: w.m.add_body("b", mass=1.0), TypeError, ("'mass'", "belongs to the solid", "box(")),
+    "m.add_body(name)": (lambda w: w.m.add_body("b"), TypeError, ("needs 'shape'", "box(")),
+    "m.add_joint(type=)": (
+        lambda w: w.m.add_joint(type="revolute"),
+        TypeError,
+        ("Mechanism.add_joint has no argument 'type'", "Mechanism.add_joint(joint)"),
+    ),
+    "m.state(angle=)": (lambda w: w.m.state(angle=1.0), TypeError, ("'angle'", "state.joint('name').coordinates")),
+    "from_urdf(file=)": (lambda w: ct.Mechanism.from_urdf(file="a"), TypeError, ("from_urdf", "'file'", "'path'")),
+    "Limits(lo=)": (lambda w: ct.Limits(lo=0.0), TypeError, ("Limits has no argument 'lo'", "'lower'")),
+    "Simulator()": (lambda w: ct.Simulator(), TypeError, ("Simulator needs 'mechanism'", "dt=0.01")),
+    "Simulator(timestep=)": (lambda w: ct.Simulator(w.m, timestep=0.01), TypeError, ("'timestep'", "called 'dt'")),
+    "Simulator(integrator=)": (lambda w: ct.Simulator(w.m, integrator="rk4"), TypeError, ("'integrator'", "order=4")),
+    "Simulator(gravity=)": (lambda w: ct.Simulator(w.m, gravity=0), TypeError, ("'gravity'", "Mechanism(gravity=")),
+    "Simulator(toleranse=)": (lambda w: ct.Simulator(w.m, toleranse=1), TypeError, ("did you mean 'tolerance'?",)),
+    "sim.run(t_end=)": (lambda w: w.sim.run(t_end=1.0), TypeError, ("Simulator.run", "'t_end'", "'duration'")),
+    "sim.run(dt=)": (lambda w: w.sim.run(1.0, dt=0.01), TypeError, ("'dt'", "Simulator(mechanism, dt=0.01)")),
+    "sim.run twice": (lambda w: w.sim.run(1.0, duration=1.0), TypeError, ("'duration' twice",)),
+    "live.step(0.01)": (lambda w: w.live.step(0.01), TypeError, ("number of steps", "step(10)", "simulator.dt")),
+    "live.step(dt=)": (lambda w: w.live.step(dt=0.01), TypeError, ("number of steps", "simulator.dt")),
+    "batch.step(0.01)": (lambda w: w.batch.step(0.01), TypeError, ("number of steps", "simulator.dt")),
+    "scenes.pendulum(links=)": (lambda w: ct.scenes.pendulum(links=2), TypeError, ("'links'", "pendulum(n=1")),
+    "plot.energy()": (lambda w: ct.plot.energy(), TypeError, ("energy needs 'run'",)),
+    # ---- degrees
+    "angle = 90": (
+        lambda w: setattr(arm().state().joint("hinge"), "angle", 90),
+        ct.CatenaWarning,
+        ("'hinge'", "14.3 turns", "math.radians(90)"),
+    ),
+    "assemble 45 degrees": (
+        lambda w: w.m.assemble(coordinates={"hinge": 45}),
+        ct.CatenaWarning,
+        ("'hinge'", "math.radians(45)"),
+    ),
+    "limits in degrees": (
+        lambda w: setattr(arm().joints["hinge"], "limits", ct.Limits(-90, 90)),
+        ct.CatenaWarning,
+        ("'hinge'", "limit", "math.radians(-90)"),
+    ),
     # ---- running
     "a simulator of a path": (lambda w: ct.Simulator("arm.urdf", 0.01), ValueError, ("needs a Mechanism", "arm.urdf")),
     "dt=0": (lambda w: ct.Simulator(w.m, dt=0), ValueError, ("dt", "positive")),
@@ -159,6 +217,34 @@ def test_what_is_there_and_cannot_be_had_says_why_itself() -> None:
         _ = Broken().angle
     with pytest.raises(AttributeError, match="'angel'; did you mean 'angle'"):
         _ = Broken().angel
+
+
+def test_an_error_inside_a_call_is_left_alone() -> None:
+    def wrong(t: float) -> float:
+        return max(t, 1.0, key=t)  # type: ignore[call-overload,no-any-return]
+
+    m = arm()
+    m.add_force(ct.Motor("hinge", wrong))
+    simulator = ct.Simulator(m, 0.01)
+    with pytest.raises(TypeError, match="not callable"):
+        simulator.run(steps=1)
+
+
+def test_explained_calls_keep_their_signature_and_pickle() -> None:
+    assert list(inspect.signature(ct.box).parameters) == ["size", "mass", "density"]
+    assert list(inspect.signature(ct.Revolute).parameters)[:3] == ["a", "b", "axis"]
+    assert ct.box.__module__ == "catena.describe.inertia"
+    assert pickle.loads(pickle.dumps(ct.box)) is ct.box
+    assert (ct.Simulator.run.__doc__ or "").strip()
+    # nothing is put in front of what is called once a step
+    assert not hasattr(ct.Live.joint, "__wrapped__")
+    assert not hasattr(ct.JointView.__init__, "__wrapped__")
+
+
+def test_warnings_name_the_line_of_the_user() -> None:
+    with pytest.warns(ct.CatenaWarning) as caught:
+        arm().state().joint("hinge").angle = 90
+    assert caught[0].filename == __file__
 
 
 def test_what_refuses_words_still_copies_and_pickles(made: SimpleNamespace) -> None:

@@ -36,7 +36,7 @@ def rig() -> ct.Mechanism:
         (lambda m: m.state().joint("rack"), "'rack' is a coupling, not a joint"),
         (
             lambda m: m.assemble(coordinates={"moter": 1}),
-            "drive: there is no joint called 'moter'; did you mean 'motor'?",
+            "coordinates: there is no joint called 'moter'; did you mean 'motor'?",
         ),
         (lambda m: m.assemble(fixed=["moter"]), "no joint called 'moter' in this state; did you mean 'motor'?"),
         (lambda m: m.add_force(ct.Spring("rial", 1.0)), "'spring on rial': there is no joint called 'rial'; did you"),

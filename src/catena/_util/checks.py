@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf, nan
+from collections.abc import Iterable
+from math import inf, nan, pi
 from typing import Any
 
 import numpy as np
+
+from .status import CatenaWarning, warn
 
 
 def shown(value: Any) -> str:
@@ -68,3 +71,12 @@ def one_of(value: str, allowed: tuple[str, ...], what: str) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{what} must be one of {', '.join(map(repr, allowed))}, got {shown(value)}")
     return value
+
+
+def doubt_degrees(angles: Iterable[float], what: str) -> None:
+    """Warn of angles in rad that are plainly meant in degrees: round numbers of degrees, and many turns in rad."""
+    for angle in angles:
+        if 30 <= abs(angle) <= 360 and angle % 15 == 0:
+            turns = f"{what} of {angle:g} rad is {abs(angle) / (2 * pi):.3g} turns"
+            warn(CatenaWarning(f"{turns}; angles are in rad: for degrees, write math.radians({angle:g})"))
+            return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,8 @@ from .. import _core
 if TYPE_CHECKING:
     from ..results.trajectory import Trajectory
     from ..simulate.plan import Plan
+
+_PACKAGE = __name__.partition(".")[0]
 
 # a step may be halved this often before the rescue gives up
 RESCUE_DEPTH = 12
@@ -38,6 +42,14 @@ class CatenaError(Exception):
 
 class CatenaWarning(UserWarning):
     """Base class of catena's warnings."""
+
+
+def warn(warning: CatenaWarning) -> None:
+    """Warn at the line of the user's that led here: the first one outside this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""Words of other engines and of habit, and what they are called here: what is said where an attribute does not exist.
+"""Words of other engines and of habit, and what they are called here: what is said of an unknown attribute or argument.
 
-A word that people try is one row of `_WORDS`, under the name of the class, or of the module, that they try it on.
+An attribute that people try is one row of `_WORDS`, under the name of the class, or of the module, that they try it on.
+An argument is one row of `_ARGUMENTS`, or of `_CALLS` where its remedy depends on what is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from .lookup import did_you_mean
@@ -86,6 +87,92 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "data": "a run has the arrays: run = simulator.run(duration=2.0), then run.position",
     },
 }
+
+
+# what arguments are called elsewhere: the names to look for here
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("timestep", "time_step", "step_size", "stepsize", "h", "delta_t"), ("dt",)),
+    **dict.fromkeys(("t_end", "t_final", "tf", "T", "t", "time", "t_span", "seconds"), ("duration",)),
+    **dict.fromkeys(("n_steps", "num_steps", "nsteps", "n"), ("steps",)),
+    **dict.fromkeys(("initial_state", "start", "x0", "y0", "state0", "q0"), ("state", "states", "guess")),
+    **dict.fromkeys(("parent", "body_a", "body1", "link_a"), ("a",)),
+    **dict.fromkeys(("child", "body_b", "body2", "link_b"), ("b",)),
+    **dict.fromkeys(("origin", "anchor", "pivot", "point", "location"), ("at", "anchors", "points")),
+    **dict.fromkeys(("pos", "xyz"), ("position", "at")),
+    **dict.fromkeys(("quat", "quaternion", "rotation"), ("orientation",)),
+    **dict.fromkeys(("k", "spring_constant"), ("stiffness",)),
+    **dict.fromkeys(("c", "d"), ("damping",)),
+    **dict.fromkeys(("rest", "free_length", "springref", "length", "l0"), ("rest_length",)),
+    **dict.fromkeys(("torque", "force", "max_force", "forcerange"), ("effort", "effort_limit", "loads")),
+    **dict.fromkeys(("gain", "p", "p_gain"), ("kp",)),
+    **dict.fromkeys(("rate_gain", "kv", "d_gain"), ("kd",)),
+    **dict.fromkeys(("setpoint", "reference", "goal"), ("target",)),
+    **dict.fromkeys(("forces", "torques", "external_forces", "wrenches", "xfrc_applied"), ("loads",)),
+    **dict.fromkeys(("controller", "policy", "callback"), ("control",)),
+    **dict.fromkeys(("m",), ("mass",)),
+    **dict.fromkeys(("r",), ("radius",)),
+    **dict.fromkeys(("rho",), ("density",)),
+    **dict.fromkeys(("dimensions", "extents", "half_extents", "lengths"), ("size",)),
+    **dict.fromkeys(("inertia", "geometry", "solid", "geom"), ("tensor", "shape")),
+    **dict.fromkeys(("g",), ("gravity",)),
+    **dict.fromkeys(("direction", "normal"), ("axis",)),
+    **dict.fromkeys(("tol", "eps"), ("tolerance",)),
+    **dict.fromkeys(("rtol", "atol"), ("accuracy",)),
+    **dict.fromkeys(("max_iter", "maxiter", "iterations"), ("max_iterations",)),
+    **dict.fromkeys(("workers", "n_jobs", "num_threads"), ("threads",)),
+    **dict.fromkeys(("q", "qpos", "angles", "drive"), ("coordinates",)),
+    **dict.fromkeys(("v", "qvel", "velocities"), ("rates",)),
+    **dict.fromkeys(("min", "lo"), ("lower",)),
+    **dict.fromkeys(("max", "hi"), ("upper",)),
+    **dict.fromkeys(("velocity_limit", "max_velocity"), ("speed",)),
+    **dict.fromkeys(("filename", "file", "fname", "urdf"), ("path",)),
+    **dict.fromkeys(("multiplier", "coefficient"), ("factor", "ratio")),
+}
+
+_LIMITS = "limits belong to the joint: set joint.limits = Limits(lower, upper)"
+_SOLID = "the mass belongs to the solid, as in mechanism.add_body('arm', box((0.1, 0.1, 0.1), mass=1.0))"
+_AXIS = "it is the direction about or along which it moves, in the world frame, as in axis=(0, 0, 1)"
+_SET_IN_STATE = "set it in the state: state = mechanism.state(), then state.joint('name').coordinates = ..."
+
+# what to say of an argument of one function: an unknown one, a missing one, or "*" where too many are given in a row
+_CALLS: Mapping[str, Mapping[str, str]] = {
+    "Simulator": dict.fromkeys(
+        ("integrator", "method", "scheme"), "the integrator is variational; choose its order, as in order=4"
+    )
+    | dict.fromkeys(("gravity", "g"), "gravity belongs to the mechanism, as in Mechanism(gravity=(0, 0, -9.81))")
+    | {
+        "duration": "say how long in simulator.run(duration=2.0)",
+        "state": "give it to simulator.run(state=...) or simulator.start(state)",
+        "mechanism": "what is to be simulated, as in Simulator(mechanism, dt=0.01)",
+    },
+    "Simulator.run": {
+        "dt": "the time step belongs to the simulator, as in Simulator(mechanism, dt=0.01)",
+        "inputs": "what motors exert is set in a control, as in run(control=lambda t, live: live.set(knee=3.0))",
+    },
+    "Mechanism.add_body": {
+        "mass": _SOLID,
+        "inertia": _SOLID,
+        "density": _SOLID,
+        "shape": "a solid or an Inertia, as in mechanism.add_body('arm', box((0.1, 0.1, 0.1), mass=1.0))",
+    },
+    "Mechanism.state": dict.fromkeys(("angle", "coordinates", "q", "position", "rates"), _SET_IN_STATE),
+    "Revolute": {"axis": _AXIS},
+    "Prismatic": {"axis": _AXIS},
+    "box": {"*": "the edges are one triple, as in box((0.1, 0.1, 0.1), mass=1.0)"},
+    "sphere": {"*": "give mass or density by name, as in sphere(0.1, mass=1.0)"},
+    "cylinder": {"*": "give mass or density by name, as in cylinder(0.1, 0.5, mass=1.0)"},
+    "rod": {"*": "give mass or density by name, as in rod((0, 0, 0), (0, 0, -1), mass=1.0)"},
+}
+
+
+def argument_hint(call: str, name: str, known: Sequence[str]) -> str:
+    """What to add of an argument: its remedy in this call, or what it is called here if that is known to the call."""
+    if hint := _CALLS.get(call, {}).get(name):
+        return f"; {hint}"
+    if name in ("limits", "lower", "upper", "range") and "axis" in known:
+        return f"; {_LIMITS}"
+    meant = next((word for word in _ARGUMENTS.get(name, ()) if word in known), "")
+    return f"; it is called {meant!r}" if meant and name not in known else ""
 
 
 def not_there(owner: str, name: str, known: Iterable[str], called: str = "") -> str:

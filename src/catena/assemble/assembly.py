@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import TYPE_CHECKING
-from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._util.checks import doubt_degrees
 from .._util.lookup import no_such
 from .._util.rotation import Array, finite
-from .._util.status import CatenaError, CatenaWarning
+from .._util.status import CatenaError, CatenaWarning, warn
 from ..compile.compile import Compiled, all_rows
 from ..compile.row_selection import everything
 from ..kinematics.geometry import extent
@@ -107,10 +107,10 @@ def assemble(
         what = f"the mechanism cannot be assembled: {describe(mechanism, gaps)}"
         raise AssemblyError(what + _alone(mechanism, rough, gaps), gaps)
     refuse_loop_mismatch(compiled, state)
-    warn_of(mechanism, asked, 4)
+    warn_of(mechanism, asked)
     passed = limits_passed(mechanism, rough, state) if far else []
     if passed:
-        warn(f"the loops close only with joint limits exceeded: {'; '.join(passed)}", AssemblyWarning, stacklevel=4)
+        warn(AssemblyWarning(f"the loops close only with joint limits exceeded: {'; '.join(passed)}"))
     return state
 
 
@@ -340,6 +340,8 @@ def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> s
 
 def _coordinates(mechanism: Mechanism, name: str, value: ArrayLike) -> Array:
     if name not in mechanism.joints:
-        raise no_such("joint", name, mechanism, "drive: ")
+        raise no_such("joint", name, mechanism, "coordinates: ")
     joint = mechanism.joints[name]
-    return finite(np.reshape(np.asarray(value, dtype=float), -1), (joint.dof,), f"drive of {joint.label}")
+    found = finite(np.reshape(np.asarray(value, dtype=float), -1), (joint.dof,), f"coordinates of {joint.label}")
+    doubt_degrees(found[list(joint.angles)], f"{joint.label}: an angle")
+    return found

@@ -8,12 +8,11 @@ none in any motion that the loops leave free count as massless, if the joints on
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from warnings import warn
 
 import numpy as np
 
 from .._util.rotation import Array, to_matrix
-from .._util.status import CatenaWarning
+from .._util.status import CatenaWarning, warn
 from ..describe.inertia import Inertia
 from . import massless
 from .motions import Motions
@@ -53,7 +52,7 @@ def lightened(mechanism: Mechanism) -> Mechanism:
     return known.lightened
 
 
-def warn_of(mechanism: Mechanism, stacklevel: int) -> None:
+def warn_of(mechanism: Mechanism) -> None:
     """Warn of the placeholders of a mechanism, once as long as it does not change."""
     known = mechanism.snapshot()._known
     names, share = known.placeholders
@@ -63,11 +62,8 @@ def warn_of(mechanism: Mechanism, stacklevel: int) -> None:
     mass = max(mechanism.bodies[name].mass for name in names)
     several = f"{len(names)} bodies of {mass:.2g} kg or less count" if len(names) > 1 else f"{names[0]!r} counts"
     listed = f" ({', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''})" if len(names) > 1 else ""
-    warn(
-        f"{several} as massless{listed}: at most {share:.1g} of any motion's energy is theirs",
-        PlaceholderWarning,
-        stacklevel=stacklevel + 1,
-    )
+    sentence = f"{several} as massless{listed}: at most {share:.1g} of any motion's energy is theirs"
+    warn(PlaceholderWarning(sentence))
 
 
 def _placeholders(mechanism: Mechanism) -> tuple[list[str], float]:

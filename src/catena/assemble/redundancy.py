@@ -20,13 +20,12 @@ from dataclasses import replace
 from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._util.rotation import Array
-from .._util.status import CatenaWarning
+from .._util.status import CatenaWarning, warn
 from ..compile.compile import all_rows
 from ..compile.row_selection import EXACT, Asked, body_sizes, everything
 from ..describe.joint import FORMS
@@ -334,7 +333,7 @@ def _null(
     return null, weak
 
 
-def warn_of(mechanism: Mechanism, asked: Asked, stacklevel: int) -> None:
+def warn_of(mechanism: Mechanism, asked: Asked) -> None:
     """Warn of what is left out, and of what holds weakly, once for a mechanism that cannot change."""
     known = mechanism.snapshot()._known
     if known.warned_of is asked:
@@ -363,7 +362,7 @@ def warn_of(mechanism: Mechanism, asked: Asked, stacklevel: int) -> None:
             f"{asked.loop_mismatch:.2g} {units}; if two of them were meant to say the same, remove one"
         )
     if sentences:
-        warn("; ".join(sentences), LoopWarning, stacklevel=stacklevel)
+        warn(LoopWarning("; ".join(sentences)))
 
 
 def _orthonormal(columns: Array) -> Array:

@@ -7,7 +7,6 @@ import csv
 import json
 import sys
 import time
-import warnings
 import webbrowser
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -17,7 +16,7 @@ from typing import Any
 from .. import info, scenes
 from .._util.lookup import how_many
 from .._util.progress import bar
-from .._util.status import CatenaWarning, SimulationError
+from .._util.status import CatenaWarning, SimulationError, warn
 from ..describe.mechanism import Mechanism
 from ..describe.showing import has_screen
 from ..kinematics.state import State
@@ -228,7 +227,7 @@ def _simulated(
     # that steps are too coarse has been said by the run itself
     for doubt in result.warnings:
         if doubt != result.coarse:
-            warnings.warn(CatenaWarning(doubt), stacklevel=2)
+            warn(CatenaWarning(doubt))
     return result, account.facts(simulator, result, seconds)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._util.checks import doubt_degrees
 from .._util.rotation import (
     IDENTITY,
     Array,
@@ -235,10 +236,12 @@ class Joint(Named):
             value = {only: value}
         if not isinstance(value, Mapping) or not all(isinstance(found, Limits) for found in value.values()):
             raise ValueError(f"{self.label}: limits must be Limits(...), or these by coordinate, got {value!r}")
-        for name in value:
+        for name, limits in value.items():
             if name not in self.names:
                 known = " and ".join(map(repr, filter(None, self.names))) or "none that has a name"
                 raise ValueError(f"{self.label} has no coordinate {name!r} to be limited, but {known}")
+            if self.names.index(name) in self.angles:
+                doubt_degrees((limits.lower, limits.upper), f"{self.label}: a limit")
         self._limits = dict(value)
 
     @property

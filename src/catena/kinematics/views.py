@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._util.checks import doubt_degrees
 from .._util.lookup import in_a_loop
 from .._util.rotation import Array, conjugate, cross, finite, multiply, normalised, places, rotate, unit_quaternion
 from .._util.strict import Strict
@@ -137,6 +138,7 @@ class JointView(OfJoint):
     def coordinates(self, value: ArrayLike) -> None:
         joint, state = self._joint, self._state
         wanted = self._numbers(value, "coordinates")
+        doubt_degrees(wanted[list(joint.angles)], f"{joint.label}: an angle")
         rates = self.rates
         rows, b_moves = self._side()
         pose_a, pose_b = self._pose(joint.a), self._pose(joint.b)

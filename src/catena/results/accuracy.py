@@ -5,7 +5,6 @@ Errors of steps are estimated in the core (cpp/simulate/error.hpp), in parts of 
 
 from __future__ import annotations
 
-import warnings
 from math import floor, log10
 from typing import TYPE_CHECKING
 
@@ -138,9 +137,3 @@ def often_halved(run: Trajectory) -> str:
         f"{halved} of {steps} steps had to be halved, which takes time; most into {run.substeps[worst]} substeps, step "
         f"{worst}: dt = {run.dt:g} s is too long for the motion"
     )
-
-
-def warn(coarse: str, stacklevel: int) -> None:
-    """Say it where Python's warnings go, once for a run."""
-    if coarse:
-        warnings.warn(AccuracyWarning(coarse), stacklevel=stacklevel + 1)

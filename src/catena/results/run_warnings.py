@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._util.status import CatenaWarning
+from .._util.status import CatenaWarning, warn
 from ..kinematics import geometry
 from . import analysis
 from .accuracy import AccuracyWarning, not_judged, often_halved
@@ -52,14 +51,14 @@ def doubts(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
     return ((kind, sentence) for kind, sentence in found if sentence)
 
 
-def raise_doubts(run: Trajectory, *, accuracy: bool, stacklevel: int) -> None:
+def raise_doubts(run: Trajectory, *, accuracy: bool) -> None:
     """Say them where Python's warnings go, once for a run; those on its steps only if they are wanted."""
     for kind, sentence in found_unasked(run):
-        warnings.warn(kind(sentence), stacklevel=stacklevel + 1)
+        warn(kind(sentence))
     # that steps are too long is said once, and of a few that were halved not at all
     sentence = run.coarse or (often_halved(run) if run.halved_count >= _MANY else "")
     if accuracy and sentence:
-        warnings.warn(AccuracyWarning(sentence), stacklevel=stacklevel + 1)
+        warn(AccuracyWarning(sentence))
 
 
 def found_unasked(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
@@ -118,11 +117,11 @@ def passed_by_members(batch: Batch) -> str:
     )
 
 
-def warn_of_members(batch: Batch, stacklevel: int) -> None:
+def warn_of_members(batch: Batch) -> None:
     """Warn of limits that members pass, once for a batch."""
     sentence = passed_by_members(batch)
     if sentence:
-        warnings.warn(LimitWarning(sentence), stacklevel=stacklevel + 1)
+        warn(LimitWarning(sentence))
 
 
 def beyond_now(mechanism: Mechanism, coordinates: Array) -> str:

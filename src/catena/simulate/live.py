@@ -14,12 +14,12 @@ from .. import _core
 from .._util.lookup import name_of, no_such
 from .._util.memory import refuse_if_too_large
 from .._util.rotation import Array, cross, rotate
-from .._util.status import SimulationError, Status, status_of
+from .._util.status import SimulationError, Status, status_of, warn
 from .._util.words import Spoken
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
 from ..kinematics.views import BodyView, JointView, frame_of
-from ..results.accuracy import too_coarse, warn
+from ..results.accuracy import AccuracyWarning, too_coarse
 from ..results.analysis import reaction
 from ..results.efforts import ForceHistory, InputEfforts
 from ..results.run_warnings import beyond_now
@@ -308,7 +308,8 @@ class Live(Running, _core.Live):
             coarse = too_coarse(self._plan, self.tally, steps)
             if self._plan.on_inaccurate == "raise" and coarse:
                 raise SimulationError(self._plan.fail_if_inaccurate(self.status, coarse), self._node())
-            warn(coarse, 2)
+            if coarse:
+                warn(AccuracyWarning(coarse))
         elif not self.status.ok:
             self._fail()
 

@@ -14,13 +14,13 @@ from .. import _core
 from .._util.checks import whole
 from .._util.memory import refuse_if_too_large
 from .._util.rotation import Array, finite
-from .._util.status import SimulationError, Status, status_of
+from .._util.status import SimulationError, Status, status_of, warn
 from ..assemble.forward_kinematics import placed, walk_of
 from ..assemble.initial_state import checked, refuse_fast
 from ..assemble.massless import names as massless
 from ..compile.compile import start_arrays
 from ..kinematics.state import State
-from ..results.accuracy import too_coarse, warn
+from ..results.accuracy import AccuracyWarning, too_coarse
 from ..results.efforts import InputEfforts
 from ..results.run_warnings import beyond_now
 from ..results.trajectory import single_node
@@ -272,7 +272,7 @@ class LiveBatch(Running, _core.LiveBatch):
         coarse = f"member {worst}: {too_coarse(plan, self.tally(worst), steps)}"
         if plan.on_inaccurate == "raise":
             raise SimulationError(plan.fail_if_inaccurate(self.status[worst], coarse), single_node(self.state(worst)))
-        warn(coarse, 2)
+        warn(AccuracyWarning(coarse))
 
     def __len__(self) -> int:
         return len(self._begun["time"])

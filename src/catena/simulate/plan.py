@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +16,7 @@ from .. import _core
 from .._util import provenance
 from .._util.checks import flag, number, one_of, positive, seconds, whole
 from .._util.rotation import Array, finite
-from .._util.status import RESCUE_DEPTH, CatenaWarning, Status
+from .._util.status import RESCUE_DEPTH, CatenaWarning, Status, warn
 from ..assemble import placeholders
 from ..assemble.assembly import close_nearest
 from ..assemble.core import build_core
@@ -67,7 +66,7 @@ class Original:
         changed = what_changed(source, self.snapshot, poses=state is None)
         if changed:
             sentence = f"{changed} was changed after this Simulator was made, which keeps the mechanism as it was then"
-            warnings.warn(CatenaWarning(f"{sentence}: make another one"), stacklevel=3)
+            warn(CatenaWarning(f"{sentence}: make another one"))
 
 
 class Build:
@@ -215,7 +214,7 @@ class Plan:
         # poses at which least is left out are those that are not singular by chance
         here = min((find_asked(self.mechanism, s) for s in given), key=lambda a: a.count_left_out, default=rows)
         if not here.same_rows(self.compiled.asked):
-            warn_of(self.mechanism, here, 4)
+            warn_of(self.mechanism, here)
         return self.with_rows(here)
 
     @property
@@ -386,8 +385,8 @@ def make_plan(
     if kernel is not None and not isinstance(kernel, str):
         raise ValueError(f"kernel must be the name of one, got {kernel!r}")
     build = Build(lightened(original.snapshot), kernel)
-    warn_of(build.mechanism, build.compiled.asked, 4)
-    placeholders.warn_of(original.snapshot, 4)
+    warn_of(build.mechanism, build.compiled.asked)
+    placeholders.warn_of(original.snapshot)
     _refuse_solver(build, solver)
     order = given_order or build.usual_order(accuracy, dt)
     return Plan(

@@ -15,9 +15,9 @@ from .._util.lookup import no_such
 from .._util.memory import refuse_if_too_large
 from .._util.progress import finish, watcher
 from .._util.rotation import Array
-from .._util.status import status_of
+from .._util.status import status_of, warn
 from ..compile.compile import start_arrays
-from ..results.accuracy import too_coarse, warn
+from ..results.accuracy import AccuracyWarning, too_coarse
 from ..results.run_warnings import warn_of_members
 from .batch import SIZES, Batch, BatchError
 from .loads import Forces
@@ -135,9 +135,9 @@ def run_batch(
             array[k, batch.counts[k] :] = np.nan
     if batch.failed and (plan.on_failure == "raise" or plan.on_inaccurate == "raise"):
         raise BatchError(batch)
-    if plan.on_inaccurate == "warn":
-        warn(batch.too_coarse, 3)
-    warn_of_members(batch, 3)
+    if plan.on_inaccurate == "warn" and batch.too_coarse:
+        warn(AccuracyWarning(batch.too_coarse))
+    warn_of_members(batch)
     return batch
 
 

@@ -351,12 +351,12 @@ class Simulator(Spoken):
             other = made_by(plan, plan)
             # what locks a mechanism that moves without it was not meant
             if other.status.ok or not result.status.ok:
-                warn_of(self.mechanism, plan.compiled.asked, 3)
+                warn_of(self.mechanism, plan.compiled.asked)
                 result = other
         status = result.status
         if not status.ok and (plan.on_failure == "raise" or status.reason == "coarse"):
             raise SimulationError(status, result)
-        raise_doubts(result, accuracy=plan.on_inaccurate == "warn", stacklevel=2)
+        raise_doubts(result, accuracy=plan.on_inaccurate == "warn")
         return result
 
     def run_batch(

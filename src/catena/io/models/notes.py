@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..._util.status import CatenaWarning
+from ..._util.status import CatenaWarning, warn
 
 # names that are listed for one kind of thing before the rest is counted
 _MOST_NAMES = 4
@@ -49,7 +48,7 @@ class Notes:
             parts.append(f"not {self._done}: " + ", ".join(_listed(*item) for item in self._skipped.items()))
         parts += [_listed(*item) for item in self._flagged.items()]
         if parts:
-            warnings.warn(f"{self.file}: {'; '.join(parts)}", ModelWarning, stacklevel=4)
+            warn(ModelWarning(f"{self.file}: {'; '.join(parts)}"))
 
 
 def _listed(what: str, where: list[str]) -> str:
