@@ -53,7 +53,7 @@ def write(heading: str, text: str) -> None:
     parts = REPORT.read_text(encoding="utf-8").split("\n## ") if REPORT.exists() else []
     sections = {part.split("\n", 1)[0]: part.split("\n", 1)[1].strip() for part in parts[1:]}
     sections[heading] = text.strip()
-    title = "# Accuracy: what it says and what it costs\n\nWritten by `python benchmarks/accuracy.py`."
+    title = "# Requested accuracy: reliability and cost\n\nWritten by `python benchmarks/accuracy.py`."
     ordered = [f"## {name}\n\n{sections[name]}" for name in (promise.PROMISE, WARNINGS, PRECISION) if name in sections]
     REPORT.write_text("\n\n".join((title, *ordered)) + "\n", encoding="utf-8")
     print(f"\n{text}\n\nwritten to {REPORT}")

@@ -46,7 +46,7 @@ PATIENCE = 10  # s of CPU time that each cell may take
 SPAN, LOOP_SPAN = 0.4, 0.1  # s of a run beside MuJoCo
 CALLS, STEPS, DT = 400, 1000, 0.002
 MOST = 150  # s for everything about one model
-HEAD = """# Models of others
+HEAD = """# Public robot models
 
 Made by `python benchmarks/models.py FOLDER` on {processor}, one core. The files are those of the wheels
 example-robot-data, pybullet, gymnasium and dm_control (`pip install --no-deps ...`), and of the GitHub repositories
