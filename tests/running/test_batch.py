@@ -556,6 +556,11 @@ def test_joints_of_all_members(make: Callable[[], Mechanism]) -> None:
 def test_joints_of_members_that_were_not_recorded() -> None:
     batch = Simulator(tree(), 0.01).run_batch(2, steps=3, bodies=["trunk", "arm0"])
     assert batch.joint("hinge").rates.shape == (2, 4, 1)
+    # given by name or itself, and with the readings of a joint of a single run
+    hinge = batch.joint(batch.mechanism.joints["hinge"])
+    np.testing.assert_array_equal(hinge.rate, batch.joint("hinge").rates[..., 0])
+    np.testing.assert_array_equal(hinge.angle, hinge.coordinates[..., 0])
+    assert (np.abs(hinge.wrapped) <= pi).all()
     with pytest.raises(ValueError, match="revolute joint 'wrist': its body 'hand' was not recorded"):
         batch.joint("wrist")
     with pytest.raises(ValueError, match="there is no joint called 'elbow' in this batch"):

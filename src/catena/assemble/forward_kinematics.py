@@ -41,10 +41,10 @@ def walk_of(mechanism: Mechanism) -> Walk:
 
 def _find_walk(mechanism: Mechanism) -> Walk:
     group = {name: [name] for name in (mechanism.world.name, *mechanism.bodies)}
-    told = [joint for joint in mechanism.joints.values() if joint.told]
+    told = [joint for joint in mechanism.joints.values() if joint.has_coordinates]
     closes = not mechanism.couplings
     for joint in mechanism.joints.values():
-        if joint.told:
+        if joint.has_coordinates:
             continue
         a, b = group[joint.a.name], group[joint.b.name]
         closes = closes and joint.code == "fixed" and a is not b

@@ -249,7 +249,7 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
                     put = joint.place_b if rows[joint.b.name] == child else joint.place_a
                     poses[child] = put(poses[here], *allowed)
                     moved.add(child)
-                for key in joint.limits if joint.told and joint.name not in frozen else ():
+                for key in joint.limits if joint.has_coordinates and joint.name not in frozen else ():
                     bounded.append((len(branches), joint.names.index(key)))
                     limited.append((joint.name, joint.names.index(key)))
                 branches.append((place, child, here))

@@ -36,7 +36,7 @@ _MAPPINGS = (dict, MappingProxyType)
 
 
 @dataclass
-class Known:
+class CompileCache:
     """What follows from a mechanism that cannot change, found once.
 
     Rows of its bodies; its trees; the way along which joints are set (forward_kinematics.py); which rows of loops to
@@ -73,7 +73,7 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
     for joint in result._joints.values():
         joint.__dict__.update(_a=ends[joint.a.name], _b=ends[joint.b.name])
     result._numbered = dict(mechanism._numbered)
-    result._known = Known()
+    result._known = CompileCache()
     result._last = None
     return result
 

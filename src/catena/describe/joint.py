@@ -188,7 +188,7 @@ class Joint(Named):
         return len(FORMS[self.code].lengths)
 
     @property
-    def told(self) -> bool:
+    def has_coordinates(self) -> bool:
         """Whether its coordinates are among those of a mechanism: what it leaves free is turns, slides and shifts."""
         return FORMS[self.code].coordinate_count > 0
 

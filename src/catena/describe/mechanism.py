@@ -17,7 +17,7 @@ from .custom import GivenRows
 from .files import MechanismFiles
 from .forces import Force
 from .frames import Frame, made
-from .freeze import Known, copied, unchanged
+from .freeze import CompileCache, copied, unchanged
 from .held import Held
 from .inertia import Inertia, Solid
 from .joint import Joint
@@ -48,7 +48,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         self._world = World()
         for kind, all_of in KINDS.items():
             setattr(self, f"_{all_of}", ByName(kind))
-        self._known = Known()
+        self._known = CompileCache()
         self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
         self.gravity = gravity
         self.loop_tolerance = loop_tolerance
@@ -117,7 +117,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return tuple(
             f"{name}.{ending}"
             for name, joint in self._joints.items()
-            if joint.told
+            if joint.has_coordinates
             for ending in joint.coordinate_names
         )
 
@@ -137,7 +137,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         """Where the coordinates of every joint stand among all of them."""
         places, first = {}, 0
         for name, joint in self._joints.items():
-            if joint.told:
+            if joint.has_coordinates:
                 places[name] = slice(first, first + joint.dof)
                 first += joint.dof
         return places
@@ -426,7 +426,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return {name: value for name, value in self.__dict__.items() if name not in ("_known", "_last")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _known=Known())
+        self.__dict__.update(state, _known=CompileCache())
 
         # pickling loses the lock of arrays
         if self._owner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from . import analysis
 if TYPE_CHECKING:
     from ..describe.couplings import Coupling
     from ..describe.joint import BodyLike, Joint, Motion
+    from ..simulate.batch import Batch
     from .trajectory import Trajectory
 
 
@@ -95,64 +97,85 @@ class CouplingHistory(Recorded):
         return analysis.smallest_multipliers(self._run)[:, row]
 
 
-class JointHistory(Recorded, OfJoint):
-    """One joint over time: its coordinates, rates, gap and what it transmits."""
+class JointReader(Recorded, OfJoint):
+    """One joint along the axes (...,) in front of the bodies' arrays: (step,) of a run, (member, step) of a batch."""
 
-    def __init__(self, run: Trajectory, joint: Joint) -> None:
+    def __init__(self, run: Trajectory | Batch, joint: Joint, rows: Mapping[str, int]) -> None:
         self._run = run
         self._joint = joint
+        self._rows = rows
 
     @property
     def wrapped(self) -> Array:
-        """Joint coordinates (step, dof) with angles in (-pi, pi]."""
+        """Joint coordinates (..., dof) with angles in (-pi, pi]."""
         a, b = self._side(self._joint.a), self._side(self._joint.b)
         return self._joint.coordinates_of(*self._joint.measure(a[:2], b[:2]))
 
     @property
     def coordinates(self) -> Array:
-        """Joint coordinates (step, dof); angles in rad, turns counted, lengths in m."""
+        """Joint coordinates (..., dof); angles in rad, turns counted, lengths in m."""
         return unwrapped(self._joint, self.wrapped, self._run.near.get(self._joint.name))
 
     @property
     def rates(self) -> Array:
-        """Joint rates (step, dof); rad/s and m/s."""
+        """Joint rates (..., dof); rad/s and m/s."""
         twist = self._joint.relative_twist(self._side(self._joint.a), self._side(self._joint.b))
         return self._joint.rates_of(*twist, self.coordinates)
 
     @property
     def angle(self) -> Array:
-        """The only coordinate of a turning joint (step,) in rad, turns counted."""
+        """The only coordinate of a turning joint (...,) in rad, turns counted."""
         return self._only("angle")
 
     @property
     def displacement(self) -> Array:
-        """The only coordinate of a sliding joint (step,) in m."""
+        """The only coordinate of a sliding joint (...,) in m."""
         return self._only("displacement")
 
     @property
     def rate(self) -> Array:
-        """The only rate of the joint (step,) in rad/s or m/s."""
+        """The only rate of the joint (...,) in rad/s or m/s."""
         if self._joint.dof != 1:
             raise AttributeError(f"{self._joint.label} has no single rate; use rates (step, {self._joint.dof})")
-        return self.rates[:, 0]
+        return self.rates[..., 0]
 
     def _only(self, name: str) -> Array:
         joint = self._joint
         if joint.names != (name,):
             raise AttributeError(f"{joint.label} has no single {name}; use coordinates (step, {joint.dof})")
-        return self.coordinates[:, 0]
+        return self.coordinates[..., 0]
 
     def _side(self, body: BodyLike) -> Motion:
-        """How a body or the world moves, each (step, ...)."""
-        if body.is_world:
-            joint, still = self._joint, np.zeros((len(self._run), 3))
-            if joint.ground is None:
-                return still, np.broadcast_to(body.orientation, (len(self._run), 4)), still, still
-            motion = [np.concatenate(joint.ground_motion(float(t))) for t in self._run.time]
-            x, q, v, w = np.split(np.reshape(motion, (-1, 13)), (3, 7, 10), axis=1)
-            return x, q, v, w
-        history = self._run.body(body.name)
-        return history.position, history.orientation, history.velocity, history.angular_velocity
+        """How a body or the world moves, each (..., 3 or 4)."""
+        run, joint, shape = self._run, self._joint, self._run.time.shape
+        if not body.is_world:
+            row = self._rows[body.name]
+            return (
+                run.position[..., row, :],
+                run.orientation[..., row, :],
+                run.velocity[..., row, :],
+                run.angular_velocity[..., row, :],
+            )
+        if joint.ground is None:
+            still = np.zeros((*shape, 3))
+            return still, np.broadcast_to(body.orientation, (*shape, 4)), still, still
+        # all members pass the same instants, unless one failed between two of them
+        instants, place = np.unique(run.time, return_inverse=True)
+        found = np.full((len(instants), 13), np.nan)
+        for numbers, t in zip(found, instants, strict=True):
+            if np.isfinite(t):
+                numbers[:] = np.concatenate(joint.ground_motion(float(t)))
+        found = found[place].reshape(*shape, 13)
+        return found[..., :3], found[..., 3:7], found[..., 7:10], found[..., 10:]
+
+
+class JointHistory(JointReader):
+    """One joint over time (step,): its coordinates, rates, gap and what it transmits."""
+
+    _run: Trajectory
+
+    def __init__(self, run: Trajectory, joint: Joint) -> None:
+        super().__init__(run, joint, run.mechanism.rows())
 
     @property
     def gap(self) -> Array:

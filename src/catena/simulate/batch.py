@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .._util.lookup import name_of, no_such
 from .._util.rotation import Array
 from .._util.status import CatenaError
 from .._util.strict import Recorded
 from ..kinematics.nodes import Making, Nodes
-from ..kinematics.unwrap import unwrapped
 from ..results.analysis import JointSpace, joint_motion
 from ..results.efforts import InputEfforts
+from ..results.histories import JointReader
 from ..results.run_warnings import passed_by_members
 from ..results.trajectory import Trajectory
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import Status
     from ..compile.row_selection import Asked
-    from ..describe.joint import BodyLike, Joint, Motion
+    from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
     from .members import MemberNumbers
 
@@ -153,58 +154,16 @@ class Batch(Recorded, JointSpace):
         # a view, if the order is the mechanism's own
         return slice(None) if order == list(range(len(order))) else order
 
-    def joint(self, name: str) -> BatchJoint:
-        """One joint over time in all members; its bodies must have been recorded."""
-        if not isinstance(name, str) or name not in self.mechanism.joints:
-            raise ValueError(f"there is no joint called {name!r} in this batch")
-        joint = self.mechanism.joints[name]
+    def joint(self, name: str | Joint) -> JointReader:
+        """One joint, given by name or itself, over time in all members; its bodies must have been recorded."""
+        known = name_of(name)
+        if known not in self.mechanism.joints:
+            raise no_such("joint", known, self.mechanism, after=" in this batch")
+        joint = self.mechanism.joints[known]
         for body in (joint.a, joint.b):
             if not body.is_world and body.name not in self.bodies:
                 raise ValueError(f"{joint.label}: its body {body.name!r} was not recorded")
-        return BatchJoint(self, joint)
-
-
-class BatchJoint:
-    """One joint in all members of a batch."""
-
-    def __init__(self, batch: Batch, joint: Joint) -> None:
-        self._batch = batch
-        self._joint = joint
-
-    @property
-    def coordinates(self) -> Array:
-        """Joint coordinates (member, step, dof); angles in rad, turns counted, lengths in m."""
-        (xa, qa, _, _), (xb, qb, _, _) = self._sides()
-        found = self._joint.coordinates_of(*self._joint.measure((xa, qa), (xb, qb)))
-        return unwrapped(self._joint, found, self._batch.near.get(self._joint.name))
-
-    @property
-    def rates(self) -> Array:
-        """Joint rates (member, step, dof); rad/s and m/s."""
-        return self._joint.rates_of(*self._joint.relative_twist(*self._sides()), self.coordinates)
-
-    def _sides(self) -> tuple[Motion, Motion]:
-        return self._side(self._joint.a), self._side(self._joint.b)
-
-    def _side(self, body: BodyLike) -> Motion:
-        """Position, orientation, velocity and angular velocity of a body or the world, (member, step, ...)."""
-        batch, joint = self._batch, self._joint
-        if not body.is_world:
-            row = batch.bodies.index(body.name)
-            x, q, v, w = (getattr(batch, name)[:, :, row] for name in SIZES)
-            return x, q, v, w
-        shape = batch.time.shape
-        if joint.ground is None:
-            still = np.zeros((*shape, 3))
-            return still, np.broadcast_to(body.orientation, (*shape, 4)), still, still
-        # all members pass the same instants, unless one failed between two of them
-        instants, place = np.unique(batch.time, return_inverse=True)
-        found = np.full((len(instants), 13), np.nan)
-        for numbers, t in zip(found, instants, strict=True):
-            if np.isfinite(t):
-                numbers[:] = np.concatenate(joint.ground_motion(float(t)))
-        found = found[place].reshape(*shape, 13)
-        return found[..., :3], found[..., 3:7], found[..., 7:10], found[..., 10:]
+        return JointReader(self, joint, {name: row for row, name in enumerate(self.bodies)})
 
 
 class BatchError(CatenaError, RuntimeError):

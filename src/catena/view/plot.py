@@ -148,7 +148,7 @@ def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *,
     run = _smooth(run)
     found: dict[str, Array] = {}
     for joint in _chosen(run, joints):
-        if joint.told:
+        if joint.has_coordinates:
             ways = run.joint(joint).coordinates.T
             found |= {f"{joint.name}.{name}": way for name, way in zip(joint.coordinate_names, ways, strict=True)}
     _curves(axis, run.time, found)

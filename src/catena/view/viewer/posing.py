@@ -44,7 +44,7 @@ def joint_sliders(mechanism: Mechanism, state: State, size: float) -> list[Slide
     """One for each coordinate: within its limits, half a turn to either side, or the size of the mechanism (m)."""
     sliders = []
     for joint in mechanism.joints.values():
-        if not joint.told:
+        if not joint.has_coordinates:
             continue
         now = state.joint(joint.name).coordinates
         for k, name in enumerate(joint.coordinate_names):
@@ -99,7 +99,7 @@ class Poser:
         for joint in tree.loops:
             # what both ends have above them is not part of the loop
             tied |= {joint.name} | set(way(joint.a.name)) ^ set(way(joint.b.name))
-        self._free = [name for name, joint in mechanism.joints.items() if name not in tied and joint.told]
+        self._free = [name for name, joint in mechanism.joints.items() if name not in tied and joint.has_coordinates]
 
     def moved(self, state: State, joint: str, index: int, value: float) -> State:
         """The state at rest with a coordinate of a joint at a value; where that cannot be, an AssemblyError."""
