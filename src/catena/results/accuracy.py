@@ -53,8 +53,11 @@ def round_down(dt: float) -> float:
     return float(f"{digit * power:.3g}")
 
 
-def too_coarse(plan: Plan, tally: _core.Tally, steps: int) -> str:
-    """What is to be said of so many steps; empty if they are fine enough."""
+def too_coarse(plan: Plan, tally: _core.Tally, steps: int, recording: _core.Recording | None = None) -> str:
+    """What is to be said of so many steps; empty if they are fine enough.
+
+    The recording of a run tells how many substeps each of them took.
+    """
     if not tally.rough and (not tally.coarse or plan.accuracy is not None):
         return ""
     body = list(plan.mechanism.bodies)[tally.worst_body]
@@ -64,7 +67,13 @@ def too_coarse(plan: Plan, tally: _core.Tally, steps: int) -> str:
             f"the accuracy was not reached: {tally.rough} substeps err by more than {plan.error_rate:.2g}"
             f" per second and are as short as can be, {where}; take a smaller dt"
         )
-    dt = round_down(plan.dt * min(0.7, (_ADVISED / tally.worst) ** (1 / (max(plan.order, 2) + 1))))
+    # what errs in a step that had to be halved are its substeps
+    error, substeps = np.array([tally.worst]), np.ones(1)
+    if recording is not None and recording.error is not None:
+        error, substeps = recording.error, recording.substeps.astype(float)
+    errs = error > 0
+    lengths = (_ADVISED * substeps[errs] / error[errs]) ** (1 / (max(plan.order, 2) + 1)) / substeps[errs]
+    dt = round_down(plan.dt * min(0.7, float(lengths.min())))
     return (
         f"the steps are too coarse: {tally.coarse} of {steps} err by more than {COARSE:g} (parts of the mechanism's "
         f"size, or rad), {where}; try dt = {dt:g}, or accuracy={COARSE:g}"

@@ -59,7 +59,7 @@ def run_steps(
     ended = sheet.ended
     if progress:
         finish(progress, ended.step, steps)
-    coarse = too_coarse(plan, sheet.tally, ended.step)
+    coarse = too_coarse(plan, sheet.tally, ended.step, sheet)
     if held is not None and plan.estimates_errors:
         coarse = coarse or held_too_long(plan, sheet.time, held[: ended.records])
     return Trajectory.written(
