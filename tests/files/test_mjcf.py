@@ -428,3 +428,17 @@ def test_dampers_of_balls_move_as_in_mujoco(tmp_path: Path) -> None:
             "Damper('damping of hook', damping=0.3)",
             "Damper('damping of k', damping=0.1)",
         ]
+
+
+def test_damping_of_free_bodies_is_drag(tmp_path: Path) -> None:
+    """MuJoCo damps all six velocities of a free joint alike, at the origin of the body's frame."""
+    free = '<body name="a" pos="0 0 1"><joint name="f" type="free" damping="0.3"/><geom type="box" {} mass="1"/></body>'
+    free = f"<worldbody>{free}</worldbody>"
+    path = written(tmp_path, free.format('size="0.2 0.1 0.1"'))
+    agree_to_second_order(path, 0.5, 0.0)
+    (drag,) = ct.Mechanism.from_mjcf(path).forces.values()
+    assert repr(drag) == "Drag('damping of f', linear=0.3, angular=0.3)"
+    # elsewhere than at the center of mass it is another force
+    beside = written(tmp_path, free.format('size="0.2 0.1 0.1" pos="0.3 0 0"'))
+    with pytest.warns(ct.ModelWarning, match="damping of a free joint"):
+        assert not ct.Mechanism.from_mjcf(beside).forces

@@ -248,3 +248,20 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
 def test_mistakes_are_named(tmp_path: Path, parts: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=f"model.sdf: .*{message}"):
         read(tmp_path, *parts)
+
+
+def test_damping_of_balls(tmp_path: Path) -> None:
+    """The same about all axes; what else there is of dynamics is told."""
+    dynamics = "<dynamics><damping>0.2</damping><friction>{}</friction></dynamics>"
+    for friction in ("0", "0.1"):
+        parts = (
+            link("base"),
+            link("top"),
+            joint("j", "ball", "base", "top", f"<axis>{dynamics.format(friction)}</axis>"),
+        )
+        if friction == "0":
+            m = read(tmp_path, *parts)
+        else:
+            with pytest.warns(ct.ModelWarning, match="friction of a ball joint"):
+                m = read(tmp_path, *parts)
+        assert [repr(force) for force in m.forces.values()] == ["Damper('damping of j', damping=0.2)"]

@@ -363,3 +363,11 @@ def test_names_that_no_file_can_hold_are_refused(odd: str, tmp_path: Path) -> No
         with pytest.raises(ValueError, match="character that no XML file can hold"):
             write(tmp_path / "robot")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_laws_of_joints_that_close_loops_are_said_to_be_lost(tmp_path: Path) -> None:
+    m = ct.scenes.closed_chain(7, "ball")
+    closing = m.described_tree().loops[0]
+    m.add_force(ct.Damper(closing, 0.1))
+    with pytest.warns(ct.ModelWarning, match=f"damping, .* of a joint that closes a loop.*{closing.name}"):
+        m.to_mjcf(tmp_path / "chain.xml")

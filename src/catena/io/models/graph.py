@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..._util.rotation import Array, between, conjugate, multiply, normalised, rotate, to_matrix
-from ...describe.forces import Armature, Damper, Friction, Spring
+from ...describe.forces import Armature, Damper, Drag, Friction, Spring
 from ...describe.inertia import Inertia
 from ...describe.joint import Joint, Pose
 from ...describe.joints import Ball, Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Universal
@@ -312,6 +312,8 @@ def add_laws(mechanism: Mechanism, joint: Joint, law: Law, *, implicit: bool) ->
         numbers = {"rest": law.rest, "damping": law.damping}
         name = f"spring of {where}"
         mechanism.add_force(Spring(joint, law.stiffness, **numbers, implicit=implicit, name=name, coordinate=along))
+    elif law.damping and joint.code == "free":
+        mechanism.add_force(Drag(joint.b, law.damping, law.damping, name=f"damping of {where}"))
     elif law.damping:
         mechanism.add_force(Damper(joint, law.damping, name=f"damping of {where}", coordinate=along))
     if law.friction:

@@ -198,7 +198,9 @@ class _Reader:
             frame = (np.array(model.jnt_pos[k]), z_to(normalised(np.array(model.jnt_axis[k]))))
         edge = Edge(name, kind, parent, child, together(place, frame), frame)
         if kind in ("free", "ball"):
-            if kind == "ball" and law.damping:
+            # MuJoCo damps a free body at the origin of its frame, a drag acts at its center of mass
+            is_centered = not np.any(model.body_ipos[model.jnt_bodyid[k]])
+            if law.damping and (kind == "ball" or is_centered):
                 edge.laws = [Law(damping=law.damping)]
             for what in ("damping", "friction", "armature", "stiffness"):
                 if getattr(law, what) and not (what == "damping" and edge.laws):

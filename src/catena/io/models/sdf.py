@@ -294,7 +294,8 @@ class _Reader:
         place = self._pose_of(name, where)
         count = {"universal": 2, "ball": 0, "fixed": 0}.get(kind, 1)
         axes = [self._axis(element, tag, name, where) for tag in ("axis", "axis2")[:count]]
-        for tag in ("axis", "axis2")[count:]:
+        # the damping of a ball is read below, the same about all axes
+        for tag in ("axis", "axis2")[max(count, kind == "ball") :]:
             if element.find(f"{tag}/dynamics") is not None:
                 self.notes.skip(f"dynamics of a {given} joint", name)
         details = [self._along(element, tag, name) for tag in ("axis", "axis2")[:count]]
@@ -313,6 +314,12 @@ class _Reader:
             edge.laws.append(law)
             if limits != Limits():
                 edge.limits[coordinate] = limits
+        if kind == "ball":
+            _, law = self._along(element, "axis", name)
+            edge.laws = [Law(damping=law.damping)]
+            for what in ("friction", "stiffness"):
+                if getattr(law, what):
+                    self.notes.skip(f"{what} of a ball joint", name)
         if kind == "screw":
             edge.pitch = self._pitch(element, where)
         return [edge]

@@ -87,6 +87,9 @@ class Tree:
         for branch in tree.branches:
             self.limbs.append(self._limb(branch))
         self.loops = tree.loops
+        closing = {joint.name for joint in tree.loops}
+        for name in sorted({name for name, _ in self.laws} & closing):
+            notes.skip("spring, damping, friction or armature of a joint that closes a loop", name)
         for joint in mechanism.joints.values():
             if joint.ground is not None:
                 raise ValueError(f"{joint.label} is on moving ground, which a file cannot hold")
