@@ -26,6 +26,9 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Segment* segment = arena.take<Segment>(layout.link_count);
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   Acting<double>* acting = arena.take<Acting<double>>(layout.axis_count);
+  LawLine* line = arena.take<LawLine>(layout.law_count);
+  for (int at = 0; at < layout.law_count - layout.free_law_count && arena.at; ++at)
+    line[at].sign = layout.law[layout.axis_law[at]].sign, line[at].bent = true;
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
   Torsion<double>* torsion =
       arena.take<Torsion<double>>(layout.rotary_count > 0 ? Articulated<double>::swivel_count(layout) : 0);
@@ -53,6 +56,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
           .segment = segment,
           .axis = axis,
           .acting = acting,
+          .line = line,
           .swivel = swivel,
           .torsion = torsion,
           .received = received,

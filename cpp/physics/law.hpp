@@ -101,6 +101,47 @@ CATENA_INLINE T law_multiplier(const LawOf<T>& law, T phi2, T by, const Stage<T>
   return weight * f - law.inertia * by + stage.dt * momentum;
 }
 
+// The same against the motion of a freedom for all iterates of a step. But for a spring of one side it is a line, that
+// of the servo another one, which its limit bends, and friction a curve of its own.
+struct LawLine {
+  double value = 0, slope = 0;                  // without friction and the servo
+  double servo = 0, servo_slope = 0, most = 0;  // of the servo, and its largest
+  double friction = 0, rate = 0;                // largest, and what it is reached by
+  double sign = 1;                              // of the law's measure, if the freedom grows
+  bool bent = true;                             // it is no line
+  // effort on the freedom, and its derivative
+  CATENA_INLINE double at(double by, double& steepness) const {
+    const double wanted = servo + servo_slope * by;
+    const bool within = std::fabs(wanted) < most;
+    double effort = value + slope * by + (within ? wanted : std::copysign(most, wanted));
+    steepness = slope + (within ? servo_slope : 0);
+    if (friction > 0) {
+      const double t = tangent(rate * by);
+      effort -= friction * t;
+      steepness -= friction * rate * (1 - t * t);
+    }
+    return effort;
+  }
+};
+CATENA_INLINE LawLine law_line(const LawInfo& law, double phi2, const Stage<double>& stage, double momentum) {
+  const double weight = 0.5 * stage.dt * stage.dt, spring = law.implicit > 0 ? law.stiffness : 0;
+  LawLine line;
+  line.value = law.sign * (stage.dt * momentum - weight * spring * (phi2 - law.rest));
+  line.slope = -weight * (0.5 * spring + law.damping * stage.per_dt) - law.inertia;
+  line.sign = law.sign;
+  line.bent = law.side != 0;
+  if (law.kp > 0 || law.kd > 0) {
+    line.servo = law.sign * weight * (law.kp * (stage.target - phi2) + law.kd * stage.rate);
+    line.servo_slope = -weight * (0.5 * law.kp + law.kd * stage.per_dt);
+    line.most = weight * law.limit;
+  }
+  if (law.friction > 0) {
+    line.friction = weight * law.friction;
+    line.rate = stage.per_dt / (stage.soft * law.threshold);
+  }
+  return line;
+}
+
 // Whether a step backwards, of so much, cannot be trusted with the law: it is too stiff, or its friction could turn the
 // motion round, where there are several solutions.
 CATENA_INLINE bool misleads(const LawInfo& law, double phi2, double by, const Clock& clock, double compliance) {

@@ -83,6 +83,7 @@ struct Step {
     solver.clock.last(dt);
     node.push(dt, kick);
     node.signals.read_step(node.now, dt);
+    if constexpr (Solver::acts_on_axes) solver.find_lines();
   }
   // Friction bends sharply where the motion turns round, and Newton's method goes to and fro there: with a gentle bend,
   // then sharper ones, each from the last one's solution.
@@ -93,6 +94,7 @@ struct Step {
     int spent = 0;
     for (double soft = 4096; soft >= 1 && outcome == Outcome::converged; soft /= 8) {
       solver.clock.soft = soft;
+      if constexpr (Solver::acts_on_axes) solver.find_lines();
       outcome = newton.iterate(dt);
       spent += newton.iterations;
       newton.forget_convergence();
@@ -209,7 +211,7 @@ struct Step {
         if (law.axis != axis) by = moved_by(layout, law, solver.z);
         axis = law.axis;
         double slope;
-        keep(l, law.constraint >= 0 ? solver.wanted(l, by, slope) : 0);
+        keep(l, law.constraint >= 0 ? law.sign * solver.effort_of(at, by, slope) : 0);
         node.law_angle[l] += law.sign * by;
       }
     }

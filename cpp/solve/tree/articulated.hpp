@@ -29,6 +29,7 @@ struct Articulated {
   Segment* segment;
   Axis<T>* axis;
   Acting<T>* acting;  // (axis)
+  LawLine* line;      // (law on a freedom) over the step to be solved
   Swivel<T>* swivel;
   Torsion<T>* torsion;  // (swivel) where there are rotary dampers
   Articulation<T>* received;
@@ -131,33 +132,13 @@ struct Articulated {
     prepared = true;
     return fine;
   }
-  // the same where nothing moves and all unknowns are zero: directions are those of the old pose
+  // the same where nothing moves and all unknowns are zero
   void rest() {
     from_root([this]<int branch>(const Segment& s) { rest_segment<branch>(s); });
     prepared = true;
   }
   template <int branch>
-  void rest_segment(const Segment& run) {
-    Axis<T>* x = axis + run.slot;
-    for (int i = run.first; i < run.end; ++i) {
-      Link<T>& l = link[i];
-      Body<T>& b = body[i];
-      b.w = {T(1), {T(0), T(0), T(0)}};
-      b.d = {T(0), T(0), T(0)};
-      l.c3 = l.c;
-      l.r3 = l.r;
-      l.H = b.J;
-      l.f = -l.unit * b.target_d;
-      l.t = -b.target_L;
-      for (int k = 0; k < manner_of(branch) && manner_of(branch) < swivel_manner; ++k, ++x) {
-        x->slide3 = x->slide;
-        x->turn3 = x->turn;
-        x->gain = T(turns(branch, k) ? 0.5 : 1);
-      }
-    }
-    if constexpr (manner_of(branch) < swivel_manner)
-      if (run.acted) act<branch>(run, run.first, run.end);
-  }
+  void rest_segment(const Segment& run);
   template <int branch>
   bool evaluate_segment(const Segment& run) {
     bool fine = true;
@@ -242,11 +223,22 @@ struct Articulated {
         const T by = moved_by(branch, k, *s);
         for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
           T slope;
-          const LawInfo& law = layout.law[layout.axis_law[at]];
-          acting[n].effort += law.sign * wanted(layout.axis_law[at], by, slope);
+          acting[n].effort += effort_of(at, by, slope);
           acting[n].stiffness -= slope;
         }
       }
+  }
+  // for the step to be solved
+  void find_lines() {
+    for (int at = 0; at < layout.law_count - layout.free_law_count; ++at) {
+      const int l = layout.axis_law[at];
+      line[at] = law_line(layout.law[l], measured[l], stage_of(layout.law[l], clock), momentum[l]);
+    }
+  }
+  // of a law on a freedom if that moves by so much, and its derivative
+  CATENA_INLINE T effort_of(int at, T by, T& slope) const {
+    if (!clock.resting && !line[at].bent) return line[at].at(by, slope);
+    return line[at].sign * wanted(layout.axis_law[at], by, slope);
   }
   // the multiplier that a law on a freedom wants if that moves by so much, and its derivative against the measure
   CATENA_INLINE T wanted(int l, T by, T& slope) const {
@@ -330,19 +322,8 @@ struct Articulated {
     if (has_ties(i)) close_ties_again(m, i);
     loop.close_again(m, i, loop_multipliers());
   }
-  bool close_world() const {
-    Articulation<T> none;
-    none.A = none.B = none.C = none.E = diagonal(T(0));
-    none.f = none.t = {T(0), T(0), T(0)};
-    const bool fine = !has_ties(layout.link_count) || close_ties(none, layout.link_count);
-    loop.close_world(none);
-    return fine;
-  }
-  void close_world_again() const {
-    Wrench<T> none = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
-    if (has_ties(layout.link_count)) close_ties_again(none, layout.link_count);
-    loop.close_world_again(none);
-  }
+  bool close_world() const;
+  void close_world_again() const;
 
   // what a link adds to its own balance
   template <bool loops>

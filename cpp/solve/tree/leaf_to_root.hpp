@@ -125,4 +125,21 @@ inline void Articulated<T>::repeat_segment(const Segment& s) {
   to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
 }
 
+// loops and ties that end at the world
+template <class T>
+inline bool Articulated<T>::close_world() const {
+  Articulation<T> none;
+  none.A = none.B = none.C = none.E = diagonal(T(0));
+  none.f = none.t = {T(0), T(0), T(0)};
+  const bool fine = !has_ties(layout.link_count) || close_ties(none, layout.link_count);
+  loop.close_world(none);
+  return fine;
+}
+template <class T>
+inline void Articulated<T>::close_world_again() const {
+  Wrench<T> none = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
+  if (has_ties(layout.link_count)) close_ties_again(none, layout.link_count);
+  loop.close_world_again(none);
+}
+
 }  // namespace catena::CATENA_ISA

@@ -5,6 +5,31 @@
 
 namespace catena::CATENA_ISA {
 
+// at rest directions are those of the old pose
+template <class T>
+template <int branch>
+inline void Articulated<T>::rest_segment(const Segment& run) {
+  Axis<T>* x = axis + run.slot;
+  for (int i = run.first; i < run.end; ++i) {
+    Link<T>& l = link[i];
+    Body<T>& b = body[i];
+    b.w = {T(1), {T(0), T(0), T(0)}};
+    b.d = {T(0), T(0), T(0)};
+    l.c3 = l.c;
+    l.r3 = l.r;
+    l.H = b.J;
+    l.f = -l.unit * b.target_d;
+    l.t = -b.target_L;
+    for (int k = 0; k < manner_of(branch) && manner_of(branch) < swivel_manner; ++k, ++x) {
+      x->slide3 = x->slide;
+      x->turn3 = x->turn;
+      x->gain = T(turns(branch, k) ? 0.5 : 1);
+    }
+  }
+  if constexpr (manner_of(branch) < swivel_manner)
+    if (run.acted) act<branch>(run, run.first, run.end);
+}
+
 template <class T>
 template <int branch, bool loops, bool on, bool acted>
 inline void Articulated<T>::substitute_segment(const Segment& run) {
