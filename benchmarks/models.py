@@ -51,7 +51,8 @@ HEAD = """# Public robot models
 Made by `python benchmarks/models.py FOLDER` on {processor}, one core. The files are those of the wheels
 example-robot-data, pybullet, gymnasium and dm_control (`pip install --no-deps ...`), and of the GitHub repositories
 google-deepmind/mujoco_menagerie and Gepetto/example-parallel-robots, checked out into FOLDER. Robots are in the air or
-hang on their base, because there is no contact.
+hang on their base, because there is no contact. Times were taken on a machine that had other work: they are rough,
+ratios less so.
 
 {summary}
 
