@@ -69,7 +69,7 @@ void Model::find_coordinates(const Spec& spec) {
   }
 }
 
-void Model::reduce(ConstraintInfo& c, const Asked& asked) {
+void Model::reduce(ConstraintInfo& c, const RowSelection& asked) {
   c.excess = asked.excess;
   if (asked.rows < 0) return;
   ReductionInfo reduction{c, {}, {}};

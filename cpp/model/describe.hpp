@@ -8,8 +8,8 @@
 
 namespace catena {
 
-// what is asked of joints and couplings, see Asked
-struct AskedArrays {
+// what is asked of joints and couplings, see RowSelection
+struct RowSelectionArrays {
   double fit = 0;
   std::vector<int> rows, excess;    // (joint)
   std::vector<double> combination;  // (joint, 6, 6)
@@ -45,7 +45,7 @@ struct Description {
   std::vector<int> counter_ground;             // (counter)
   std::vector<int> counter_joint;              // (counter) whose angle it is
   int signal_count = 0;
-  AskedArrays asked;
+  RowSelectionArrays asked;
 };
 
 // of arrays that fit each other (checks.hpp)

@@ -257,7 +257,7 @@ class Model {
   void build_constraints(const Spec& spec);
   ConstraintInfo placed(const Pair& pair) const;
   void add_constraint(ConstraintInfo c);
-  void reduce(ConstraintInfo& c, const Asked& asked);
+  void reduce(ConstraintInfo& c, const RowSelection& asked);
   bool tie(const CouplingSpec& coupling, const std::vector<int>& carried);
   void add_rotary(const JointSpec& joint, int carried);
   void find_coordinates(const Spec& spec);

@@ -280,7 +280,7 @@ inline Pair pair_of(int kind, const int* bodies, const double* anchors, const do
 // What is asked of a joint that closes a loop, where some of its rows follow from the other joints (redundancy.py):
 // `rows` combinations of its rows, constant in their frame; or all rows but `excess` directions that turn with the
 // pose.
-struct Asked {
+struct RowSelection {
   int rows = -1;  // -1: all
   int excess = 0;
   double combination[36] = {};  // (asked row, row), orthonormal where lengths are measured by `length`
@@ -291,7 +291,7 @@ struct JointSpec : Pair {
   int row_count = 0;   // of a custom joint
   int cost = 0;        // of closing a loop here, where another may
   double damping = 0;  // of a rotary damper between its two bodies, N m s/rad
-  Asked asked{};
+  RowSelection asked{};
   int signal = -1;  // first of the values that a custom velocity joint's rows take
   int ground = -1;  // first of seven signals, the pose of the world's side
 };

@@ -81,7 +81,7 @@ RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, 
                 .values = loads.values.data(),
                 .rows = static_cast<long>(loads.values.shape(1))},
       .signal_count = signal_count,
-      .read_signals = Calls::call_signals,
+      .read_signals = Callbacks::call_signals,
       .counter_count = static_cast<int>(start.counter_start.shape(1)),
       .counter_start = start.counter_start.data(),
   };

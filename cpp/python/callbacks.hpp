@@ -1,5 +1,5 @@
-// Calls from the kernels back into Python, on behalf of one run, one batch or one look at a mechanism. All that a call
-// needs is its own or stands on the stack: any number of threads may call at once, for any number of runs.
+// Calls from the kernels back into Python, on behalf of one run, one batch or one look at a mechanism. All that a
+// call needs is its own or stands on the stack: any number of threads may call at once, for any number of runs.
 #pragma once
 
 #include <nanobind/stl/pair.h>
@@ -17,7 +17,7 @@
 
 namespace catena {
 
-class Calls {
+class Callbacks {
  public:
   nb::object poll = nb::none(), signals = nb::none();
   std::function<void(double time)> at_node;  // where a control is to be called
@@ -56,13 +56,13 @@ class Calls {
   }
 
   static bool call_control(void* context, long, double time) {
-    auto& calls = *static_cast<Calls*>(context);
+    auto& calls = *static_cast<Callbacks*>(context);
     return calls.guarded([&] { calls.at_node(time); }) && !calls.stopped();
   }
 
   // several times a second the interpreter is asked; how many steps that is, is found out
   static bool call_poll(void* context, long step) {
-    auto& calls = *static_cast<Calls*>(context);
+    auto& calls = *static_cast<Callbacks*>(context);
     const auto now = Clock::now();
     const double spent = std::chrono::duration<double>(now - calls.last_look_).count();
     if (step > calls.last_step_) {
@@ -76,16 +76,16 @@ class Calls {
 
   // of what has no pace
   static bool call_look(void* context, long done) {
-    return static_cast<Calls*>(context)->ask_now_and_then(done, Clock::now());
+    return static_cast<Callbacks*>(context)->ask_now_and_then(done, Clock::now());
   }
 
   // the thread that waits for a batch
-  static bool call_batch_poll(void* context, int done) { return static_cast<Calls*>(context)->ask(done); }
+  static bool call_batch_poll(void* context, int done) { return static_cast<Callbacks*>(context)->ask(done); }
   // a member of a batch
-  static bool call_stopped(void* context, long) { return !static_cast<Calls*>(context)->stopped(); }
+  static bool call_stopped(void* context, long) { return !static_cast<Callbacks*>(context)->stopped(); }
 
   static void call_signals(void* context, double time, double* values) {
-    auto& calls = *static_cast<Calls*>(context);
+    auto& calls = *static_cast<Callbacks*>(context);
     const bool fine = calls.guarded([&] {
       const auto found = nb::cast<ConstDoubles>(calls.signals(time));
       require_size(found, calls.signal_count, "functions of time");
@@ -97,7 +97,7 @@ class Calls {
   }
 
   static void call_rows(void* context, int hook, const double* poses, double* gap, double* gradient) {
-    auto& calls = *static_cast<Calls*>(context);
+    auto& calls = *static_cast<Callbacks*>(context);
     const int count = (*calls.counts)[hook];
     const bool fine = calls.guarded([&] {
       const auto found = nb::cast<std::pair<ConstDoubles, ConstDoubles>>(calls.rows[hook](array_of(poses, 14)));

@@ -112,7 +112,7 @@ inline void require_joint(const JointSpec& joint, int body_count, int signal_cou
 
 // arrays of a mechanism: those of the same things are of the same length
 inline void require_description(const Description& given) {
-  const AskedArrays& asked = given.asked;
+  const RowSelectionArrays& asked = given.asked;
   const auto bodies = static_cast<Offset>(given.mass.size());
   require_size(given.inertia, 9 * bodies, "inertia");
   require_size(given.gravity, 3 * bodies, "gravity");

@@ -66,12 +66,12 @@ std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
       .term_count = term_count_,
       .status = status.data(),
       .tally = tally.data(),
-      .poll = Calls::call_batch_poll,
+      .poll = Callbacks::call_batch_poll,
   };
-  batch.run.poll = Calls::call_stopped;
+  batch.run.poll = Callbacks::call_stopped;
   batch.run.poll_every = 1;
 
-  Calls calls;
+  Callbacks calls;
   const Layout layout = attached(layout_for(run.solver), calls, rows);
   calls.signals = signals;
   calls.signal_count = signal_count;
@@ -120,7 +120,7 @@ void Core::linearise(double dt, double kick, const In<-1, 3>& position, const In
       .residual = residual.data(),
       .matrix = matrix.data(),
   };
-  Calls calls;
+  Callbacks calls;
   const Layout layout = attached(layout_for(SolverKind::dense), calls, rows);
   const Workspace space = workspace(SolverKind::dense, 2);
   kernel_.linearise(layout, space.get(), args);
@@ -152,7 +152,7 @@ int Core::assemble(int iteration_limit, const Out<-1, 3>& position, const Out<-1
       .signal_rates = signal_rates.data(),
       .loose_below = loose_below,
   };
-  Calls calls;
+  Callbacks calls;
   // where the sparse solver has no program, the articulated one does it
   const SolverKind solver =
       model_.layout().excess == 0 && model_.elimination().fits ? SolverKind::ldu : SolverKind::articulated;
@@ -205,7 +205,7 @@ double Core::close(int iteration_limit, double size, double amplitude, int seed,
     require(at[0] >= 0 && at[0] < own.link_count && at[1] >= 0 && at[1] < 6, "bounds: there is no such coordinate");
     ranges.push_back({at[0], at[1], range[0], range[1], range[2]});
   }
-  Calls calls;
+  Callbacks calls;
   const Layout layout = attached(own, calls, rows);
   const Closing closing(layout, branches.data(), own.link_count, chosen.data(), ranges);
   if (closing.plan().work > most_work) return -1;
@@ -249,7 +249,7 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
       .out = out.data(),
       .misfit = misfit.data(),
   };
-  Calls calls;
+  Callbacks calls;
   const Layout layout = attached(model_.layout(), calls, rows);
   const Workspace space = make_workspace(kernel_.gaps_size(layout));
   kernel_.gaps(layout, space.get(), args);
@@ -376,7 +376,7 @@ void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientati
   require_shape(signals, {nodes, own.signal_count}, "functions of time");
   require_shape(scale, {own.recorded_count}, "scale of multipliers");
   require_shape(multipliers, {nodes, own.recorded_count}, "multipliers");
-  Calls calls;
+  Callbacks calls;
   const Layout layout = attached(own, calls, rows);
   const Groups groups(layout);
   const Workspace space = make_workspace(kernel_.relieve_size(layout, groups.plan()));
@@ -388,7 +388,7 @@ void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientati
       .size = size,
       .scale = scale.data(),
       .multipliers = multipliers.data(),
-      .poll = Calls::call_look,
+      .poll = Callbacks::call_look,
       .context = &calls,
   };
   {
@@ -423,7 +423,7 @@ int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orient
       .direction = direction.data(),
       .misfit = misfit.data(),
   };
-  Calls calls;
+  Callbacks calls;
   const Layout layout = attached(model_.layout(), calls, rows);
   const Workspace space = make_workspace(kernel_.explore_size(layout));
   {
@@ -485,12 +485,12 @@ Offset Core::workspace_size(SolverKind solver, int order) const {
   return kernel_.workspace_size(layout_for(solver), solver, order);
 }
 
-Layout Core::attached(const Layout& given, Calls& calls, const RowFunctions& rows) const {
+Layout Core::attached(const Layout& given, Callbacks& calls, const RowFunctions& rows) const {
   require(rows.size() == hook_rows_.size(), "the core needs a function for every custom joint");
   calls.rows.assign(rows.begin(), rows.end());
   calls.counts = &hook_rows_;
   Layout layout = given;
-  layout.hook = {Calls::call_rows, &calls};
+  layout.hook = {Callbacks::call_rows, &calls};
   return layout;
 }
 

@@ -15,7 +15,7 @@
 
 namespace catena {
 
-// what Python hands over to be called: see Calls
+// what Python hands over to be called: see Callbacks
 using RowFunction = nb::typed<nb::callable, std::pair<ConstDoubles, ConstDoubles>(ConstDoubles)>;
 using RowFunctions = std::vector<RowFunction>;
 using SignalFunction = nb::typed<nb::callable, ConstDoubles(double)>;
@@ -127,7 +127,7 @@ class Core {
     return solver == SolverKind::articulated ? model_.layout() : model_.with_elimination();
   }
   // the mechanism with the user's own rows as they are called on behalf of one run
-  Layout attached(const Layout& given, Calls& calls, const RowFunctions& rows) const;
+  Layout attached(const Layout& given, Callbacks& calls, const RowFunctions& rows) const;
   Workspace workspace(SolverKind solver, int order) const { return make_workspace(workspace_size(solver, order)); }
 
  private:

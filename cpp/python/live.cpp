@@ -71,7 +71,7 @@ void Live::put(const Settings& settings, const Start& start, const LoadArrays& l
   }
   args_.signals = signals_.data();
   args_.context = &calls_;
-  args_.poll = Calls::call_poll;
+  args_.poll = Callbacks::call_poll;
   args_.poll_every = 1;
   wanted_values_.clear();
   inputs_shown_ = false;
@@ -431,7 +431,7 @@ Recording Live::run(const Out<-1>& block, bool checkpoints, const std::optional<
   }
   if (control) {
     control_ = *control;
-    args_.control = Calls::call_control;
+    args_.control = Callbacks::call_control;
     args_.control_position = memory_->position.data();
     args_.control_orientation = memory_->orientation.data();
     args_.control_velocity = memory_->velocity.data();

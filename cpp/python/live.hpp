@@ -118,7 +118,7 @@ class Live {
   Start start_;
   LoadArrays loads_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
-  Calls calls_;
+  Callbacks calls_;
   Layout layout_;
   std::vector<LawInfo> laws_;
   std::vector<double> signals_, checkpoint_, scratch_, wanted_values_, wanted_point_, held_values_, held_point_,

@@ -161,7 +161,7 @@ LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, co
   run_.input_count = static_cast<int>(inputs_.size());
   run_.input = inputs_.data();
   run_.context = &calls_;
-  run_.poll = threads > 1 ? Calls::call_stopped : Calls::call_look;
+  run_.poll = threads > 1 ? Callbacks::call_stopped : Callbacks::call_look;
   run_.poll_every = 1;
   // a node is shown when all steps of a call are done
   run_.record_every = Offset{1} << 50;
@@ -267,7 +267,7 @@ void LiveBatch::work_on(const std::vector<int>& groups, const Entering& entering
   {
     nb::gil_scoped_release release;
     if (pool_ && groups.size() > 1)
-      pool_->run(work, [&] { Calls::call_batch_poll(&calls_, 0); });
+      pool_->run(work, [&] { Callbacks::call_batch_poll(&calls_, 0); });
     else
       work(0);
   }

@@ -69,7 +69,7 @@ class LiveBatch {
   // what the arguments refer to
   LoadArrays loads_;
   MemberArrays number_arrays_;
-  Calls calls_;
+  Callbacks calls_;
   Layout layout_;
   MemberNumbers numbers_;
   std::vector<InputInfo> inputs_;

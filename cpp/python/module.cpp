@@ -144,11 +144,12 @@ void bind_tables(nb::module_& m) {
 }
 
 void bind_structs(nb::module_& m) {
-  bind_struct<AskedArrays>(
-      m, "AskedArrays", "What is asked of joints and couplings.", field("loop_tolerance", &AskedArrays::fit),
-      copied<InInts<-1>>("rows", &AskedArrays::rows), copied<InInts<-1>>("excess", &AskedArrays::excess),
-      copied<In<-1, 6, 6>>("combination", &AskedArrays::combination), copied<In<-1>>("length", &AskedArrays::length),
-      copied<InInts<-1>>("idle", &AskedArrays::idle));
+  bind_struct<RowSelectionArrays>(
+      m, "RowSelectionArrays", "What is asked of joints and couplings.",
+      field("loop_tolerance", &RowSelectionArrays::fit), copied<InInts<-1>>("rows", &RowSelectionArrays::rows),
+      copied<InInts<-1>>("excess", &RowSelectionArrays::excess),
+      copied<In<-1, 6, 6>>("combination", &RowSelectionArrays::combination),
+      copied<In<-1>>("length", &RowSelectionArrays::length), copied<InInts<-1>>("idle", &RowSelectionArrays::idle));
   bind_struct<Settings>(m, "Settings", "How a run steps, and how far.", field("solver", &Settings::solver),
                         field("order", &Settings::order), field("dt", &Settings::dt),
                         field("tolerance", &Settings::tolerance), field("iteration_limit", &Settings::iteration_limit),

@@ -22,7 +22,7 @@ from .redundancy import described_asked, find_asked, warn_of, whole_size
 from .trust_region import close_wide, limits_passed, open_alone
 
 if TYPE_CHECKING:
-    from ..compile.row_selection import Asked
+    from ..compile.row_selection import RowSelection
     from ..describe.mechanism import Mechanism
 
 # closed: gaps below this part of the mechanism's size (m), or below this angle (rad)
@@ -210,7 +210,7 @@ def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.3g} degrees" if angle > 1e-9 else ""
 
 
-def close_nearest(mechanism: Mechanism, asked: Asked, state: State) -> State | None:
+def close_nearest(mechanism: Mechanism, asked: RowSelection, state: State) -> State | None:
     """A state beside another in which all that is asked is closed, or None."""
     found, compiled = state.copy(), build_core(mechanism, frozen={}, asked=asked)
     _close(compiled, found)

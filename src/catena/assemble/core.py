@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .._util.rotation import Array
 from ..compile.compile import Compiled, compile_rows, default_kernel
-from ..compile.row_selection import Asked
+from ..compile.row_selection import RowSelection
 from .massless import loose_in_tree, refuse_loose
 from .redundancy import described_asked
 
@@ -20,7 +20,7 @@ def build_core(
     *,
     kernel: str | None = None,
     frozen: Mapping[str, Array] | None = None,
-    asked: Asked | None = None,
+    asked: RowSelection | None = None,
 ) -> Compiled:
     """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,), and forces left out.
 

@@ -21,7 +21,7 @@ from ..kinematics.geometry import body_rows, extent, instant
 from ..kinematics.state import State
 
 if TYPE_CHECKING:
-    from ..compile.row_selection import Asked
+    from ..compile.row_selection import RowSelection
     from ..describe.mechanism import Mechanism
 
 Holder: TypeAlias = Joint | Coupling
@@ -46,7 +46,7 @@ def loose(mechanism: Mechanism) -> list[str]:
     return _loose(mechanism, _holders(mechanism)) if names(mechanism) else []
 
 
-def loose_in_tree(mechanism: Mechanism, asked: Asked) -> list[str]:
+def loose_in_tree(mechanism: Mechanism, asked: RowSelection) -> list[str]:
     """The same as the joint-space solver sees it: of what closes loops, what is asked at one massless body each."""
     if not names(mechanism):
         return []
@@ -128,7 +128,7 @@ def _groups(mechanism: Mechanism, holders: dict[str, Holder]) -> list[tuple[list
     return list(groups.values())
 
 
-def _loose(mechanism: Mechanism, holders: dict[str, Holder], asked: Asked | None = None) -> list[str]:
+def _loose(mechanism: Mechanism, holders: dict[str, Holder], asked: RowSelection | None = None) -> list[str]:
     groups = _groups(mechanism, holders)
     state = mechanism.state()
     free = _free(state, groups, asked)
@@ -160,7 +160,7 @@ def _turned(state: State) -> State:
     return result
 
 
-def _free(state: State, groups: Iterable[tuple[list[str], list[str]]], asked: Asked | None = None) -> list[str]:
+def _free(state: State, groups: Iterable[tuple[list[str], list[str]]], asked: RowSelection | None = None) -> list[str]:
     """Bodies that take part in a motion of their group that no row sees, or none that is asked for."""
     node, size, holders = instant(state), extent(state), _holders(state.mechanism)
     combinations = {} if asked is None else asked.combinations(state.mechanism)

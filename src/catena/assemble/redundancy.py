@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from .._util.rotation import Array
 from .._util.status import CatenaWarning, warn
 from ..compile.compile import all_rows
-from ..compile.row_selection import EXACT, Asked, body_sizes, everything
+from ..compile.row_selection import EXACT, RowSelection, body_sizes, everything
 from ..describe.joint import FORMS
 from ..kinematics.geometry import extent
 
@@ -47,7 +47,7 @@ _STILL = 0.999
 
 # what was found last, by all that it follows from: whatever is edited is another key
 _KEPT = 4
-_found: OrderedDict[bytes, Asked] = OrderedDict()
+_found: OrderedDict[bytes, RowSelection] = OrderedDict()
 _lock = Lock()
 
 # why joints are not judged
@@ -81,7 +81,7 @@ def whole_size(state: State) -> float:
     return max(extent(state), float(body_sizes(state.mechanism).max(initial=0.0)))
 
 
-def described_asked(mechanism: Mechanism) -> Asked:
+def described_asked(mechanism: Mechanism) -> RowSelection:
     """What is asked around the described pose; found once for a mechanism that cannot change."""
     mechanism = mechanism.snapshot()
     if mechanism._known.asked is None:
@@ -89,7 +89,7 @@ def described_asked(mechanism: Mechanism) -> Asked:
     return mechanism._known.asked
 
 
-def find_asked(mechanism: Mechanism, state: State, agreed: float = np.inf) -> Asked:
+def find_asked(mechanism: Mechanism, state: State, agreed: float = np.inf) -> RowSelection:
     """Judge the rows around a pose, which is closed first as well as it can be.
 
     `agreed` is what the numbers are known to disagree by elsewhere, which may be less. What was found before for the
@@ -143,7 +143,7 @@ def _key(given: Compiled, state: State, agreed: float) -> bytes | None:
     return digest.digest()
 
 
-def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float) -> Asked:
+def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float) -> RowSelection:
     whole, loop_tolerance = everything(mechanism, mechanism.loop_tolerance), mechanism.loop_tolerance
     owner = np.array(compiled.core.loop_joints, dtype=int)
     length = _lengths(mechanism, body_sizes(mechanism))
@@ -272,7 +272,7 @@ def _explore(
     return values[chosen], vectors[chosen], loop_mismatch[1]
 
 
-def meant_after_all(compiled: Compiled, run: Trajectory) -> Asked | None:
+def meant_after_all(compiled: Compiled, run: Trajectory) -> RowSelection | None:
     """What to ask instead, if what was left out in a run turns out to be meant; None if it does not.
 
     What numbers disagree by depends on the pose, and changes little if they are rounded. Where it outgrows by far that
@@ -333,7 +333,7 @@ def _null(
     return null, weak
 
 
-def warn_of(mechanism: Mechanism, asked: Asked) -> None:
+def warn_of(mechanism: Mechanism, asked: RowSelection) -> None:
     """Warn of what is left out, and of what holds weakly, once for a mechanism that cannot change."""
     known = mechanism.snapshot()._known
     if known.warned_of is asked:

@@ -21,7 +21,7 @@ from ..describe.joint import FORMS, Joint
 from ..describe.measures import Measure, angle_measures, closing_costs
 from ..describe.signals import Signals
 from ..kinematics.unwrap import ByJoint
-from .row_selection import Asked, body_sizes, everything
+from .row_selection import RowSelection, body_sizes, everything
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -67,7 +67,7 @@ class Arguments(TypedDict):
     counter_ground: Ints
     counter_joint: Ints
     signal_count: int
-    asked: _core.AskedArrays
+    asked: _core.RowSelectionArrays
     kernel: str
 
 
@@ -102,7 +102,7 @@ class Compiled:
     laws: list[Measure]
     terms: list[Measure]
     counters: list[Measure]
-    asked: Asked
+    asked: RowSelection
     coupling_count: int
     names: tuple[tuple[str, ...], tuple[str, ...]]  # of bodies and joints
     inputs: dict[str, tuple[int, int]]  # by the name of a force: its law, and which of the law's numbers
@@ -252,7 +252,7 @@ def compile_rows(
     *,
     kernel: str,
     frozen: Mapping[str, Array] | None,
-    asked: Asked,
+    asked: RowSelection,
     sizes: Array | None = None,
 ) -> Compiled:
     """Compile a mechanism with the rows that are asked for; `frozen` as in `build_core`, `sizes` as in `all_rows`."""

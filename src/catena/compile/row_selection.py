@@ -27,7 +27,7 @@ _DOUBTFUL, _NEARLY = 0.05, 3.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowSelection:
     """What is asked of every joint and coupling; arrays in the mechanism's order.
 
     rows (joint,) is how many combinations of its rows are asked for, -1 for all its rows; combination (joint, 6, 6)
@@ -56,11 +56,11 @@ class Asked:
     smallest_kept: float = np.inf
     why: str = ""
 
-    def arrays(self, coupling_count: int) -> _core.AskedArrays:
+    def arrays(self, coupling_count: int) -> _core.RowSelectionArrays:
         """As the core takes them, for so many couplings: those beyond the mechanism's own are asked for."""
         idle = np.zeros(coupling_count, dtype=np.int32)
         idle[: len(self.idle)] = self.idle
-        return _core.AskedArrays(
+        return _core.RowSelectionArrays(
             loop_tolerance=self.loop_tolerance,
             rows=self.rows,
             excess=self.excess,
@@ -88,12 +88,12 @@ class Asked:
         """Rows and couplings that are left out."""
         return int(self.unasked.sum() + self.idle.sum())
 
-    def same_rows(self, other: Asked) -> bool:
+    def same_rows(self, other: RowSelection) -> bool:
         """Whether the same is asked."""
         names = ("rows", "excess", "idle")
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
-    def still(self) -> Asked:
+    def still(self) -> RowSelection:
         """The same without the joints of which some directions turn: nothing is asked of them."""
         turning = self.excess > 0
         return replace(self, rows=np.where(turning, np.int32(0), self.rows), excess=np.zeros_like(self.excess))
@@ -118,13 +118,13 @@ class Asked:
 
 
 # what says which rows are asked, and how much says nothing new
-ASKED_ARRAYS = ("rows", "excess", "combination", "length", "idle", "unasked")
+SELECTION_ARRAYS = ("rows", "excess", "combination", "length", "idle", "unasked")
 
 
-def everything(mechanism: Mechanism, loop_tolerance: float = 0.0) -> Asked:
+def everything(mechanism: Mechanism, loop_tolerance: float = 0.0) -> RowSelection:
     """All rows of all joints."""
     joints, couplings = mechanism.joint_count, len(mechanism.couplings)
-    return Asked(
+    return RowSelection(
         loop_tolerance,
         np.full(joints, -1, dtype=np.int32),
         np.zeros(joints, dtype=np.int32),

@@ -17,7 +17,7 @@ from .measures import Measure
 if TYPE_CHECKING:
     from ..assemble.forward_kinematics import Walk
     from ..compile.compile import Compiled
-    from ..compile.row_selection import Asked
+    from ..compile.row_selection import RowSelection
     from .couplings import Coupling
     from .forces import Force
     from .joint import BodyLike
@@ -49,8 +49,8 @@ class CompileCache:
     tree: SpanningTree | None = None
     described_tree: SpanningTree | None = None
     walk: Walk | None = None
-    asked: Asked | None = None
-    warned_of: Asked | None = None
+    asked: RowSelection | None = None
+    warned_of: RowSelection | None = None
     lightened: Mechanism | None = None
     placeholders: tuple[tuple[str, ...], float] = (), 0.0
     told_placeholders: bool = False

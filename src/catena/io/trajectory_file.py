@@ -17,7 +17,7 @@ from .. import _core
 from .._util.disk import file_name, open_plain, write_whole
 from .._util.provenance import RunInfo
 from .._util.rotation import Array, finite
-from ..compile.row_selection import ASKED_ARRAYS, Asked, everything
+from ..compile.row_selection import SELECTION_ARRAYS, RowSelection, everything
 from ..kinematics.nodes import PER_STEP, Checkpoints, Making, Nodes
 from ..results.trajectory import Trajectory
 from ..simulate.events import Event, Occurrence
@@ -44,7 +44,7 @@ _MEMBERS = {
     *_NODES,
     *(_EVENT + name for name in _NODES),
     *PER_STEP,
-    *(_ASKED + name for name in ASKED_ARRAYS),
+    *(_ASKED + name for name in SELECTION_ARRAYS),
     "document",
     "mark",
     "format",
@@ -75,7 +75,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     }
     contents |= event_arrays
     if run.made.asked is not None:
-        contents |= {_ASKED + name: getattr(run.made.asked, name) for name in ASKED_ARRAYS}
+        contents |= {_ASKED + name: getattr(run.made.asked, name) for name in SELECTION_ARRAYS}
     contents["document"] = np.frombuffer(serialize.encoded(document), dtype=np.uint8)
     contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
     write_whole(path, lambda file: np.savez(file, **contents))
@@ -173,10 +173,10 @@ def _rebuild(contents: Contents) -> Trajectory:
     return Trajectory(kept, nodes, made)
 
 
-def _asked(contents: Contents, mechanism: Mechanism) -> Asked:
+def _asked(contents: Contents, mechanism: Mechanism) -> RowSelection:
     found = everything(mechanism, mechanism.loop_tolerance)
     values: dict[str, Any] = {}
-    for name in ASKED_ARRAYS:
+    for name in SELECTION_ARRAYS:
         like = getattr(found, name)
         values[name] = _numbers(contents, _ASKED + name, like.shape).astype(like.dtype)
     asked = replace(found, **values)

@@ -17,7 +17,7 @@ from .unwrap import angles_at
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
-    from ..compile.row_selection import Asked
+    from ..compile.row_selection import RowSelection
     from ..describe.mechanism import Mechanism
     from ..simulate.events import Occurrence
 
@@ -160,7 +160,7 @@ class Making:
     status: Status = field(default_factory=Status)
     info: RunInfo | None = None
     # rows of loops that were enforced, if others than those of the described pose
-    asked: Asked | None = None
+    asked: RowSelection | None = None
     # that were asked for and happened
     events: list[Occurrence] = field(default_factory=list)
 

@@ -19,7 +19,7 @@ from ..describe.custom import GivenRows
 from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
 
 if TYPE_CHECKING:
-    from ..compile.row_selection import Asked
+    from ..compile.row_selection import RowSelection
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
     from ..describe.spanning_tree import Branch
@@ -142,7 +142,7 @@ def _shorten(names: tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def report(mechanism: Mechanism, state: State, asked: Asked) -> Report:
+def report(mechanism: Mechanism, state: State, asked: RowSelection) -> Report:
     """See Mechanism.report; `asked` is what a run asks for."""
     tree = mechanism.spanning_tree()
     motions = Motions(mechanism, state)

@@ -26,7 +26,7 @@ from .histories import BodyHistory, CouplingHistory, JointHistory
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
-    from ..compile.row_selection import Asked
+    from ..compile.row_selection import RowSelection
     from ..describe.bodies import Body
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
@@ -52,7 +52,7 @@ class Told(TypedDict):
     places: Mapping[str, slice]
     row_count: int
     key: str
-    asked: Asked | None
+    asked: RowSelection | None
 
 
 _Recorded: TypeAlias = "tuple[_core.Recording, Told]"

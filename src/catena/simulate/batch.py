@@ -23,7 +23,7 @@ from ..results.trajectory import Trajectory
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import Status
-    from ..compile.row_selection import Asked
+    from ..compile.row_selection import RowSelection
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
     from .members import MemberNumbers
@@ -62,7 +62,7 @@ class Batch(Recorded, JointSpace):
     numbers: MemberNumbers
     near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
-    asked: Asked | None  # rows of loops that were enforced, if others than those of the described pose
+    asked: RowSelection | None  # rows of loops that were enforced, if others than those of the described pose
     alone: str  # why members ran one by one, empty if they ran in lanes
 
     def __len__(self) -> int:

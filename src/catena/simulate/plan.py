@@ -24,7 +24,7 @@ from ..assemble.initial_state import checked, refuse_open
 from ..assemble.placeholders import lightened
 from ..assemble.redundancy import described_asked, find_asked, meant_after_all, warn_of
 from ..compile.compile import Compiled, start_arrays
-from ..compile.row_selection import Asked
+from ..compile.row_selection import RowSelection
 from ..describe.forces import DISSIPATING
 from ..describe.freeze import what_changed
 from ..describe.mechanism import Mechanism
@@ -72,7 +72,7 @@ class Original:
 class Build:
     """A mechanism compiled with some rows of its loops, and what is kept between runs of it."""
 
-    def __init__(self, mechanism: Mechanism, kernel: str | None, rows: Asked | None = None) -> None:
+    def __init__(self, mechanism: Mechanism, kernel: str | None, rows: RowSelection | None = None) -> None:
         self.mechanism, self.kernel = mechanism, kernel
         self.compiled = build_core(mechanism, kernel=kernel, asked=rows)
         self.row_count = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
@@ -100,7 +100,7 @@ class Build:
         parts = (part for force in forces for part in force.parts)
         return any(force.slows for force in forces) or any(part.law[name] > 0 for part in parts for name in DISSIPATING)
 
-    def with_rows(self, rows: Asked) -> Build:
+    def with_rows(self, rows: RowSelection) -> Build:
         """The same with other rows of loops."""
         if self.other_rows is None or not self.other_rows.compiled.asked.same_rows(rows):
             self.other_rows = Build(self.mechanism, self.kernel, rows)
@@ -194,7 +194,7 @@ class Plan:
         order = self.given_order or self.build.usual_order(self.accuracy, period)
         return self.with_step(period, rate=per_second(self.accuracy, order), order=order)
 
-    def with_rows(self, rows: Asked) -> Plan:
+    def with_rows(self, rows: RowSelection) -> Plan:
         """The same with these rows of loops."""
         if rows.same_rows(self.compiled.asked):
             return self
@@ -218,7 +218,7 @@ class Plan:
         return self.with_rows(here)
 
     @property
-    def other_rows(self) -> Asked | None:
+    def other_rows(self) -> RowSelection | None:
         """Rows of loops that are enforced, if others than those of the described pose."""
         rows = self.compiled.asked
         return None if rows is described_asked(self.mechanism) else rows
