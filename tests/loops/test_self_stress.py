@@ -37,7 +37,7 @@ from catena import (
 from catena._util import rotation as rot
 from catena.kinematics import geometry
 from catena.kinematics.nodes import Nodes
-from catena.results import analysis
+from catena.results import reactions
 from catena.results.trajectory import single_node
 from loop_scenes import SCENES
 from random_loops import Recipe, build, recipes
@@ -84,7 +84,7 @@ def ranks(run: Trajectory) -> list[int]:
 
 
 def assert_smallest(run: Trajectory, nodes: Sequence[int] | None = None) -> None:
-    found = analysis.smallest_multipliers(run)
+    found = reactions.smallest_multipliers(run)
     for k in range(len(run)) if nodes is None else nodes:
         rows, scale = scaled_rows(run, k)
         given = run.multipliers[k] * scale
@@ -156,7 +156,7 @@ def test_smallest_where_a_regular_loop_is_stretched() -> None:
     assert ranks(run) == [8]
     assert_smallest(run)
     # one tension goes through all three joints, which have three rows each
-    stress = np.reshape(analysis.smallest_multipliers(run) - run.multipliers, (3, 3))
+    stress = np.reshape(reactions.smallest_multipliers(run) - run.multipliers, (3, 3))
     np.testing.assert_allclose(np.linalg.norm(stress, axis=1), np.linalg.norm(stress[0]), rtol=1e-12)
     assert np.linalg.norm(stress[0]) > 1
 
@@ -286,7 +286,7 @@ def test_reactions_leave_the_record_as_it_is() -> None:
     recorded = run.multipliers.copy()
     _ = run.joint("joint1").force
     np.testing.assert_array_equal(run.multipliers, recorded)
-    assert np.abs(analysis.smallest_multipliers(run) - recorded).max() > 0.1
+    assert np.abs(reactions.smallest_multipliers(run) - recorded).max() > 0.1
 
 
 def test_an_error_in_the_users_rows_is_told() -> None:

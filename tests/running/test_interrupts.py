@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from catena import Mechanism, Simulator, Trajectory, scenes
-from catena.results import analysis
+from catena.results.reactions import smallest_multipliers
 from catena.results.trajectory import single_node
 
 # s of this process's CPU time after the signal: 0.1 where nothing else runs, five times as much on crowded cores, for
@@ -54,7 +54,7 @@ def reactions() -> Callable[[], object]:
     rows = sum(joint.row_count for joint in state.mechanism.joints.values())
     nodes = replace(node.nodes[np.zeros(count, dtype=int)], multipliers=np.ones((count, rows)))
     run = Trajectory(state.mechanism, nodes, node.made)
-    return lambda: analysis.smallest_multipliers(run)
+    return lambda: smallest_multipliers(run)
 
 
 WORK: dict[str, Callable[[], Callable[[], object]]] = {

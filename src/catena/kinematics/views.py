@@ -202,7 +202,7 @@ class JointView(OfJoint):
         return self._reaction()[1]
 
     def _reaction(self) -> tuple[Array, Array]:
-        from ..results.analysis import reaction
+        from ..results.reactions import reaction
         from ..results.trajectory import single_node
 
         force, torque = reaction(single_node(self._state), self._joint)

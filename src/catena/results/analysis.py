@@ -14,10 +14,9 @@ import numpy as np
 from .._util.rotation import Array, conjugate, cross, rotate
 from ..assemble.core import build_core
 from ..assemble.redundancy import described_asked
-from ..compile.compile import all_rows
 from ..describe.custom import VelocityRows
 from ..describe.forces import WORKING
-from ..kinematics.geometry import extent, gaps, ground_poses, joint_rows, measure_rows, poses, row_lengths
+from ..kinematics.geometry import extent, gaps, measure_rows, poses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..describe.couplings import Coupling
-    from ..describe.joint import Joint
     from ..describe.measures import Measure
     from ..describe.mechanism import Mechanism
     from .trajectory import Trajectory
@@ -272,63 +270,6 @@ def drift(run: Trajectory) -> Array:
 def misalignment(run: Trajectory) -> Array:
     """Angle by which every joint is open (step, joint) in rad."""
     return _per_joint(run, 1)
-
-
-def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
-    """Force (step, 3) in N and torque (step, 3) in N m that the joint exerts on its body b, in the world frame.
-
-    The torque is taken about b's joint point. The joint exerts the opposite on its body a. Where joints are redundant
-    their reactions are not determined by the motion: these are the smallest ones that explain it.
-    """
-    first = 0
-    for other in run.mechanism.joints.values():
-        if other is joint:
-            break
-        first += other.row_count
-    _, wrench, _ = joint_rows(joint, *poses(run, joint))
-    values = smallest_multipliers(run)[:, first : first + joint.row_count]
-    total: Array = np.einsum("sr,srk->sk", values, wrench)
-    return total[:, :3], total[:, 3:]
-
-
-def smallest_multipliers(run: Trajectory) -> Array:
-    """The multipliers (step, rows) of least norm that exert the same forces on all bodies, torques over the size.
-
-    They differ from the recorded ones only where rows are redundant.
-    """
-    mechanism = run.mechanism
-    rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
-    if run.multipliers.shape[1] != rows:
-        raise ValueError("reactions were not recorded: members of a batch have none, nor states that no run came by")
-    if run._smallest is None:
-        looped = len(run) and (mechanism.spanning_tree().loops or mechanism.couplings)
-        run._smallest = _relieved(run) if looped else run.multipliers
-    return run._smallest
-
-
-def _relieved(run: Trajectory) -> Array:
-    """The multipliers (step, rows) without those of them that exert nothing on any body."""
-    mechanism = run.mechanism
-    # these are the rows of the record
-    compiled = all_rows(mechanism)
-    signals = np.zeros((len(run), compiled.signals.count))
-    for joint, first in zip(mechanism.joints.values(), compiled.arguments["joint_ground"], strict=True):
-        if first >= 0:
-            signals[:, first : first + 7] = np.concatenate(ground_poses(joint, run.time), axis=1)
-    lengths = [row_lengths(joint) for joint in mechanism.joints.values()]
-    lengths.append(np.array([not c.terms[0].measure.is_angle for c in mechanism.couplings.values()], dtype=bool))
-    size = extent(run[0])
-    multipliers = run.multipliers.copy(order="C")
-    compiled.core.relieve(
-        position=np.ascontiguousarray(run.position),
-        orientation=np.ascontiguousarray(run.orientation),
-        rows=compiled.rows,
-        signals=signals,
-        size=size,
-        scale=np.where(np.concatenate(lengths), 1.0, 1.0 / size),
-        multipliers=multipliers,
-    )
-    return multipliers
 
 
 def _per_joint(run: Trajectory, which: int) -> Array:

@@ -13,7 +13,7 @@ from .._util.strict import Recorded
 from ..kinematics import geometry
 from ..kinematics.unwrap import unwrapped
 from ..kinematics.views import OfBody, OfJoint
-from . import analysis
+from . import analysis, reactions
 
 if TYPE_CHECKING:
     from ..describe.couplings import Coupling
@@ -94,7 +94,7 @@ class CouplingHistory(Recorded):
         """Torque or force (step,) in N m or N that it exerts on a coordinate, per unit of its coefficient."""
         row = sum(joint.row_count for joint in self._run.mechanism.joints.values())
         row += list(self._run.mechanism.couplings).index(self._coupling.name)
-        return analysis.smallest_multipliers(self._run)[:, row]
+        return reactions.smallest_multipliers(self._run)[:, row]
 
 
 class JointReader(Recorded, OfJoint):
@@ -190,9 +190,9 @@ class JointHistory(JointReader):
     @property
     def force(self) -> Array:
         """Force (step, 3) in N that the joint exerts on its body b, world frame."""
-        return analysis.reaction(self._run, self._joint)[0]
+        return reactions.reaction(self._run, self._joint)[0]
 
     @property
     def torque(self) -> Array:
         """Torque (step, 3) in N m that the joint exerts on its body b, about b's joint point, world frame."""
-        return analysis.reaction(self._run, self._joint)[1]
+        return reactions.reaction(self._run, self._joint)[1]

@@ -85,7 +85,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     mechanism: Mechanism
     status: Status
     _recording: _Recorded
-    _smallest: Array | None  # analysis.smallest_multipliers, once asked for
+    _smallest: Array | None  # reactions.smallest_multipliers, once asked for
 
     def __init__(self, mechanism: Mechanism, nodes: Nodes, made: Making) -> None:
         # one by one each of them would be asked whether it may be set, which a single step would feel

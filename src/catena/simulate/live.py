@@ -20,8 +20,8 @@ from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
 from ..kinematics.views import BodyView, JointView, frame_of
 from ..results.accuracy import AccuracyWarning, too_coarse
-from ..results.analysis import reaction
 from ..results.efforts import ForceHistory, InputEfforts
+from ..results.reactions import reaction
 from ..results.run_warnings import beyond_now
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
