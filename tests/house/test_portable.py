@@ -31,6 +31,7 @@ STANDARD = {
     "numeric",
     "optional",
     "set",
+    "span",
     "stdexcept",
     "string",
     "system_error",
