@@ -16,28 +16,43 @@ from .describe.bodies import Body
 from .describe.constraints import ConstantVelocity, Distance, FixedOrientation, ParallelAxes, PointOnLine, PointOnPlane
 from .describe.couplings import Coupling, Differential, Gear, Mimic, PrescribedMotion, Rack
 from .describe.custom import BodyPose, Custom, VelocityRows
-from .describe.forces import Armature, Bumper, Bushing, Cable, Damper, Drag, Friction, Motor, PointSpring, Servo, Spring
+from .describe.forces import (
+    Armature,
+    Bumper,
+    Bushing,
+    Cable,
+    Damper,
+    Drag,
+    Force,
+    Friction,
+    Motor,
+    PointSpring,
+    Servo,
+    Spring,
+)
 from .describe.frames import Frame
 from .describe.inertia import Inertia, Solid, box, capsule, cylinder, rod, sphere
 from .describe.joint import Joint
 from .describe.joints import Ball, Cylindrical, Fixed, Free, PinInSlot, Planar, Prismatic, Revolute, Screw, Universal
 from .describe.limits import Limits
 from .describe.mechanism import Mechanism
+from .describe.merge import AddedNames
 from .describe.rolling import KnifeEdge, RollingBall, RollingDisk
 from .describe.shapes import Shape
+from .describe.spanning_tree import SpanningTree
 from .io.models.notes import ModelWarning
 from .kinematics.state import State
 from .kinematics.views import BodyView, JointView
 from .results.accuracy import AccuracyWarning
 from .results.convergence import Convergence
 from .results.efforts import ForceHistory
-from .results.histories import BodyHistory, CouplingHistory, JointHistory
-from .results.report import Report
+from .results.histories import BodyHistory, CouplingHistory, JointHistory, JointReader
+from .results.report import Loop, Report
 from .results.run_warnings import LimitWarning, StuckWarning
 from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
 from .simulate.events import Event, Occurrence
-from .simulate.live import Live
+from .simulate.live import Live, LiveBody, LiveForce, LiveJoint
 from .simulate.live_batch import LiveBatch
 from .simulate.loads import Load
 from .simulate.simulator import Simulator, info
@@ -45,6 +60,7 @@ from .view import plot
 
 __all__ = [
     "AccuracyWarning",
+    "AddedNames",
     "Armature",
     "AssemblyError",
     "AssemblyWarning",
@@ -73,6 +89,7 @@ __all__ = [
     "Event",
     "Fixed",
     "FixedOrientation",
+    "Force",
     "ForceHistory",
     "Frame",
     "Free",
@@ -81,13 +98,18 @@ __all__ = [
     "Inertia",
     "Joint",
     "JointHistory",
+    "JointReader",
     "JointView",
     "KnifeEdge",
     "LimitWarning",
     "Limits",
     "Live",
     "LiveBatch",
+    "LiveBody",
+    "LiveForce",
+    "LiveJoint",
     "Load",
+    "Loop",
     "LoopWarning",
     "Mechanism",
     "Mimic",
@@ -115,6 +137,7 @@ __all__ = [
     "SimulationError",
     "Simulator",
     "Solid",
+    "SpanningTree",
     "Spring",
     "State",
     "Status",

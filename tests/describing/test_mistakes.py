@@ -239,6 +239,18 @@ def test_explained_calls_keep_their_signature_and_pickle() -> None:
     # nothing is put in front of what is called once a step
     assert not hasattr(ct.Live.joint, "__wrapped__")
     assert not hasattr(ct.JointView.__init__, "__wrapped__")
+    assert not hasattr(ct.LiveJoint.__init__, "__wrapped__")
+
+
+def test_what_is_returned_can_be_imported(made: SimpleNamespace) -> None:
+    m = arm()
+    m.add_force(ct.Spring("hinge", 1.0, name="spring"))
+    live = ct.Simulator(m, 0.01).start()
+    returned: list[object] = [live.body("arm"), live.joint("hinge"), live.force("spring"), m.spanning_tree()]
+    returned += [m.copy().add(arm(), "b_"), made.run.body("arm"), made.state.joint("hinge"), m.report()]
+    returned += [made.sim.run_batch(2, steps=1).joint("hinge")]
+    for item in returned:
+        assert getattr(ct, type(item).__name__) is type(item)
 
 
 def test_warnings_name_the_line_of_the_user() -> None:

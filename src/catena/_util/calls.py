@@ -18,7 +18,8 @@ from .words import argument_hint
 
 _PACKAGE = __name__.partition(".")[0]
 # made or called by users once a step: nothing is put in front of these
-_HOT = frozenset({"Status", "Live.body", "Live.joint", "Live.hold", "State.body", "State.joint"})
+_HOT = frozenset({"Live.body", "Live.joint", "Live.hold", "State.body", "State.joint"})
+_READERS = ("Reader", "View", "History", "LiveBody", "LiveForce", "LiveJoint", "Status")
 
 
 def explain_calls(namespace: dict[str, Any], names: Iterable[str]) -> None:
@@ -32,7 +33,7 @@ def explain_calls(namespace: dict[str, Any], names: Iterable[str]) -> None:
             namespace[name] = vars(modules[item.__module__])[item.__name__] = _explained(item)
         elif isinstance(item, type) and not issubclass(item, BaseException):
             for part in item.__mro__:
-                if part.__module__.partition(".")[0] == _PACKAGE and not part.__name__.endswith(("View", "History")):
+                if part.__module__.partition(".")[0] == _PACKAGE and not part.__name__.endswith(_READERS):
                     _explain_class(part)
 
 
