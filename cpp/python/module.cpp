@@ -280,7 +280,15 @@ int clear_functions(PyObject* self) {
 
 // what `step` takes instead of anything else: an overload that is only tried where the first does not fit
 template <class T>
-void refuse_step(T&, const nb::args&, const nb::kwargs&) {
+void refuse_step(T& self, const nb::args& args, const nb::kwargs& named) {
+  // a whole number that is no int of Python's own, such as numpy's
+  if (args.size() + named.size() == 1 && (args.size() == 1 || named.contains("count"))) {
+    const nb::object count = args.size() == 1 ? nb::object(args[0]) : nb::object(named["count"]);
+    if (PyIndex_Check(count.ptr()) && !PyLong_Check(count.ptr())) {
+      nb::find(self).attr("step")(nb::int_(count));
+      return;
+    }
+  }
   throw nb::type_error("step takes a number of steps, as in step(10), not a time; the time step is simulator.dt");
 }
 // both overloads have the same text, which is then shown once

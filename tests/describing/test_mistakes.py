@@ -242,6 +242,15 @@ def test_explained_calls_keep_their_signature_and_pickle() -> None:
     assert not hasattr(ct.LiveJoint.__init__, "__wrapped__")
 
 
+def test_steps_are_counted_by_any_whole_number() -> None:
+    live, batch = ct.Simulator(arm(), 0.01).start(), ct.Simulator(arm(), 0.01).start_batch(2)
+    live.step(np.int64(2))
+    live.step(count=np.int32(1))
+    batch.step(np.int64(3))
+    assert live.time == pytest.approx(0.03)
+    np.testing.assert_allclose(batch.time, 0.03)
+
+
 def test_what_is_returned_can_be_imported(made: SimpleNamespace) -> None:
     m = arm()
     m.add_force(ct.Spring("hinge", 1.0, name="spring"))
