@@ -147,7 +147,7 @@ _CALLS: Mapping[str, Mapping[str, str]] = {
     },
     "Simulator.run": {
         "dt": "the time step belongs to the simulator, as in Simulator(mechanism, dt=0.01)",
-        "inputs": "what motors exert is set in a control, as in run(control=lambda t, live: live.set(knee=3.0))",
+        "inputs": "inputs are set in a control function: def control(t, live): live.inputs['knee'] = 3.0",
     },
     "Mechanism.add_body": {
         "mass": _SOLID,
