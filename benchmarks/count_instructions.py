@@ -173,7 +173,7 @@ def main() -> int:
     parser.add_argument("--links", nargs="+", type=int, default=[10, 100, 1000])
     parser.add_argument("--dt", type=float, default=1e-3, help="the same for all, so that iteration counts agree")
     parser.add_argument("--kernel", default=KERNEL)
-    parser.add_argument("--on-inaccurate", default="warn", choices=["warn", "ignore"], help="ignore: no errors of steps")
+    parser.add_argument("--on-inaccurate", default="warn", choices=["warn", "ignore"])
     parser.add_argument("--single-steps", action="store_true", help="of the processor; print only, minutes per case")
     parser.add_argument("--output", type=Path, help="default results/<machine>/instructions.csv")
     parser.add_argument("--drive", action="store_true", help=argparse.SUPPRESS)

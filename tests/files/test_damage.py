@@ -273,10 +273,6 @@ def test_the_core_checks_what_it_is_handed(name: str, change: Any, monkeypatch: 
         ("LoadArrays", "values", lambda a: a[0]),
         ("LoadArrays", "values", lambda a: np.repeat(a, 3, axis=0)),
         ("LoadArrays", "values", lambda a: np.repeat(a, 2, axis=1)),
-        ("Records", "time", lambda a: a[:, :1]),
-        ("Records", "position", lambda a: a[:, :, :1]),
-        ("Records", "counted", lambda a: a[0]),
-        ("Records", "iterations", lambda a: a[:, :1]),
         ("MemberArrays", "mass", first(0.0)),
         ("MemberArrays", "inertia", lambda a: a[:1]),
     ],
@@ -289,9 +285,34 @@ def test_the_core_checks_what_a_run_is_handed(
     sim = Simulator(scenes.pendulum(2), 0.01)
     real = getattr(_core, struct)
     monkeypatch.setattr(_core, struct, lambda **given: real(**given | {name: change(given[name])}))
-    calls = dict.fromkeys(("MemberArrays", "Records"), lambda: sim.run_batch(2, steps=2, masses={"link1": (1.0, 2.0)}))
+    calls = {"MemberArrays": lambda: sim.run_batch(2, steps=2, masses={"link1": (1.0, 2.0)})}
     with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
         calls.get(struct, lambda: sim.run(steps=2, loads={"link1": (1.0, 0, 0)}))()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("time", lambda a: a[:, :1]),
+        ("position", lambda a: a[:, :, :1]),
+        ("counted", lambda a: a[0]),
+        ("iterations", lambda a: a[:, :1]),
+    ],
+)
+def test_the_core_checks_where_a_batch_is_recorded(name: str, change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sim = Simulator(scenes.pendulum(2), 0.01)
+    core = sim.plan.core
+
+    class Handed:
+        def __getattr__(self, other: str) -> Any:
+            return getattr(core, other)
+
+        def run_batch(self, *, records: dict[str, Any], **more: Any) -> Any:
+            return core.run_batch(records=records | {name: change(records[name])}, **more)
+
+    monkeypatch.setitem(vars(sim.plan.compiled), "core", Handed())
+    with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
+        sim.run_batch(2, steps=2)
 
 
 def test_the_core_checks_the_block_it_writes_into() -> None:

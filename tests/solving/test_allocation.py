@@ -49,14 +49,14 @@ for make, dt in ((hinges, 0.02), (scenes.four_bar, 0.03), (lambda: scenes.closed
         for order in (2, 4):
             sim = ct.Simulator(make(), dt, solver=solver, order=order)
             taken = []
-            for steps in (3, 3, 300):
+            for steps in (3, 300, 3000):
                 before = count()
                 # the same as run, which may warn in the end
                 run = run_steps(sim.plan, steps, record_every=10**6)
                 taken.append(count() - before)
-            # the first run may warm caches of the interpreter
+            # the first run may warm caches of the interpreter; a sentence on coarse steps takes up to twenty
             print(make.__name__, solver, order, taken[1], taken[2], int(run.halved_count))
-            assert taken[2] <= taken[1] + 5, (solver, order, taken)
+            assert taken[2] <= taken[1] + 30, (solver, order, taken)
 """
 
 
