@@ -78,15 +78,14 @@ class Live(Running, _core.Live):
 
     time (s), position (n, 3), orientation (n, 4), velocity (n, 3), angular_velocity (n, 3) of the bodies and
     coordinates, rates (coordinate,) of the joints, in the order of `mechanism.coordinates`, are those of the node where
-    it stands: views that go on with it and cannot be written, so copy what is to be kept. `input` (input,), in the
-    order of `mechanism.inputs`, holds from the next step on, and so does what is set by name, as in
-    `live.inputs["knee"] = 3.0`.
+    it stands. They are read-only views that change with every step, so copy values that you want to keep. `input`
+    (input,), in the order of `mechanism.inputs`, takes effect from the next step on. Inputs can also be set by name, as
+    in `live.inputs["knee"] = 3.0`.
 
-    Going on step by step gives the same trajectory as one run, bit for bit. `tally` tells of the last call of `step`:
-    increments of Newton's method (iterations), substeps, as many as steps if none was halved, and the most that
-    Newton's method may have left (newton_residual, m/s and rad/s). `error` is what all steps since the start, or
-    `restart`, are estimated to err by together, in parts of the mechanism's size or rad; the first that is too coarse
-    warns, as in `run`.
+    Steps give the same trajectory as one run, bit for bit. `tally` describes the last call of `step`: Newton
+    `iterations`, `substeps` (as many as steps if none was halved) and the largest `newton_residual` (m/s and rad/s).
+    `error` is the sum of the estimated errors of all steps since the start or `restart`, relative to the mechanism's
+    size or in rad. The first step that is too large issues a warning, as in `run`.
     """
 
     def __init__(

@@ -40,13 +40,13 @@ class LiveBatch(Running, _core.LiveBatch):
 
     time (member,) s, position (member, n, 3), orientation (member, n, 4), velocity and angular_velocity (member, n, 3)
     of the bodies and coordinates, rates (member, coordinate) of the joints are those of the nodes where the members
-    stand: views that go on with them and cannot be written. `input` (member, input), in the order of
-    `mechanism.inputs`, holds from the next step on, and so does `batch.inputs["knee"] = 3.0`, for all members or with
-    one number for each.
+    stand. They are read-only views that change with every step. `input` (member, input), in the order of
+    `mechanism.inputs`, takes effect from the next step on. Inputs can also be set by name, as in
+    `batch.inputs["knee"] = 3.0`, with one number for all members or one for each.
 
-    A member that cannot take a step stays where it is: `failed` (member,) tells which did, `status` why. `reset` lets
-    it begin anew. `error` (member,) is what all its steps since then are estimated to err by together, in parts of the
-    mechanism's size or rad; the first that is too coarse warns, as in `run`.
+    A member that cannot take a step stays where it is: `failed` (member,) marks it, `status` gives the reason,
+    and `reset` starts them again. `error` (member,) is the sum of the estimated errors of a member's steps since then,
+    relative to the mechanism's size or in rad. The first step that is too large issues a warning, as in `run`.
     """
 
     def __init__(

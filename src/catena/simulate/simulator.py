@@ -38,7 +38,7 @@ Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
 
 def info() -> dict[str, Any]:
-    """What this installation runs on: version, kernels this machine can run, the one used by default."""
+    """The version, the kernels (instruction sets) that this machine can run, and the kernel used by default."""
     from .. import __version__
 
     return {"version": __version__, "kernels": _core.kernels(), "kernel": default_kernel()}
@@ -50,35 +50,36 @@ class Simulator(Spoken):
     Parameters
     ----------
     mechanism
-        Bodies and joints; read once, here.
+        The mechanism, which is read here; later changes to it have no effect.
     dt
-        Time step in s. If it is not given every run finds its own, from the state and the duration it is given, and the
-        same ones always find the same. Live mechanisms, `steps=` and `step` need one.
+        Time step in s. Without it, every run chooses its own from the initial state and the duration; equal arguments
+        give equal steps. `start`, `step` and `run(steps=)` need one.
     accuracy
-        How far off the nodes of a run may be at most, in parts of the mechanism's size or rad; 1e-4 if no dt is given
-        either. Steps are made as short as that asks for, a coarser run is made to compare with, and
-        `run.checked_error` is what the comparison tells (with the 1e-4 that nobody asked for this is done only where
-        something dissipates). What is not reached, as in chaos, is said. Where a run must go on without knowing for how
-        long, in `start` and with a control, the accuracy is that of every second. Vibrations that are smaller are not
-        resolved.
+        Largest error of the nodes of a run, relative to the mechanism's size, or in rad. The default without a dt is
+        1e-4. The run shortens its steps until a comparison with a coarser run confirms the accuracy;
+        `run.checked_error` is the error found by this comparison. With the default accuracy, runs are compared only if
+        something dissipates energy. If the accuracy cannot be reached, as in chaotic motion, a warning says so. In
+        `start` and in runs with a control function, whose duration is not known in advance, it is the error per second.
+        Vibrations with smaller amplitudes are not resolved.
     solver
-        "articulated" (joint space, the fast one), "ldu" (the paper's sparse solver), "dense" (its O(n^3) reference)
-        or "auto". All give the same trajectory.
+        "articulated" (joint space, the fastest), "ldu" (the paper's sparse solver), "dense" (its O(n^3) reference) or
+        "auto". All give the same trajectory.
     order
-        2, or 4, 6 and 8 by composition of 5, 9 and 17 steps, whose cost they have; 1 is the publication's scheme, whose
-        first step is force free: what it errs by is not estimated, and `run.warnings` says so. Default 2; 4 or 8 where
-        an accuracy is asked for and nothing dissipates, unless the dt is so short that plain steps do.
+        Order of the scheme. Orders 4, 6 and 8 compose 5, 9 and 17 steps of order 2, and cost as much. Order 1 is the
+        scheme of the publication, whose first step is free of forces; its error is not estimated, and `run.warnings`
+        says so. The default is 2. If an accuracy is given and nothing dissipates energy, it is 4 or 8, unless the dt is
+        short enough for order 2.
     tolerance
-        Largest last Newton increment of a step, the 2-norm over all bodies in m/s and rad/s; default 1e-10, for orders
-        above 2 1e-12.
+        Newton's method ends a step when the norm of its increment, over all bodies in m/s and rad/s, is below this.
+        The default is 1e-10 at orders 1 and 2, and 1e-12 at higher orders.
     rescue
-        Halve a step that cannot be solved, and say so in the result.
+        Whether to halve a step that has no solution. The result records which steps were halved.
     on_failure
-        "raise" SimulationError, or "stop" and return what was computed.
+        "raise" a SimulationError, or "stop" and return the nodes up to the failure.
     on_inaccurate
-        What happens where steps err by more than 1e-3 of the mechanism's size or rad: "warn" with an AccuracyWarning
-        that names a time, a body and a better dt, "raise" SimulationError after the run, or "ignore" it, and do not
-        even look.
+        What to do if steps have errors above 1e-3, relative to the mechanism's size or in rad: "warn" with an
+        AccuracyWarning that names a time, a body and a better dt, "raise" a SimulationError after the run, or "ignore",
+        which estimates no errors.
     kernel
         Instruction set to use, one of `catena.info()["kernels"]`; default the best, or the environment variable
         CATENA_KERNEL.
@@ -115,19 +116,19 @@ class Simulator(Spoken):
 
     @classmethod
     def of(cls, plan: Plan) -> Simulator:
-        """The one that runs a plan."""
+        """A simulator that runs a plan."""
         found = object.__new__(cls)
         found._plan = plan
         return found
 
     @property
     def plan(self) -> Plan:
-        """The mechanism as it was compiled, and these settings."""
+        """The compiled mechanism and these settings."""
         return self._plan
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism as it was read; it cannot change any more."""
+        """A copy of the mechanism as it was read; it cannot be changed."""
         return self._plan.mechanism
 
     @property
@@ -141,7 +142,7 @@ class Simulator(Spoken):
 
     @property
     def accuracy(self) -> float | None:
-        """What was asked for, in parts of the mechanism's size or rad; None if nothing was."""
+        """The requested accuracy, relative to the mechanism's size or in rad; None without one."""
         return self._plan.accuracy
 
     @property
@@ -151,32 +152,32 @@ class Simulator(Spoken):
 
     @property
     def tolerance(self) -> float:
-        """Largest last Newton increment of a step, m/s and rad/s."""
+        """Increment below which Newton's method ends a step, m/s and rad/s."""
         return self._plan.tolerance
 
     @property
     def max_iterations(self) -> int:
-        """Iterations of Newton's method at most."""
+        """Largest number of Newton iterations of a step."""
         return self._plan.max_iterations
 
     @property
     def rescue(self) -> bool:
-        """Whether a step that cannot be solved is halved."""
+        """Whether a step without a solution is halved."""
         return self._plan.rescue
 
     @property
     def on_failure(self) -> str:
-        """What happens where a run fails."""
+        """What happens if a run fails: "raise" or "stop"."""
         return self._plan.on_failure
 
     @property
     def on_inaccurate(self) -> str:
-        """What happens where steps are too coarse."""
+        """What happens if steps are too large: "warn", "raise" or "ignore"."""
         return self._plan.on_inaccurate
 
     @property
     def solver(self) -> str:
-        """The one that was chosen."""
+        """The solver in use."""
         return self._plan.solver
 
     def __repr__(self) -> str:
@@ -186,7 +187,7 @@ class Simulator(Spoken):
         return f"Simulator({self.mechanism.body_count} bodies{dt}{accuracy}, solver={plan.solver!r})"
 
     def info(self) -> dict[str, Any]:
-        """What was chosen and how large it is."""
+        """Settings in use, sizes of the problem and memory of the workspace."""
         plan, compiled = self._plan, self._plan.compiled
         return {
             "solver": plan.solver,
@@ -203,16 +204,16 @@ class Simulator(Spoken):
         }
 
     def step(self, state: State | None = None, *, loads: Forces | None = None) -> State:
-        """The state one step later; a force is held over the step, as those of a control function are in run.
+        """The state one step later. Loads are held over the step, as those of a control function are in `run`.
 
-        Whoever takes many steps one by one does better with `start`, which keeps all that is needed in the core.
+        To take many steps one by one, use `start`, which keeps the state in the core and is faster.
         """
         self._plan.need_dt("a step has a length")
         self._plan.original.warn_of_edits(state, 1)
         return live.single_step(self._plan.at([state]), state, loads)
 
     def start(self, state: State | None = None) -> Live:
-        """A mechanism that runs step by step, and stands at a state, by default the described one: see Live."""
+        """A live mechanism that runs step by step from a state, by default the described one: see Live."""
         plan = self._plan
         plan.need_dt("a live mechanism goes on by steps of a length that whoever reads or controls it must know")
         plan.original.warn_of_edits(state)
@@ -229,9 +230,9 @@ class Simulator(Spoken):
         force_parameters: Laws | None = None,
         threads: int | None = None,
     ) -> LiveBatch:
-        """Many members that run step by step, each with inputs of its own: see LiveBatch.
+        """Many members that run step by step, each with its own inputs: see LiveBatch.
 
-        The arguments are those of `run_batch`; states may have different times, and forces are constant.
+        The arguments are those of `run_batch`. States may have different times; loads must be constant.
         """
         from .live_batch import LiveBatch
 
@@ -270,36 +271,36 @@ class Simulator(Spoken):
         Parameters
         ----------
         state
-            Where to start; default the mechanism as described. Velocities that the joints forbid are projected onto
-            those they allow, with the mass matrix as metric. From the last node of a run of this mechanism, or from any
-            that was kept with `checkpoints`, the run goes on as if it had never ended, bit for bit.
+            Initial state; default the mechanism as described. Velocities that violate the joints are projected onto the
+            admissible ones, with the mass matrix as metric. From the last node of a run of this mechanism, or from any
+            node of a run with `checkpoints`, the run continues bit for bit as if it had never ended.
         loads
             {"body": (fx, fy, fz)}, {"body": (fx, fy, fz, tx, ty, tz)}, {"body": Load(...)}, or one array for all
-            bodies: constant, or with one row per node, which are samples: row k acts at node k, for half of the
-            interval on either side.
+            bodies: constant, or with one row per node. Row k acts at node k, for half of the interval on either side.
         control
-            Called as control(t, live) at every node, where `live` (see Live) reads as the state that is recorded there;
-            it may set `live.inputs`, and returns forces in the same forms (of that instant) or None. All are held until
-            the next node: half of their impulse acts at either end of the step. The result has the forces as `control`.
+            A function control(t, live), called at every node. `live` (see Live) gives the state of that node. The
+            function may set `live.inputs`, and returns loads of that instant in the same forms, or None. Inputs and
+            loads are held until the next node: half of their impulse acts at either end of the step. The result records
+            the loads as `control`.
         every
-            Period (s) at which control is called, a whole number of steps; default dt. A simulator without a dt needs
-            it: how often a controller acts is for its owner to say.
+            Period (s) at which control is called, a whole number of steps; default dt. It is required if the simulator
+            has no dt, because the period is a property of the controller.
         record_every
-            Keep every k-th node; the first and the last are always kept.
+            Record every k-th node; the first and the last are always recorded.
         increments
-            Keep the increments of Newton's method, for `run.convergence(step)`.
+            Record the increments of Newton's method, for `run.convergence(step)`.
         checkpoints
-            Keep with every node, not only with the last, what a run that goes on from it needs.
+            Record at every node, not only at the last, the data that a run needs to continue from it.
         t_eval
-            Times (s) to be recorded in place of the nodes: each gets a step of its own from the node before, so it is
-            as good as a node.
+            Times (s) to record instead of the nodes. Each is reached by a step of its own from the preceding node, and
+            is as accurate as a node.
         events
-            What to look for at every node: see Event. `run.events` are those that happened.
+            Events to look for at every node: see Event. `run.events` lists the occurrences.
         progress
             True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
 
-        Where an accuracy is asked for, functions of time and of events are called in every run that is made on the way;
-        control is called in one.
+        With an accuracy, several runs are computed and compared. Functions of time and of events are called in all of
+        them, the control function in one.
         """
         if control is None and every is not None:
             raise ValueError("every is the period at which control is called: give a control")
@@ -376,32 +377,32 @@ class Simulator(Spoken):
         out: Mapping[str, Array] | None = None,
         progress: bool | Callable[[int, int], None] = False,
     ) -> Batch:
-        """Simulate many members: the same mechanism from other states, under other loads, with other numbers.
+        """Simulate many members: the same mechanism with different states, loads, masses or force parameters.
 
         Parameters
         ----------
         states
-            One state per member, or a number of members that all start as described. Times must be the same.
+            One state per member, or a number of members that all start as described. All must have the same time.
         loads
-            As in run, the same for all; or a list, one per member, on the same bodies.
+            As in `run`, the same for all members; or a list with one entry per member, on the same bodies.
         masses, inertias
-            Of bodies that differ between members: {"body": (members,)}, {"body": (members, 3, 3)}. An inertia that is
-            not given goes with the mass.
+            Masses and inertias that differ between members: {"body": (members,)}, {"body": (members, 3, 3)}. If only
+            the mass is given, the inertia is scaled with it.
         gravity
-            Of every member, (members, 3).
+            Gravity of every member, (members, 3).
         force_parameters
-            Numbers of forces that differ between members: {"spring": {"stiffness": (members,)}}.
+            Parameters of forces that differ between members: {"spring": {"stiffness": (members,)}}.
         threads
-            Default as many as the machine has. Results do not depend on it.
+            Number of threads; default as many as the machine has cores. Results do not depend on it.
         bodies
-            Names of those to be recorded, default all.
+            Names of the bodies to record; default all.
         out
             Arrays to record into, by name: time, position, orientation, velocity, angular_velocity; see Batch.
         progress
             True for a bar on stderr, or a function of (members done, members in all).
 
-        A member equals a single run of its own to rounding. One that fails does not disturb the others; BatchError
-        tells which, or the status of the result with on_failure="stop".
+        A member equals its single run to rounding. A member that fails does not affect the others. BatchError names the
+        failed members; with on_failure="stop", the status of the result does.
         """
         from .run_batch import plan_batch, run_batch
 
