@@ -59,27 +59,27 @@ _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
 
 
 class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
-    """The recorded nodes of a run; arrays begin with the axis `step`, bodies are in the mechanism's order.
+    """The recorded nodes of a run. Arrays begin with the axis `step`; bodies are in the mechanism's order.
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
-    angular_velocity (step, n, 3) rad/s in the world frame, multipliers (step, rows). Velocities are those of the node's
-    momentum, which the joints allow (to rounding; to 1e-6 where a loop is nearly singular); the integrator's own stage
-    velocities live between the nodes.
+    angular_velocity (step, n, 3) rad/s in the world frame, multipliers (step, rows). Velocities follow from the momenta
+    of the nodes and satisfy the joints, to rounding, or to 1e-6 near a singular pose of a loop.
 
-    control (step, n, 6) is what a control function returned at the nodes: force (N) and torque (N m) on the centers of
-    mass, world frame, held from there to the next node of the run; None if there was none.
+    control (step, n, 6) contains what a control function returned at the nodes: forces (N) and torques (N m) on the
+    centers of mass, world frame, held until the next node of the run. It is None without a control function.
 
-    iterations and substeps have one entry per step of the run, recorded or not: Newton iterations, and the number of
-    substeps it took (1, or more where `rescue` halved it); halved_count counts the latter steps. newton_residual is
-    what Newton's method may have left of each step, the 2-norm over all bodies in m/s and rad/s: below the tolerance,
-    or where numbers are too coarse for that (far from the origin, loops that are nearly singular) what rounding allows;
-    floor_count counts the latter steps. error is how much each is estimated to err, in parts of the mechanism's size or
-    in rad, and errors of calm motions add up to that of the last node; None at order 1, and where
-    on_inaccurate="ignore" asked for none.
-    checked_error is how far off the nodes are at most, as the comparison with a coarser run tells, in the same
-    parts; None where none was made.
-    warnings are sentences on what makes the run doubtful, empty if nothing does. info says how the run was computed
-    (`RunInfo`), or is None for what no simulator made.
+    The following arrays have one entry per step of the run, recorded or not.
+
+    - iterations: Newton iterations. substeps: 1, or more if `rescue` halved the step; halved_count counts such steps.
+    - newton_residual: upper bound of the remaining Newton increment, the 2-norm over all bodies in m/s and rad/s. It is
+      below the tolerance, or as small as rounding allows (far from the origin, or near a singular pose of a loop);
+      floor_count counts the latter steps.
+    - error: estimated error, relative to the mechanism's size or in rad. In regular motion, the errors of all steps add
+      up to the error of the last node. None at order 1 and with on_inaccurate="ignore".
+
+    checked_error is the largest error of the nodes found by comparison with a coarser run, or None without one.
+    warnings lists reasons to doubt the run. info describes how the run was computed (`RunInfo`); it is None for
+    trajectories that no simulator made.
     """
 
     mechanism: Mechanism
@@ -174,17 +174,17 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def inputs(self) -> Array | None:
-        """What motors and servos were set to (step, input), from each node on; None if that was not kept."""
+        """Inputs of motors and servos (step, input), from each node on; None if they were not recorded."""
         return self.nodes.inputs
 
     @property
     def control(self) -> Array | None:
-        """What a control function returned (step, n, 6), held from each node on, N and N m; None if there was none."""
+        """Loads from a control function (step, n, 6), held from each node on, N and N m; None without one."""
         return self.nodes.control
 
     @property
     def checkpoints(self) -> Checkpoints | None:
-        """What a run that goes on needs; None if that was not kept."""
+        """Data that a run needs to continue from a node; None if it was not recorded."""
         return self.nodes.checkpoints
 
     # ---- how they were made
@@ -206,22 +206,22 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def newton_residual(self) -> Array:
-        """What Newton's method may have left of every step of the run, m/s and rad/s."""
+        """Upper bound of the remaining Newton increment of every step, m/s and rad/s."""
         return self.made.newton_residual
 
     @property
     def error(self) -> Array | None:
-        """What every step of the run is estimated to err by (parts of the size, rad); None if not asked."""
+        """Estimated error of every step (relative to the size, or rad); None if it was not estimated."""
         return self.made.error
 
     @property
     def checked_error(self) -> float | None:
-        """How far off the nodes are at most (parts of the size, rad), by a coarser run; None if none was made."""
+        """Largest error of the nodes (relative to the size, or rad), from a coarser run; None without one."""
         return self.made.checked_error
 
     @property
     def increments(self) -> Array | None:
-        """Increments of Newton's method (step, iteration), zero where there were fewer; None if not kept."""
+        """Increments of Newton's method (step, iteration), padded with zeros; None if they were not recorded."""
         return self.made.increments
 
     @property
@@ -231,12 +231,12 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def info(self) -> RunInfo | None:
-        """How the run was computed; None for what no simulator made."""
+        """How the run was computed; None if no simulator made it."""
         return self.made.info
 
     @property
     def events(self) -> list[Occurrence]:
-        """Events that were asked for and happened in the run."""
+        """Occurrences of the events that the run looked for."""
         return self.made.events
 
     # ---- reading
@@ -295,10 +295,10 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     def at(self, time: float | ArrayLike) -> State | Trajectory:
         """The state at a time (s) between nodes, or a trajectory of as many nodes as there are times.
 
-        A polynomial of degree 7 through poses and velocities of the four nodes around, which is as good as the nodes at
-        orders 2 and 4 with a dt, and coarser where nodes are far apart, as in runs that found theirs; joints are open
-        by its error (`mechanism.assemble` closes them). `Simulator.run(t_eval=)` takes steps of their own to times that
-        are known before.
+        It interpolates with a polynomial of degree 7 through the poses and velocities of the four surrounding nodes.
+        At orders 2 and 4 with a given dt, it is as accurate as the nodes; if nodes are far apart, as in runs that chose
+        their own steps, it is less accurate. Joint gaps are as large as the interpolation error
+        (`mechanism.assemble` closes them). If you know the times in advance, use `Simulator.run(t_eval=)`.
         """
         from .interpolation import interpolated
 
@@ -314,7 +314,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def efforts(self) -> Array:
-        """What motors and servos exert (step, input) by `mechanism.inputs`, from each node on; N m or N."""
+        """Forces or torques of motors and servos (step, input), in the order of `mechanism.inputs`; N m or N."""
         return InputEfforts(self.mechanism)(*self._joint_motion(), self.inputs)
 
     def _joint_motion(self) -> tuple[Array, Array]:
@@ -413,11 +413,11 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return analysis.energy(self)
 
     def energy_error(self) -> Array:
-        """Energy gained or lost since the first node (step,), in parts of the energy in motion; zero if nothing moves.
+        """Energy gained or lost since the first node (step,), relative to the energy in motion; zero if nothing moves.
 
         The energy in motion is the largest kinetic energy, or change of potential energy, of all nodes at which the
-        error is below half of that (of all nodes if there are none), so it does not grow with the error. Where forces
-        drive or brake the mechanism their work counts as error.
+        error is below half of that (of all nodes if there are none), so it does not grow with the error. The work of
+        motors, dampers and loads counts as error.
         """
         return analysis.energy_error(self.kinetic_energy(), self.potential_energy())
 
@@ -434,13 +434,13 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return analysis.drift(self)
 
     def misalignment(self) -> Array:
-        """Angle by which every joint is open (step, joint) in rad."""
+        """Angular gap of every joint (step, joint) in rad."""
         return analysis.misalignment(self)
 
     def loop_mismatch(self) -> Array:
-        """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad.
+        """Violation of redundant constraint rows that are not enforced (step, joint, 2), in m and rad.
 
-        Zero for exact numbers, to rounding; of rounded ones as much as they are wrong, depending on the pose alone.
+        It is zero, to rounding, if the dimensions of the loop are exact. Otherwise it is as large as their errors.
         """
         return analysis.loop_mismatch(self)
 
