@@ -249,34 +249,25 @@ def test_all_fixed_is_locked() -> None:
 # ---- work and choice of solver
 
 
-@pytest.mark.parametrize(
-    ("m", "solver"),
-    [
-        (scenes.pendulum(50), "articulated"),
-        (scenes.pendulum(50, "ball"), "articulated"),
-        (scenes.tree(4, 2), "articulated"),
-        (scenes.four_bar(), "articulated"),
-        (scenes.closed_chain(101), "articulated"),
-        (scenes.segmented_chain(10), "articulated"),
-        (scenes.ladder(20), "articulated"),
-        (scenes.ladder(50), "ldu"),
-        (scenes.net(6, 6), "ldu"),
-        (scenes.n_four_bar(20), "ldu"),
-    ],
-    ids=[
-        "pendulum",
-        "ball",
-        "tree",
-        "four_bar",
-        "closed_chain",
-        "rhombi",
-        "ladder",
-        "long ladder",
-        "net",
-        "n_four_bar",
-    ],
-)
-def test_solver_by_estimated_work(m: Mechanism, solver: str) -> None:
+# made inside of the test: parameters live as long as the interpreter, and what they were compiled to would be leaked
+CHOICES: dict[str, tuple[Callable[[], Mechanism], str]] = {
+    "pendulum": (lambda: scenes.pendulum(50), "articulated"),
+    "ball": (lambda: scenes.pendulum(50, "ball"), "articulated"),
+    "tree": (lambda: scenes.tree(4, 2), "articulated"),
+    "four_bar": (scenes.four_bar, "articulated"),
+    "closed_chain": (lambda: scenes.closed_chain(101), "articulated"),
+    "rhombi": (lambda: scenes.segmented_chain(10), "articulated"),
+    "ladder": (lambda: scenes.ladder(20), "articulated"),
+    "long ladder": (lambda: scenes.ladder(50), "ldu"),
+    "net": (lambda: scenes.net(6, 6), "ldu"),
+    "n_four_bar": (lambda: scenes.n_four_bar(20), "ldu"),
+}
+
+
+@pytest.mark.parametrize("scene", CHOICES)
+def test_solver_by_estimated_work(scene: str) -> None:
+    make, solver = CHOICES[scene]
+    m = make()
     r = m.report()
     assert set(r.work) == {"articulated", "ldu"}
     assert r.solver == solver == min(r.work, key=lambda name: r.work[name])

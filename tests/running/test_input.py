@@ -81,7 +81,6 @@ def test_nothing_to_simulate() -> None:
     ("arguments", "message"),
     [
         ({}, "give exactly one of duration and steps"),
-        ({"duration": scenes.pendulum(1).state()}, r"given by name: run\(duration, state=...\)"),
         ({"duration": 1.0, "steps": 10}, "give exactly one of duration and steps"),
         ({"duration": -1.0}, "duration must be a finite number of seconds, not negative"),
         ({"duration": nan}, "duration must be a finite number of seconds"),
@@ -97,6 +96,11 @@ def test_nothing_to_simulate() -> None:
 def test_bad_length(pendulum: Mechanism, arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Simulator(pendulum, 0.01).run(**arguments)
+
+
+def test_a_state_is_no_duration(pendulum: Mechanism) -> None:
+    with pytest.raises(ValueError, match=r"given by name: run\(duration, state=...\)"):
+        Simulator(pendulum, 0.01).run(pendulum.state())  # type: ignore[arg-type]
 
 
 def test_more_than_memory_holds(pendulum: Mechanism) -> None:
