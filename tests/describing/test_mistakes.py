@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena._util.words import Spoken
+from catena._util.words import _ARGUMENTS, Spoken
 
 
 def arm() -> ct.Mechanism:
@@ -76,6 +76,16 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "live.qpos": (lambda w: w.live.qpos, AttributeError, ("qpos", "coordinates")),
     "live.data": (lambda w: w.live.data, AttributeError, ("data", "live.position")),
     "live.reset()": (lambda w: w.live.reset(), AttributeError, ("reset", "live.restart")),
+    "Spring(rest_length=)": (
+        lambda w: ct.Spring("hinge", 1.0, rest_length=0.1),
+        TypeError,
+        ("rest_length", "called 'rest'"),
+    ),
+    "Servo(max_force=)": (
+        lambda w: ct.Servo("hinge", kp=1.0, max_force=2.0),
+        TypeError,
+        ("max_force", "called 'limit'"),
+    ),
     "live.set_input": (lambda w: w.live.set_input(1), AttributeError, ("set_input", "live.inputs[")),
     "live.dt": (lambda w: w.live.dt, AttributeError, ("dt", "live.simulator.dt")),
     "batch.restart": (lambda w: w.batch.restart(), AttributeError, ("restart", "batch.reset(")),
@@ -217,6 +227,17 @@ def test_what_is_there_and_cannot_be_had_says_why_itself() -> None:
         _ = Broken().angle
     with pytest.raises(AttributeError, match="'angel'; did you mean 'angle'"):
         _ = Broken().angel
+
+
+def test_hints_name_arguments_that_exist() -> None:
+    known: set[str] = set()
+    for place in (ct, ct.scenes, ct.plot):
+        for item in vars(place).values():
+            members = inspect.getmembers(item, inspect.isroutine) if inspect.isclass(item) else [("", item)]
+            for _, call in members:
+                if inspect.isfunction(call) or inspect.ismethod(call):
+                    known.update(inspect.signature(call).parameters)
+    assert {name for names in _ARGUMENTS.values() for name in names} - known == set()
 
 
 def test_an_error_inside_a_call_is_left_alone() -> None:
