@@ -120,12 +120,12 @@ def scenes_with_air() -> dict[str, Mechanism]:
     }
 
 
-@pytest.mark.parametrize("scene", scenes_with_air())
+@pytest.mark.parametrize("scene", list(scenes_with_air()))
 def test_solvers_agree(scene: str) -> None:
     assert_solvers_agree(scenes_with_air()[scene])
 
 
-@pytest.mark.parametrize("scene", scenes_with_air())
+@pytest.mark.parametrize("scene", list(scenes_with_air()))
 def test_batches_agree_with_runs(scene: str) -> None:
     assert_batches_agree_with_runs(scenes_with_air()[scene])
 
@@ -145,7 +145,7 @@ def test_drag_against_a_straight_motion_is_a_bushing_to_the_world() -> None:
 def test_no_rows_are_made_of_it() -> None:
     """A chain with air costs the solver what it costs without."""
     plain, air = scenes.pendulum(20, "ball"), airy(scenes.pendulum(20, "ball"))
-    works = [Simulator(m, 0.01)._plan.core.articulated_work for m in (plain, air)]
+    works = [Simulator(m, 0.01).plan.core.articulated_work for m in (plain, air)]
     assert works[0] == works[1]
     assert Simulator(air, 0.01).run(steps=2).multipliers.shape[1] == 60
 

@@ -10,6 +10,7 @@ import pytest
 from catena import Mechanism, SimulationError, Simulator, Trajectory, scenes
 from catena.results import analysis
 from catena.validate.case import reference
+from catena.validate.cases.a03_andrews_squeezer import coordinates
 
 
 def order_of(errors: list[float]) -> float:
@@ -131,17 +132,6 @@ def test_solvers_agree_on_the_governor(solver: str) -> None:
 ANDREWS = reference("andrews_squeezer")
 END = 0.03
 TORQUE = 0.033
-
-
-def coordinates(run: Trajectory) -> tuple[np.ndarray, np.ndarray]:
-    """Published coordinates (step, 7), turns counted, and their rates."""
-    angles = np.unwrap(2 * np.arctan2(run.orientation[:, :, 1], run.orientation[:, :, 0]), axis=0)
-
-    # beta, beta + Theta, gamma, Phi + delta, delta, Omega + epsilon, epsilon of the bodies
-    relative = np.eye(7)
-    for row, column in ((1, 0), (3, 4), (5, 6)):
-        relative[row, column] = -1
-    return angles @ relative.T, run.angular_velocity[:, :, 0] @ relative.T
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from catena import Mechanism, Simulator, State, Trajectory, scenes, sphere
 from catena._util import rotation as rot
 from catena.validate.case import reference
+from catena.validate.cases import CASES as PROBLEMS
 
 X, Z = np.array((1.0, 0.0, 0.0)), np.array((0.0, 0.0, 1.0))
 
@@ -36,15 +36,6 @@ def largest(difference: np.ndarray) -> float:
 
 
 # ---- three exact solutions: mechanism, steps to try, errors of a run
-
-
-def pendulum() -> Mechanism:
-    """A box on a hinge from horizontal, in the gravity that makes it swing like the reference's point mass on 1 m."""
-    m = scenes.pendulum(1, angle=-pi / 2)
-    inertia, arm = m.bodies["link1"].inertia, 0.5
-    length = (inertia.tensor[0, 0] + inertia.mass * arm**2) / (inertia.mass * arm)
-    m.gravity = (0, 0, -9.81 * length)
-    return m
 
 
 def pendulum_errors(run: Trajectory) -> Errors:
@@ -87,7 +78,7 @@ def free_body_errors(run: Trajectory) -> Errors:
 
 
 CASES: dict[str, tuple[Callable[[], Mechanism], tuple[float, ...], float, Callable[[Trajectory], Errors]]] = {
-    "pendulum": (pendulum, (0.01, 0.005, 0.0025, 0.00125), 2.0, pendulum_errors),
+    "pendulum": (PROBLEMS["a01_simple_pendulum"].mechanism, (0.01, 0.005, 0.0025, 0.00125), 2.0, pendulum_errors),
     "heavy top": (scenes.heavy_top, (5e-4, 2.5e-4, 1.25e-4, 6.25e-5), 0.2, heavy_top_errors),
     "free body": (scenes.free_body, (0.05, 0.025, 0.0125, 0.00625), 10.0, free_body_errors),
 }
@@ -135,7 +126,7 @@ def test_paper_start_takes_the_velocity_for_that_of_the_first_interval() -> None
 
 def test_any_start_that_goes_on_is_second_order() -> None:
     """A state out of a run goes on with its momenta; the paper's start is for the start only."""
-    m = pendulum()
+    m = PROBLEMS["a01_simple_pendulum"].mechanism()
     simulator = Simulator(m, 0.005, order=1, tolerance=1e-13)
     whole = simulator.run(steps=200)
     middle: State = whole[100]

@@ -27,6 +27,7 @@ from catena import (
 )
 from catena._util import rotation as rot
 from catena.validate.case import reference
+from catena.validate.cases import chaplygin_sleigh, rolling_disk
 from laws import SOLVERS, assert_same, simulate
 from newton_matrix import linearize, moved
 
@@ -67,20 +68,7 @@ def rolling_slip(run: Trajectory, joint: RollingBall | RollingDisk) -> np.ndarra
 
 
 def sleigh(case: dict) -> State:
-    """A body on a plane with a blade at A, its center of mass ahead of it along the blade."""
-    p = SLEIGH["parameters"]
-    m = Mechanism()
-    spin, speed = case["w0"], case["u0"]
-    m.add_body(
-        "sleigh",
-        Inertia(p["mass"], np.diag((0.3, 0.4, p["inertia_about_COM"]))),
-        position=(p["a"], 0, 0),
-        velocity=(speed, p["a"] * spin, 0),
-        angular_velocity=(0, 0, spin),
-    )
-    m.add_joint(Planar("world", "sleigh", axis=(0, 0, 1), at=(0, 0, 0), name="plane"))
-    m.add_joint(KnifeEdge("world", "sleigh", at=(0, 0, 0), along=(1, 0, 0), name="blade"))
-    return m.state()
+    return chaplygin_sleigh.sleigh(case).state()
 
 
 def sleigh_error(run: Trajectory, case: dict) -> dict[str, float]:
@@ -181,19 +169,7 @@ def test_blade_on_a_moving_sheet_keeps_its_track() -> None:
 
 
 def disk(case: dict) -> State:
-    start = case["start"]
-    m = Mechanism(gravity=(0, 0, -case["g"]))
-    across, along = case["inertia_diametral_A"], case["inertia_axial_C"]
-    m.add_body(
-        "disk",
-        Inertia(case["mass"], np.diag((across, across, along))),
-        position=start["center"],
-        orientation=rot.from_matrix(np.array(start["frame_e1_e2_e3_columns"])),
-        velocity=start["center_velocity"],
-        angular_velocity=start["angular_velocity_world"],
-    )
-    m.add_joint(RollingDisk("world", "disk", radius=case["radius"], name="rim"))
-    return m.state()
+    return rolling_disk.disk(case).state()
 
 
 def leaned(radius: float, lean: float) -> dict:

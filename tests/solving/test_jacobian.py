@@ -275,7 +275,7 @@ def test_drag_is_derived_in_any_pose() -> None:
     for seed in range(3):
         rng = np.random.default_rng(seed)
         m = two_bodies(rng)
-        rows = Simulator(m, 0.1)._plan.core.row_count
+        rows = Simulator(m, 0.1).plan.core.row_count
         before = linearize(Simulator(m, 0.1), m.state(), np.zeros(12 + rows))[1]
         m.add_force(Drag("near", (0.5, 1, 2), (0.1, 0.3, 0.2)))
         simulator, state = Simulator(m, 0.1), m.state()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import scenes
+from ..._util.rotation import Array
 from ...results.trajectory import Trajectory
 from ..case import Case, Published, largest, reference
 
@@ -16,12 +17,15 @@ for _row, _column in ((1, 0), (3, 4), (5, 6)):
     _RELATIVE[_row, _column] = -1
 
 
-def _errors(run: Trajectory) -> dict[str, float]:
+def coordinates(run: Trajectory) -> tuple[Array, Array]:
+    """Published coordinates (step, 7), turns counted, and their rates."""
     angles = np.unwrap(2 * np.arctan2(run.orientation[:, :, 1], run.orientation[:, :, 0]), axis=0)
-    return {
-        "angles": largest(angles[-1] @ _RELATIVE.T - _END["q"]),
-        "rates": largest(run.angular_velocity[-1, :, 0] @ _RELATIVE.T - _END["qdot"]),
-    }
+    return angles @ _RELATIVE.T, run.angular_velocity[:, :, 0] @ _RELATIVE.T
+
+
+def _errors(run: Trajectory) -> dict[str, float]:
+    angles, rates = coordinates(run)
+    return {"angles": largest(angles[-1] - _END["q"]), "rates": largest(rates[-1] - _END["qdot"])}
 
 
 CASE = Case(

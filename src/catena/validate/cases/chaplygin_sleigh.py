@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from ...describe.inertia import Inertia
@@ -16,14 +20,15 @@ _CASE, _GIVEN = _STORED["cases"][0], _STORED["parameters"]
 _TABLE = np.array(_CASE["trajectory"])
 
 
-def _mechanism() -> Mechanism:
+def sleigh(case: Mapping[str, Any]) -> Mechanism:
+    """A body on a plane with a blade at the origin, its center of mass ahead of it along the blade."""
     m = Mechanism()
-    spin, arm = _CASE["w0"], _GIVEN["a"]
+    spin, arm = case["w0"], _GIVEN["a"]
     m.add_body(
         "sleigh",
         Inertia(_GIVEN["mass"], np.diag((0.3, 0.4, _GIVEN["inertia_about_COM"]))),
         position=(arm, 0, 0),
-        velocity=(_CASE["u0"], arm * spin, 0),
+        velocity=(case["u0"], arm * spin, 0),
         angular_velocity=(0, 0, spin),
     )
     m.add_joint(Planar("world", "sleigh", axis=(0, 0, 1), at=(0, 0, 0), name="plane"))
@@ -43,7 +48,7 @@ CASE = Case(
     name="chaplygin_sleigh",
     title="Chaplygin sleigh",
     source="Chaplygin 1911; Neimark and Fufaev; Bloch; closed form",
-    mechanism=_mechanism,
+    mechanism=partial(sleigh, _CASE),
     duration=float(_TABLE[-1, 0]),
     dt=0.01,
     errors=_errors,

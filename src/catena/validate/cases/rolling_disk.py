@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from ..._util import rotation as rot
@@ -17,18 +21,19 @@ _TABLE = np.array(_CASE["trajectory"])
 _OTHER = _STORED["published_check"]
 
 
-def _mechanism() -> Mechanism:
-    start, across = _CASE["start"], _CASE["inertia_diametral_A"]
-    m = Mechanism(gravity=(0, 0, -_CASE["g"]))
+def disk(case: Mapping[str, Any]) -> Mechanism:
+    """A disk that starts as a case of the reference says."""
+    start, across = case["start"], case["inertia_diametral_A"]
+    m = Mechanism(gravity=(0, 0, -case["g"]))
     m.add_body(
         "disk",
-        Inertia(_CASE["mass"], np.diag((across, across, _CASE["inertia_axial_C"]))),
+        Inertia(case["mass"], np.diag((across, across, case["inertia_axial_C"]))),
         position=start["center"],
         orientation=rot.from_matrix(np.array(start["frame_e1_e2_e3_columns"])),
         velocity=start["center_velocity"],
         angular_velocity=start["angular_velocity_world"],
     )
-    m.add_joint(RollingDisk("world", "disk", radius=_CASE["radius"], name="rim"))
+    m.add_joint(RollingDisk("world", "disk", radius=case["radius"], name="rim"))
     return m
 
 
@@ -45,7 +50,7 @@ CASE = Case(
     name="rolling_disk",
     title="Rolling coin",
     source="Rill and Schaeffer 2010; Euler's equations about the contact, order 16",
-    mechanism=_mechanism,
+    mechanism=partial(disk, _CASE),
     duration=float(_TABLE[-1, 0]),
     dt=5e-4,
     errors=_errors,
