@@ -14,8 +14,9 @@ _PAGE = """<!doctype html>
 <title>catena: validation</title>
 <style>
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em }}
-table {{ border-collapse: collapse }}
+table {{ border-collapse: collapse; margin-bottom: 2em }}
 th, td {{ border-bottom: 1px solid #ccc; padding: 0.3em 0.7em; text-align: left; vertical-align: top }}
+td:not(:last-child) {{ white-space: nowrap }}
 .no {{ color: #b00020 }}
 </style>
 <h1>Benchmark problems of the field</h1>
@@ -29,9 +30,10 @@ def words(found: Sequence[Outcome]) -> str:
     """How many pass, and what the columns mean."""
     passed = sum(outcome.passed for outcome in found)
     return (
-        f"{passed} of {len(found)} problems pass. Errors are the largest over the nodes that the reference has; a "
-        f"problem passes if its error is below the mark, the order that is observed from two step sizes is within "
-        f"{ORDER:g} of the scheme's, joints are closed to {GAP:g} at every node, and what the motion keeps is kept."
+        f"{passed} of {len(found)} problems pass. The error is the largest over all nodes of the reference. A problem "
+        f"passes if its error is below the mark, the order observed from two step sizes is within {ORDER:g} of the order "
+        f"of the scheme, all joint gaps stay below {GAP:g} (m or rad), the energy error stays below its mark, and "
+        "conserved momenta are constant to rounding."
     )
 
 
