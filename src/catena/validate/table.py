@@ -31,8 +31,8 @@ def words(found: Sequence[Outcome]) -> str:
     passed = sum(outcome.passed for outcome in found)
     return (
         f"{passed} of {len(found)} problems pass. The error is the largest over all nodes of the reference. A problem "
-        f"passes if its error is below the mark, the order observed from two step sizes is within {ORDER:g} of the order "
-        f"of the scheme, all joint gaps stay below {GAP:g} (m or rad), the energy error stays below its mark, and "
+        f"passes if its error is below the mark, the order observed from two step sizes is within {ORDER:g} of the "
+        f"order of the scheme, all joint gaps stay below {GAP:g} (m or rad), the energy error stays below its mark, and "
         "conserved momenta are constant to rounding."
     )
 
