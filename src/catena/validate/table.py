@@ -32,8 +32,8 @@ def words(found: Sequence[Outcome]) -> str:
     return (
         f"{passed} of {len(found)} problems pass. The error is the largest over all nodes of the reference. A problem "
         f"passes if its error is below the mark, the order observed from two step sizes is within {ORDER:g} of the "
-        f"order of the scheme, all joint gaps stay below {GAP:g} (m or rad), the energy error stays below its mark, and "
-        "conserved momenta are constant to rounding."
+        f"order of the scheme, all joint gaps stay below {GAP:g} (m or rad), the energy error stays below its mark, "
+        "and conserved momenta are constant to rounding."
     )
 
 
@@ -44,7 +44,7 @@ def row(outcome: Outcome) -> tuple[str, ...]:
         outcome.title,
         f"{outcome.dt:g}",
         f"{outcome.error:.1e}{unit}",
-        f"{outcome.mark:.0e}{unit}",
+        f"{outcome.mark:.1e}{unit}",
         "at rest" if outcome.observed_order is None else f"{outcome.observed_order:.2f}",
         f"{outcome.gap:.0e}",
         "" if outcome.energy is None else f"{outcome.energy:.0e}",
