@@ -1,8 +1,8 @@
-"""Couplings: gears, racks, differentials and drives, that tie joint coordinates to each other or to time.
+"""Couplings (gears, racks, differentials, prescribed motions): they relate joint coordinates to each other or to time.
 
-A coupling keeps the sum of coefficient x coordinate equal to an offset, or to an offset and a function of time. Angles
-count their turns. It is a constraint like a joint, exact at every step, and pulls on the joints' bodies equally and
-oppositely.
+A coupling keeps the sum of coefficient x coordinate equal to an offset, or to an offset plus a function of time. Angles
+include full turns. A coupling is a constraint like a joint: it holds exactly at every step, and acts on the bodies of
+its joints with equal and opposite forces.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
     from .signals import TimeFunction
 
-# the core has room for this many
+# capacity of the core
 MOST_TERMS = 6
 
-# a joint by name, or a pair of that and the coordinate's name
+# a joint or its name, or a pair of a joint and the name of its coordinate
 CoordinateLike: TypeAlias = "Joint | str | tuple[Joint | str, str]"
 
 
 @dataclass
 class Term(Strict):
-    """A coefficient and the coordinate it multiplies."""
+    """A coordinate and its coefficient."""
 
     measure: Measure
     coefficient: float
@@ -76,12 +76,12 @@ class Coupling(Named):
 
     @property
     def _words(self) -> str:
-        """Its kind in words, such as "prescribed motion"."""
+        """Kind of the coupling in words, such as "prescribed motion"."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(self).__name__).lower()
 
     @property
     def label(self) -> str:
-        """Kind and name, for messages."""
+        """Kind and name, for use in messages."""
         return f"{self._words} {self.name!r}"
 
     @property
@@ -91,7 +91,7 @@ class Coupling(Named):
 
     @property
     def offset(self) -> float:
-        """What the sum is to be, beside the function of time."""
+        """Prescribed value of the sum, without the function of time (rad or m)."""
         return self._offset
 
     @offset.setter
@@ -100,7 +100,7 @@ class Coupling(Named):
 
     @property
     def function(self) -> TimeFunction | None:
-        """The function of time (s) that is added to the offset, if any."""
+        """Function of time (s) that is added to the offset, or None."""
         return self._function
 
     @function.setter
@@ -118,7 +118,7 @@ class Coupling(Named):
         return f"{type(self).__name__}({total} = {self.offset:g}{' + f(t)' if self.function else ''})"
 
     def resolve(self, mechanism: Mechanism) -> None:
-        """Find the coordinates; called by Mechanism.add_coupling."""
+        """Look up the coordinates; called by Mechanism.add_coupling."""
         terms = []
         for name, coordinate, factor in self._wanted:
             if name not in mechanism.joints:
@@ -129,7 +129,7 @@ class Coupling(Named):
 
 
 class Gear(Coupling):
-    """`driven` turns by `ratio` times what `driver` turns; a pair of wheels that mesh outside has a negative ratio."""
+    """The angle of `driven` is `ratio` times the angle of `driver`; external gears have a negative ratio."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Gear(Coupling):
 
 
 class Rack(Coupling):
-    """A rack and pinion: the rack slides by `radius` (m) times the angle by which the pinion turns."""
+    """A rack and pinion: the displacement of the rack (m) is `radius` (m) times the angle of the pinion (rad)."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class Rack(Coupling):
 
 
 class Differential(Coupling):
-    """The carrier turns by the mean of what left and right turn; `balance` is the left one's share of it."""
+    """The angle of `carrier` is `balance` times the angle of `left` plus (1 - `balance`) times the angle of `right`."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Mimic(Coupling):
 
 
 class PrescribedMotion(Coupling):
-    """Prescribes a joint coordinate (rad or m) as a function of time (s), with whatever force that takes."""
+    """Prescribes a joint coordinate (rad or m) as a function of time (s); the force follows from the motion."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class PrescribedMotion(Coupling):
 
 
 def _number(value: float, what: str) -> float:
-    """The number itself, finite or not: the coupling, which has a name, looks at that."""
+    """The value as a float, finite or not: the coupling checks that, since its messages contain its name."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -219,7 +219,7 @@ def _named(coordinate: CoordinateLike) -> tuple[str, str | None]:
 
 
 def holds(joint: Joint, coordinates: Array) -> list[Coupling]:
-    """Couplings that keep the coordinates of a joint at the given values; it must have names for all of them."""
+    """Couplings that keep the coordinates of a joint at the given values; all coordinates must have names."""
     result = []
     for name, value in zip(joint.names, coordinates, strict=True):
         hold = Coupling([((joint.name, name), 1.0)], offset=float(value))

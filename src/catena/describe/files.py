@@ -1,4 +1,4 @@
-"""The files of a mechanism: methods that open readers and writers when they are called."""
+"""File methods of a mechanism; readers and writers are imported when they are called."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class MechanismFiles:
-    """A mechanism as a file: JSON, URDF, SDF, MJCF."""
+    """Read and write a mechanism as JSON, URDF, SDF or MJCF."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as a JSON document; functions of time and of poses cannot be written, and the file says so."""
+        """Write the mechanism as JSON; functions of time and of poses cannot be written, and the file records that."""
         from ..io.serialize import save
 
         save(cast("Mechanism", self), path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Mechanism:
-        """Read a file written by save; calling a function that could not be written is a ValueError."""
+        """Read a file written by save; a function that could not be written raises a ValueError when called."""
         from ..io.serialize import load
 
         return load(path)
@@ -37,26 +37,26 @@ class MechanismFiles:
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
         loop_tolerance: float = 3e-3,
     ) -> Mechanism:
-        """Read a URDF file; what is not read of it is listed in one ModelWarning.
+        """Read a URDF file; one ModelWarning lists the parts of the file that are not read.
 
-        Every link is a body, with its shapes, and a frame of the same name at the link's origin. Joints have their
-        limits, dampers and friction, mimics are couplings. The pose is that of the file: links stand on their parents,
-        coordinates are zero, and loops are measured there; where they are open, `assemble` closes them.
+        Every link becomes a body with its shapes, and a frame of the same name at the link origin. Joints keep their
+        limits, damping and friction; mimic joints become couplings. The described pose is that of the file: all
+        coordinates are zero. If loops are open in this pose, `assemble` closes them.
 
         Parameters
         ----------
         floating
-            Leave the root link free; otherwise it is welded to the world. A root called "world" is the world.
+            Let the root link float; by default it is fixed to the world. A root link called "world" is the world.
         merge_fixed
-            Make one body of links that fixed joints hold together.
+            Merge links that are connected by fixed joints into one body.
         loops
-            Pairs of frames that coincide, perhaps with "3d" where only their points do, or a file with
-            `closed_loop: [[frameA, frameB], ...]`, and perhaps with `joint_name` and `joint_type` of hinges that stand
-            for balls and crosses; beside loops in the file itself.
+            Loop closures in addition to those in the file: pairs of frames that coincide, with "3d" as a third item if
+            only their origins coincide. Alternatively a file with `closed_loop: [[frameA, frameB], ...]`, and
+            optionally with `joint_name` and `joint_type` for hinges that replace ball and universal joints.
         packages
-            Folders of packages by name, where they are not found above the file.
+            Mapping from package names to folders, for packages that are not found above the file.
         loop_tolerance
-            Of the mechanism.
+            Loop tolerance of the mechanism.
         """
         from ..io.models.urdf import read
 
@@ -70,20 +70,22 @@ class MechanismFiles:
         )
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
-        """Write it as URDF, loops as <loop_joint>; what URDF cannot hold is listed in one ModelWarning.
+        """Write the mechanism as URDF, with loops as <loop_joint>; one ModelWarning lists what URDF cannot represent.
 
-        The pose is that of all coordinates zero. Joints of several freedoms become several, with massless links between
-        them; bodies are tied to a link "world" if anything is. Joints that hold what no file can are a ValueError.
+        In the written pose all coordinates are zero. Joints with several freedoms become several joints with massless
+        links between them. If any body is connected to the world, the file has a link "world". A joint that cannot be
+        represented raises a ValueError.
         """
         from ..io.models.urdf_writer import write
 
         write(cast("Mechanism", self), path)
 
     def to_mjcf(self, path: str | os.PathLike[str]) -> None:
-        """Write it as MJCF for MuJoCo, loops and couplings as equality constraints; what is left out is listed.
+        """Write the mechanism as MJCF for MuJoCo, with loops and couplings as equality constraints.
 
-        The pose is that of all coordinates zero; forces and targets to begin with are in a keyframe. Hinges, balls and
-        welds may close loops; what MJCF cannot hold of joints and couplings is a ValueError, of forces a ModelWarning.
+        In the written pose all coordinates are zero; a keyframe contains the initial forces and targets. Hinges, ball
+        joints and fixed joints may close loops. A joint or coupling that MJCF cannot represent raises a ValueError;
+        forces that it cannot represent are listed in a ModelWarning.
         """
         from ..io.models.mjcf_writer import write
 
@@ -97,12 +99,12 @@ class MechanismFiles:
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
         loop_tolerance: float = 3e-3,
     ) -> Mechanism:
-        """Read an MJCF file, which MuJoCo compiles; what is not read of it is listed in one ModelWarning.
+        """Read an MJCF file, which MuJoCo compiles; one ModelWarning lists the parts of the file that are not read.
 
-        Arguments are those of `from_urdf`. Coordinates are counted from the model's initial pose; several joints on one
-        body have massless bodies between them. Motors and servos keep their names: the input of a motor is the force on
-        its joint, gear included, that of a servo the target of its joint. Equality constraints are joints and
-        couplings, as hard as all of these here. Needs the extra `mjcf`.
+        The arguments are those of `from_urdf`. Coordinates are zero in the initial pose of the model. If a body has
+        several joints, there are massless bodies between them. Motors and servos keep their names: the input of a motor
+        is the force on its joint, including the gear, and the input of a servo is the target of its joint. Equality
+        constraints become joints and couplings, which are exact. Requires the extra `mjcf`.
         """
         from ..io.models.mjcf import read
 
@@ -116,10 +118,11 @@ class MechanismFiles:
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
         loop_tolerance: float = 3e-3,
     ) -> Mechanism:
-        """Read an SDF file of one model, loops included; what is not read of it is listed in one ModelWarning.
+        """Read an SDF file with one model, including loops; one ModelWarning lists the parts that are not read.
 
-        Arguments are those of `from_urdf`; a model that no joint ties to the world is free. Joints also have springs,
-        gearboxes are couplings, and joints of two axes that are not at right angles have a massless body between them.
+        The arguments are those of `from_urdf`; a model without a joint to the world floats. Joints may also have
+        springs, and gearboxes become couplings. A joint with two axes that are not perpendicular becomes two joints
+        with a massless body between them.
         """
         from ..io.models.sdf import read
 

@@ -1,4 +1,4 @@
-"""Frames: named places on bodies, such as a tool, a sensor, or the origin that a file gave a link."""
+"""Frames: named poses on bodies, such as a tool, a sensor, or the origin of a link in a file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .._util.rotation import IDENTITY, Array, finite, multiply, normalised, rota
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A place on a body, or on the world: position (3,) m and orientation (4,) in the frame of the body.
+    """A named pose on a body, or on the world: position (3,) m and orientation (4,) in the body frame.
 
-    A body's own frame sits at its center of mass. A frame that is called like its body is the body's reference frame:
-    readers of files give every link the origin that its file counts from.
+    The origin of the body frame is the center of mass. A frame with the name of its body is the reference frame of the
+    body. File readers set it to the link origin in the file.
     """
 
     name: str
@@ -24,11 +24,11 @@ class Frame:
     orientation: Array
 
     def point(self, p: ArrayLike) -> Array:
-        """Where the point p (3,) of this frame is in the frame of the body, for anchors and loads (m)."""
+        """Transform the point p (3,) from this frame into the body frame (m), for use as an anchor or with loads."""
         return self.position + rotate(self.orientation, finite(p, (3,), f"frame {self.name!r}: point"))
 
     def turn(self, q: ArrayLike) -> Array:
-        """What the orientation q (4,) in this frame is in the frame of the body."""
+        """Transform the orientation q (4,) from this frame into the body frame."""
         return normalised(multiply(self.orientation, unit_quaternion(q, (4,), f"frame {self.name!r}: turn")))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ class Frame:
 
 
 def made(name: str, body: str, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = IDENTITY) -> Frame:
-    """A frame, checked."""
+    """Check the arguments and make a frame."""
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"a frame's name must be a non-empty string, got {name!r}")
     place = finite(position, (3,), f"frame {name!r}: position")

@@ -1,4 +1,4 @@
-"""Copies of a mechanism that share nothing with it: linear in its size, without a general deep copy."""
+"""Independent copies of a mechanism, in time linear in its size, without a general deep copy."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _MAPPINGS = (dict, MappingProxyType)
 
 @dataclass
 class CompileCache:
-    """What follows from a mechanism that cannot change, found once.
+    """Results that depend only on a mechanism that cannot change; each is computed once.
 
-    Rows of its bodies; its trees; the way along which joints are set (forward_kinematics.py); which rows of loops to
-    ask for (redundancy.py), and those that were warned of; the same with bodies massless whose mass is a placeholder,
-    these and their share of the energy (placeholders.py); what was compiled, by kernel and purpose (compile.py);
-    coordinates with limits (run_warnings.py).
+    Rows of the bodies; trees; the order in which joints are set (forward_kinematics.py); the enforced rows of loops
+    (redundancy.py), and those for which a warning was issued; the mechanism with placeholder masses removed, the names
+    of these bodies and their share of the energy (placeholders.py); compiled mechanisms by kernel and purpose
+    (compile.py); coordinates with limits (run_warnings.py).
     """
 
     rows: dict[str, int] | None = None
@@ -59,9 +59,9 @@ class CompileCache:
 
 
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
-    """An independent mechanism; with an owner, one in which nothing can be assigned.
+    """An independent copy; with an owner, a copy whose attributes cannot be assigned.
 
-    Functions, inertias, shapes, frames and limits, which nothing can change, are shared.
+    Functions, inertias, shapes, frames and limits are immutable and are shared.
     """
     result = _twin(mechanism, owner)
     gravity = result.__dict__["gravity"] = mechanism.gravity.copy()
@@ -79,7 +79,7 @@ def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
 
 
 def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
-    """Whether a mechanism is still what a copy was made of; values that both share, such as functions, are the same."""
+    """Whether a mechanism still equals an earlier copy; values that both share, such as functions, count as equal."""
     if mechanism.loop_tolerance != copy.loop_tolerance or not _same(mechanism.gravity, copy.gravity):
         return False
     if not _same_item(mechanism.world, copy.world):
@@ -92,7 +92,7 @@ def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
 
 
 def what_changed(mechanism: Mechanism, copy: Mechanism, *, poses: bool) -> str:
-    """What is no longer as it was when a copy was made, by name; poses of bodies count if they are to; else empty."""
+    """Name of an item that differs from an earlier copy, or ""; `poses` says whether body poses are compared."""
     if mechanism.loop_tolerance != copy.loop_tolerance or not _same(mechanism.gravity, copy.gravity):
         return "its gravity or loop_tolerance"
     for kind, all_of in KINDS.items():
@@ -131,14 +131,14 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _twin(item: Thing, owner: str) -> Thing:
-    """Another one with the same values."""
+    """A new object with the same values."""
     twin: Thing = object.__new__(type(item))
     twin.__dict__.update(item.__dict__, _owner=owner)
     return twin
 
 
 def _twins(items: ByName[Any], owner: str) -> ByName[Any]:
-    """Twins with arrays of their own: rows of one array for all, which takes a fraction of the time."""
+    """Copies with their own arrays: all are rows of one array, which is much faster."""
     twin_of = _TWINS.get(items.kind, _twin)
     twins = ByName(items.kind, {name: twin_of(item, owner) for name, item in items.items()})
     for key in _ARRAYS.get(items.kind, ()) if twins else ():

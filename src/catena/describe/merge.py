@@ -1,4 +1,4 @@
-"""One mechanism put into another: renamed, moved, and tied to the other's world."""
+"""Adding one mechanism to another: new names, a new pose, and joints to the new world."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Placement: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike]"
 
 @dataclass(frozen=True)
 class AddedNames:
-    """What everything is called in the mechanism it was added to, by the name it had before."""
+    """New names in the mechanism, by the names in the mechanism that was added."""
 
     bodies: dict[str, str] = field(default_factory=dict)
     joints: dict[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | No
 
 @dataclass(frozen=True)
 class _Move:
-    """Things of a guest, each under its new name and where it comes to lie."""
+    """Items of the added mechanism, with new names and poses."""
 
     names: AddedNames
     world: World
@@ -138,12 +138,12 @@ def _placement(at: Placement | None) -> Pose:
 
 
 def _moved(place: Pose, pose: Pose) -> Pose:
-    """A pose in the world from one in the frame that `place` puts there."""
+    """Transform a pose from the frame `place` into the world frame."""
     return place[0] + rotate(place[1], pose[0]), normalised(multiply(place[1], pose[1]))
 
 
 def _tie(joint: Joint, world: World, place: Pose) -> None:
-    """Move the world's side of a joint, and all that its functions know of the world."""
+    """Move the world side of a joint, and the world frame of its functions."""
     moved = joint.__dict__
     for side in ("a", "b"):
         if getattr(joint, side).is_world:
@@ -162,7 +162,7 @@ def _tie(joint: Joint, world: World, place: Pose) -> None:
 
 
 def _moved_ground(ground: Callable[[float], Any], place: Pose) -> Callable[[float], Any]:
-    """The same motion along the turned axes."""
+    """The same motion along the rotated axes."""
 
     def moved(time: float) -> Any:
         found = ground(time)
@@ -175,7 +175,7 @@ def _moved_ground(ground: Callable[[float], Any], place: Pose) -> Callable[[floa
 
 
 def _seen_from(function: Callable[..., ArrayLike], joint: Joint, place: Pose) -> Callable[..., ArrayLike]:
-    """A function of two poses that is given them as they were before the mechanism was moved."""
+    """A function of two poses, called with the poses before the mechanism was moved."""
     back = conjugate(place[1])
     fixed = (joint.a.is_world, joint.b.is_world)
 
@@ -190,7 +190,7 @@ def _seen_from(function: Callable[..., ArrayLike], joint: Joint, place: Pose) ->
 
 
 def _rows_seen_from(function: Callable[..., ArrayLike], joint: Joint, place: Pose) -> Callable[..., Array]:
-    """The same for rows against motions (rows, 12) along world axes."""
+    """The same for rows (rows, 12) that act on motions along world axes."""
     seen = _seen_from(function, joint, place)
     back = to_matrix(conjugate(place[1]))
 

@@ -1,4 +1,4 @@
-"""What mechanisms, states and trajectories have in common: they can be seen."""
+"""Display methods that mechanisms, states and trajectories share."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 def has_screen() -> bool:
-    """Whether a window of a browser could open: notebooks show by themselves."""
+    """Whether a browser window can open; notebooks display without one."""
     return "ipykernel" not in sys.modules and (
         sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     )
 
 
 class Viewable:
-    """What can be seen, at one moment or over time."""
+    """An object that can be displayed, at one time or over time."""
 
     def _seen(self) -> Trajectory:
-        """What is to be seen, as a trajectory of one node or many."""
+        """The object as a trajectory of one or more nodes."""
         raise NotImplementedError
 
     def save_html(self, folder: str | os.PathLike[str], *, traces: Iterable[str] | None = ()) -> Path:
-        """Write it as a page, index.html in a folder, that plays in any browser without Python; returns its path.
+        """Write a page, index.html in a folder, that plays in any browser without Python; returns its path.
 
-        The page needs no other file and no network. `traces` names bodies and frames whose way is drawn.
+        The page needs no other file and no network. `traces` lists bodies and frames whose paths are drawn.
         """
         from ..view.viewer.page import save_html
         from ..view.viewer.scene import scene_of
@@ -38,9 +38,9 @@ class Viewable:
         return save_html(scene_of(self._seen(), traces), folder)
 
     def save_gltf(self, path: str | os.PathLike[str], *, traces: Iterable[str] | None = ()) -> None:
-        """Write a glTF 2.0 file (.glb, or .gltf as text), which 3D tools open; a trajectory is its animation.
+        """Write a glTF 2.0 file (.glb, or .gltf as text) for 3D tools; a trajectory becomes its animation.
 
-        `traces` names bodies and frames whose way is drawn.
+        `traces` lists bodies and frames whose paths are drawn.
         """
         from ..view.viewer.gltf import save_gltf
         from ..view.viewer.scene import scene_of
@@ -49,13 +49,14 @@ class Viewable:
 
 
 class Posable(Viewable):
-    """What can be seen at one moment, and posed."""
+    """An object that can be displayed at one time, and posed."""
 
     def show(self, *, port: int = 8080, browser: bool = True) -> PoseView:
-        """Show it in a browser, with viser (catena[view]), and a slider for every joint coordinate; loops follow.
+        """Show the mechanism in a browser with viser (catena[view]), with a slider for every joint coordinate.
 
-        The page is at the `url` of what is returned, on `port` or the next that is free, as long as this process lives;
-        `browser` opens it, where there is a screen. `state` of what is returned is where the sliders have brought it.
+        Loops stay closed while you move a slider. The page is served at the `url` of the returned viewer, on `port` or
+        the next free port, until this process ends. `browser` opens the page if there is a screen. `state` of the
+        returned viewer is the pose set by the sliders.
         """
         from ..view.viewer.server import show_pose
 
@@ -63,13 +64,13 @@ class Posable(Viewable):
 
 
 class Playable(Viewable):
-    """What can be seen over time."""
+    """An object that can be displayed over time."""
 
     def show(self, *, traces: Iterable[str] | None = (), port: int = 8080, browser: bool = True) -> RunView:
-        """Play it in a browser, with viser (catena[view]).
+        """Play the motion in a browser with viser (catena[view]).
 
-        `traces` names bodies and frames whose way is drawn. The page is at the `url` of what is returned, on `port` or
-        the next that is free, as long as this process lives; `browser` opens it, where there is a screen.
+        `traces` lists bodies and frames whose paths are drawn. The page is served at the `url` of the returned viewer,
+        on `port` or the next free port, until this process ends. `browser` opens the page if there is a screen.
         """
         from ..view.viewer.server import show_run
 

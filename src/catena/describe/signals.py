@@ -1,4 +1,4 @@
-"""Functions of time that a mechanism depends on: where the ground is, what a servo aims at, how hard a motor pulls."""
+"""Functions of time in a mechanism: motion of the ground, target of a servo, force of a motor."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _INSTANT = 1e-4
 
 
 def rate(function: Callable[[float], ArrayLike], time: float) -> Array:
-    """Derivative of a function of time at an instant, by differences of fourth order."""
+    """Derivative of a function of time at a time, by fourth-order differences."""
     m2, m1, p1, p2 = (np.asarray(function(time + k * _INSTANT), dtype=float) for k in (-2, -1, 1, 2))
     found: Array = (8 * (p1 - m1) - (p2 - m2)) / (12 * _INSTANT)
     return found
 
 
 class Signals:
-    """Functions of time laid end to end, each with as many values as it has. Reading them leaves no trace."""
+    """Functions of time whose values are concatenated in one array. Evaluation changes no state."""
 
     def __init__(self) -> None:
         self._functions: list[tuple[str, Callable[[float], Any], slice]] = []
@@ -36,7 +36,7 @@ class Signals:
     def add(
         self, label: str, function: Callable[[float], Any], size: int = 1, rate: Callable[[float], Array] | None = None
     ) -> int:
-        """Append a function with `size` values, with its rate if differences do not tell it; returns their place."""
+        """Append a function with `size` values, and its rate if differences are not accurate; returns their slice."""
         first = self.count
         self.count += size
         self._functions.append((label, function, slice(first, self.count)))
@@ -45,14 +45,14 @@ class Signals:
         return first
 
     def extended(self) -> Signals:
-        """A copy to which more can be added."""
+        """A copy to which functions can be added."""
         other = Signals()
         other._functions, other._rates = list(self._functions), list(self._rates)
         other.count = self.count
         return other
 
     def read(self, time: float) -> Array:
-        """Values (count,) of all of them at an instant, in an array of their own."""
+        """Values (count,) of all functions at a time, in a new array."""
         values = np.empty(self.count)
         for label, function, place in self._functions:
             given = function(time)
@@ -69,7 +69,7 @@ class Signals:
         return values
 
     def over(self, time: Array) -> tuple[Array, Array]:
-        """Values and derivatives (instant, count) at many instants."""
+        """Values and derivatives (time, count) at many times."""
         shape = (len(time), self.count)
         if self.count == 0:
             return np.empty(shape), np.empty(shape)
@@ -77,7 +77,7 @@ class Signals:
         return np.reshape([self.read(t) for t in instants], shape), np.reshape([self.rates(t) for t in instants], shape)
 
     def rates(self, time: float) -> Array:
-        """Derivatives (count,) at an instant."""
+        """Derivatives (count,) at a time."""
         rates = rate(self.read, time)
         for place, own in self._rates:
             rates[place] = own(time)

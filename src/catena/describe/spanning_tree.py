@@ -1,4 +1,4 @@
-"""Which joints carry bodies and which close loops, and where a tree of joints puts the bodies that it carries."""
+"""The spanning tree: the joints that carry bodies, the joints that close loops, and the poses along the tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLOSED = 1e-12
 
 @dataclass(frozen=True)
 class Branch:
-    """A tree joint, from the body nearer to the root to the one it carries."""
+    """A tree joint, from the body nearer to the root to the body it carries."""
 
     joint: Joint
     parent: BodyLike
@@ -31,7 +31,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class SpanningTree:
-    """Tree joints, parents first; the first body of every part that floats; the joints that close loops."""
+    """Tree joints, parents first; the first body of every floating part; the joints that close loops."""
 
     branches: tuple[Branch, ...]
     floating: tuple[Body, ...]
@@ -39,7 +39,7 @@ class SpanningTree:
 
 
 def find_tree(mechanism: Mechanism, costs: Mapping[str, int], described: bool = False) -> SpanningTree:
-    """Find the forest; without costs it is breadth first, whatever acts on joints."""
+    """Find the spanning forest; without costs it is breadth first, regardless of forces on joints."""
     bodies = list(mechanism.bodies.values())
     row = {mechanism.world.name: -1, **{name: k for k, name in enumerate(mechanism.bodies)}}
     holding = [joint for joint in mechanism.joints.values() if joint.row_count > 0]
@@ -86,7 +86,7 @@ def place_along(mechanism: Mechanism, tree: SpanningTree) -> Motion:
 
 
 def _measured(branches: Sequence[Branch], poses: Mapping[str, Pose]) -> Iterable[Pose]:
-    """Poses of the joints' frames in each other, found for all at once, which takes a fraction of the time."""
+    """Relative poses of the joint frames, computed for all joints at once, which is much faster."""
     if not branches:
         return ()
     joints = [branch.joint for branch in branches]

@@ -1,1 +1,1 @@
-"""Where bodies are: states and nodes, coordinates of joints, rows and gaps at a pose."""
+"""Kinematics: states and nodes, joint coordinates, and constraint rows and gaps at a pose."""

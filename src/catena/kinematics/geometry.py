@@ -1,4 +1,4 @@
-"""Rows, gaps and wrenches of joints at the poses of their bodies, and how large a mechanism is."""
+"""Rows, gaps and wrenches of joints at given poses, and the size of a mechanism."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Posed(Protocol):
-    """A mechanism at some instants, as trajectories are."""
+    """A mechanism at several times, such as a trajectory."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -31,7 +31,7 @@ class Posed(Protocol):
 
     @property
     def time(self) -> Array:
-        """Instants (step,) in s."""
+        """Times (step,) in s."""
 
     @property
     def position(self) -> Array:
@@ -44,7 +44,7 @@ class Posed(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """A mechanism at one instant; arrays with the axis `step` of length one."""
+    """A mechanism at one time; the axis `step` of the arrays has length one."""
 
     mechanism: Mechanism
     time: Array
@@ -53,20 +53,20 @@ class Instant:
 
 
 def instant(state: State) -> Instant:
-    """Where a state has the bodies."""
+    """The poses of the bodies in a state."""
     return Instant(state.mechanism, np.array([state.time]), state.position[None], state.orientation[None])
 
 
 def row_lengths(joint: Joint) -> NDArray[np.bool_]:
-    """For every row of a joint whether it is a length (m) or an angle (rad)."""
+    """Whether each row of a joint is a length (m); the others are angles (rad)."""
     return np.ones(joint.row_count, dtype=bool) if isinstance(joint, GivenRows) else FORMS[joint.code].lengths
 
 
 def joint_rows(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array, Array]:
-    """Gaps (step, row) of a joint, wrenches (step, row, 6) of unit multipliers on b, b's joint point (step, 3).
+    """Gaps (step, row), wrenches (step, row, 6) on b per unit multiplier, and b's anchor point (step, 3) of a joint.
 
-    `a` and `b` are positions (step, 3) and orientations (step, 4) of its bodies. A wrench is a force and a torque about
-    b's joint point, in the world frame.
+    `a` and `b` are positions (step, 3) and orientations (step, 4) of the bodies. A wrench is a force and a torque about
+    b's anchor point, in the world frame.
     """
     if isinstance(joint, GivenRows):
         gap, gradient = _given(joint, a, b)
@@ -76,7 +76,7 @@ def joint_rows(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array, Array]:
 
 
 def _given(joint: GivenRows, a: Pose, b: Pose) -> tuple[Array, Array]:
-    """Gaps (step, row) and gradients (step, row, 12) of the user's own rows."""
+    """Gaps (step, row) and gradients (step, row, 12) of user-defined rows."""
     (xa, qa), (xb, qb) = a, b
     found = [joint.gap_and_gradient(BodyPose(xa[k], qa[k]), BodyPose(xb[k], qb[k])) for k in range(len(xa))]
     rows = joint.row_count
@@ -106,20 +106,20 @@ def _rows(
 
 
 def gaps(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array]:
-    """How far a joint is open in all its rows, at the poses of its bodies: metres (step,) and radians (step,)."""
+    """Size of the gap of a joint over all its rows, at the given poses: meters (step,) and radians (step,)."""
     gap, _, _ = joint_rows(joint, a, b)
     lengths = row_lengths(joint)
     return np.linalg.norm(gap[:, lengths], axis=1), np.linalg.norm(gap[:, ~lengths], axis=1)
 
 
 def ground_poses(joint: Joint, time: Array) -> Pose:
-    """Position (step, 3) and orientation (step, 4) of a joint's ground."""
+    """Position (step, 3) and orientation (step, 4) of the ground of a joint."""
     poses = [joint.ground_pose(float(t)) for t in time]
     return np.reshape([x for x, _ in poses], (-1, 3)), np.reshape([q for _, q in poses], (-1, 4))
 
 
 def poses(run: Posed, joint: Joint) -> tuple[Pose, Pose]:
-    """Position (step, 3) and orientation (step, 4) of each of a joint's bodies, or of the ground it stands on."""
+    """Position (step, 3) and orientation (step, 4) of each body of a joint, or of its ground."""
     return _poses(run, joint.a, joint), _poses(run, joint.b, joint)
 
 
@@ -133,13 +133,13 @@ def _poses(run: Posed, body: BodyLike, joint: Joint | None = None) -> Pose:
 
 
 def measure_rows(run: Posed, measure: Measure) -> tuple[Array, Array, Array]:
-    """What is measured (step, 1), its wrench (step, 1, 6) on b and b's point (step, 3)."""
+    """Value of a measure (step, 1), its wrench (step, 1, 6) on b, and b's point (step, 3)."""
     a, b = (_poses(run, run.mechanism.find(name, measure.code)) for name in (measure.a, measure.b))
     return _rows(FORMS[measure.code].code, a, b, measure.anchors, measure.frames, 0.0, 1)
 
 
 def body_rows(node: Posed, item: Joint | Coupling) -> dict[str, Array]:
-    """Rows (rows, 6) of a joint or coupling on each of its bodies: wrenches at the center of mass, first node."""
+    """Rows (rows, 6) of a joint or coupling on each body: wrenches at the center of mass, at the first node."""
     result: dict[str, Array] = {}
 
     def add(name: str, rows: Array) -> None:

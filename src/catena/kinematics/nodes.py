@@ -1,4 +1,4 @@
-"""Nodes: instants of a mechanism as arrays, and how a run made them. A Trajectory is both."""
+"""Nodes: a mechanism at several times as arrays, and how a run computed them. A Trajectory has both."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ Part: TypeAlias = "slice | NDArray[np.bool_] | NDArray[np.intp]"
 
 @dataclass(frozen=True, eq=False)
 class Checkpoints:
-    """All that the steps from a node on depend on, as the core left it: for the last node (1, size), or for each.
+    """The complete state of the core on which later steps depend: for the last node (1, size), or for each.
 
-    The key tells which simulators can go on from it.
+    The key identifies the simulators that can resume from it.
     """
 
     numbers: Array
     key: str
 
     def part(self, nodes: Part, count: int) -> Checkpoints | None:
-        """That of a part of so many nodes."""
+        """The checkpoints of some of the nodes."""
         if len(self.numbers) == count:
             return Checkpoints(self.numbers[nodes], self.key)
         taken = np.arange(count)[nodes]
         return self if len(taken) and taken[-1] == count - 1 else None
 
     def at(self, node: int, count: int) -> tuple[Array, str] | None:
-        """That of one of so many nodes."""
+        """The checkpoint of one node."""
         if len(self.numbers) == count:
             return self.numbers[node], self.key
         return (self.numbers[0], self.key) if range(count)[node] == count - 1 else None
 
     def followed_by(self, last: Checkpoints, count: int) -> Checkpoints:
-        """That of so many nodes, and of one more."""
+        """These checkpoints and the one of a further node."""
         if len(self.numbers) != count or last.key != self.key:
             return last
         return Checkpoints(np.concatenate((self.numbers, last.numbers)), self.key)
@@ -57,10 +57,10 @@ class Checkpoints:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Nodes:
-    """Instants of a mechanism: arrays that begin with the axis `step`, as `Trajectory` describes them.
+    """A mechanism at several times: arrays whose first axis is `step`, as described in `Trajectory`.
 
-    multipliers are (step, 0) where none were kept; near are angles (step, k) of joints near which their turns are
-    counted, by joint name.
+    multipliers are (step, 0) if they were not recorded. near contains angles (step, k) by joint name; full turns are
+    counted relative to them.
     """
 
     time: Array
@@ -76,7 +76,7 @@ class Nodes:
 
     @classmethod
     def of(cls, state: State) -> Nodes:
-        """The only one."""
+        """A single node."""
         checkpoint = state._checkpoint
         return cls(
             time=np.array([state.time]),
@@ -96,7 +96,7 @@ class Nodes:
         return len(self.time)
 
     def __getitem__(self, part: Part) -> Nodes:
-        """Some of them, with all that belongs to them."""
+        """Some of the nodes, with all their data."""
 
         def of(name: str) -> Any:
             value = getattr(self, name)
@@ -109,7 +109,7 @@ class Nodes:
         return Nodes(**{each.name: of(each.name) for each in fields(self)})
 
     def followed_by(self, last: Nodes) -> Nodes:
-        """The same and one more, which has what these have."""
+        """These nodes and one more, with the same kinds of data."""
 
         def of(name: str) -> Any:
             value, more = getattr(self, name), getattr(last, name)
@@ -122,7 +122,7 @@ class Nodes:
         return Nodes(**{each.name: of(each.name) for each in fields(self)})
 
     def state(self, mechanism: Mechanism, node: int, *, reached: bool = True) -> State:
-        """One of them as a State; `reached` tells that a run led there."""
+        """One node as a State; `reached` says that a run computed it."""
         return State(
             mechanism,
             self.position[node],
@@ -144,7 +144,7 @@ def _no_steps() -> NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Making:
-    """How nodes were made, as `Trajectory` describes it: of every step of the run, recorded or not, and of it all."""
+    """How a run computed its nodes, as described in `Trajectory`: data of every step, and of the whole run."""
 
     dt: float = 0.0
     iterations: NDArray[np.int32] = field(default_factory=_no_steps)
@@ -165,7 +165,7 @@ class Making:
     events: list[Occurrence] = field(default_factory=list)
 
     def cut(self, steps: int, last: Making) -> Making:
-        """So many steps of it, and then those of another, with which it ends."""
+        """The data of some of the steps, followed by that of the final steps in another one."""
 
         def joined(name: str) -> Any:
             value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""Joint angles beyond half a turn: unwrapped near recent values, which are kept by joint name."""
+"""Joint angles with full turns: unwrapped to the turn nearest to a recent value, which is stored by joint name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ByJoint(Mapping[str, Array]):
-    """Angles (..., counter) by joint name, taken apart where they are asked for."""
+    """Angles (..., counter) by joint name, split on access."""
 
     def __init__(self, counted: Array, places: Mapping[str, slice]) -> None:
         self.counted, self.places = counted, places
@@ -30,27 +30,27 @@ class ByJoint(Mapping[str, Array]):
         return len(self.places)
 
     def copy(self) -> ByJoint:
-        """One with angles of its own."""
+        """A copy with its own angles."""
         return ByJoint(self.counted.copy(), self.places)
 
 
 def angles_at(
     near: Mapping[str, Array], node: int | slice | NDArray[np.bool_] | NDArray[np.intp]
 ) -> Mapping[str, Array]:
-    """Angles (..., counter) by joint name at one of many nodes, or at some."""
+    """Angles (..., counter) by joint name at one node, or at several."""
     if isinstance(near, ByJoint):
         return ByJoint(near.counted[node], near.places)
     return {name: angles[node] for name, angles in near.items()}
 
 
 def in_one(near: Mapping[str, Array]) -> tuple[tuple[str, ...], bytes]:
-    """The names of joints, and the numbers of all of them, to be compared with others."""
+    """The names of joints, and all their numbers in one array, for comparison."""
     numbers = near.counted.tobytes() if type(near) is ByJoint else b"".join(a.tobytes() for a in near.values())
     return tuple(near), numbers
 
 
 def unwrapped(joint: Joint, coordinates: Array, recent: Array | None) -> Array:
-    """Coordinates (..., dof) with every angle on the turn nearest to a recent value of it (..., angles)."""
+    """Coordinates (..., dof) with every angle moved to the full turn nearest to its recent value (..., angles)."""
     if recent is None or not joint.angles:
         return coordinates
     result = coordinates.copy()

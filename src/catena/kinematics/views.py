@@ -1,4 +1,4 @@
-"""One body or joint of a state or a live mechanism, by name; writing to it changes the state."""
+"""Views of one body or joint of a state or a live mechanism, by name; assigning to a view changes the state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Row:
-    """One body's row of the state's array of the same name."""
+    """The row of one body in the state's array of the same name."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -40,18 +40,18 @@ class _Row:
 
 
 class OfBody(Strict):
-    """What belongs to one body."""
+    """Base class of views of one body."""
 
     _name: str
 
     @property
     def name(self) -> str:
-        """The body's name."""
+        """Name of the body."""
         return self._name
 
     @property
     def label(self) -> str:
-        """Kind and name, for messages."""
+        """Kind and name, for use in messages."""
         return f"body {self.name!r}"
 
 
@@ -79,11 +79,11 @@ class BodyView(OfBody):
         self.angular_velocity = rotate(self.orientation, local)
 
     def point(self, p: ArrayLike) -> Array:
-        """World position (..., 3) of points p (..., 3) of the body frame (m)."""
+        """World position (..., 3) of points p (..., 3) given in the body frame (m)."""
         return self.position + rotate(self.orientation, places(p, f"{self.label}: p"))
 
     def point_velocity(self, p: ArrayLike) -> Array:
-        """World velocity (..., 3) of points p (..., 3) of the body frame (m/s)."""
+        """World velocity (..., 3) of points p (..., 3) given in the body frame (m/s)."""
         arm = rotate(self.orientation, places(p, f"{self.label}: p"))
         return self.velocity + cross(self.angular_velocity, arm)
 
@@ -93,27 +93,27 @@ class BodyView(OfBody):
 
 
 class OfJoint(Strict):
-    """What belongs to one joint."""
+    """Base class of views of one joint."""
 
     _joint: Joint
 
     @property
     def name(self) -> str:
-        """The joint's name."""
+        """Name of the joint."""
         return self._joint.name
 
     @property
     def label(self) -> str:
-        """Kind and name, for messages."""
+        """Kind and name, for use in messages."""
         return self._joint.label
 
 
 class JointView(OfJoint):
     """One joint of a state, in joint coordinates.
 
-    Setting coordinates or rates moves all bodies on b's side of the joint as one rigid body (a's side where
-    b's holds the world); every other joint keeps its coordinates and rates, and setting coordinates keeps
-    this joint's rates as well. A joint that lies in a loop has no sides and can only be read.
+    Setting coordinates or rates moves all bodies on b's side of the joint as one rigid body; if b's side is connected
+    to the world, a's side moves instead. Every other joint keeps its coordinates and rates. Setting coordinates also
+    keeps the rates of this joint. A joint in a loop has no two sides, so its coordinates and rates are read-only.
     """
 
     def __init__(self, state: State, joint: Joint) -> None:
@@ -131,7 +131,7 @@ class JointView(OfJoint):
 
     @property
     def coordinates(self) -> Array:
-        """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
+        """Joint coordinates (dof,); angles in rad, including full turns, lengths in m."""
         return unwrapped(self._joint, self.wrapped, self._state.turned.get(self._joint.name))
 
     @coordinates.setter
@@ -168,7 +168,7 @@ class JointView(OfJoint):
         self._set_rates(self._numbers(value, "rates"), *self._side())
 
     def _numbers(self, value: ArrayLike, what: str) -> Array:
-        """Checked (dof,); a single number will do where there is one."""
+        """The values as (dof,), checked; a scalar is accepted for a single coordinate."""
         what = f"{self._joint.label}: {what}"
         if self._joint.dof == 1 and np.ndim(value) == 0:
             return finite(value, (), what).reshape(1)
@@ -176,12 +176,12 @@ class JointView(OfJoint):
 
     @property
     def gap(self) -> float:
-        """Distance (m) in the directions the joint constrains, as `run.joint(name).gap` has it over time."""
+        """Distance (m) in the constrained directions, as in `run.joint(name).gap`."""
         return self._open()[0]
 
     @property
     def misalignment(self) -> float:
-        """Angle (rad) in the directions the joint constrains; where it is large, the size of the joint's rows."""
+        """Angle (rad) in the constrained directions; if it is large, the norm of the angular rows."""
         return self._open()[1]
 
     def _open(self) -> tuple[float, float]:
@@ -193,12 +193,12 @@ class JointView(OfJoint):
 
     @property
     def force(self) -> Array:
-        """Force (3,) in N that the joint exerts on its body b, world frame, at this instant, if a run led here."""
+        """Force (3,) in N that the joint exerts on its body b, world frame; only for states computed by a run."""
         return self._reaction()[0]
 
     @property
     def torque(self) -> Array:
-        """Torque (3,) in N m that the joint exerts on its body b, about b's joint point, world frame."""
+        """Torque (3,) in N m that the joint exerts on its body b, about b's anchor point, world frame."""
         return self._reaction()[1]
 
     def _reaction(self) -> tuple[Array, Array]:
@@ -212,7 +212,7 @@ class JointView(OfJoint):
 
     @property
     def angle(self) -> float:
-        """The only coordinate of a turning joint (rad), turns counted."""
+        """Coordinate (rad, including full turns) of a joint whose only freedom is a rotation."""
         return self._scalar("angle")
 
     @angle.setter
@@ -222,7 +222,7 @@ class JointView(OfJoint):
 
     @property
     def displacement(self) -> float:
-        """The only coordinate of a sliding joint (m)."""
+        """Coordinate (m) of a joint whose only freedom is a translation."""
         return self._scalar("displacement")
 
     @displacement.setter
@@ -232,7 +232,7 @@ class JointView(OfJoint):
 
     @property
     def rate(self) -> float:
-        """The only rate of the joint (rad/s or m/s)."""
+        """Rate (rad/s or m/s) of a joint with one freedom."""
         self._require(self._joint.dof == 1, "rate")
         return float(self.rates[0])
 
@@ -265,7 +265,7 @@ class JointView(OfJoint):
         return *self._pose(body), self._state.velocity[row], self._state.angular_velocity[row]
 
     def _meeting(self) -> tuple[Array, Array]:
-        """World position of b's joint point, and orientation of frame a."""
+        """World position of b's anchor point, and orientation of frame a."""
         x, q = self._pose(self._joint.b)
         _, q_a = self._pose(self._joint.a)
         return x + rotate(q, self._joint.anchor_b), multiply(q_a, self._joint.frame_a)
@@ -274,7 +274,7 @@ class JointView(OfJoint):
         return self._joint.relative_twist(self._motion(self._joint.a), self._motion(self._joint.b))
 
     def _set_rates(self, rates: Array, rows: list[int], b_moves: bool) -> None:
-        """Add a rigid motion to the bodies in rows, so that the joint's twist is that of the given rates."""
+        """Add a rigid-body motion to the bodies in rows, so that the joint has the given rates."""
         state = self._state
         point, frame = self._meeting()
         v, w = self._twist()
@@ -285,7 +285,7 @@ class JointView(OfJoint):
         state.angular_velocity[rows] += dw
 
     def _side(self) -> tuple[list[int], bool]:
-        """Rows of the bodies that move, and whether they are those on b's side."""
+        """Rows of the bodies that move, and whether these are on b's side."""
         joint, mechanism = self._joint, self._state.mechanism
         neighbours: dict[str, list[str]] = {}
         for other in mechanism.joints.values():

@@ -1,6 +1,6 @@
-"""What a run says of its own accuracy.
+"""Accuracy messages of a run.
 
-Errors of steps are estimated in the core (cpp/simulate/error.hpp), in parts of the mechanism's size or in rad.
+The core estimates the errors of steps (cpp/simulate/error.hpp), relative to the size of the mechanism or in rad.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ _ROUND_NUMBERS = (1.0, 2.0, 2.5, 4.0, 5.0, 8.0)
 
 
 class AccuracyWarning(CatenaWarning):
-    """A run whose steps are too long for its motion; `run.warnings` has the sentence."""
+    """Warning that the steps of a run are too long for its motion; `run.warnings` contains the text."""
 
 
 def usual_order(accuracy: float) -> int:
-    """The order that reaches an accuracy at the least cost where nothing dissipates."""
+    """The order that reaches an accuracy at the lowest cost if there is no dissipation."""
     return 4 if accuracy >= _LOW else 8
 
 
 def round_down(dt: float) -> float:
-    """The next smaller number that people write."""
+    """The next smaller round number."""
     power = 10.0 ** floor(log10(dt))
     digit = max((d for d in _ROUND_NUMBERS if d * power <= dt * (1 + 1e-9)), default=1.0)
     return float(f"{digit * power:.3g}")
 
 
 def too_coarse(plan: Plan, tally: _core.Tally, steps: int, recording: _core.Recording | None = None) -> str:
-    """What is to be said of so many steps; empty if they are fine enough.
+    """Message about steps that are too long; empty if they are short enough.
 
-    The recording of a run tells how many substeps each of them took.
+    The recording of a run contains the number of substeps of each step.
     """
     if not tally.rough and (not tally.coarse or plan.accuracy is not None):
         return ""
@@ -81,17 +81,17 @@ def too_coarse(plan: Plan, tally: _core.Tally, steps: int, recording: _core.Reco
 
 
 def not_judged(run: Trajectory) -> str:
-    """What is to be said of a run of which nobody estimates the error; empty if somebody does."""
+    """Message that the error of a run is not estimated; empty if it is."""
     return NOT_JUDGED if run.info is not None and run.info.order == 1 else ""
 
 
 def held_too_long(plan: Plan, time: Array, forces: Array) -> str:
-    """What is to be said of forces of a control (node, n, 6) that change too fast to be held; empty if they do not.
+    """Message about control forces (node, n, 6) that change too fast to be held; empty if they do not.
 
-    A force that is held lags by half a step h behind one that is not. A change dF of it leaves a body of mass m with a
-    velocity that is off by h/2 dF/m; that lasts as long as the force takes to change altogether, h F/dF, or as long as
-    the mechanism takes to forget, which is not longer than a fall over its size. Bodies that a joint holds are not
-    judged: what resists there is all that moves with them.
+    A held force lags by half a step h behind a continuous force. A change dF of the force gives a body of mass m a
+    velocity error of h/2 dF/m. The error lasts for the time in which the force changes completely, h F/dF, or for the
+    memory of the mechanism, which is at most the time of a fall over its size. Bodies with joints are not checked,
+    since the inertia that resists the force is that of all bodies moving with them.
     """
     length = np.diff(time)[:, None]
     mechanism, given = plan.mechanism, plan.compiled.arguments
@@ -121,7 +121,7 @@ def held_too_long(plan: Plan, time: Array, forces: Array) -> str:
 
 
 def not_reached(plan: Plan, told: float) -> str:
-    """What is to be said of a run that is further off than was asked for, as far as a coarser one tells."""
+    """Message about a run that misses the requested accuracy, as estimated from a coarser run."""
     return (
         f"the accuracy of {plan.accuracy:g} was not reached: compared with a coarser run nodes are off by "
         f"{told:.2g} (parts of the mechanism's size, or rad); the motion is chaotic, or has kinks, or asks for a dt"
@@ -129,7 +129,7 @@ def not_reached(plan: Plan, told: float) -> str:
 
 
 def not_checked(plan: Plan) -> str:
-    """What is to be said of a run that has none to be compared with."""
+    """Message that there is no other run to compare with."""
     return (
         f"whether the accuracy of {plan.accuracy:g} was reached is not known: no coarser run could be compared, "
         "as steps had to be halved for want of a solution"
@@ -137,7 +137,7 @@ def not_checked(plan: Plan) -> str:
 
 
 def often_halved(run: Trajectory) -> str:
-    """What is to be said of steps that have been halved for want of a solution; empty if they are few."""
+    """Message about steps that were halved because they had no solution; empty if they are few."""
     steps, halved = len(run.substeps), run.halved_count
     if halved <= _MANY_HALVED * steps or (run.info is not None and run.info.accuracy > 0):
         return ""

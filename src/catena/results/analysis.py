@@ -1,8 +1,7 @@
 """Derived quantities of a finished run: energy, momentum, gaps, reactions.
 
-Arrays begin with the axis `step`; what concerns a whole mechanism takes the Trajectory that has them. Velocities are
-those of the nodes (see `Trajectory`), so energies and momenta are too: positions and velocities of one instant, never
-of two.
+The first axis of arrays is `step`. Functions that concern a whole mechanism take the Trajectory. Velocities are those
+at the nodes (see `Trajectory`), so energies and momenta combine positions and velocities of the same time.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def masses(mechanism: Mechanism) -> Array:
 
 
 def body_momenta(run: Trajectory) -> tuple[Array, Array]:
-    """Linear momentum (step, n, 3) and angular momentum about the own center of mass (step, n, 3), world frame."""
+    """Linear momentum (step, n, 3), and angular momentum about each center of mass (step, n, 3), world frame."""
     tensors = np.reshape([body.inertia.tensor for body in run.mechanism.bodies.values()], (-1, 3, 3))
     local = rotate(conjugate(run.orientation), run.angular_velocity)
     spin = rotate(run.orientation, np.einsum("nij,snj->sni", tensors, local))
@@ -47,7 +46,7 @@ def body_momenta(run: Trajectory) -> tuple[Array, Array]:
 
 
 def kinetic_energy(run: Trajectory) -> Array:
-    """Kinetic energy (step,) in J, rotors included."""
+    """Kinetic energy (step,) in J, including rotors."""
     linear, spin = body_momenta(run)
     twice: Array = np.einsum("sni,sni->s", linear, run.velocity) + np.einsum("sni,sni->s", spin, run.angular_velocity)
     for force in run.mechanism.forces.values():
@@ -71,7 +70,7 @@ def potential_energy(run: Trajectory) -> Array:
 
 
 def measured(run: Trajectory, measure: Measure) -> Array:
-    """What a force or coupling acts on (step,): an angle (rad, turns counted), a displacement or a distance (m)."""
+    """Measure of a force or coupling (step,): angle (rad, including full turns), displacement or distance (m)."""
     gap = measure_rows(run, measure)[0][:, 0]
     if measure.is_angle:
         joint = run.mechanism.joints[measure.joint]
@@ -85,7 +84,7 @@ def measured(run: Trajectory, measure: Measure) -> Array:
 
 
 def measured_rate(run: Trajectory, measure: Measure) -> Array:
-    """Rate (step,) of what is measured."""
+    """Rate (step,) of a measure."""
     _, wrench, point = measure_rows(run, measure)
     total = np.zeros(len(run))
     for sign, name in ((-1.0, measure.a), (1.0, measure.b)):
@@ -98,11 +97,11 @@ def measured_rate(run: Trajectory, measure: Measure) -> Array:
 
 
 class JointSpace:
-    """Joint coordinates and rates as arrays, of what has recorded its bodies over time."""
+    """Joint coordinates and rates as arrays, for objects with recorded bodies."""
 
     @property
     def coordinates(self) -> Array:
-        """Joint coordinates (..., step, coordinate) by `mechanism.coordinates`; rad, turns counted, or m."""
+        """Joint coordinates (..., step, coordinate) by `mechanism.coordinates`; rad, including full turns, or m."""
         return self._joint_motion()[0]
 
     @property
@@ -120,10 +119,10 @@ def joint_motion(
     bodies: tuple[Array, Array, Array, Array],
     near: Mapping[str, Array],
 ) -> tuple[Array, Array]:
-    """Coordinates and rates (step, coordinate) of all joints that tell theirs, in the order of mechanism.coordinates.
+    """Coordinates and rates (step, coordinate) of all joints, in the order of mechanism.coordinates.
 
-    `bodies` are positions, orientations, velocities and angular velocities (step, n, ...), `near` angles (step, k) by
-    joint, near which turns are counted.
+    `bodies` are positions, orientations, velocities and angular velocities (step, n, ...). `near` contains angles
+    (step, k) by joint; full turns are counted relative to them.
     """
     compiled = build_core(mechanism)
     counted = np.zeros((len(time), len(compiled.counters)))
@@ -153,7 +152,7 @@ def energy(run: Trajectory) -> Array:
 
 
 def energy_error(kinetic: Array, potential: Array) -> Array:
-    """See Trajectory.energy_error; the energies (step,) are all that it takes."""
+    """See Trajectory.energy_error; it is computed from the energies (step,) alone."""
     total = kinetic + potential
     error: Array = np.abs(total - total[:1])
     moving = np.maximum(kinetic, np.abs(potential - potential[:1]))
@@ -171,9 +170,9 @@ def energy_error(kinetic: Array, potential: Array) -> Array:
 
 
 def keeps_energy(run: Trajectory) -> bool:
-    """Whether nothing fed or took energy, as far as the run has recorded it: then all change of energy is an error.
+    """Whether no recorded element supplies or dissipates energy, so that every change of the energy is an error.
 
-    Gravity, springs and rotors only move it around. What run(loads=) did is not recorded.
+    Gravity, springs and rotors conserve energy. The effect of run(loads=) is not recorded.
     """
     m = run.mechanism
     is_led = any(coupling.function is not None for coupling in m.couplings.values()) or any(
@@ -204,7 +203,7 @@ def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 
 
 
 def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None:
-    """Gaps (step, joint, 2) in m and rad of what is asked of joints, what redundant ones disagree by, and which are.
+    """Gaps (step, joint, 2) in m and rad of the enforced rows, of the redundant rows, and which joints have the latter.
 
     None if no joint of the mechanism is redundant.
     """
@@ -232,13 +231,13 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
 
 
 def loop_mismatch(run: Trajectory) -> Array:
-    """What joints that say the same thing twice disagree by (step, joint, 2), in m and rad; zero for the others."""
+    """Disagreement of redundant joints (step, joint, 2), in m and rad; zero for the others."""
     asked = asked_gaps(run)
     return np.zeros((len(run), run.mechanism.joint_count, 2)) if asked is None else asked[1]
 
 
 def loop_mismatch_sentence(run: Trajectory) -> str:
-    """What is to be said of loops whose joints disagree at the last node by more than rounding; empty if none do."""
+    """Message about loops whose joints disagree at the last node by more than rounding; empty if none do."""
     if not len(run) or not run.mechanism.joints:
         return ""
     found = loop_mismatch(run[-1:])[0]
@@ -253,7 +252,7 @@ def loop_mismatch_sentence(run: Trajectory) -> str:
 
 
 def coupling_gap(run: Trajectory, coupling: Coupling) -> Array:
-    """What a coupling misses (step,): the sum of its terms less what it is to be."""
+    """Gap of a coupling (step,): the sum of its terms minus the prescribed value."""
     gap = np.full(len(run), -coupling.offset)
     for term in coupling.terms:
         gap += term.coefficient * measured(run, term.measure)
@@ -263,12 +262,12 @@ def coupling_gap(run: Trajectory, coupling: Coupling) -> Array:
 
 
 def drift(run: Trajectory) -> Array:
-    """Gap of every joint (step, joint) in m, joints in the mechanism's order."""
+    """Gap of every joint (step, joint) in m; joints in the order of the mechanism."""
     return _per_joint(run, 0)
 
 
 def misalignment(run: Trajectory) -> Array:
-    """Angle by which every joint is open (step, joint) in rad."""
+    """Angular gap of every joint (step, joint) in rad."""
     return _per_joint(run, 1)
 
 

@@ -1,4 +1,4 @@
-"""How Newton's method got to the end of a step: its increments, and what they say of the step."""
+"""Convergence of Newton's method in a step: its increments and their ratios."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ONE_ROOT = 0.25
 class Convergence:
     """The increments of a step, (iteration,): 2-norms over all bodies of the change of velocity, in m/s and rad/s.
 
-    Of a step in several substeps (orders 4, 6, 8, or halved) they are those of the slowest. `tolerance` is what
-    was asked for, `newton_residual` what may be left.
+    If a step consists of several substeps (orders 4, 6, 8, or halved), these are the increments of the substep with the
+    slowest convergence. `tolerance` is the requested tolerance, `newton_residual` the estimated error of the solution.
     """
 
     increments: Array
@@ -26,12 +26,12 @@ class Convergence:
 
     @property
     def rates(self) -> Array:
-        """By what every increment is smaller than the one before (iteration - 1,)."""
+        """Ratio of each increment to the one before (iteration - 1,)."""
         return self.increments[1:] / self.increments[:-1]
 
     @property
     def is_quadratic(self) -> bool:
-        """Whether rates fall with the increments, as those of a step that is well conditioned do."""
+        """Whether the ratios decrease with the increments, as they do in a well-conditioned step."""
         rates = self.rates
         return len(rates) < 2 or bool((rates[1:] < np.maximum(0.5 * rates[:-1], 1e-2)).all())
 

@@ -1,4 +1,4 @@
-"""The files and tables of a trajectory: methods that open writers and readers when they are called."""
+"""File and table methods of a trajectory; readers and writers are imported when they are called."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class TrajectoryFiles:
-    """A trajectory as a file or table: npz, csv, pandas, xarray, film."""
+    """Export a trajectory as a file or table: npz, csv, pandas, xarray, video."""
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a table with one row per node and named columns, in SI units and the world frame.
 
-        time; x, y, z, qw, qx, qy, qz, vx, vy, vz, wx, wy, wz of every body as "body.x"; coordinates and rates of every
-        joint as "joint.angle" and "joint.angle.rate", numbered from 0 where they have no names.
+        The columns are time; x, y, z, qw, qx, qy, qz, vx, vy, vz, wx, wy, wz of every body as "body.x"; coordinates and
+        rates of every joint as "joint.angle" and "joint.angle.rate". Coordinates without names are numbered from 0.
         """
         from ..io.tables import write_csv
 
@@ -29,15 +29,15 @@ class TrajectoryFiles:
         return dataframe(cast("Trajectory", self))
 
     def to_xarray(self) -> Any:
-        """An xarray Dataset: arrays over time, body and axis, and the joints' coordinates and rates."""
+        """An xarray Dataset: arrays over time, body and axis, with joint coordinates and rates."""
         from ..io.tables import dataset
 
         return dataset(cast("Trajectory", self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything, mechanism included, to one npz file; an old file stays whole until the new one is.
+        """Write the trajectory and its mechanism to one npz file; an existing file is replaced only when complete.
 
-        Functions of time, of poses and of events cannot be written: what is read back has none.
+        Functions of time, of poses and of events cannot be written; a trajectory that is read back does not have them.
         """
         from ..io.trajectory_file import save
 
@@ -52,10 +52,10 @@ class TrajectoryFiles:
         speed: float = 1.0,
         pixels: int = 720,
     ) -> None:
-        """Write a film (.mp4, .mov, .mkv; needs catena[video]) or a .gif (needs matplotlib alone).
+        """Write a video (.mp4, .mov, .mkv; requires catena[video]) or a .gif (requires matplotlib only).
 
-        Seen onto `plane`, such as "xz"; by default that in which the most happens. `speed` 0.5 is slow motion. For a
-        view from any side see `save_html`, which needs neither.
+        The video is a projection onto `plane`, such as "xz"; the default is the plane with the most motion. `speed` 0.5
+        is slow motion. For a view from any side use `save_html`, which requires neither package.
         """
         from ..view.viewer.video import save_video
 

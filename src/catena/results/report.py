@@ -1,4 +1,4 @@
-"""Report: what a mechanism is made of, how it may move, which of its joints say the same thing twice."""
+"""Report: bodies, joints and degrees of freedom of a mechanism, and its redundant joints."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEAR_FIT = 4.0
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop: the joint that closes it, all joints on it in order, and the bodies they join."""
+    """A loop: the joint that closes it, all its joints in order, and the bodies between them."""
 
     joint: str
     joints: tuple[str, ...]
@@ -44,16 +44,16 @@ class Loop:
 
 @dataclass(frozen=True)
 class Report:
-    """The mechanism in numbers, at one pose; print it, or read its fields.
+    """The properties of a mechanism at one pose; print the report, or read its fields.
 
-    row_count counts all constraint rows, rank the independent ones; redundant_joints take part in some combination of
-    rows that says nothing new: the reactions of these joints are not determined by statics alone. work is the
-    estimated number of multiplications of one Newton iteration for each solver. driven says whether functions of time
-    move it. mismatches are the joints that close loops and are not asked for all their rows, because the others say the
-    same: by how many m and rad their numbers disagree at this pose. largest_zero is the largest singular value that was
-    taken for zero, smallest_kept the smallest that was not. unjudged_joints close loops of which nobody looked for rows
-    that say the same twice, unjudged_because says why: all their rows are asked for, and the data must agree to
-    rounding. massless are the bodies that have no mass. limited are the joints whose limits are kept, but do not act.
+    row_count counts all constraint rows, rank the independent ones. redundant_joints take part in a linear dependence
+    between rows, so statics alone does not determine their reactions. work is the estimated number of multiplications
+    per Newton iteration for each solver. driven says whether functions of time move the mechanism. mismatches lists the
+    joints that close loops and have rows that are not enforced, because they are redundant, with the disagreement in m
+    and rad at this pose. largest_zero is the largest singular value that counts as zero, smallest_kept the smallest
+    that does not. unjudged_joints close loops that were not checked for redundant rows, for the reason in
+    unjudged_because: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
+    without mass. limited lists the joints with limits, which are not enforced.
     """
 
     body_count: int
@@ -77,7 +77,7 @@ class Report:
 
     @property
     def redundant_count(self) -> int:
-        """Rows that follow from the others."""
+        """Number of redundant rows."""
         return self.row_count - self.rank
 
     def __str__(self) -> str:
@@ -143,7 +143,7 @@ def _shorten(names: tuple[str, ...], most: int = 12) -> str:
 
 
 def report(mechanism: Mechanism, state: State, asked: RowSelection) -> Report:
-    """See Mechanism.report; `asked` is what a run asks for."""
+    """See Mechanism.report; `asked` contains the rows that a run enforces."""
     tree = mechanism.spanning_tree()
     motions = Motions(mechanism, state)
     carrier, path = motions.carrier, motions.path
@@ -208,7 +208,7 @@ def report(mechanism: Mechanism, state: State, asked: RowSelection) -> Report:
 
 
 def _rank(jacobian: Array, strict: NDArray[np.bool_], loop_tolerance: float) -> int:
-    """Of rows that `loop_tolerance` judges, and of what strict ones, asked for to rounding, leave of their freedoms."""
+    """Rank of the rows under `loop_tolerance`, and of the strict rows on the freedoms that remain."""
     rank, free = 0, np.eye(jacobian.shape[1])
     for rows, least in ((~strict, loop_tolerance), (strict, 0.0)):
         asked = jacobian[rows] @ free
@@ -227,7 +227,7 @@ def _stressed(
     carrier: Mapping[str, Branch],
     path: Callable[[str], list[str]],
 ) -> tuple[str, ...]:
-    """Joints that carry load in some state of self-stress; `null` (rows, state) are the multipliers."""
+    """Joints that carry load in a state of self-stress; `null` (rows, state) are the multipliers."""
     names: set[str] = set()
     carried: dict[str, Array] = {}
     first = 0
@@ -246,5 +246,5 @@ def _stressed(
 
 
 def _bears(wrench: Array) -> bool:
-    """Whether any of several wrenches (state, 6) is more than rounding."""
+    """Whether any of several wrenches (state, 6) exceeds rounding error."""
     return bool((np.linalg.norm(wrench, axis=1) > 1e-6).any())

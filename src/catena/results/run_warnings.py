@@ -1,4 +1,4 @@
-"""What makes a finished run doubtful, as sentences, and the warnings that say them."""
+"""Messages about doubtful results of a finished run, and the warnings that contain them."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _FEW = 300
 
 
 class LimitWarning(CatenaWarning):
-    """A joint that passes limits: a mechanism keeps them, but they stop nothing yet."""
+    """Warning that a joint coordinate exceeds its limits, which are not enforced."""
 
 
 class StuckWarning(CatenaWarning):
-    """A mechanism whose joints leave it no freedom: nothing moves."""
+    """Warning that the joints leave the mechanism no degree of freedom, so it cannot move."""
 
 
 def doubts(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
-    """All that is to be said of a run."""
+    """All messages about a run."""
     found = (
         (AccuracyWarning, run.coarse),
         (AccuracyWarning, not_judged(run)),
@@ -52,7 +52,7 @@ def doubts(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
 
 
 def raise_doubts(run: Trajectory, *, accuracy: bool) -> None:
-    """Say them where Python's warnings go, once for a run; those on its steps only if they are wanted."""
+    """Issue the messages as Python warnings, once per run; those about its steps only on request."""
     for kind, sentence in found_unasked(run):
         warn(kind(sentence))
     # that steps are too long is said once, and of a few that were halved not at all
@@ -62,13 +62,13 @@ def raise_doubts(run: Trajectory, *, accuracy: bool) -> None:
 
 
 def found_unasked(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
-    """Those on the mechanism of a run that take no time to speak of."""
+    """Messages about the mechanism of a run that cost little time to find."""
     found = ((LimitWarning, passed(run)), (StuckWarning, stuck(run) if run.mechanism.body_count <= _FEW else ""))
     return ((kind, sentence) for kind, sentence in found if sentence)
 
 
 def stuck(run: Trajectory) -> str:
-    """What is to be said of loops that leave no freedom; looked for only where nothing moved."""
+    """Message about loops that leave no freedom; checked only if nothing moved."""
     if len(run) < 2 or not run.mechanism.spanning_tree().loops:
         return ""
     moved = np.abs(run.position[-1] - run.position[0]).max(initial=0.0)
@@ -85,7 +85,7 @@ def stuck(run: Trajectory) -> str:
 
 
 def passed(run: Trajectory) -> str:
-    """What is to be said of coordinates that pass their joints' limits at some of the nodes."""
+    """Message about coordinates that exceed their joint limits at some of the nodes."""
     if not _limited(run.mechanism) or not len(run):
         return ""
     some = run[:: max(1, len(run) // _LOOKS)]
@@ -104,7 +104,7 @@ def passed(run: Trajectory) -> str:
 
 
 def passed_by_members(batch: Batch) -> str:
-    """The same of a batch whose bodies are all recorded: of nodes here and there of all members."""
+    """The same for a batch with all bodies recorded, at a sample of the nodes of all members."""
     if not _limited(batch.mechanism) or set(batch.bodies) != set(batch.mechanism.bodies):
         return ""
     coordinates = batch._joint_motion(max(1, batch.time.size // _MEMBER_LOOKS))[0]
@@ -118,14 +118,14 @@ def passed_by_members(batch: Batch) -> str:
 
 
 def warn_of_members(batch: Batch) -> None:
-    """Warn of limits that members pass, once for a batch."""
+    """Warn about limits that members exceed, once per batch."""
     sentence = passed_by_members(batch)
     if sentence:
         warn(LimitWarning(sentence))
 
 
 def beyond_now(mechanism: Mechanism, coordinates: Array) -> str:
-    """What is to be said of where a live mechanism stands, or many (member, coordinate) do."""
+    """Message about the current coordinates of a live mechanism, or of many (member, coordinate)."""
     found = _beyond(mechanism, np.atleast_2d(coordinates)) if _limited(mechanism) else None
     if found is None:
         return ""
@@ -137,7 +137,7 @@ def beyond_now(mechanism: Mechanism, coordinates: Array) -> str:
 
 
 class _Beyond(NamedTuple):
-    """The coordinate that passes its limit first, that limit, the row in which it does, by how much, and the others."""
+    """The coordinate that exceeds its limit first, the limit, the row where it does, the excess, and the others."""
 
     label: str
     limit: float
@@ -147,7 +147,7 @@ class _Beyond(NamedTuple):
 
 
 def _beyond(mechanism: Mechanism, coordinates: Array) -> _Beyond | None:
-    """What of coordinates (row, coordinate) is beyond limits."""
+    """The coordinates (row, coordinate) that exceed limits."""
     limited = _limited(mechanism)
     values = coordinates[:, [place for _, place, _, _ in limited]]
     lower, upper = (np.array([row[k] for row in limited]) for k in (2, 3))
@@ -167,7 +167,7 @@ def _beyond(mechanism: Mechanism, coordinates: Array) -> _Beyond | None:
 
 
 def _limited(mechanism: Mechanism) -> list[tuple[str, int, float, float]]:
-    """Names of coordinates that have limits, their places among all of them, and the limits; found once."""
+    """Names of coordinates with limits, their indices among all coordinates, and the limits; computed once."""
     known = mechanism.snapshot()._known
     if known.limited is None:
         known.limited = [

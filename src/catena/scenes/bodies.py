@@ -41,7 +41,7 @@ def free_body(
 ) -> Mechanism:
     """One body without gravity or joints, body frame along the world's at the start.
 
-    By default the rigid body of Hairer, Lubich and Wanner; its moments break the triangle inequality, which
+    By default the rigid body of Hairer, Lubich and Wanner; its moments violate the triangle inequality, which
     the equations of motion do not mind.
     """
     m = Mechanism(gravity=(0.0, 0.0, 0.0))

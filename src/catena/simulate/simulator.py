@@ -279,9 +279,9 @@ class Simulator(Spoken):
             bodies: constant, or with one row per node. Row k acts at node k, for half of the interval on either side.
         control
             A function control(t, live), called at every node. `live` (see Live) gives the state of that node. The
-            function may set `live.inputs`, and returns loads of that instant in the same forms, or None. Inputs and
-            loads are held until the next node: half of their impulse acts at either end of the step. The result records
-            the loads as `control`.
+            function may set inputs (`live.set`), and returns loads of that instant in the same forms, or None. Inputs
+            and loads are held until the next node: half of their impulse acts at either end of the step. The result
+            records the loads as `control`.
         every
             Period (s) at which control is called, a whole number of steps; default dt. It is required if the simulator
             has no dt, because the period is a property of the controller.
