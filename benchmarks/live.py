@@ -29,7 +29,7 @@ def chain(n: int) -> Simulator:
 
 def loops_around(live: Live | LiveBatch) -> tuple[Way, Way]:
     """Steps alone, and with inputs set and joint space read."""
-    torque = np.zeros_like(live.input)
+    torque = np.zeros_like(live.inputs)
 
     def step(count: int) -> None:
         for _ in range(count):
@@ -37,7 +37,7 @@ def loops_around(live: Live | LiveBatch) -> tuple[Way, Way]:
 
     def closed(count: int) -> None:
         for _ in range(count):
-            live.input[:] = torque
+            live.inputs[:] = torque
             live.step()
             live.coordinates, live.rates  # noqa: B018
 
@@ -55,7 +55,7 @@ def catena_ways(n: int) -> dict[str, Way]:
         pass
 
     def reading(t: float, live: Live) -> None:
-        live.input[0] = -0.1 * live.coordinates[0]
+        live.inputs[0] = -0.1 * live.coordinates[0]
 
     def under(control: Callable[[float, Live], object]) -> Way:
         return lambda count: (simulate.run(steps=count, record_every=count, control=control), None)[1]

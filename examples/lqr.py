@@ -18,7 +18,7 @@ def step(x, u):
     state = m.state()
     state.coordinates, state.rates = x[:3], x[3:]
     live.restart(state)
-    live.inputs["push"] = u
+    live.set(push=u)
     live.step()
     return np.concatenate((live.coordinates, live.rates))
 
@@ -48,7 +48,7 @@ assert slowest < 1
 
 def control(t, now):
     """Push by the gains times where it stands."""
-    now.inputs["push"] = -(K @ np.concatenate((now.coordinates, now.rates)))[0]
+    now.set(push=-(K @ np.concatenate((now.coordinates, now.rates)))[0])
 
 
 lean = m.state()

@@ -58,13 +58,13 @@ for step in range(300):
     if step % 20 == 0:
         pictures.append(one.render())
     seen, *_ = one.step(act(mean, seen[None])[0])
-    held.append(live.input.copy())
+    held.append(live.inputs.copy())
 imsave("swing_up.png", np.block([[[picture] for picture in pictures[row : row + 5]] for row in (0, 5, 10)]))
 
 
 def again(t, now):
     """The torques of that episode, each for 20 ms."""
-    now.input[:] = held[min(round(100 * t) // 2, 299)]
+    now.inputs[:] = held[min(round(100 * t) // 2, 299)]
 
 
 run = live.simulator.run(duration=6, state=start, control=again)

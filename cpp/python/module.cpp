@@ -372,7 +372,7 @@ void bind_live(nb::module_& m) {
       .CATENA_VIEW("velocity", velocity(), Live, "float64", "(None, 3)")
       .CATENA_VIEW("angular_velocity", angular_velocity(), Live, "float64", "(None, 3)")
       .CATENA_VIEW("counted", counted, Live, "float64", "(None,)")
-      .CATENA_VIEW("input", input, Live, "float64", "(None,)")
+      .CATENA_VIEW("inputs", input, Live, "float64", "(None,)")
       .CATENA_VIEW("coordinates", coordinates(), Live, "float64", "(None,)")
       .CATENA_VIEW("rates", rates(), Live, "float64", "(None,)");
 }
@@ -400,7 +400,7 @@ void bind_live_batch(nb::module_& m) {
       .CATENA_VIEW("velocity", velocity, LiveBatch, "float64", "(None, None, 3)")
       .CATENA_VIEW("angular_velocity", angular_velocity, LiveBatch, "float64", "(None, None, 3)")
       .CATENA_VIEW("counted", counted, LiveBatch, "float64", "(None, None)")
-      .CATENA_VIEW("input", input, LiveBatch, "float64", "(None, None)")
+      .CATENA_VIEW("inputs", input, LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("coordinates", coordinates(), LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("rates", rates(), LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("error", error, LiveBatch, "float64", "(None,)")

@@ -13,26 +13,15 @@ from .assemble.assembly import AssemblyError, AssemblyWarning
 from .assemble.placeholders import PlaceholderWarning
 from .assemble.redundancy import LoopWarning
 from .describe.bodies import Body
+from .describe.body_forces import Bumper, Bushing, Cable, Drag, PointSpring
 from .describe.constraints import ConstantVelocity, Distance, FixedOrientation, ParallelAxes, PointOnLine, PointOnPlane
 from .describe.couplings import Coupling, Differential, Gear, Mimic, PrescribedMotion, Rack
 from .describe.custom import BodyPose, Custom, VelocityRows
-from .describe.forces import (
-    Armature,
-    Bumper,
-    Bushing,
-    Cable,
-    Damper,
-    Drag,
-    Force,
-    Friction,
-    Motor,
-    PointSpring,
-    Servo,
-    Spring,
-)
+from .describe.forces import Force
 from .describe.frames import Frame
 from .describe.inertia import Inertia, Solid, box, capsule, cylinder, rod, sphere
 from .describe.joint import Joint
+from .describe.joint_forces import Armature, Damper, Friction, Motor, Servo, Spring
 from .describe.joints import Ball, Cylindrical, Fixed, Free, PinInSlot, Planar, Prismatic, Revolute, Screw, Universal
 from .describe.limits import Limits
 from .describe.mechanism import Mechanism

@@ -9,6 +9,8 @@ import pytest
 
 import catena as ct
 from catena import Event, Live, Mechanism, Simulator, State, scenes
+from catena._util.rotation import conjugate, multiply, rotation_vector
+from catena.results.interpolation import interpolation_error, resampled
 from catena.simulate.run_steps import run_steps
 
 TIMES = np.array((0.0, 0.013, 0.1, 0.1 + 1e-5, 0.333, 0.5, 0.77, 1.0))
@@ -55,7 +57,7 @@ def test_times_with_drives_and_control() -> None:
     m.add_coupling(ct.PrescribedMotion("joint1", lambda t: 0.2 * sin(3 * t), name="drive"))
 
     def control(t: float, live: Live) -> None:
-        live.inputs["motor"] = sin(5 * t)
+        live.set(motor=sin(5 * t))
 
     simulator = Simulator(m, 0.01, order=4)
     plain = simulator.run(1.0, control=control)
@@ -206,7 +208,7 @@ def test_events_of_a_controlled_mechanism() -> None:
     m.add_force(ct.Motor("slide", 0.0, name="motor"))
 
     def control(t: float, live: Live) -> dict[str, tuple[float, float, float]]:
-        live.inputs["motor"] = 4.0
+        live.set(motor=4.0)
         return {"mass": (2.0, 0.0, 0.0)}
 
     event = Event(lambda s: s.joint("slide").coordinates[0] - 1.0, stop=True)
@@ -290,5 +292,47 @@ def test_polynomials_keep_an_accuracy_that_was_asked_for(scene: str, accuracy: f
     run = Simulator(m, accuracy=accuracy).run(2.0)
     fine = Simulator(m, run.dt / 4, accuracy=accuracy / 100, order=8, on_inaccurate="ignore")
     true = run_steps(fine.plan.with_step(run.dt / 4, rate=1e-3 * accuracy), 4 * len(run.substeps))
-    between = run.at(np.minimum(true.time, run.time[-1]))
+    between = resampled(run, np.minimum(true.time, run.time[-1]))
     assert np.abs(between.position - true.position).max() < 2 * accuracy * fine.plan.extent
+
+
+def servo_arm() -> ct.Mechanism:
+    """Servos whose fast time constant, 0.2 ms, is far below the distance of nodes."""
+    m, last = ct.Mechanism(), "world"
+    for k in range(7):
+        m.add_body(f"l{k}", ct.box((0.1, 0.1, 0.2), mass=4.0 - 0.4 * k), position=(0, 0, 0.2 * k + 0.1))
+        m.add_joint(ct.Revolute(last, f"l{k}", axis=((0, 0, 1), (0, 1, 0))[k % 2], at=(0, 0, 0.2 * k), name=f"j{k}"))
+        m.add_force(ct.Servo(f"j{k}", kp=5000.0, kd=50.0, target=0.3 * (-1) ** k))
+        last = f"l{k}"
+    return m
+
+
+def test_interpolation_across_a_fast_transient_says_so() -> None:
+    """In the first intervals it is 20 times off the accuracy; later it is within it, and silent."""
+    run = Simulator(servo_arm(), accuracy=1e-4).run(0.5)
+    first = 0.5 * (run.time[0] + run.time[1])
+    with pytest.warns(ct.AccuracyWarning, match=r"error of interpolation .*t_eval"):
+        run.at(first)
+    # warnings are errors here
+    run.at(run.time[20:-1] + 0.4 * np.diff(run.time[20:]))
+
+
+@pytest.mark.parametrize("accuracy", [1e-4, 1e-6])
+@pytest.mark.parametrize(
+    "scene", [servo_arm, scenes.quadruped, lambda: scenes.slider_crank(rate=8.0), scenes.heavy_top]
+)
+def test_the_estimate_of_interpolation_is_of_the_right_size(scene, accuracy: float) -> None:
+    """Within a factor of ten where it matters: against a run that computes the same instants."""
+    m = scene()
+    simulator = Simulator(m, accuracy=accuracy)
+    run = simulator.run(0.4)
+    middles = 0.5 * (run.time[1:] + run.time[:-1])
+    fine = Simulator(m, accuracy=0.1 * accuracy).run(t_eval=middles)
+    size = simulator.plan.extent
+    estimate = interpolation_error(run.nodes, middles, size)
+    between = resampled(run, middles)
+    turned = rotation_vector(multiply(between.orientation, conjugate(fine.orientation)))
+    shifted = (between.position - fine.position) / size
+    error = np.maximum(np.linalg.norm(shifted, axis=-1), np.linalg.norm(turned, axis=-1)).max(axis=1)
+    assert (error <= 10 * np.maximum(estimate, accuracy)).all()
+    assert (estimate <= 10 * np.maximum(error, accuracy)).all()

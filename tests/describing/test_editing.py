@@ -132,14 +132,14 @@ def test_what_clashes_is_refused_before_anything_is_added():
 
 def test_removing_a_body_takes_all_that_hold_on_to_it():
     m = toy()
-    with pytest.raises(ValueError, match="body 'hand' is held on to by ball joint 'hand-arm', pointspring 'string': "):
+    with pytest.raises(ValueError, match="body 'hand' is used by ball joint 'hand-arm', pointspring 'string': "):
         m.remove_body("hand")
     hand = m.bodies["hand"]
     assert m.remove_body("hand", cascade=True) is hand
     assert "hand" not in m.bodies
     assert "hand-arm" not in m.joints
     assert list(m.forces) == ["motor"]
-    with pytest.raises(ValueError, match="revolute joint 'shoulder' is held on to by motor 'motor'"):
+    with pytest.raises(ValueError, match="revolute joint 'shoulder' is used by motor 'motor'"):
         m.remove_joint("shoulder")
     m.remove_joint("shoulder", cascade=True)
     assert not m.forces

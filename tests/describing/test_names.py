@@ -308,8 +308,11 @@ def test_mistaken_keys_and_values_are_answered_with_sentences():
     with pytest.raises(TypeError, match=r"indexed by node, as in run\[-1\] or run\[::10\]; try run\.body\('crank'\)"):
         ct.Simulator(m, 0.01).run(steps=1)["crank"]
     for mistake, sentence in (
-        (lambda: m.assemble(rates=[1.0]), r"rates takes numbers by joint name, such as {'motor': 0.3}, got \[1.0\]"),
-        (lambda: m.assemble(coordinates=0.3), r"drive takes numbers by joint name, such as {'motor': 0.3}, got 0.3"),
+        (
+            lambda: m.assemble(rates=[1.0]),
+            r"rates must be a mapping from joint names, such as {'motor': 0.3}, got \[1.0\]",
+        ),
+        (lambda: m.assemble(coordinates=0.3), r"coordinates must be a mapping from joint names, such as .*, got 0.3"),
         (lambda: m.assemble(fixed="motor"), r"fixed takes a list of names, such as \['motor'\], got 'motor'"),
         (lambda: m.add_force(ct.Spring(3, 1.0)), "there is no joint called '3'"),
         (lambda: m.add_force(ct.PointSpring(None, "crank", 1.0, anchors=np.eye(3)[:2])), "no body called 'None'"),

@@ -41,7 +41,7 @@ def swinging(**changes: Any) -> gym.Task:
         ct.Simulator(m, dt=0.01),
         inputs={"lower": (-LIMIT, LIMIT)},
         observe=lambda s: np.concatenate((s.coordinates, s.rates, np.asarray(s.time)[..., None]), axis=-1),
-        reward=lambda s: -(s.coordinates[..., 0] ** 2) - 0.1 * s.input[..., 1] ** 2,
+        reward=lambda s: -(s.coordinates[..., 0] ** 2) - 0.1 * s.inputs[..., 1] ** 2,
         terminate=lambda s: s.coordinates[..., 1] > 1.5,
         start=start,
         skip=3,
@@ -82,7 +82,7 @@ def test_an_environment_goes_the_way_of_the_simulator() -> None:
     first = env.live.state()
 
     def control(t: float, live: ct.Live) -> None:
-        live.inputs["lower"] = LIMIT * actions[min(int(t / 0.03 + 0.5e-6), 19)]
+        live.set(lower=LIMIT * actions[min(int(t / 0.03 + 0.5e-6), 19)])
 
     run = task.simulator.run(steps=60, state=first, control=control)
     for k, action in enumerate(actions):
@@ -93,7 +93,7 @@ def test_an_environment_goes_the_way_of_the_simulator() -> None:
         assert reward == -(observation[0] ** 2) - 0.1 * (LIMIT * action) ** 2
         np.testing.assert_array_equal(env.live.position, node.position)
     # the other motor pushes as described
-    assert env.live.inputs["upper"] == 0.2
+    assert env.live.inputs_by_name["upper"] == 0.2
 
 
 @pytest.mark.parametrize("name", READY)
@@ -385,7 +385,7 @@ def test_the_three_ways_to_begin_anew() -> None:
             assert not np.array_equal(seen, begin)
         # the motor that is not theirs pushes as described, theirs not at all
         if mode != AutoresetMode.DISABLED:
-            np.testing.assert_array_equal(many.batch.input, [(0.2, 0.0)] * 2)
+            np.testing.assert_array_equal(many.batch.inputs, [(0.2, 0.0)] * 2)
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)

@@ -35,7 +35,8 @@ from catena import (
     scenes,
     sphere,
 )
-from catena.io import serialize
+from catena.io.rebuild import rebuild
+from catena.io.serialize import describe
 from damage import ODD_VALUES, damaged_array, damaged_document
 
 # steps are coarse on purpose
@@ -413,7 +414,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "turned": lambda x: sims()[0].run(steps=1, state=turned(x)),
     "load": lambda x: Trajectory.load(x),
     "load mechanism": lambda x: Mechanism.load(x),
-    "rebuild": lambda x: serialize.rebuild(x),
+    "rebuild": lambda x: rebuild(x),
     **{
         f"custom {name}": lambda x, name=name: custom(**{"gap": lambda a, b: b.position[:1]} | {name: x})
         for name in ("gap", "jacobian", "name")
@@ -481,18 +482,18 @@ def test_hostile_calls(call: str) -> None:
 def test_forces_without_parts_are_refused(kind: str) -> None:
     m = scenes.pendulum(2)
     m.add_force(Servo("joint1", kp=1.0, kd=0.1, name="servo"))
-    document = serialize.describe(m)
+    document = describe(m)
     document["forces"][0] |= {"kind": kind, "parts": []}
     with pytest.raises(ValueError, match="'servo': consists of no parts"):
-        serialize.rebuild(document)
+        rebuild(document)
 
 
 @pytest.mark.parametrize("kind", ["Servo", "Motor", "Spring"])
 def test_forces_of_joints_act_along_joints(kind: str) -> None:
     m = scenes.pendulum(2)
     m.add_force(PointSpring("world", "link2", 1.0, points=((0, 0, 0), (0, 1, 0)), name="string"))
-    document = serialize.describe(m)
-    assert list(serialize.rebuild(document).forces) == ["string"]
+    document = describe(m)
+    assert list(rebuild(document).forces) == ["string"]
     document["forces"][0]["kind"] = kind
     with pytest.raises(ValueError, match="'string': acts along no joint"):
-        serialize.rebuild(document)
+        rebuild(document)

@@ -46,7 +46,7 @@ def errors(path: Path, duration: float, control: float, steps: tuple[float, ...]
     found = []
     for dt in steps:
         live = ct.Simulator(m, dt=dt).start(state)
-        live.inputs.update(inputs)
+        live.set(inputs)
         for _ in range(round(duration / dt)):
             live.step()
         found.append(reference.differences(live.state()))
@@ -90,7 +90,7 @@ def test_a_gripper_closes_its_loops_and_stays_closed() -> None:
     # each finger turns in its plane by one angle, and the mirror makes one of two; the rest of each loop is redundant
     assert report.freedom == 1
     live = ct.Simulator(m, dt=0.002).start()
-    live.inputs["squeeze"] = 0.4
+    live.set(squeeze=0.4)
     for _ in range(1000):
         live.step()
     state = live.state()
@@ -111,7 +111,7 @@ def test_loops_move_as_in_mujoco() -> None:
     reference.data.ctrl[0] = 0.4
     reference.run(0.1)
     live = ct.Simulator(m, dt=5e-4).start()
-    live.inputs["squeeze"] = 0.4
+    live.set(squeeze=0.4)
     for _ in range(200):
         live.step()
     assert live.state().joint("left driver").angle > 0.3
@@ -340,7 +340,7 @@ def test_forces_on_a_joint_are_limited_as_in_mujoco(tmp_path: Path) -> None:
     inputs = reference.control(np.random.default_rng(3), 1.0)
     reference.run(0.3)
     live = ct.Simulator(m, dt=5e-4).start(state)
-    live.inputs.update(inputs)
+    live.set(inputs)
     for _ in range(600):
         live.step()
     assert max(reference.differences(live.state()).values()) < 1e-4

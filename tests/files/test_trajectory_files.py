@@ -19,8 +19,8 @@ import pytest
 import catena
 from catena import Custom, Mechanism, Revolute, Servo, SimulationError, Simulator, Spring, Trajectory, scenes, sphere
 from catena.compile.row_selection import everything
-from catena.io import serialize
 from catena.io import trajectory_file as files
+from catena.io.document import FORMAT
 from catena.kinematics.nodes import Nodes
 from laws import ARRAYS
 from mechanisms import zoo
@@ -58,7 +58,7 @@ def full_run() -> Trajectory:
     m.add_force(Servo("joint2", kp=5.0, kd=0.5, name="knee"))
 
     def control(t: float, live: catena.Live) -> dict[str, tuple[float, float, float]]:
-        live.inputs["knee"] = t
+        live.set(knee=t)
         return {"link1": (0.0, 0.1, 0.0)}
 
     events = [catena.Event(lambda s: s.joint("joint1").rate), catena.Event(lambda s: s.position[1, 1], direction=-1)]
@@ -405,7 +405,7 @@ def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     path = tmp_path / "zoo.json"
     m.save(path)
     document = json.loads(path.read_text())
-    assert (document["mark"], document["format"]) == ("catena mechanism", serialize.FORMAT)
+    assert (document["mark"], document["format"]) == ("catena mechanism", FORMAT)
     assert document["version"] == catena.__version__
     assert [body["name"] for body in document["bodies"]] == list(m.bodies)
     law = document["forces"][1]["parts"][0]["law"]

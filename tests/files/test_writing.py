@@ -203,7 +203,7 @@ def same_motion(m: ct.Mechanism, again: ct.Mechanism) -> None:
     starts = {name: m.forces[name].parts[0].law[m.forces[name].input or ""] for name in m.inputs}
     live = [ct.Simulator(one, dt=0.002).start(one.assemble()) for one in (m, again)]
     for one in live:
-        one.inputs.update(starts)
+        one.set(starts)
         for _ in range(200):
             one.step()
     same_places(m, live[0].state(), live[1].state(), 1e-8)

@@ -357,7 +357,7 @@ def test_dampers_that_cannot_be() -> None:
     m = two_stones()
     with pytest.raises(ValueError, match="must not be negative"):
         m.add_force(Damper("socket", -1.0))
-    with pytest.raises(ValueError, match="a Damper acts on a ball as a whole"):
+    with pytest.raises(ValueError, match="a Damper acts on a ball joint as a whole"):
         m.add_force(Spring("socket", 1.0))
     with pytest.raises(ValueError, match="no single coordinate"):
         m.add_force(Damper("socket", 1.0, coordinate="angle", name="other"))

@@ -129,7 +129,7 @@ def test_states_and_batches_tell_what_drives_exert() -> None:
     simulator = Simulator(m, 0.01)
 
     def control(t: float, live: Live) -> None:
-        live.inputs["knee"] = np.sin(t)
+        live.set(knee=np.sin(t))
 
     run = simulator.run(steps=20, control=control)
     for k in (0, 7, 20):

@@ -529,7 +529,7 @@ BAD: dict[str, tuple[Callable[[], Force], str]] = {
     "unknown joint": (lambda: Spring("hinge", 1.0), "no joint called 'hinge'"),
     "a ball": (lambda: Spring("ball", 1.0), "ball joint 'ball' has no single coordinate"),
     "a weld": (lambda: Damper("weld", 1.0), "no single coordinate"),
-    "a cross": (lambda: Motor("cross", 1.0), "say which coordinate of universal joint 'cross': 'first' or 'second'"),
+    "a cross": (lambda: Motor("cross", 1.0), "choose a coordinate of universal joint 'cross': 'first' or 'second'"),
     "slide of a hinge": (lambda: Motor("joint", 1.0, coordinate="displacement"), "has no 'displacement', only 'angle'"),
     "no points": (lambda: PointSpring("a", "b", 1.0), "give points="),
     "points twice": (lambda: PointSpring("a", "b", 1.0, points=np.eye(3)[:2], anchors=np.eye(3)[:2]), "give points="),

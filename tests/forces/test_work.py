@@ -28,7 +28,7 @@ def test_a_cart_by_hand() -> None:
     live: list[float] = []
 
     def control(t: float, node: Live) -> None:
-        node.inputs["push"] = 2.0 if t < 0.299 else 0.5
+        node.set(push=2.0 if t < 0.299 else 0.5)
         live.append(node.efforts[0])
 
     run = Simulator(slider(), 0.1).run(steps=5, control=control)
@@ -70,7 +70,7 @@ def driven(m: Mechanism, dt: float, every: int) -> Trajectory:
     given = np.random.default_rng(2).normal(size=(100, len(m.inputs)))
 
     def control(t: float, live: Live) -> None:
-        live.input[:] = given[round(t / dt) // every]
+        live.inputs[:] = given[round(t / dt) // every]
 
     return Simulator(m, dt, tolerance=1e-13).run(1.0, control=control)
 

@@ -558,7 +558,7 @@ def test_terms_and_coordinates() -> None:
         "prescribed motion 'prescribed motion s0': needs a function of time": lambda: PrescribedMotion("s0", 3.0),
         "no joint called 'nowhere'": lambda: m.add_coupling(Gear("s0", "nowhere", 2.0)),
         "ball joint 'socket' has no single coordinate": lambda: m.add_coupling(Gear("s0", "socket", 2.0)),
-        "say which coordinate of universal joint 'cross': 'first' or 'second'": lambda: m.add_coupling(
+        "choose a coordinate of universal joint 'cross': 'first' or 'second'": lambda: m.add_coupling(
             Gear("s0", "cross", 2.0)
         ),
         "revolute joint 's0' has no 'displacement', only 'angle'": lambda: m.add_coupling(

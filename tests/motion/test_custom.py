@@ -399,14 +399,14 @@ def test_wrong_jacobian_names_row_and_column() -> None:
         rows[1, 6], rows[1, 7] = b.position[1], 2 * b.position[0]
         return rows
 
-    with pytest.raises(ValueError, match=r"'k': its jacobian says 2 in row 1, column 7, where differences .* give 1"):
+    with pytest.raises(ValueError, match=r"'k': its jacobian is 2 in row 1, column 7, but differences .* give 1"):
         m.add_joint(Custom("world", "b", gap, jacobian=jacobian, name="k"))
 
     # turns in the body's frame in place of the world's only show at a turned pose
     def body_frame(a: BodyPose, b: BodyPose) -> np.ndarray:
         return np.concatenate((np.zeros(6), np.zeros(3), np.cross((1, 0, 0), (0, 0, 1))))[None]
 
-    with pytest.raises(ValueError, match=r"'k': its jacobian says .* in row 0, column"):
+    with pytest.raises(ValueError, match=r"'k': its jacobian is .* in row 0, column"):
         m.add_joint(
             Custom(
                 "world",

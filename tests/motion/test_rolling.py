@@ -556,7 +556,7 @@ def test_refused() -> None:
         RollingBall("world", "b", radius=1.0, normal=(0, 0, 0))
     with pytest.raises(ValueError, match="axis must not be zero"):
         RollingDisk("world", "b", radius=1.0, axis=(0, 0, 0))
-    with pytest.raises(ValueError, match="blade must not stand along the normal"):
+    with pytest.raises(ValueError, match="along must not be parallel to normal"):
         KnifeEdge("world", "b", at=(0, 0, 0), along=(0, 0, 2))
 
 

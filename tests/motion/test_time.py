@@ -509,9 +509,9 @@ def test_states_on_moving_ground() -> None:
 
 def test_ground_that_is_refused() -> None:
     m = scenes.pendulum(2, "revolute")
-    with pytest.raises(ValueError, match="revolute joint 'joint2': only a joint to the world"):
+    with pytest.raises(ValueError, match="revolute joint 'joint2': ground can only be set for a joint to the world"):
         m.joints["joint2"].ground = lambda t: (0, 0, 0)
-    with pytest.raises(ValueError, match="only a joint to the world, added to a mechanism"):
+    with pytest.raises(ValueError, match="a joint to the world that has been added to a mechanism"):
         Ball("world", "link1", at=(0, 0, 0)).ground = lambda t: (0, 0, 0)
     with pytest.raises(ValueError, match="revolute joint 'joint1': ground must be a function of time, got 3"):
         m.joints["joint1"].ground = 3

@@ -117,7 +117,7 @@ def python(script: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are Linux's")
-@pytest.mark.parametrize("room", [256, 4], ids=["some threads", "no thread"])
+@pytest.mark.parametrize("room", [256, 8], ids=["some threads", "no thread"])
 def test_threads_that_cannot_be_had(room: int) -> None:
     """A limit of memory leaves no stack for all of 64 threads: fewer do the work; for none there is a sentence."""
     ended = python(f"""

@@ -112,11 +112,11 @@ def test_members_are_live_mechanisms(make: Callable[[], Mechanism], options: dic
     alone = [sim.start(state) for state in states]
     rng = np.random.default_rng(1)
     for _ in range(20):
-        given = batch.input + 0.3 * rng.normal(size=batch.input.shape)
-        batch.input[:] = given
+        given = batch.inputs + 0.3 * rng.normal(size=batch.inputs.shape)
+        batch.inputs[:] = given
         batch.step()
         for k, live in enumerate(alone):
-            live.input[:] = given[k]
+            live.inputs[:] = given[k]
             live.step()
     # bit for bit where the same code runs; in lanes the sums are ordered otherwise
     atol = 1e-11 if batch.in_lanes else 0
@@ -132,7 +132,7 @@ def test_members_are_live_mechanisms(make: Callable[[], Mechanism], options: dic
 def test_the_closed_form_of_held_inputs(order: int) -> None:
     batch = Simulator(slider(), DT, order=order).start_batch(3)
     for k, f in enumerate(FORCES):
-        batch.inputs["push"] = (f, 0.0, 2 * f)
+        batch.set(push=(f, 0.0, 2 * f))
         batch.step()
         # rounding alone
         np.testing.assert_allclose(batch.position[:, 0, 0], X[k + 1] * np.array((1, 0, 2)), rtol=0, atol=1e-14)
@@ -153,7 +153,7 @@ def test_own_numbers(options: dict[str, int]) -> None:
     }
     batch = sim.run_batch(states, steps=20, **numbers)  # type: ignore[arg-type]
     live = sim.start_batch(states, threads=2, **numbers)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(live.inputs["servo"], numbers["force_parameters"]["servo"]["target"])  # type: ignore[index,call-overload]
+    np.testing.assert_array_equal(live.inputs_by_name["servo"], numbers["force_parameters"]["servo"]["target"])  # type: ignore[index,call-overload]
     for _ in range(20):
         live.step()
     np.testing.assert_array_equal(live.position, batch.position[:, -1])
@@ -182,7 +182,7 @@ def test_reset_of_some_members(options: dict[str, str]) -> None:
     sim = simulator(m, **options)
     batch, other, fresh = (sim.start_batch(states, threads=2) for _ in range(3))
     for live in (batch, other):
-        live.inputs["motor"] = 0.3
+        live.set(motor=0.3)
         live.step(7)
     mask = np.zeros(9, dtype=bool)
     mask[[0, 3, 8]] = True
@@ -190,7 +190,7 @@ def test_reset_of_some_members(options: dict[str, str]) -> None:
     same(batch, other, ~mask)
     same(batch, fresh, mask)
     np.testing.assert_array_equal(batch.time, np.where(mask, 0, other.time))
-    np.testing.assert_array_equal(batch.inputs["motor"], np.where(mask, 0.05, 0.3))
+    np.testing.assert_array_equal(batch.inputs_by_name["motor"], np.where(mask, 0.05, 0.3))
     batch.step(5)
     other.step(5)
     fresh.step(5)
@@ -216,7 +216,7 @@ def test_members_that_fail_stay_where_they_are(options: dict[str, object]) -> No
     m.add_force(Motor("axle", 0.01, name="motor"))
     batch = Simulator(m, 0.01, **options).start_batch(6)  # type: ignore[arg-type]
     batch.step()
-    batch.inputs["motor"][2] = 1e6
+    batch.inputs_by_name["motor"][2] = 1e6
     batch.step(3)
     assert batch.failed.tolist() == [False, False, True, False, False, False]
     assert 0.01 <= batch.time[2] < 0.02
@@ -226,7 +226,7 @@ def test_members_that_fail_stay_where_they_are(options: dict[str, object]) -> No
     assert "1 failed" in repr(batch)
     # there it stays
     stood = batch.orientation[2].copy(), batch.time[2]
-    batch.inputs["motor"] = 0.01
+    batch.set(motor=0.01)
     batch.step(4)
     np.testing.assert_array_equal(batch.orientation[2], stood[0])
     assert batch.time[2] == stood[1]
@@ -256,15 +256,15 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one member"):
         sim.start_batch([])
     batch = sim.start_batch(4)
-    batch.inputs["push"] = (1.0, 1.0, np.nan, 1.0)
+    batch.set(push=(1.0, 1.0, np.nan, 1.0))
     with pytest.raises(ValueError, match="input 0 of member 2"):
         batch.step()
     assert (batch.time == 0).all()
-    batch.inputs["push"] = 1.0
+    batch.set(push=1.0)
     with pytest.raises(ValueError, match="broadcast"):
-        batch.inputs["push"] = (1.0, 2.0)
+        batch.set(push=(1.0, 2.0))
     with pytest.raises(KeyError, match="'push'"):
-        batch.inputs["pull"] = 1.0
+        batch.set(pull=1.0)
     with pytest.raises((TypeError, ValueError)):
         batch.step(-1)
     with pytest.raises(ValueError, match="read-only"):
@@ -298,7 +298,7 @@ def test_views_outlive_their_batch() -> None:
     batch = Simulator(slider(3.0), DT).start_batch(5)
     gc.collect()
     batch.step(2)
-    views = batch.position, batch.coordinates, batch.failed, batch.inputs["push"]
+    views = batch.position, batch.coordinates, batch.failed, batch.inputs_by_name["push"]
     kept = [view.copy() for view in views]
     del batch
     gc.collect()

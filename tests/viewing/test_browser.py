@@ -280,7 +280,7 @@ def test_a_live_mechanism_is_watched(viser, tab):
         tab.get_by_role("button", name="play", exact=True).click()
         until(tab, lambda: live.time > 0.3)
         typed(tab, "torque", 1.5)
-        until(tab, lambda: live.inputs["torque"] == pytest.approx(1.5))
+        until(tab, lambda: live.inputs_by_name["torque"] == pytest.approx(1.5))
         tab.get_by_role("button", name="pause", exact=True).click()
         until(tab, lambda: tab.get_by_role("button", name="play", exact=True).is_visible())
         assert max(live.joint(name).gap for name in m.joints) < 1e-9

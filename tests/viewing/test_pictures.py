@@ -9,7 +9,7 @@ from catena._util.rotation import from_rotation_vector, rotate
 from catena.assemble.core import build_core
 from catena.scenes.walkers import HolyNumbers
 from catena.view.film import skeleton
-from catena.view.viewer.scene import Looks
+from catena.view.viewer.looks import Looks
 
 PNG = b"\x89PNG"
 

@@ -20,9 +20,10 @@ import catena as ct
 from catena import plot
 from catena.results.analysis import keeps_energy
 from catena.view.viewer import solids
+from catena.view.viewer.looks import GROUND, Looks, inertia_box, rgb
 from catena.view.viewer.page import page
 from catena.view.viewer.posing import Poser, input_sliders, joint_sliders
-from catena.view.viewer.scene import GROUND, WORLD, Looks, inertia_box, rgb, scene_of
+from catena.view.viewer.scene import WORLD, scene_of
 
 
 def linkage() -> ct.Mechanism:
@@ -298,7 +299,7 @@ def test_energy_has_no_error_where_a_control_acts():
     error = "energy error / energy in motion"
     for control, is_shown in (
         (lambda t, live: {"crank": (0, 0, 1)}, False),
-        (lambda t, live: live.inputs.update(torque=1.0), False),
+        (lambda t, live: live.set(torque=1.0), False),
         (lambda t, live: None, True),
     ):
         run = simulator.run(0.1, control=control)
@@ -740,7 +741,7 @@ def test_a_step_that_cannot_be_taken_is_said(viser):
     live = ct.Simulator(m, dt=0.01, rescue=False).start()
 
     def control(live):
-        live.input[:] = 1e9
+        live.inputs[:] = 1e9
 
     with live.show(browser=False, control=control) as view:
         view._playing.set(True)

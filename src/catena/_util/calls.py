@@ -18,7 +18,7 @@ from .words import argument_hint
 
 _PACKAGE = __name__.partition(".")[0]
 # made or called by users once a step: nothing is put in front of these
-_HOT = frozenset({"Live.body", "Live.joint", "Live.hold", "State.body", "State.joint"})
+_HOT = frozenset({"Live.body", "Live.joint", "Live.hold", "Running.set", "State.body", "State.joint"})
 _READERS = ("Reader", "View", "History", "LiveBody", "LiveForce", "LiveJoint", "Status")
 
 

@@ -18,7 +18,7 @@ from .checks import shown
 
 Array: TypeAlias = NDArray[np.float64]
 
-IDENTITY = (1.0, 0.0, 0.0, 0.0)
+IDENTITY: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 _INVERSE = np.array((1.0, -1.0, -1.0, -1.0))
 
 # ---- quaternions

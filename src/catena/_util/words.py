@@ -72,11 +72,12 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     }
     | _in_joint_space("run"),
     "Live": {
-        "data": "its arrays are its own attributes: live.position, live.coordinates, live.input",
+        "data": "its arrays are its own attributes: live.position, live.coordinates, live.inputs",
         "reset": "live.restart(state) begins anew",
-        "torque": "set what a motor exerts by name, as in live.inputs['motor'] = 1.0",
-        "set_input": "set inputs by name, as in live.inputs['motor'] = 1.0",
-        "ctrl": "inputs are `input`, or by name live.inputs['motor']",
+        "torque": "set what a motor exerts by name, as in live.set(motor=1.0)",
+        "set_input": "set inputs by name, as in live.set(motor=1.0)",
+        "ctrl": "inputs are `inputs`, or by name, as in live.set(motor=1.0)",
+        "input": "inputs are `inputs`, or by name, as in live.set(motor=1.0)",
         "dt": "the time step is live.simulator.dt",
     }
     | _in_joint_space("live"),
@@ -148,7 +149,7 @@ _CALLS: Mapping[str, Mapping[str, str]] = {
     },
     "Simulator.run": {
         "dt": "the time step belongs to the simulator, as in Simulator(mechanism, dt=0.01)",
-        "inputs": "inputs are set in a control function: def control(t, live): live.inputs['knee'] = 3.0",
+        "inputs": "inputs are set in a control function: def control(t, live): live.set(knee=3.0)",
     },
     "Mechanism.add_body": {
         "mass": _SOLID,

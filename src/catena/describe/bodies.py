@@ -13,7 +13,7 @@ from .inertia import Inertia, Solid
 from .shapes import Shape, Shaped, placed
 
 # velocities of a body that is described without any
-AT_REST = (0.0, 0.0, 0.0)
+AT_REST: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 def _constant(*numbers: float) -> Array:
@@ -23,9 +23,9 @@ def _constant(*numbers: float) -> Array:
 
 
 class World(Shaped):
-    """The fixed frame of a mechanism, `Mechanism.world`; joints take it in place of a body.
+    """The world frame of a mechanism, `Mechanism.world`; use it in place of a body in joints.
 
-    `shapes` are what stands still in it: a base, a table, a floor.
+    `shapes` are the objects at rest in the world: a base, a table, a floor.
     """
 
     name = "world"
@@ -35,7 +35,7 @@ class World(Shaped):
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Name for use in messages."""
         return "the world"
 
     def __repr__(self) -> str:
@@ -43,11 +43,11 @@ class World(Shaped):
 
 
 class Body(Shaped):
-    """A rigid body: inertia, and its described pose and velocity; made by Mechanism.add_body.
+    """A rigid body: inertia, described pose and velocity; created by Mechanism.add_body.
 
-    position (3,) m and velocity (3,) m/s of the center of mass, orientation (4,) body to world,
-    angular_velocity (3,) rad/s, all in the world frame. Assigning one of them checks and copies it.
-    `shapes` are what it looks like.
+    position (3,) m and velocity (3,) m/s of the center of mass, orientation (4,) body to world, and angular_velocity
+    (3,) rad/s are all in the world frame. You can assign them; the value is checked and copied. `shapes` is the
+    geometry of the body.
     """
 
     is_world = False
@@ -70,7 +70,7 @@ class Body(Shaped):
         angular_velocity: ArrayLike,
         has_gravity: bool,
     ) -> None:
-        # straight into the dictionary, which is sooner done than to assign them one by one
+        # writing to the dictionary is faster than assigning attributes one by one
         own = self.__dict__
         own["_name"], own["_shape"] = name, None
         own["_has_gravity"] = self._flag(has_gravity)
@@ -90,17 +90,17 @@ class Body(Shaped):
 
     @property
     def name(self) -> str:
-        """What the mechanism calls it."""
+        """Name of the body in its mechanism."""
         return self._name
 
     @property
     def label(self) -> str:
-        """Kind and name, for messages."""
+        """Kind and name, for use in messages."""
         return f"body {self.name!r}"
 
     @property
     def inertia(self) -> Inertia:
-        """Mass and inertia; assign an Inertia, or a shape, which then is the body's shape as well."""
+        """Mass and inertia; assign an Inertia, or a solid, which also becomes the shape of the body."""
         return self._inertia
 
     @inertia.setter
@@ -117,7 +117,7 @@ class Body(Shaped):
 
     @property
     def shape(self) -> Solid | None:
-        """What the body looks like, if it was given a shape; that of an Inertia is not known."""
+        """The solid the body was created from, or None if it was created from an Inertia."""
         return self._shape
 
     @shape.setter
@@ -128,14 +128,14 @@ class Body(Shaped):
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
-        """All that it looks like: the shape that it was made of, if it was, and those that were added."""
+        """All shapes of the body: the solid it was created from, if any, and the shapes added later."""
         if self._shape is None:
             return self._added_shapes
         return placed(self._shape.kind, self._shape.size, label=self.label), *self._added_shapes
 
     @property
     def mass(self) -> float:
-        """Mass (kg), 0 of a massless body; assigning another scales the inertia with it, as if the density changed."""
+        """Mass (kg), 0 for a massless body; assigning a new mass scales the inertia in proportion."""
         return self._inertia.mass
 
     @mass.setter
@@ -145,12 +145,14 @@ class Body(Shaped):
             raise ValueError(f"{self.label}: mass must be positive, or zero for a massless body, got {value}")
         old = self._inertia
         if old.mass == 0:
-            raise ValueError(f"{self.label} is massless, and has no inertia to be scaled: assign an Inertia")
+            raise ValueError(
+                f"{self.label} is massless, so its inertia cannot be scaled; assign an Inertia to body.inertia instead"
+            )
         self.inertia = Inertia(mass, mass / old.mass * old.tensor, physical=old.physical)
 
     @property
     def has_gravity(self) -> bool:
-        """Whether the mechanism's gravity pulls on it."""
+        """Whether the gravity of the mechanism acts on the body."""
         return self._has_gravity
 
     @has_gravity.setter

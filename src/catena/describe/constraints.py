@@ -1,6 +1,6 @@
-"""Constraints that hold too little for a body to hang on: points on lines and planes, rods, directions.
+"""Constraints that cannot carry a body in the tree: points on lines and planes, rods, directions.
 
-They take the form of joint.py, and close loops or tie floating bodies.
+They implement the interface in joint.py. They close loops, or connect floating bodies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PointOnLine(AxisJoint):
-    """Keeps b's point on the line through a's point along the axis; b turns freely.
+    """Keeps b's point on the line through a's point along the axis; b rotates freely.
 
     Coordinates (4,): displacement along the line (m), then rotation vector (rad) of frame b in frame a.
     """
@@ -31,16 +31,16 @@ class PointOnLine(AxisJoint):
     carries = False
 
     def relative(self, coordinates: Array) -> Pose:
-        """Slide along z, then turn."""
+        """Translate along z, then rotate."""
         return np.array((0.0, 0.0, coordinates[0])), from_rotation_vector(coordinates[1:])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the height and the rotation vector."""
+        """Return the displacement along z and the rotation vector."""
         return np.concatenate((translation[..., 2:], rotation_vector(quaternion)), axis=-1)
 
 
 class PointOnPlane(AxisJoint):
-    """Keeps b's point in the plane through a's point normal to the axis; b turns freely.
+    """Keeps b's point in the plane through a's point normal to the axis; b rotates freely.
 
     Coordinates (5,): displacements in the plane (m), then rotation vector (rad) of frame b in frame a.
     """
@@ -51,20 +51,20 @@ class PointOnPlane(AxisJoint):
     carries = False
 
     def relative(self, coordinates: Array) -> Pose:
-        """Slide in the plane, then turn."""
+        """Translate in the plane, then rotate."""
         return np.array((coordinates[0], coordinates[1], 0.0)), from_rotation_vector(coordinates[2:])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the place in the plane and the rotation vector."""
+        """Return the displacements in the plane and the rotation vector."""
         return np.concatenate((translation[..., :2], rotation_vector(quaternion)), axis=-1)
 
 
 class Distance(Joint):
-    """A rod without mass between two points, one on each body: keeps their distance (m).
+    """A massless rod: keeps the distance (m) between a point of a and a point of b.
 
-    `points` are two world points in the described pose, or `anchors` two points in the body frames; `length` is their
-    described distance unless given. Coordinates (5,): azimuth and elevation (rad) of the rod in frame a, then rotation
-    vector (rad) of frame b in frame a.
+    Give either `points`, two world points in the described pose, or `anchors`, two points in the body frames. The
+    default `length` is their distance in the described pose. Coordinates (5,): azimuth and elevation (rad) of the rod
+    in frame a, then rotation vector (rad) of frame b in frame a.
     """
 
     code = "distance"
@@ -100,22 +100,22 @@ class Distance(Joint):
         ends = [body.position + rotate(body.orientation, p) for body, p in ((a, anchor_a), (b, anchor_b))]
         length = dist(*ends) if self._length is None else self._length
         if length <= 0:
-            raise ValueError(f"{self.label}: the two points must be apart; a Ball holds them together")
+            raise ValueError(f"{self.label}: the two points must not coincide; use Ball to keep two points together")
         self.parameter = length
         return anchor_a, anchor_b
 
     def relative(self, coordinates: Array) -> Pose:
-        """Move to the end of the rod, and turn."""
+        """Move to the end of the rod, and rotate."""
         return self.parameter * self._along(coordinates)[0], from_rotation_vector(coordinates[2:])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the direction of the rod and the rotation vector."""
+        """Return the direction of the rod and the rotation vector."""
         x, y, z = translation[..., 0], translation[..., 1], translation[..., 2]
         angles = np.stack((np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))), axis=-1)
         return np.concatenate((angles, rotation_vector(quaternion)), axis=-1)
 
     def _along(self, coordinates: Array) -> tuple[Array, Array, Array]:
-        """Unit vector along the rod, and its derivatives by azimuth and elevation."""
+        """Unit vector along the rod, and its derivatives with respect to azimuth and elevation."""
         azimuth, elevation = coordinates[..., 0], coordinates[..., 1]
         c, s, ce, se = np.cos(azimuth), np.sin(azimuth), np.cos(elevation), np.sin(elevation)
         none = np.zeros_like(c)
@@ -126,12 +126,12 @@ class Distance(Joint):
         )
 
     def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Swing the rod, and turn."""
+        """Rotate the rod, and rotate b."""
         _, by_azimuth, by_elevation = self._along(coordinates)
         return self.parameter * (rates[0] * by_azimuth + rates[1] * by_elevation), rates[2:]
 
     def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
-        """Read the swing of the rod and the angular velocity."""
+        """Return the rates of the rod's direction and the angular velocity."""
         _, by_azimuth, by_elevation = self._along(coordinates)
         across = np.sum(by_azimuth * by_azimuth, axis=-1)
         azimuth = np.sum(velocity * by_azimuth, axis=-1) / (self.parameter * np.where(across > 0, across, 1.0))
@@ -140,10 +140,10 @@ class Distance(Joint):
 
 
 class ConstantVelocity(AxisJoint):
-    """A joint that bends in all directions and passes on turning one to one, whatever the angle; a point and no twist.
+    """A constant-velocity joint: the axes may bend in any direction, and the shafts rotate at equal speed.
 
-    Coordinates (2,): rotation vector (rad) of frame b in frame a, across the axis; rates (2,): the angular velocity
-    across a's axis (rad/s).
+    It keeps the two points together and the twist about the axes zero. Coordinates (2,): rotation vector (rad) of frame
+    b in frame a, perpendicular to the axis; rates (2,): angular velocity perpendicular to a's axis (rad/s).
     """
 
     code = "constant_velocity"
@@ -156,7 +156,7 @@ class ConstantVelocity(AxisJoint):
         return np.zeros(3), from_rotation_vector((coordinates[0], coordinates[1], 0.0))
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the bend that is left once the twist is taken out."""
+        """Return the bend that remains after the twist is removed."""
         angle = z_angle(quaternion)
         half = -0.5 * angle
         none = np.zeros_like(half)
@@ -164,13 +164,13 @@ class ConstantVelocity(AxisJoint):
         return rotation_vector(multiply(quaternion, untwist))[..., :2]
 
     def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Bend; once bent, bending further turns b about a's axis as well, which is what keeps the twist zero."""
+        """Return the bending rate, and the rotation about a's axis that keeps the twist zero at the current bend."""
         w, x, y, _ = from_rotation_vector((coordinates[0], coordinates[1], 0.0))
         return np.zeros(3), np.array((rates[0], rates[1], (rates[1] * x - rates[0] * y) / w))
 
 
 class ParallelAxes(AxisJoint):
-    """Keeps the axis of b parallel to that of a; b moves freely and turns about the axis.
+    """Keeps the axis of b parallel to that of a; b translates freely and rotates about the axis.
 
     Coordinates (4,): translation (m) of b's point in frame a, then angle (rad) about the axis.
     """
@@ -182,16 +182,19 @@ class ParallelAxes(AxisJoint):
     carries = False
 
     def relative(self, coordinates: Array) -> Pose:
-        """Move, and turn about z."""
+        """Translate, and rotate about z."""
         return coordinates[:3], about_z(coordinates[3])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the translation and the angle about z."""
+        """Return the translation and the angle about z."""
         return np.concatenate((translation, z_angle(quaternion)[..., None]), axis=-1)
 
 
 class FixedOrientation(Joint):
-    """Keeps b from turning against a; b moves freely. Coordinates (3,): translation (m) of b's point in frame a."""
+    """Prevents rotation of b relative to a; b translates freely.
+
+    Coordinates (3,): translation (m) of b's point in frame a.
+    """
 
     code = "orientation"
     dof = 3
@@ -200,11 +203,11 @@ class FixedOrientation(Joint):
     needs_place = False
 
     def relative(self, coordinates: Array) -> Pose:
-        """Move without turning."""
+        """Translate without rotation."""
         return coordinates, np.array(IDENTITY)
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the translation."""
+        """Return the translation."""
         return translation
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Constraints that the user writes as Python functions: slower than the built-in ones, and as exact."""
+"""Constraints that the user writes as Python functions: slower than the built-in constraints, but equally exact."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from .joint import Joint, Pose
 if TYPE_CHECKING:
     from .joint import BodyLike, BodyOrName
 
-# differences of fourth order, over this part of a radian or of the bodies' size
+# step of the fourth-order differences, in rad or relative to the size of the bodies
 _STEP = 3e-4
 
-# a given Jacobian may differ from differences by this much
+# tolerance between a given Jacobian and differences
 _AGREES = 1e-6
 
 MOST_ROWS = 6
 
 
 class BodyPose(NamedTuple):
-    """Where a body is: position (3,) m of its center of mass, orientation (4,) body to world; the world's is fixed."""
+    """Pose of a body: position (3,) m of its center of mass, orientation (4,) body to world; constant for the world."""
 
     position: Array
     orientation: Array
 
     def point(self, p: ArrayLike) -> Array:
-        """Where the point p (3,) of the body's frame is in the world (m)."""
+        """World position (m) of the point p (3,), which is given in the body frame."""
         return self.position + self.direction(p)
 
     def direction(self, v: ArrayLike) -> Array:
-        """The vector v (3,) of the body's frame, in the world."""
+        """World components of the vector v (3,), which is given in the body frame."""
         return rotate(self.orientation, np.asarray(v, dtype=float))
 
 
@@ -43,7 +43,7 @@ Rows: TypeAlias = Callable[[BodyPose, BodyPose], ArrayLike]
 
 
 class GivenRows(Joint):
-    """Rows between a and b from the user's functions. Coordinates (6,): as of Free."""
+    """Constraint rows between a and b from user functions. Coordinates (6,): as for Free."""
 
     dof = 6
     motion = np.eye(6)
@@ -55,7 +55,7 @@ class GivenRows(Joint):
 
     @property
     def row_count(self) -> int:
-        """As many as the function returns."""
+        """Number of rows that the function returns."""
         return self._count
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
@@ -74,35 +74,35 @@ class GivenRows(Joint):
         raise NotImplementedError
 
     def check(self, a: BodyPose, b: BodyPose) -> None:
-        """Refuse functions that contradict each other or return no numbers."""
+        """Raise an error if the functions contradict each other or do not return numbers."""
         raise NotImplementedError
 
     def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
-        """Gaps (rows,) and gradients (rows, 12) against displacement and world turn of a, then of b."""
+        """Gaps (rows,) and gradients (rows, 12) with respect to displacement and world rotation of a, then of b."""
         raise NotImplementedError
 
     def forget(self, lost: Callable[..., ArrayLike]) -> None:
-        """Put a function that says so in place of those that a file could not hold."""
+        """Replace functions that a file could not store with one that raises an error."""
         raise NotImplementedError
 
     def relative(self, coordinates: Array) -> Pose:
-        """Shift, then turn by the rotation vector."""
+        """Translate, then rotate by the rotation vector."""
         return coordinates[:3], from_rotation_vector(coordinates[3:])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the shift and the rotation vector."""
+        """Return the translation and the rotation vector."""
         return np.concatenate((translation, rotation_vector(quaternion)), axis=-1)
 
 
 class Custom(GivenRows):
-    """A constraint gap(pose_a, pose_b) = 0 of the user's own, one to six rows, in metres.
+    """A user-defined constraint gap(pose_a, pose_b) = 0 with one to six rows, in meters.
 
-    `gap` takes two poses (`.position` (3,), `.orientation` (4,)) and returns the rows. `jacobian`, if given, returns
-    (rows, 12): derivatives by the displacement of a (3), a's turn about world axes (3), and the same of b; it is
-    checked against differences. Without it, differences are used.
+    `gap` takes two poses (`.position` (3,), `.orientation` (4,)) and returns the rows. `jacobian` is optional and
+    returns (rows, 12): derivatives with respect to the displacement of a (3), the rotation of a about world axes (3),
+    and the same for b. It is checked against finite differences. Without it, finite differences are used.
 
-    In a loop all its rows are asked for, whatever `loop_tolerance` says: those that the other joints say already must
-    agree with them to rounding, or be left out of the function.
+    In a loop, all rows are enforced, whatever the value of `loop_tolerance`. Rows that are redundant with other joints
+    must agree with them to rounding error; otherwise leave them out of the function.
     """
 
     code = "custom"
@@ -124,7 +124,7 @@ class Custom(GivenRows):
         return finite(_numbers(self._gap(a, b), what).reshape(-1), (self._count,), what)
 
     def check(self, a: BodyPose, b: BodyPose) -> None:
-        """Compare the Jacobian with differences, here and at a turned pose, where mixed-up frames show."""
+        """Compare the Jacobian with differences, in this pose and in a rotated one, which reveals wrong frames."""
         turned = [from_rotation_vector(v) for v in ((0.3, -0.5, 0.2), (-0.4, 0.1, 0.6))]
         moved = [BodyPose(p.position, multiply(q, p.orientation)) for p, q in zip((a, b), turned, strict=True)]
         for at in ((a, b), moved):
@@ -136,8 +136,8 @@ class Custom(GivenRows):
             worst = np.unravel_index(np.abs(given - by_differences).argmax(), given.shape)
             if abs(given[worst] - by_differences[worst]) > _AGREES * scale:
                 raise ValueError(
-                    f"{self.label}: its jacobian says {given[worst]:.6g} in row {worst[0]}, column {worst[1]}, "
-                    f"where differences of its gap give {by_differences[worst]:.6g}"
+                    f"{self.label}: its jacobian is {given[worst]:.6g} in row {worst[0]}, column {worst[1]}, "
+                    f"but differences of its gap give {by_differences[worst]:.6g}"
                 )
 
     def _given(self, a: BodyPose, b: BodyPose) -> Array:
@@ -146,7 +146,7 @@ class Custom(GivenRows):
         return finite(np.atleast_2d(_numbers(self._jacobian(a, b), what)), (self._count, 12), what)
 
     def _differences(self, a: BodyPose, b: BodyPose, *, world: bool = True) -> Array:
-        """Gradients (rows, 12); those of the world, which does not move, may be left out."""
+        """Gradients (rows, 12); columns of the world, which does not move, may be left out."""
         result = np.zeros((self._count, 12))
         for side, body in enumerate((self.a, self.b)):
             if body.is_world and not world:
@@ -168,12 +168,12 @@ class Custom(GivenRows):
 
 
 class VelocityRows(GivenRows):
-    """A constraint A(pose_a, pose_b) v = b(t) on velocities, of the user's own, one to six rows.
+    """A user-defined constraint A(pose_a, pose_b) v = b(t) on velocities, with one to six rows.
 
-    `rows` takes two poses (`.position` (3,), `.orientation` (4,)) and returns A (rows, 12), which multiplies the
-    velocity of a's center of mass (3), a's angular velocity (3), and the same of b, all in the world frame. `value` is
-    b: numbers, or a function of time (s) that returns them; by default zero. Exact at the velocities of the nodes, and
-    of the order of the run.
+    `rows` takes two poses (`.position` (3,), `.orientation` (4,)) and returns A (rows, 12). A multiplies the velocity
+    of a's center of mass (3), a's angular velocity (3), and the same for b, all in the world frame. `value` is b:
+    numbers, or a function of time (s) that returns them; default zero. The constraint holds exactly for the velocities
+    at the nodes, which have the order of the run.
     """
 
     code = "custom_velocity"
@@ -197,24 +197,24 @@ class VelocityRows(GivenRows):
         return len(self._rows(a, b))
 
     def check(self, a: BodyPose, b: BodyPose) -> None:
-        """See that rows and values fit together."""
+        """Check that the sizes of rows and values agree."""
         self.gap_and_gradient(a, b)
         what = f"{self.label}: value"
         finite(_numbers(self.value(0.0), what).reshape(-1), (self._count,), what)
 
     @property
     def is_led(self) -> bool:
-        """Whether it asks for velocities other than zero."""
+        """Whether a velocity other than zero is prescribed."""
         return callable(self._value) or bool(np.any(0.0 if self._value is None else self._value))
 
     def value(self, time: float) -> ArrayLike:
-        """What A v is to be at an instant."""
+        """Prescribed value of A v at a time."""
         if self._value is None:
             return np.zeros(self._count)
         return self._value(time) if callable(self._value) else self._value
 
     def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
-        """A, and no gap."""
+        """Zero gaps, and A."""
         return np.zeros(self._count), finite(self._rows(a, b), (self._count, 12), f"{self.label}: rows")
 
     def _rows(self, a: BodyPose, b: BodyPose) -> Array:
@@ -237,7 +237,7 @@ def _numbers(value: ArrayLike, what: str) -> Array:
 
 @cache
 def _probes(size: float) -> list[tuple[int, float, Array, Array | None]]:
-    """What differences move a pose by: column, weight over step, shift, and turn if there is one."""
+    """Displacements for the differences: column, weight divided by step, translation, and rotation if any."""
     found = []
     for column in range(6):
         step = _STEP * (size if column < 3 else 1.0)

@@ -1,4 +1,4 @@
-"""What a mechanism holds of every kind, and how things are taken out of it again."""
+"""Collections of a mechanism, and the removal of their items."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class Held(Strict):
     _frames: ByName[Frame]
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove and return a body with its frames; with `cascade` also joints, forces and couplings that hold it."""
+        """Remove a body and its frames, and return the body; with `cascade`, also remove its joints and forces.
+
+        Removing a joint also removes the forces and couplings on it.
+        """
         name = self._removable("body", name)
         joints = [joint for joint in self._joints.values() if name in (joint.a.name, joint.b.name)]
         forces = [
@@ -46,7 +49,7 @@ class Held(Strict):
         return self._bodies.pop(name)
 
     def remove_joint(self, name: str, *, cascade: bool = False) -> Joint:
-        """Remove a joint and return it; with `cascade` also all forces and couplings that act on it."""
+        """Remove a joint and return it; with `cascade`, also remove the forces and couplings on it."""
         name = self._removable("joint", name)
         forces = [
             f
@@ -75,7 +78,7 @@ class Held(Strict):
         return self._frames.pop(self._removable("frame", name))
 
     def _removable(self, kind: Kind, name: str) -> str:
-        """The name of what is to be removed."""
+        """Check that the item exists and can be removed; returns its name."""
         self._refuse_if_locked()
         name = name_of(name)
         if name not in getattr(self, KINDS[kind]):
@@ -91,4 +94,4 @@ def _refuse_to_remove(label: str, holding: Iterable[Joint | Force | Coupling]) -
     names = [item.label for item in holding]
     if names:
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        raise ValueError(f"{label} is held on to by {shown}: remove these first, or give cascade=True")
+        raise ValueError(f"{label} is used by {shown}: remove them first, or pass cascade=True")

@@ -1,4 +1,4 @@
-"""Mass and inertia of a body, given outright or by a solid shape of uniform density."""
+"""Mass and inertia of a body, given as numbers or by a solid of uniform density."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _UNIT = np.eye(3)
 class Inertia:
     """Mass (kg) and inertia (kg m^2) about the center of mass in the body frame.
 
-    `tensor` is (3, 3), or (3,) principal moments along the body axes; kept as (3, 3). `physical=False` lets
-    moments pass that break the triangle inequality, for textbook problems that no real body has. Both are zero for a
-    body that only joins others, see `massless`.
+    `tensor` is (3, 3), or (3,) principal moments along the body axes; it is stored as (3, 3). `physical=False` accepts
+    moments that violate the triangle inequality, for textbook problems with impossible bodies. For mass and inertia of
+    zero, see `massless`.
     """
 
     mass: float
@@ -43,12 +43,12 @@ class Inertia:
             moments = sorted(array.tolist())
             array = array * _UNIT
         if mass == 0 and array.any():
-            raise ValueError(f"a massless body has no inertia either, but its principal moments are {moments}")
+            raise ValueError(f"a massless body must have zero inertia, but its principal moments are {moments}")
         if mass > 0 and moments[0] <= 0:
             raise ValueError(f"inertia must be positive definite, but its principal moments are {moments}")
         if physical and moments[0] + moments[1] < moments[2] * (1 - 1e-9):
             raise ValueError(
-                f"inertia is impossible: principal moments {moments} break the triangle inequality "
+                f"inertia is impossible: principal moments {moments} violate the triangle inequality "
                 "(none may exceed the sum of the other two)"
             )
         array.flags.writeable = False
@@ -56,9 +56,10 @@ class Inertia:
 
     @classmethod
     def massless(cls) -> Inertia:
-        """Of a body that only joins others, such as the cross of a universal joint or a dummy link between hinges.
+        """Inertia of a massless body, such as the cross of a universal joint or a dummy link between hinges.
 
-        Its joints must leave it no motion of its own: where massive bodies stand still, so must it.
+        The joints must determine the motion of a massless body: if all bodies with mass are at rest, it must be at rest
+        too.
         """
         return cls(0.0, (0.0, 0.0, 0.0))
 
@@ -76,8 +77,8 @@ class Inertia:
 class Solid:
     """A solid of uniform density, centered on the body frame.
 
-    `size` (m) is (x, y, z) of a box, (radius,) of a sphere, (radius, length) of a cylinder or capsule along
-    body z. `pose` is the shape's own (position (3,), orientation (4,)) in the world, where it has one.
+    `size` (m) is (x, y, z) of a box, (radius,) of a sphere, (radius, length) of a cylinder or capsule along body z.
+    `pose` is the world pose of the solid (position (3,), orientation (4,)), or None; `rod` sets it.
     """
 
     kind: Literal["box", "cylinder", "sphere", "capsule"]
@@ -95,7 +96,7 @@ class Solid:
 
 
 def box(size: ArrayLike, *, mass: float | None = None, density: float | None = None) -> Solid:
-    """Make a box of edge lengths size (x, y, z) in metres; mass in kg or density in kg/m^3."""
+    """Make a box with edge lengths size (x, y, z) in meters; give mass in kg or density in kg/m^3."""
     edges = finite(size, (3,), "box: size")
     x, y, z = (_positive(edge, "box: size") for edge in edges)
     m = _mass("box", x * y * z, mass, density)
@@ -104,7 +105,7 @@ def box(size: ArrayLike, *, mass: float | None = None, density: float | None = N
 
 
 def cylinder(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Solid:
-    """Make a cylinder along body z (metres); mass in kg or density in kg/m^3."""
+    """Make a cylinder along body z (meters); give mass in kg or density in kg/m^3."""
     r, h = _positive(radius, "cylinder: radius"), _positive(length, "cylinder: length")
     return Solid("cylinder", (r, h), _of_cylinder(r, h, _mass("cylinder", pi * r * r * h, mass, density)))
 
@@ -115,14 +116,14 @@ def _of_cylinder(r: float, h: float, mass: float) -> Inertia:
 
 
 def sphere(radius: float, *, mass: float | None = None, density: float | None = None) -> Solid:
-    """Make a sphere (metres); mass in kg or density in kg/m^3."""
+    """Make a sphere (meters); give mass in kg or density in kg/m^3."""
     r = _positive(radius, "sphere: radius")
     m = _mass("sphere", 4 / 3 * pi * r**3, mass, density)
     return Solid("sphere", (r,), Inertia(m, (0.4 * m * r * r,) * 3))
 
 
 def capsule(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Solid:
-    """Make a cylinder of that length along body z with a half sphere on each end (metres)."""
+    """Make a cylinder of that length along body z with a hemisphere at each end (meters)."""
     r, h = _positive(radius, "capsule: radius"), _positive(length, "capsule: length")
     barrel, caps = pi * r * r * h, 4 / 3 * pi * r**3
     m = _mass("capsule", barrel + caps, mass, density)
@@ -141,9 +142,9 @@ def rod(
     density: float | None = None,
     radius: float | None = None,
 ) -> Solid:
-    """Make a solid cylinder between two world points (metres), body z from start to end, pose included.
+    """Make a solid cylinder between two world points (meters), with body z from start to end; the pose is set.
 
-    The radius is a fortieth of the length unless given; mass in kg or density in kg/m^3.
+    The default radius is 1/40 of the length. Give mass in kg or density in kg/m^3.
     """
     p, q = finite(start, (3,), "rod: start").tolist(), finite(end, (3,), "rod: end").tolist()
     length = dist(p, q)

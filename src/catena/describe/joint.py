@@ -1,14 +1,15 @@
-"""A joint: where it sits on two bodies, and what every one can be asked.
+"""The interface of all joints: the joint frames on two bodies, and the relative motion that a joint allows.
 
-A joint carries one frame on each body: an anchor point and a quaternion, both in the body's own frame; the
-joint axis is the frame's z. The pose of frame b in frame a is a translation t (3,) and a quaternion q (4,);
-the joint allows the poses (t, q) = relative(coordinates), with all coordinates zero where the frames
-coincide. Its relative twist is the velocity dt/dt of b's point as seen from the turning frame a, and the
-angular velocity of b against a, both in frame a.
+A joint has one frame on each body: an anchor point and a quaternion, both in the body frame. The joint axis is the z
+axis of this frame. The pose of frame b in frame a is a translation t (3,) and a quaternion q (4,). The joint allows the
+poses (t, q) = relative(coordinates); all coordinates are zero where the frames coincide. The relative twist is the
+velocity of b's anchor point as seen from the rotating frame a, and the angular velocity of b relative to a, both in
+frame a.
 
-A new joint (joints.py) fills this form: code, dof, motion, names, angles, and the two functions relative and
-coordinates_of, which takes any pose, allowed or not, and returns the coordinates of the nearest allowed one; gap and
-misalignment follow from that. Functions that measure (coordinates_of, rates_of, measure) broadcast over leading axes.
+A new joint type (joints.py) defines code, dof, motion, names and angles, and implements `relative` and
+`coordinates_of`. `coordinates_of` takes any pose, whether the joint allows it or not, and returns the coordinates of
+the nearest allowed pose. Gap and misalignment follow from that. The functions coordinates_of, rates_of and measure
+broadcast over leading axes.
 """
 
 from __future__ import annotations
@@ -60,11 +61,11 @@ Ground: TypeAlias = Callable[[float], "ArrayLike | tuple[ArrayLike, ArrayLike]"]
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of joint as the core knows it: its code, which of its rows are lengths, the others angles, coordinates."""
+    """A joint type in the core: its code, which of its rows are lengths (the others are angles), its coordinates."""
 
     code: int
     lengths: NDArray[np.bool_]
-    coordinate_count: int  # 0 for those that only Python tells
+    coordinate_count: int  # 0 for joints whose rows are Python functions
 
 
 FORMS = {
@@ -79,9 +80,9 @@ _PLACES = frozenset(("anchor_a", "anchor_b", "frame_a", "frame_b"))
 class Joint(Named):
     """A joint between bodies a and b, either of which may be the world.
 
-    `at` is a world point (m) in the described pose; `anchors` are two points (m) in the frames of a and b;
-    give one of them. After `Mechanism.add_joint`: `anchor_a`, `anchor_b` (3,) and `frame_a`, `frame_b` (4,)
-    in the two body frames. Assigning one of these checks and copies it.
+    Give either `at`, a world point (m) in the described pose, or `anchors`, two points (m) in the frames of a and b.
+    `Mechanism.add_joint` computes `anchor_a`, `anchor_b` (3,) and `frame_a`, `frame_b` (4,) in the frames of the two
+    bodies. You can assign these attributes; the value is checked and copied.
     """
 
     _kind = "joint"
@@ -93,16 +94,16 @@ class Joint(Named):
     motion: ClassVar[Array] = np.zeros((6, 0))
     """Twist (velocity, angular velocity) per unit rate, (6, dof), orthonormal columns."""
     names: ClassVar[tuple[str, ...]] = ()
-    """What the coordinates are called on which forces and couplings can act; "" for one that has no name."""
+    """Names of the coordinates on which forces and couplings can act; "" for a coordinate without a name."""
     angles: ClassVar[tuple[int, ...]] = ()
-    """Which coordinates are angles whose turns are counted."""
+    """Indices of the coordinates that are angles with counted turns."""
     carries: ClassVar[bool] = True
-    """Whether b can hang on a by this joint alone; otherwise b floats and the joint is a constraint on it."""
+    """Whether the joint can be a branch of the tree; otherwise b floats and the joint is a closure."""
     needs_place: ClassVar[bool] = True
-    """Whether at or anchors must be given."""
+    """Whether `at` or `anchors` is required."""
 
     has_size: ClassVar[bool] = False
-    """Whether the parameter is a size, which must be positive."""
+    """Whether `parameter` is a length that must be positive."""
 
     _a: BodyOrName
     _b: BodyOrName
@@ -146,7 +147,7 @@ class Joint(Named):
 
     @property
     def label(self) -> str:
-        """Kind and name, for messages."""
+        """Kind and name, for use in messages."""
         return f"{self.code} joint {self.name!r}"
 
     @property
@@ -166,7 +167,7 @@ class Joint(Named):
 
     @property
     def parameter(self) -> float:
-        """What else the kind needs: pitch of a screw (m/rad), length of a rod (m), radius of what rolls (m)."""
+        """Parameter of the joint: pitch of a screw (m/rad), length of a rod (m), radius of a rolling body (m)."""
         return self._parameter
 
     @parameter.setter
@@ -184,30 +185,33 @@ class Joint(Named):
 
     @property
     def row_count(self) -> int:
-        """Number of constraint rows, and of multipliers."""
+        """Number of constraint rows, which is also the number of multipliers."""
         return len(FORMS[self.code].lengths)
 
     @property
     def has_coordinates(self) -> bool:
-        """Whether its coordinates are among those of a mechanism: what it leaves free is turns, slides and shifts."""
+        """Whether the coordinates of this joint are among those of the mechanism.
+
+        Only joints whose freedoms are rotations and translations have such coordinates.
+        """
         return FORMS[self.code].coordinate_count > 0
 
     @property
     def coordinate_names(self) -> list[str]:
-        """What the coordinates are called, or their numbers where they have no names."""
+        """Names of the coordinates; the index of the coordinate where it has no name."""
         return [name or str(k) for k, name in enumerate(self.names or ("",) * self.dof)]
 
     @property
     def is_branch(self) -> bool:
-        """Whether a spanning tree may run through the joint."""
+        """Whether the joint may be a branch of the spanning tree."""
         return self.carries and self._ground is None
 
     @property
     def ground(self) -> Ground | None:
-        """How the world's side of the joint moves: a function of time (s), or None if it stands still.
+        """Motion of the world side of the joint: a function of time (s), or None if the world side does not move.
 
-        It returns the displacement (3,) of the joint's place in the world (m) from where it was described, or a pair of
-        that and a quaternion by which the joint's frame has turned about that place.
+        The function returns the displacement (3,) of the joint's world point from its described position (m), or a pair
+        of this displacement and a quaternion: the rotation of the joint frame about that point.
         """
         return self._ground
 
@@ -217,15 +221,16 @@ class Joint(Named):
             raise ValueError(f"{self.label}: ground must be a function of time, got {motion!r}")
         if motion is not None and not (self.added and (self.a.is_world or self.b.is_world)):
             raise ValueError(
-                f"{self.label}: only a joint to the world, added to a mechanism, has a ground that can move"
+                f"{self.label}: ground can only be set for a joint to the world that has been added to a mechanism"
             )
         self._ground = motion
 
     @property
     def limits(self) -> Mapping[str, Limits]:
-        """Limits by the name of the coordinate; they are kept and listed, but nothing stops there yet.
+        """Limits by coordinate name; they are stored and reported, but not enforced.
 
-        Assign them so, or `Limits(...)` alone where there is one coordinate, or one of several is the angle.
+        Assign a mapping from coordinate names to `Limits`. For a joint with a single coordinate, or with a coordinate
+        called "angle", you can assign one `Limits(...)`.
         """
         return MappingProxyType(self._limits)
 
@@ -235,20 +240,22 @@ class Joint(Named):
             only = self.names[0] if len(self.names) == 1 else "angle"
             value = {only: value}
         if not isinstance(value, Mapping) or not all(isinstance(found, Limits) for found in value.values()):
-            raise ValueError(f"{self.label}: limits must be Limits(...), or these by coordinate, got {value!r}")
+            raise ValueError(
+                f"{self.label}: limits must be Limits(...), or a mapping from coordinate names to Limits, got {value!r}"
+            )
         for name, limits in value.items():
             if name not in self.names:
-                known = " and ".join(map(repr, filter(None, self.names))) or "none that has a name"
-                raise ValueError(f"{self.label} has no coordinate {name!r} to be limited, but {known}")
+                known = " and ".join(map(repr, filter(None, self.names))) or "none"
+                raise ValueError(f"{self.label} has no coordinate {name!r}; its named coordinates: {known}")
             if self.names.index(name) in self.angles:
                 doubt_degrees((limits.lower, limits.upper), f"{self.label}: a limit")
         self._limits = dict(value)
 
     @property
     def closes_loop(self) -> bool:
-        """Whether it only measures where bodies are described: `Mechanism.state` places them along the other joints.
+        """Whether `Mechanism.state` ignores this joint when it places the bodies along the joints.
 
-        Readers of files set it for what closes loops beside the parents that the file gives its links.
+        File readers set it for joints that close loops, in addition to the joints between the links and their parents.
         """
         return self._closes_loop
 
@@ -259,7 +266,7 @@ class Joint(Named):
         self._closes_loop = bool(value)
 
     def ground_pose(self, time: float) -> Pose:
-        """Pose of the world's side: the identity, or where its function of time has brought it."""
+        """Pose of the world side at a time: the identity, or the value of the ground function."""
         if self._ground is None:
             return np.zeros(3), np.array(IDENTITY)
         moved = self._ground(time)
@@ -272,7 +279,7 @@ class Joint(Named):
         return shift + place - rotate(turn, place), turn
 
     def ground_rate(self, time: float) -> Array:
-        """Derivative (7,) of the ground's position and quaternion, on the side of the latter that it is on now."""
+        """Derivative (7,) of the ground's position and quaternion, with the sign of the current quaternion."""
         _, now = self.ground_pose(time)
 
         def pose(t: float) -> Array:
@@ -282,7 +289,7 @@ class Joint(Named):
         return rate(pose, time)
 
     def ground_motion(self, time: float) -> Motion:
-        """Pose of the world's side, velocity of the point that is its position, and angular velocity."""
+        """Pose of the world side, the velocity of the point given by its position, and its angular velocity."""
         x, q = self.ground_pose(time)
         if self._ground is None:
             return x, q, np.zeros(3), np.zeros(3)
@@ -292,7 +299,7 @@ class Joint(Named):
     def _body(self, body: BodyOrName) -> BodyLike:
         if isinstance(body, str):
             raise ValueError(
-                f"{self.label} names body {body!r}, which is looked up when the joint is added to a mechanism"
+                f"{self.label} names body {body!r}; add the joint to a mechanism first, which looks up the body"
             )
         return body
 
@@ -315,7 +322,7 @@ class Joint(Named):
         return both[:3], both[3:]
 
     def twists(self, coordinates: Array | None = None) -> Array:
-        """Twists (6, dof) per unit of every rate, at the given coordinates or where they are zero."""
+        """Twists (6, dof) per unit of each rate, at the given coordinates, by default at zero."""
         place = np.zeros(self.dof) if coordinates is None else coordinates
         return np.reshape([np.concatenate(self.twist(rates, place)) for rates in np.eye(self.dof)], (-1, 6)).T
 
@@ -331,7 +338,7 @@ class Joint(Named):
         return pose_between(pose_a, pose_b, (self.anchor_a, self.frame_a), (self.anchor_b, self.frame_b))
 
     def relative_twist(self, a: Motion, b: Motion) -> tuple[Array, Array]:
-        """Velocity (..., 3) of b's joint point against a, and angular velocity (..., 3), in frame a."""
+        """Velocity (..., 3) of b's anchor point relative to a, and angular velocity (..., 3), in frame a."""
         (xa, qa, va, wa), (xb, qb, vb, wb) = a, b
         arm = rotate(qb, self.anchor_b)
         velocity = vb + cross(wb, arm) - va - cross(wa, xb + arm - xa)
@@ -359,7 +366,7 @@ class Joint(Named):
     # ---- from the described pose to anchors and frames
 
     def resolve(self, a: BodyLike, b: BodyLike) -> None:
-        """Fix anchors and frames from the described poses of a and b; called by Mechanism.add_joint."""
+        """Compute anchors and frames from the described poses of a and b; called by Mechanism.add_joint."""
         self.__dict__.update(_a=a, _b=b)
         anchor_a, anchor_b = self._resolve_anchors(a, b)
         frame_a, frame_b = self._resolve_frames(a, b)
@@ -377,7 +384,7 @@ class Joint(Named):
 
 
 def pose_between(pose_a: Pose, pose_b: Pose, frame_a: Pose, frame_b: Pose) -> Pose:
-    """Pose of b's frame in a's, from the poses of two bodies and those of the frames on them."""
+    """Pose of b's frame in a's frame, from the poses of the two bodies and of the frames on them."""
     (xa, qa), (xb, qb) = pose_a, pose_b
     turn = conjugate(multiply(qa, frame_a[1]))
     span = xb + rotate(qb, frame_b[0]) - xa - rotate(qa, frame_a[0])
@@ -395,12 +402,12 @@ def _name(body: BodyOrName) -> str:
 
 
 def about_z(angle: Array | float) -> Array:
-    """Return the turn about z by an angle."""
+    """Return the rotation about z by an angle."""
     return np.array((np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)))
 
 
 def into(body: BodyLike, point: Array) -> Array:
-    """Return a world point in the frame of a body."""
+    """Transform a world point into the frame of a body."""
     return seen_from(body.position, body.orientation, point)
 
 

@@ -1,6 +1,6 @@
-"""The joints there are: what each lets move, and how its coordinates are read off a pose.
+"""The standard joints: the motion that each allows, and its coordinates as functions of the relative pose.
 
-They fill the form of joint.py.
+Each class implements the interface in joint.py.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 class AxisJoint(Joint):
     """A joint with an axis.
 
-    `axis` is one vector, in the world with `at` and in the frame of a with `anchors`, or a pair of vectors in
-    the frames of a and b. The coordinates are zero in the described pose; with a pair, after the smallest
-    turn of b that lines up the two.
+    `axis` is one vector, in the world frame with `at` or in the frame of a with `anchors`, or a pair of vectors in the
+    frames of a and b. The coordinates are zero in the described pose. With a pair of vectors, they are zero after the
+    smallest rotation of b that aligns the two vectors.
     """
 
     _axis: Array
@@ -73,7 +73,7 @@ class AxisJoint(Joint):
 
 
 class Revolute(AxisJoint):
-    """A hinge: turns about its axis. Coordinate: angle (rad), turns counted; rate: rad/s."""
+    """A hinge: b rotates about the axis. Coordinate: angle (rad), including full turns; rate: rad/s."""
 
     code = "revolute"
     dof = 1
@@ -82,16 +82,16 @@ class Revolute(AxisJoint):
     angles = (0,)
 
     def relative(self, coordinates: Array) -> Pose:
-        """Turn about z."""
+        """Rotate about z."""
         return np.zeros(3), about_z(coordinates[0])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the angle about z."""
+        """Return the angle about z."""
         return z_angle(quaternion)[..., None]
 
 
 class Prismatic(AxisJoint):
-    """A slider: moves along its axis without turning. Coordinate: displacement (m); rate: m/s."""
+    """A slider: b translates along the axis without rotation. Coordinate: displacement (m); rate: m/s."""
 
     code = "prismatic"
     dof = 1
@@ -99,16 +99,16 @@ class Prismatic(AxisJoint):
     names = ("displacement",)
 
     def relative(self, coordinates: Array) -> Pose:
-        """Shift along z."""
+        """Translate along z."""
         return np.array((0.0, 0.0, coordinates[0])), np.array(IDENTITY)
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the shift along z."""
+        """Return the displacement along z."""
         return translation[..., 2:]
 
 
 class Cylindrical(AxisJoint):
-    """A sleeve: slides along its axis and turns about it. Coordinates: displacement (m), angle (rad)."""
+    """A sleeve: b translates along the axis and rotates about it. Coordinates: displacement (m), angle (rad)."""
 
     code = "cylindrical"
     dof = 2
@@ -117,18 +117,18 @@ class Cylindrical(AxisJoint):
     angles = (1,)
 
     def relative(self, coordinates: Array) -> Pose:
-        """Slide along z and turn about it."""
+        """Translate along z and rotate about z."""
         return np.array((0.0, 0.0, coordinates[0])), about_z(coordinates[1])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the displacement along z and the angle about it."""
+        """Return the displacement along z and the angle about z."""
         return np.concatenate((translation[..., 2:], z_angle(quaternion)[..., None]), axis=-1)
 
 
 class Planar(AxisJoint):
-    """Slides in the plane normal to its axis and turns about the axis.
+    """b translates in the plane normal to the axis and rotates about the axis.
 
-    Coordinates: two displacements in the plane along the axes of frame a (m), angle (rad).
+    Coordinates: two displacements in the plane along x and y of frame a (m), angle (rad).
     """
 
     code = "planar"
@@ -138,16 +138,19 @@ class Planar(AxisJoint):
     angles = (2,)
 
     def relative(self, coordinates: Array) -> Pose:
-        """Slide in the plane and turn about z."""
+        """Translate in the plane and rotate about z."""
         return np.array((coordinates[0], coordinates[1], 0.0)), about_z(coordinates[2])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the place in the plane and the angle about z."""
+        """Return the displacements in the plane and the angle about z."""
         return np.concatenate((translation[..., :2], z_angle(quaternion)[..., None]), axis=-1)
 
 
 class Screw(AxisJoint):
-    """A nut on a thread: turns about its axis and slides along it by `pitch` (m) a turn. Coordinate: angle (rad)."""
+    """A nut on a thread: b rotates about the axis and translates along it by `pitch` (m) per turn.
+
+    Coordinate: angle (rad), including full turns; rate: rad/s.
+    """
 
     code = "screw"
     dof = 1
@@ -167,32 +170,32 @@ class Screw(AxisJoint):
         super().__init__(a, b, axis=axis, at=at, anchors=anchors, name=name)
         per_turn = float(finite(pitch, (), f"{self.label}: pitch"))
         if per_turn == 0:
-            raise ValueError(f"{self.label}: pitch must not be zero; a Revolute turns without sliding")
+            raise ValueError(f"{self.label}: pitch must not be zero; use Revolute for a rotation without translation")
         self.parameter = per_turn / (2 * np.pi)
 
     def relative(self, coordinates: Array) -> Pose:
-        """Turn about z and slide along it."""
+        """Rotate about z and translate along z in proportion."""
         return np.array((0.0, 0.0, self.parameter * coordinates[0])), about_z(coordinates[0])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the angle about z, turns counted by the displacement."""
+        """Return the angle about z; the displacement gives the number of full turns."""
         angle = z_angle(quaternion)
         turns = np.round((translation[..., 2] / self.parameter - angle) / (2 * np.pi))
         return (angle + 2 * np.pi * turns)[..., None]
 
     def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Slide and turn together."""
+        """Translate and rotate together."""
         return np.array((0.0, 0.0, self.parameter * rates[0])), np.array((0.0, 0.0, rates[0]))
 
     def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
-        """Read the angular velocity about z."""
+        """Return the angular velocity about z."""
         return angular_velocity[..., 2:]
 
 
 class CrossedJoint(Joint):
-    """A joint with two axes at right angles.
+    """A joint with two perpendicular axes.
 
-    `axes` are two world directions with `at`, two directions in the frame of a with `anchors`.
+    `axes` are two directions, in the world frame with `at` or in the frame of a with `anchors`.
     """
 
     def __init__(
@@ -212,7 +215,7 @@ class CrossedJoint(Joint):
             raise ValueError(f"{self.label}: axes must not be zero")
         self._axes /= length
         if abs(self._axes[0] @ self._axes[1]) > 1e-9:
-            raise ValueError(f"{self.label}: axes must be at right angles in the described pose")
+            raise ValueError(f"{self.label}: axes must be perpendicular in the described pose")
 
     def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         first, second = self._axes if self._at is None else (back(a.orientation, axis) for axis in self._axes)
@@ -226,9 +229,10 @@ class CrossedJoint(Joint):
 
 
 class PinInSlot(CrossedJoint):
-    """A pin on b in a slot of a: slides along the first of `axes`, fixed in a, and turns about the second.
+    """A pin on b in a slot of a.
 
-    Coordinates: x (m) along the slot, angle (rad) about the pin, turns counted; rates: m/s, rad/s.
+    b translates along the first of `axes`, which is fixed in a, and rotates about the second. Coordinates: x (m) along
+    the slot, angle (rad) about the pin, including full turns; rates: m/s, rad/s.
     """
 
     code = "pin_in_slot"
@@ -242,16 +246,16 @@ class PinInSlot(CrossedJoint):
         return first, cross(second, first), second
 
     def relative(self, coordinates: Array) -> Pose:
-        """Slide along x and turn about z."""
+        """Translate along x and rotate about z."""
         return np.array((coordinates[0], 0.0, 0.0)), about_z(coordinates[1])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the place along x and the angle about z."""
+        """Return the displacement along x and the angle about z."""
         return np.concatenate((translation[..., :1], z_angle(quaternion)[..., None]), axis=-1)
 
 
 class Universal(CrossedJoint):
-    """A cross joint (Hooke): turns about one axis fixed in a and one fixed in b, at right angles.
+    """A universal joint (Cardan or Hooke joint): two perpendicular axes, one fixed in a and the other fixed in b.
 
     Coordinates: the two angles (rad), zero in the described pose; rates: rad/s.
     """
@@ -262,12 +266,12 @@ class Universal(CrossedJoint):
     angles = (0, 1)
 
     def relative(self, coordinates: Array) -> Pose:
-        """Turn about x, then about the turned y."""
+        """Rotate about x, then about the rotated y."""
         first = from_rotation_vector((coordinates[0], 0.0, 0.0))
         return np.zeros(3), multiply(first, from_rotation_vector((0.0, coordinates[1], 0.0)))
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the two angles off the turned axes."""
+        """Return the two angles, computed from the rotated axes."""
         m = to_matrix(quaternion)
         first = np.arctan2(m[..., 2, 1], m[..., 1, 1])
         return np.stack((first, np.arctan2(m[..., 0, 2], m[..., 0, 0])), axis=-1)
@@ -279,20 +283,20 @@ class Universal(CrossedJoint):
         return np.stack((none + 1, none, none), axis=-1), np.stack((none, np.cos(angle), np.sin(angle)), axis=-1)
 
     def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Turn about both axes as they stand."""
+        """Rotate about the current directions of both axes."""
         x, y = self._directions(coordinates)
         return np.zeros(3), rates[0] * x + rates[1] * y
 
     def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
-        """Read the angular velocity along both axes."""
+        """Return the components of the angular velocity along both axes."""
         x, y = self._directions(coordinates)
         return np.stack((np.sum(angular_velocity * x, axis=-1), np.sum(angular_velocity * y, axis=-1)), axis=-1)
 
 
 class Ball(Joint):
-    """A ball and socket.
+    """A ball-and-socket joint.
 
-    Coordinates: rotation vector (3,) of frame b in frame a (rad); rates: angular velocity (3,) in frame a.
+    Coordinates: rotation vector (3,) of frame b in frame a (rad); rates: angular velocity (3,) in frame a (rad/s).
     """
 
     code = "ball"
@@ -300,22 +304,22 @@ class Ball(Joint):
     motion = np.eye(6)[:, 3:]
 
     def relative(self, coordinates: Array) -> Pose:
-        """Turn by the rotation vector."""
+        """Rotate by the rotation vector."""
         return np.zeros(3), from_rotation_vector(coordinates)
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the rotation vector."""
+        """Return the rotation vector."""
         return rotation_vector(quaternion)
 
 
 class Fixed(Joint):
-    """A weld. Without `at` and `anchors` it sits at the center of mass of b, or of a if b is the world."""
+    """A rigid connection. The default location is the center of mass of b, or of a if b is the world."""
 
     code = "fixed"
     needs_place = False
 
     def relative(self, coordinates: Array) -> Pose:
-        """Stay where the frames coincide."""
+        """Return the identity."""
         return np.zeros(3), np.array(IDENTITY)
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
@@ -330,10 +334,10 @@ class Fixed(Joint):
 
 
 class Free(Joint):
-    """No constraint, only coordinates (6,): translation (m), then rotation vector (rad), of b in a.
+    """A joint without constraints: it only defines the coordinates of b relative to a.
 
-    Without `at` and `anchors` the frames are the body frames themselves, so the coordinates are the pose of b
-    in a.
+    Coordinates (6,): translation (m), then rotation vector (rad), of frame b in frame a. Without `at` and `anchors`,
+    the joint frames are the body frames, so the coordinates are the pose of b in a.
     """
 
     code = "free"
@@ -343,11 +347,11 @@ class Free(Joint):
     needs_place = False
 
     def relative(self, coordinates: Array) -> Pose:
-        """Shift, then turn by the rotation vector."""
+        """Translate, then rotate by the rotation vector."""
         return coordinates[:3], from_rotation_vector(coordinates[3:])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the shift and the rotation vector."""
+        """Return the translation and the rotation vector."""
         return np.concatenate((translation, rotation_vector(quaternion)), axis=-1)
 
     def _resolve_anchors(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:

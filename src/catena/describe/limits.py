@@ -1,4 +1,4 @@
-"""Limits of a joint coordinate: kept, listed by `report()`, told where a run passes them; nothing stops there yet."""
+"""Limits of a joint coordinate: stored, listed by `report()`, and reported if a run exceeds them, but not enforced."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from math import inf, isnan
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a joint coordinate should stay (rad or m), the most that drives it (N m or N), its speed (rad/s or m/s)."""
+    """Range of a joint coordinate (rad or m), largest effort (N m or N) and largest speed (rad/s or m/s).
+
+    Limits are not enforced yet. `report()` lists them, and a run warns if a coordinate leaves its range.
+    """
 
     lower: float = -inf
     upper: float = inf
@@ -22,12 +25,12 @@ class Limits:
             except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"limits: {name} must be a number, got {value!r}") from None
             if isnan(number) or (name in ("effort", "speed") and number < 0):
-                kind = "a" if isnan(number) else "no negative"
+                kind = "a" if isnan(number) else "a non-negative"
                 raise ValueError(f"limits: {name} must be {kind} number, got {value!r}")
             self.__dict__[name] = number
         if self.lower > self.upper:
             raise ValueError(f"limits: lower {self.lower:g} is above upper {self.upper:g}")
 
     def beyond(self, value: float) -> float:
-        """By how much a coordinate is beyond them (rad or m), 0 between them."""
+        """Amount by which a coordinate is out of range (rad or m); 0 within the range."""
         return max(value - self.upper, self.lower - value, 0.0)

@@ -1,4 +1,4 @@
-"""Measures: single numbers that two bodies have between them, on which forces act and which couplings add up."""
+"""Measures: scalars between two bodies, on which forces act and which couplings combine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .joint import Joint
     from .mechanism import Mechanism
 
-# turns of a frame that bring z onto x, and onto y
+# rotations of a frame that take z to x, and to y
 Z_TO_X = np.array((0.5, 0.5, 0.5, 0.5))
 Z_TO_Y = np.array((0.5, -0.5, -0.5, -0.5))
 _ABOUT_X = np.array((sqrt(0.5), sqrt(0.5), 0.0, 0.0))
@@ -22,7 +22,7 @@ _ABOUT_X = np.array((sqrt(0.5), sqrt(0.5), 0.0, 0.0))
 
 @dataclass(frozen=True)
 class Measure:
-    """Kind, bodies by name, where it sits on them, and which joint coordinate it is, if it is one."""
+    """Kind, names of the bodies, anchors and frames on them, and the joint coordinate that it measures, if any."""
 
     code: str
     a: str
@@ -34,23 +34,23 @@ class Measure:
 
     @property
     def is_angle(self) -> bool:
-        """Whether turns are counted."""
+        """Whether the measure is an angle with counted turns."""
         return self.code == "measured_angle"
 
 
 def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Measure:
-    """The measure of one coordinate of a joint; `asker` begins the message if there is none."""
+    """The measure of one coordinate of a joint; `asker` starts the error message if there is none."""
     names = [name for name in joint.names if name]
     if not names:
         raise ValueError(
-            f"{asker}: {joint.label} has no single coordinate to act on; a Damper acts on a ball as a whole, "
+            f"{asker}: {joint.label} has no single coordinate to act on; a Damper acts on a ball joint as a whole, "
             "Drag on one body, a Bushing on two"
         )
     if coordinate is None:
-        # where none is named, the only one is meant, or the angle
+        # default: the only coordinate, or the angle
         coordinate = names[0] if len(names) == 1 else "angle" if "angle" in names else None
     if coordinate is None:
-        raise ValueError(f"{asker}: say which coordinate of {joint.label}: {' or '.join(map(repr, names))}")
+        raise ValueError(f"{asker}: choose a coordinate of {joint.label}: {' or '.join(map(repr, names))}")
     if coordinate not in names:
         raise ValueError(f"{asker}: {joint.label} has no {coordinate!r}, only {' and '.join(map(repr, names))}")
     index = joint.names.index(coordinate)
@@ -71,7 +71,7 @@ def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Meas
 
 
 def angle_measures(joint: Joint) -> list[Measure]:
-    """The measures of those coordinates of a joint that are counted angles."""
+    """The measures of the coordinates of a joint that are angles with counted turns."""
     if joint.names:
         return [coordinate_measure(joint, joint.names[k], joint.label) for k in joint.angles]
     anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
@@ -79,7 +79,7 @@ def angle_measures(joint: Joint) -> list[Measure]:
 
 
 def closing_costs(mechanism: Mechanism) -> dict[str, int]:
-    """What it takes to close a loop at a joint, by its name: its rows, and all that measures its coordinates."""
+    """Cost of closing a loop at each joint, by name: its rows, plus the measures of its coordinates."""
     costs = {name: joint.row_count for name, joint in mechanism.joints.items()}
     measures = [part.measure for force in mechanism.forces.values() for part in force.parts]
     measures += [term.measure for coupling in mechanism.couplings.values() for term in coupling.terms]

@@ -1,4 +1,4 @@
-"""Mechanism: named bodies and joints, as the user describes them."""
+"""Mechanism: named bodies, joints, forces and couplings, as the user describes them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ AnyCoupling = TypeVar("AnyCoupling", bound=Coupling)
 
 
 class Mechanism(MechanismFiles, Posable, Held):
-    """Rigid bodies and the joints between them; gravity is (3,) in m/s^2, the world's z points up."""
+    """Rigid bodies, and the joints, forces and couplings between them.
+
+    `gravity` is the acceleration (3,) in m/s^2. The z axis of the world points up.
+    """
 
     gravity = Checked("Acceleration of gravity (3,) m/s^2, world frame.")
 
@@ -55,10 +58,11 @@ class Mechanism(MechanismFiles, Posable, Held):
 
     @property
     def loop_tolerance(self) -> float:
-        """By how much joints that say the same thing twice may disagree: rad, or parts of their bodies' size.
+        """Disagreement allowed between redundant joints: in rad, or relative to the size of their bodies.
 
-        Rows of loops that are free to move by less than this count as redundant, as those of a plane linkage in space
-        do whose numbers are rounded; 0 takes all numbers at their word.
+        A row of a loop counts as redundant if the other joints already restrict its motion to less than this tolerance.
+        This is the case for a planar linkage in space whose numbers are rounded. With 0, all numbers are taken as
+        exact.
         """
         return self._loop_tolerance
 
@@ -73,7 +77,7 @@ class Mechanism(MechanismFiles, Posable, Held):
 
     @property
     def world(self) -> World:
-        """The frame that stands still, with its shapes; joints take it in place of a body."""
+        """The world frame, which is at rest, and its shapes; use it in place of a body in joints."""
         return self._world
 
     @property
@@ -88,22 +92,22 @@ class Mechanism(MechanismFiles, Posable, Held):
 
     @property
     def forces(self) -> Mapping[str, Force]:
-        """Springs, dampers, motors and their like by name, in the order they were added."""
+        """Springs, dampers, motors and other forces by name, in the order they were added."""
         return MappingProxyType(self._forces)
 
     @property
     def couplings(self) -> Mapping[str, Coupling]:
-        """Gears, racks, differentials and drives by name, in the order they were added."""
+        """Gears, racks, differentials and prescribed motions by name, in the order they were added."""
         return MappingProxyType(self._couplings)
 
     @property
     def frames(self) -> Mapping[str, Frame]:
-        """Named places on bodies, in the order they were added."""
+        """Named frames on bodies, in the order they were added."""
         return MappingProxyType(self._frames)
 
     @property
     def body_count(self) -> int:
-        """Number of bodies; the world is none."""
+        """Number of bodies; the world does not count."""
         return len(self._bodies)
 
     @property
@@ -123,18 +127,18 @@ class Mechanism(MechanismFiles, Posable, Held):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Names of the motors and servos whose force or target can be set while the mechanism runs: see Live."""
+        """Names of the motors and servos whose force or target can be set during a run: see Live."""
         return tuple(name for name, force in self._forces.items() if force.input)
 
     def rows(self) -> Mapping[str, int]:
-        """Where every body stands in arrays (body, ...), by name."""
+        """Index of every body in arrays (body, ...), by name."""
         if self._owner and self._known.rows is not None:
             return self._known.rows
         found = self._known.rows = {name: row for row, name in enumerate(self._bodies)}
         return found
 
     def coordinate_places(self) -> dict[str, slice]:
-        """Where the coordinates of every joint stand among all of them."""
+        """Slice of every joint's coordinates in the array of all coordinates."""
         places, first = {}, 0
         for name, joint in self._joints.items():
             if joint.has_coordinates:
@@ -157,22 +161,20 @@ class Mechanism(MechanismFiles, Posable, Held):
     ) -> Body:
         """Add a body and return it.
 
-        Gravity is this mechanism's.
-
         Parameters
         ----------
         shape
             A shape such as `box(...)`, or an `Inertia`.
         position
-            Centre of mass in the world (m); the shape's own where it has one, otherwise the origin.
+            Center of mass in the world frame (m); default: the position of the shape if it has one, else the origin.
         orientation
-            Unit quaternion (w, x, y, z), body to world; likewise, otherwise (1, 0, 0, 0).
+            Unit quaternion (w, x, y, z), body to world; default: that of the shape if it has one, else (1, 0, 0, 0).
         velocity
-            Of the center of mass, world frame (m/s).
+            Velocity of the center of mass, world frame (m/s).
         angular_velocity
-            World frame (rad/s).
+            Angular velocity, world frame (rad/s).
         gravity
-            Whether the mechanism's gravity pulls on it.
+            Whether the gravity of the mechanism acts on the body.
         """
         self._refuse_if_locked()
         if not isinstance(name, str) or not name.strip():
@@ -193,7 +195,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return body
 
     def add_joint(self, joint: Joint) -> Joint:
-        """Add a joint and return it; its place on the two bodies is fixed from their described poses."""
+        """Add a joint and return it; its frames on the two bodies are computed from their described poses."""
         if not isinstance(joint, Joint):
             raise ValueError(f"add_joint takes a joint such as Revolute(...), got {joint!r}")
         self._refuse_if_locked()
@@ -208,7 +210,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return joint
 
     def add_force(self, force: AnyForce) -> AnyForce:
-        """Add a spring, damper, motor or the like and return it."""
+        """Add a spring, damper, motor or other force and return it."""
         if not isinstance(force, Force):
             raise ValueError(f"add_force takes a force such as Spring(...), got {force!r}")
         self._refuse_if_locked()
@@ -220,7 +222,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return force
 
     def add_coupling(self, coupling: AnyCoupling) -> AnyCoupling:
-        """Add a gear, rack, differential, mimic or drive and return it."""
+        """Add a gear, rack, differential, mimic or prescribed motion and return it."""
         if not isinstance(coupling, Coupling):
             raise ValueError(f"add_coupling takes a coupling such as Gear(...), got {coupling!r}")
         self._refuse_if_locked()
@@ -239,22 +241,25 @@ class Mechanism(MechanismFiles, Posable, Held):
         position: ArrayLike = (0.0, 0.0, 0.0),
         orientation: ArrayLike = IDENTITY,
     ) -> Frame:
-        """Name a place on a body, or on the world, and return it.
+        """Add a named frame on a body, or on the world, and return it.
 
-        position (3,) m and orientation (4,) are in the body's frame, which sits at its center of mass. A frame that
-        is called like its body is the body's reference frame.
+        position (3,) m and orientation (4,) are given in the body frame, whose origin is the center of mass. A frame
+        with the name of its body is the reference frame of the body.
         """
         self._refuse_if_locked()
         frame = made(name, self.find(name_of(body), f"frame {name!r}").name, position, orientation)
         if name in self._frames:
             raise ValueError(f"there is already a frame called {name!r}")
         if name != frame.body and (name in self._bodies or name == self.world.name):
-            raise ValueError(f"frame {name!r}: only a frame on the body of that name can be called so")
+            raise ValueError(f"frame {name!r}: this is the name of a body; only a frame on that body can have it")
         self._frames[name] = frame
         return frame
 
     def frame(self, name: str) -> Frame:
-        """The frame of that name, or the body's own, at its center of mass, where a body has no reference frame."""
+        """The frame with that name.
+
+        For the name of a body without a reference frame, this is the body frame, whose origin is the center of mass.
+        """
         name = name_of(name)
         if name in self._frames:
             return self._frames[name]
@@ -263,26 +268,26 @@ class Mechanism(MechanismFiles, Posable, Held):
         raise no_such("frame", name, self)
 
     def add(self, other: Mechanism, prefix: str = "", at: Placement | None = None) -> AddedNames:
-        """Add a copy of all that another mechanism has, and return what it is called here.
+        """Add a copy of everything in another mechanism, and return the new names.
 
         Parameters
         ----------
         prefix
-            Goes in front of every name.
+            Text put in front of every name.
         at
-            Where the origin of the other's world comes to lie here: a position (3,) m, or that and a quaternion
-            (w, x, y, z) by which the whole is turned. Joints to the other's world hold on to this one's, and shapes of
-            the other's world come along.
+            Pose of the other mechanism's world origin in this world: a position (3,) m, or a pair of a position and a
+            quaternion (w, x, y, z). Joints to the other world become joints to this world. The shapes of the other
+            world are added to this one.
         """
         from .merge import join
 
         self._refuse_if_locked()
         if not isinstance(other, Mechanism):
-            raise ValueError(f"add takes a mechanism, got {other!r}; there are add_body, add_joint, add_force, ...")
+            raise ValueError(f"add takes a mechanism, got {other!r}; use add_body, add_joint, add_force, ... for parts")
         return join(self, other, prefix, at)
 
     def find(self, name: str, asker: str) -> BodyLike:
-        """The body of that name, or the world; `asker` begins the message if there is none."""
+        """The body with that name, or the world; `asker` starts the error message if there is none."""
         name = name_of(name)
         if name == self.world.name:
             return self.world
@@ -300,7 +305,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return body
 
     def _name_apart(self, item: Joint | Force | Coupling, *taken: ByName[Any]) -> None:
-        """Refuse a name that is taken, or number one that was not given."""
+        """Refuse a name that is taken, or append a number to an automatic name."""
         name = item.name
         for names in taken:
             if name in names:
@@ -319,12 +324,13 @@ class Mechanism(MechanismFiles, Posable, Held):
     # ---- looking
 
     def spanning_tree(self) -> SpanningTree:
-        """Spanning forest that the joint-space solver goes along, from the world and from a body of each floating part.
+        """Spanning forest that the joint-space solver uses.
 
-        Breadth first, but loops are closed where that takes the fewest rows: by a ball rather than a hinge, and by a
-        hinge on which no forces act rather than one with a motor. Joints of massless bodies are part of it as far as
-        they close no loop, and a floating part begins at a body that has a mass. Joints that cannot carry a body close
-        loops, even if they close nothing but a gap in the tree; free joints hold nothing and are left out.
+        It starts at the world, and at one body of each floating part. The search is breadth first, but loops are closed
+        where that takes the fewest rows: at a ball joint rather than a hinge, and at a hinge without forces rather than
+        at one with a motor. Joints of massless bodies are part of the forest unless they close a loop, and a floating
+        part starts at a body with mass. Joints that cannot carry a body are closures, even where they close no loop.
+        Free joints have no constraints and are left out.
         """
         if not self._owner:
             return find_tree(self, closing_costs(self))
@@ -333,7 +339,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return self._known.tree
 
     def described_tree(self) -> SpanningTree:
-        """The forest along which `state` places bodies, and files are written: none of `closes_loop` is part of it."""
+        """Spanning forest for `state` and for writing files; it contains no joint whose `closes_loop` is set."""
         if not self._owner:
             return find_tree(self, {}, described=True)
         if self._known.described_tree is None:
@@ -341,11 +347,11 @@ class Mechanism(MechanismFiles, Posable, Held):
         return self._known.described_tree
 
     def state(self) -> State:
-        """Return the described poses and velocities, with joints closed breadth first, but not those of loops.
+        """Return the described poses and velocities, with the joints of the spanning tree closed.
 
-        Where the described poses break a tree joint, the body it carries moves, and all that hangs on it: the
-        joint keeps its measured coordinates. Joints of which `closes_loop` says so move nothing. Velocities stay as
-        described.
+        If the described poses violate a joint of the tree, the subtree beyond the joint moves so that the joint closes;
+        the joint keeps its measured coordinates. Joints that close loops, and joints whose `closes_loop` is set, move
+        no body: use `assemble` to close them. Velocities stay as described.
         """
         from ..kinematics.state import State
 
@@ -359,36 +365,36 @@ class Mechanism(MechanismFiles, Posable, Held):
         coordinates: Mapping[str, ArrayLike] | None = None,
         rates: Mapping[str, ArrayLike] | None = None,
     ) -> State:
-        """Bring a rough pose onto all joints, with the least motion, and return the closed state.
+        """Close all joints, with the smallest motion from an approximate pose, and return the closed state.
 
-        Velocities become those nearest to the guess that the joints allow, with the mass matrix as metric. A mechanism
-        that cannot be closed is an AssemblyError that names the joints and what is left open; each joint's gap is
+        Velocities become the nearest ones to the guess that the joints allow, in the mass metric. If the mechanism
+        cannot be closed, an AssemblyError names the joints and their gaps. The gap of each joint is
         `state.joint(name).gap`.
 
         Parameters
         ----------
         guess
-            Where to start; default the described pose. The result stays on its branch.
+            Initial pose; default: the described pose. The result stays on its branch.
         fixed
             Names of joints that keep the coordinates they have in the guess.
         coordinates
-            Joint name to coordinates to reach; the other joints follow on the way.
+            Mapping from joint names to target coordinates (rad, m); the other joints adapt.
         rates
-            Joint name to rates (rad/s, m/s) to have there; the other joints follow, loops included.
+            Mapping from joint names to target rates (rad/s, m/s); the other joints adapt, including those of loops.
         """
         from ..assemble.assembly import assemble
         from ..assemble.assembly_rates import with_rates
 
-        for what, given in (("drive", coordinates), ("rates", rates)):
+        for what, given in (("coordinates", coordinates), ("rates", rates)):
             if given is not None and not isinstance(given, Mapping):
-                raise ValueError(f"{what} takes numbers by joint name, such as {{'motor': 0.3}}, got {given!r}")
+                raise ValueError(f"{what} must be a mapping from joint names, such as {{'motor': 0.3}}, got {given!r}")
         if isinstance(fixed, str):
             raise ValueError(f"fixed takes a list of names, such as [{fixed!r}], got {fixed!r}")
         state = assemble(self, guess, fixed, coordinates)
         return with_rates(state, rates) if rates else state
 
     def report(self, state: State | None = None) -> Report:
-        """Counts, degrees of freedom, rank, redundant joints, loops and estimated work, at the assembled pose."""
+        """Counts, degrees of freedom, rank, redundant joints, loops and cost estimate; by default when assembled."""
         from ..assemble.redundancy import described_asked, find_asked
         from ..kinematics.state import State
         from ..results.report import report
@@ -397,13 +403,14 @@ class Mechanism(MechanismFiles, Posable, Held):
         if state is None:
             return report(locked, locked.assemble(), described_asked(locked))
         if not isinstance(state, State) or list(state.mechanism.bodies) != list(self.bodies):
-            raise ValueError(f"a report is made at a State of this mechanism, got {state!r:.80}")
+            raise ValueError(f"report needs a State of this mechanism, got {state!r:.80}")
         return report(locked, state, find_asked(locked, state))
 
     def snapshot(self, owner: str = "simulator") -> Mechanism:
-        """Return a copy that cannot be changed, because it belongs to a simulator or the like; itself if it is one.
+        """Return a copy that cannot be changed, because it belongs to a simulator or another owner.
 
-        As long as nothing is changed it is the same one, with all that was found out about it.
+        A mechanism that has an owner returns itself. Until the mechanism changes, repeated calls return the same copy
+        with its cached results.
         """
         if self._owner:
             return self
@@ -414,12 +421,12 @@ class Mechanism(MechanismFiles, Posable, Held):
         return self._last
 
     def _depends_on_functions(self) -> bool:
-        """Whether functions of the user's say where joints and couplings close: what they say may change unseen."""
+        """Whether user functions determine joints or couplings: their results may change without notice."""
         joints = any(isinstance(joint, GivenRows) or joint.ground is not None for joint in self._joints.values())
         return joints or any(coupling.function is not None for coupling in self._couplings.values())
 
     def copy(self) -> Mechanism:
-        """Return an independent copy, bodies and joints included, that can be changed."""
+        """Return an independent copy, including bodies and joints, that can be changed."""
         return copied(self)
 
     def __getstate__(self) -> dict[str, Any]:

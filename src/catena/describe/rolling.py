@@ -1,7 +1,7 @@
-"""Rolling and blades: constraints on velocities, which leave all poses within reach.
+"""Rolling bodies and blades: nonholonomic constraints, which restrict velocities but not the reachable poses.
 
-They take the form of joint.py for what they hold of the pose, a height; what they hold of the velocity is no
-coordinate. The plane belongs to body a, which may be the world, or move.
+They implement the interface in joint.py for the constraint on the pose, which is a height. The constraint on the
+velocity is not a coordinate. The plane belongs to body a, which may be the world or a moving body.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class _Rolling(Joint):
-    """What rolls on a plane of a; `at` is a world point of the plane, `normal` its world direction, towards b.
+    """A body that rolls on a plane of a; `at` is a world point of the plane, `normal` its world direction, toward b.
 
-    Coordinates (5,): place of b's center in the plane (m), then rotation vector (rad) of frame b in frame a.
+    Coordinates (5,): position of b's center in the plane (m), then rotation vector (rad) of frame b in frame a.
     """
 
     has_size = True
@@ -65,32 +65,37 @@ class _Rolling(Joint):
         return into(a, self._at), self._center
 
     def _axis_b(self, b: BodyLike) -> Array:
-        """The axis of what rolls, in b's frame."""
+        """Axis of the rolling body, in b's frame."""
         return np.array((0.0, 0.0, 1.0))
 
     def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
         return z_to(rotate(conjugate(a.orientation), self._normal)), z_to(self._axis_b(b))
 
     def _height(self, quaternion: Array) -> Array:
-        """Of the center above the plane."""
+        """Height of the center above the plane."""
         raise NotImplementedError
 
     def relative(self, coordinates: Array) -> Pose:
-        """Stand on the plane."""
+        """Return the pose in which the body touches the plane."""
         turn = from_rotation_vector(coordinates[2:])
         return np.array((coordinates[0], coordinates[1], self._height(turn))), turn
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the place in the plane and the rotation vector."""
+        """Return the position in the plane and the rotation vector."""
         return np.concatenate((translation[..., :2], rotation_vector(quaternion)), axis=-1)
 
     def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
-        """Read the velocity in the plane and the angular velocity."""
+        """Return the velocity in the plane and the angular velocity."""
         return np.concatenate((velocity[..., :2], angular_velocity), axis=-1)
 
 
 class RollingBall(_Rolling):
-    """A ball of the given radius (m) that rolls on a plane of a without slipping; `center` is in b's frame."""
+    """A ball of the given radius (m) that rolls without slipping on a plane of a.
+
+    `at` is a world point of the plane, `normal` its world direction toward b, and `center` the center of the ball in
+    b's frame. Coordinates (5,): position of the center in the plane (m), then rotation vector (rad) of frame b in frame
+    a.
+    """
 
     code = "rolling_ball"
 
@@ -98,15 +103,16 @@ class RollingBall(_Rolling):
         return np.full(quaternion.shape[:-1], self.parameter)
 
     def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Move along the plane, and turn."""
+        """Move along the plane, and rotate."""
         return np.array((rates[0], rates[1], 0.0)), rates[2:]
 
 
 class RollingDisk(_Rolling):
-    """A thin disk of the given radius (m) whose rim rolls on a plane of a without slipping.
+    """A thin disk of the given radius (m) whose rim rolls without slipping on a plane of a.
 
-    `axis` is the disk's axis, in b's frame, as is its `center`. A disk that lies flat has no lowest point: the run ends
-    within three degrees of that.
+    `axis` and `center` of the disk are in b's frame; `at` is a world point of the plane, `normal` its world direction
+    toward b. A disk that lies flat has no lowest point: a run ends when the disk is within three degrees of the plane.
+    Coordinates (5,): position of the center in the plane (m), then rotation vector (rad) of frame b in frame a.
     """
 
     code = "rolling_disk"
@@ -135,7 +141,7 @@ class RollingDisk(_Rolling):
         return height
 
     def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Move along the plane and turn, the center rising and falling with the rim."""
+        """Move along the plane and rotate; the height of the center follows from the tilt."""
         axis = rotate(from_rotation_vector(coordinates[2:]), np.array((0.0, 0.0, 1.0)))
         across = np.sqrt(1 - axis[2] ** 2)
         rise = -self.parameter * axis[2] * cross(rates[2:], axis)[2] / across if across > 0 else 0.0
@@ -143,11 +149,11 @@ class RollingDisk(_Rolling):
 
 
 class KnifeEdge(Joint):
-    """A blade or skate on b: its point does not move across the blade, relative to a.
+    """A blade or skate on b: relative to a, its point does not move perpendicular to the blade.
 
-    `at` is the blade's world point, `along` its world direction, `normal` the direction away from the plane it slides
-    on. It holds one velocity and no height: give b a Planar joint if it is to stay on a plane. Coordinates (6,): as of
-    Free.
+    `at` is the world point of the blade, `along` its world direction, and `normal` the direction away from the plane on
+    which it slides. The constraint restricts one velocity and no height: add a Planar joint if b must stay on a plane.
+    Coordinates (6,): as for Free.
     """
 
     code = "knife_edge"
@@ -169,7 +175,7 @@ class KnifeEdge(Joint):
         self._along = _direction(along, f"{self.label}: along")
         across = cross(_direction(normal, f"{self.label}: normal"), self._along)
         if np.linalg.norm(across) < 1e-6:
-            raise ValueError(f"{self.label}: the blade must not stand along the normal")
+            raise ValueError(f"{self.label}: along must not be parallel to normal")
         self._across = across / np.linalg.norm(across)
 
     def _resolve_frames(self, a: BodyLike, b: BodyLike) -> tuple[Array, Array]:
@@ -178,11 +184,11 @@ class KnifeEdge(Joint):
         return multiply(conjugate(a.orientation), world), multiply(conjugate(b.orientation), world)
 
     def relative(self, coordinates: Array) -> Pose:
-        """Shift, then turn by the rotation vector."""
+        """Translate, then rotate by the rotation vector."""
         return coordinates[:3], from_rotation_vector(coordinates[3:])
 
     def coordinates_of(self, translation: Array, quaternion: Array) -> Array:
-        """Read the shift and the rotation vector."""
+        """Return the translation and the rotation vector."""
         return np.concatenate((translation, rotation_vector(quaternion)), axis=-1)
 
 

@@ -1,8 +1,8 @@
-"""Shapes: what bodies and the world look like and where they would touch, apart from what they weigh.
+"""Shapes: the geometry of bodies and of the world for display and contact, independent of mass and inertia.
 
-A body has any number of them, each at its own place in the body's frame: the solid that it was made of, if it was, and
-those added with `add_shape`; the world has those that were added to it. None of them changes an inertia, and nothing
-collides yet: shapes are kept for files, pictures and those who look at them.
+A body has any number of shapes, each with a pose in the body frame: the solid it was created from, if any, and the
+shapes added with `add_shape`. The world has only added shapes. Shapes do not change the inertia. Contact is not
+simulated yet: shapes are used for display and in files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._util.lookup import did_you_mean
 from .._util.rotation import IDENTITY, Array, finite, unit_quaternion
 from .._util.strict import Strict, belongs
 
-# how many lengths (m) describe each kind; those of a mesh are factors on the numbers of its file
+# number of lengths (m) for each kind; for a mesh, scale factors of its file
 SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2, "ellipsoid": 3, "mesh": 3}
 
 Color: TypeAlias = tuple[float, float, float, float]
@@ -28,10 +28,11 @@ class Shape:
     """A shape on a body or in the world, made by `add_shape`.
 
     `kind` and `size` (m): (x, y, z) of a "box", (radius,) of a "sphere", (radius, length) of a "cylinder" or "capsule"
-    along its z, length without the round ends, the three half axes of an "ellipsoid", and for a "mesh" the factors by
-    which the numbers in its file are metres. position (3,) m and orientation (4,) in the frame of the body, which sits
-    at its center of mass, or of the world. color (red, green, blue, alpha) from 0 to 1, or None where none was given;
-    `mesh` is the path of the file. `visible` and `collides` say what it is there for.
+    along its z axis, where the length excludes the hemispheres, and the three semi-axes of an "ellipsoid". For a
+    "mesh", `size` contains the scale factors from the numbers in its file to meters, and `mesh` is the path of the
+    file. position (3,) m and orientation (4,) are in the frame of the world, or of the body, whose origin is its center
+    of mass. color is (red, green, blue, alpha) from 0 to 1, or None. `visible` and `collides` say whether the shape is
+    for display, for contact, or for both.
     """
 
     kind: str
@@ -64,17 +65,17 @@ def placed(
     collides: bool = False,
     label: str = "shape",
 ) -> Shape:
-    """A shape, checked; `label` begins the messages."""
+    """Check the arguments and make a shape; `label` starts the error messages."""
     if kind not in SIZES:
         raise ValueError(f"{label}: there is no kind of shape {kind!r}{did_you_mean(kind, SIZES)}")
     lengths = finite(size, (SIZES[kind],), f"{label}: size of a {kind}")
     if kind == "mesh":
         if not isinstance(mesh, str) or not mesh:
-            raise ValueError(f"{label}: a mesh needs the path of its file, mesh=")
+            raise ValueError(f"{label}: a mesh needs mesh=, the path of its file")
         if not lengths.all():
             raise ValueError(f"{label}: the factors of a mesh must not be zero, got {lengths.tolist()}")
     elif mesh:
-        raise ValueError(f"{label}: only a shape of kind 'mesh' has a file, this is a {kind}")
+        raise ValueError(f"{label}: mesh= is only for shapes of kind 'mesh', this is a {kind}")
     elif (lengths <= 0).any():
         raise ValueError(f"{label}: size of a {kind} must be positive, got {lengths.tolist()}")
     if not isinstance(name, str):
@@ -92,7 +93,7 @@ def placed(
 
 
 def _color(value: ArrayLike, label: str) -> Color:
-    """Red, green, blue and alpha; of three numbers the alpha is 1."""
+    """Red, green, blue and alpha; the default alpha is 1."""
     given = finite(value, (3,) if np.shape(value) == (3,) else (4,), f"{label}: color")
     if (given < 0).any() or (given > 1).any():
         raise ValueError(f"{label}: color must be three or four numbers from 0 to 1, got {given.tolist()}")
@@ -101,18 +102,18 @@ def _color(value: ArrayLike, label: str) -> Color:
 
 
 class Shaped(Strict):
-    """What has shapes: a body, or the world."""
+    """Base class of objects that have shapes: bodies and the world."""
 
     _added_shapes: tuple[Shape, ...] = ()
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Kind and name, for use in messages."""
         raise NotImplementedError
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
-        """All that it looks like."""
+        """All shapes of the object."""
         return self._added_shapes
 
     def add_shape(
@@ -128,11 +129,11 @@ class Shaped(Strict):
         visible: bool = True,
         collides: bool = False,
     ) -> Shape:
-        """Add what it looks like and return it; mass and inertia stay as they are.
+        """Add a shape and return it; mass and inertia do not change.
 
-        Arguments are what `Shape` has: kind and size (m), of a mesh the factors of its file; position (m) and
-        orientation in the frame of the body, or of the world; color from 0 to 1, its alpha may be left out; the path
-        of a mesh.
+        The arguments are the attributes of `Shape`: kind and size (m), or the scale factors of a mesh; position (m) and
+        orientation in the frame of the body, or of the world; color from 0 to 1, with or without alpha; the path of a
+        mesh.
         """
         if self._owner:
             raise ValueError(belongs(self._owner))
@@ -152,7 +153,7 @@ class Shaped(Strict):
         return shape
 
     def clear_shapes(self) -> None:
-        """Forget the shapes that were added."""
+        """Remove all shapes that were added with `add_shape`."""
         if self._owner:
             raise ValueError(belongs(self._owner))
         self._added_shapes = ()

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..describe.body_forces import Bushing, PointSpring
 from ..describe.couplings import Coupling, Differential, Gear, Mimic, PrescribedMotion, Rack
-from ..describe.forces import Armature, Bushing, Damper, Friction, Motor, PointSpring, Servo, Spring
+from ..describe.joint_forces import Armature, Damper, Friction, Motor, Servo, Spring
 from ..describe.mechanism import Mechanism
 
 _ANGLES = ("angle", "first", "second")

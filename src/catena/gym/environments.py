@@ -59,7 +59,7 @@ class Env(gymnasium.Env[Array, Array]):
     def step(self, action: Array) -> tuple[Array, SupportsFloat, bool, bool, dict[str, Any]]:
         """Hold an action (action,) for `task.duration`: observation, reward, terminated, truncated, info."""
         task, live = self.task, self.live
-        live.input[self._columns] = task.held(action, (len(self._columns),))
+        live.inputs[self._columns] = task.held(action, (len(self._columns),))
         # the status says it
         with suppress(SimulationError):
             live.step(task.skip)
@@ -147,7 +147,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
     def step(self, actions: Array) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Hold actions (member, action) for `task.duration`: observations, rewards, terminated, truncated, infos."""
         task, batch, count = self.task, self.batch, self.num_envs
-        batch.input[:, self._columns] = task.held(actions, (count, len(self._columns)))
+        batch.inputs[:, self._columns] = task.held(actions, (count, len(self._columns)))
         batch.step(task.skip)
         self._steps += 1
 

@@ -14,7 +14,7 @@ import numpy as np
 from .. import scenes
 from .._util.rotation import Array
 from ..describe.couplings import PrescribedMotion
-from ..describe.forces import Damper, Motor, Servo
+from ..describe.joint_forces import Damper, Motor, Servo
 from ..describe.mechanism import Mechanism
 from ..kinematics.state import State
 from ..simulate.simulator import Simulator

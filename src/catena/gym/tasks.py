@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 class View:
     """Where a mechanism stands, or all members of a batch: then every array has the axis (member,) in front.
 
-    coordinates and rates (..., coordinate) in the order of `mechanism.coordinates`; input (..., input) as it was held
-    over the last step, in the order of `mechanism.inputs`; time (...) s; position (..., n, 3), orientation (..., n, 4),
+    coordinates and rates (..., coordinate) in the order of `mechanism.coordinates`; inputs (..., input) held over the
+    last step, in the order of `mechanism.inputs`; time (...) s; position (..., n, 3), orientation (..., n, 4),
     velocity and angular_velocity (..., n, 3) of the bodies; failed (...) whether the last step could not be taken. The
     arrays go on with the mechanism: copy what is to be kept.
     """
 
     coordinates: Array
     rates: Array
-    input: Array
+    inputs: Array
     time: Any
     position: Array
     orientation: Array
@@ -47,7 +47,7 @@ def view_of(at: Live | LiveBatch, failed: bool | NDArray[np.bool_]) -> View:
     return View(
         at.coordinates,
         at.rates,
-        at.input,
+        at.inputs,
         at.time,
         at.position,
         at.orientation,
@@ -74,7 +74,7 @@ class Task:
     observe
         The observation (..., k).
     reward
-        Of the step that led to the view (...); the input is the one that was held over it.
+        Of the step that led to the view (...); the inputs are those that were held over it.
     terminate
         Whether the episode ends here for good (...); by default only a step that cannot be taken ends it.
     start
@@ -82,7 +82,7 @@ class Task:
     bounds
         Lowest and highest observation, each (k,) or a number; observations are cut off there.
     skip
-        Steps of the simulator per step of the environment, over which the input is held.
+        Steps of the simulator per step of the environment, over which the inputs are held.
     steps
         Steps of the environment after which an episode is truncated; by default never.
     stage

@@ -21,7 +21,9 @@ from ..compile.row_selection import SELECTION_ARRAYS, RowSelection, everything
 from ..kinematics.nodes import PER_STEP, Checkpoints, Making, Nodes
 from ..results.trajectory import Trajectory
 from ..simulate.events import Event, Occurrence
-from . import serialize
+from .document import MOST_BYTES, check_format, decoded, encoded, entry
+from .rebuild import rebuild
+from .serialize import describe
 
 if TYPE_CHECKING:
     from .._util.status import Status
@@ -70,13 +72,13 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "checked_error": run.checked_error,
         "info": None if run.info is None else asdict(run.info),
         "checkpoints": None if run.checkpoints is None else run.checkpoints.key,
-        "mechanism": serialize.describe(run.mechanism),
+        "mechanism": describe(run.mechanism),
         "events": events,
     }
     contents |= event_arrays
     if run.made.asked is not None:
         contents |= {_ASKED + name: getattr(run.made.asked, name) for name in SELECTION_ARRAYS}
-    contents["document"] = np.frombuffer(serialize.encoded(document), dtype=np.uint8)
+    contents["document"] = np.frombuffer(encoded(document), dtype=np.uint8)
     contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
     write_whole(path, lambda file: np.savez(file, **contents))
 
@@ -89,7 +91,7 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
         raise ValueError(f"{name}: not a trajectory that catena wrote")
     try:
         version = contents.get("format")
-        serialize.check_format(None if version is None or version.dtype.kind != "i" else int(version.max()), FORMAT)
+        check_format(None if version is None or version.dtype.kind != "i" else int(version.max()), FORMAT)
         return _rebuild(contents)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
@@ -149,26 +151,26 @@ def _rebuild(contents: Contents) -> Trajectory:
     from .._util.status import Status
 
     text = _array(contents, "document")
-    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > serialize.MOST_BYTES:
+    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MOST_BYTES:
         raise ValueError("its document is not a text, or too long")
-    document = serialize.decoded(text.tobytes())
-    mechanism = serialize.rebuild(serialize.entry(document, "mechanism", dict, "the document"))
+    document = decoded(text.tobytes())
+    mechanism = rebuild(entry(document, "mechanism", dict, "the document"))
     kept = mechanism.snapshot("trajectory")
-    dt = float(finite(serialize.entry(document, "dt", (int, float), "the document"), (), "dt"))
-    status: Status = _record(Status, serialize.entry(document, "status", dict, "the document"), "the status")
-    info = serialize.entry(document, "info", (dict, type(None)), "the document")
-    nodes = _unpack(kept, contents, "", serialize.entry(document, "checkpoints", (str, type(None)), "the document"))
+    dt = float(finite(entry(document, "dt", (int, float), "the document"), (), "dt"))
+    status: Status = _record(Status, entry(document, "status", dict, "the document"), "the status")
+    info = entry(document, "info", (dict, type(None)), "the document")
+    nodes = _unpack(kept, contents, "", entry(document, "checkpoints", (str, type(None)), "the document"))
     steps = len(_counts(contents, "substeps"))
     made = Making(
         dt=dt,
         **_unpack_steps(contents, steps),
         increments=_increments(contents, steps) if "increments" in contents else None,
-        coarse=serialize.entry(document, "coarse", str, "the document"),
+        coarse=entry(document, "coarse", str, "the document"),
         checked_error=_checked_error(document),
         status=status,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
         asked=_asked(contents, kept) if _ASKED + "rows" in contents else None,
-        events=_unpack_events(kept, contents, serialize.entry(document, "events", dict, "the document")),
+        events=_unpack_events(kept, contents, entry(document, "events", dict, "the document")),
     )
     return Trajectory(kept, nodes, made)
 
@@ -187,7 +189,7 @@ def _asked(contents: Contents, mechanism: Mechanism) -> RowSelection:
 
 
 def _checked_error(document: dict[str, Any]) -> float | None:
-    found = serialize.entry(document, "checked_error", (int, float, type(None)), "the document")
+    found = entry(document, "checked_error", (int, float, type(None)), "the document")
     return None if found is None else float(finite(found, (), "checked_error"))
 
 
@@ -271,12 +273,12 @@ def _pack_events(run: Trajectory) -> tuple[dict[str, Any], Contents]:
 
 
 def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str, Any]) -> list[Occurrence]:
-    asked = serialize.entry(document, "asked", list, "the events")
-    happened = serialize.entry(document, "happened", list, "the events")
-    key = serialize.entry(document, "checkpoints", (str, type(None)), "the events")
+    asked = entry(document, "asked", list, "the events")
+    happened = entry(document, "happened", list, "the events")
+    key = entry(document, "checkpoints", (str, type(None)), "the events")
     events = []
     for k, item in enumerate(asked):
-        direction, stop = (serialize.entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())
+        direction, stop = (entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())
         events.append(Event(_not_written, direction, stop))
     if any(type(k) is not int or not 0 <= k < len(events) for k in happened):
         raise ValueError("its events are numbered wrongly")
@@ -314,7 +316,7 @@ def _counts(contents: Contents, name: str) -> NDArray[np.int32]:
 
 def _record(kind: type[Any], item: Any, where: str) -> Any:
     """A dataclass of plain fields."""
-    values = {f.name: serialize.entry(item, f.name, _KINDS[str(f.type)], where) for f in fields(kind)}
+    values = {f.name: entry(item, f.name, _KINDS[str(f.type)], where) for f in fields(kind)}
     for name, value in values.items():
         if isinstance(value, int | float):
             finite(value, (), f"{where}: {name}")

@@ -1,4 +1,4 @@
-"""State: where every body of a mechanism is and how it moves, at one instant."""
+"""State: poses and velocities of all bodies of a mechanism at one time."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ Image: TypeAlias = tuple[float, tuple[tuple[str, ...], bytes], bytes, bytes, byt
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """All that the steps from a node on depend on, as the core left it there, for whom, and the state it belongs to."""
+    """The complete state of the core on which later steps depend, the key of its simulators, and its State."""
 
     numbers: Array
     key: str  # see Plan.key
     state: Image
 
     def fits(self, state: State) -> bool:
-        """Whether the state is still the one that it belongs to."""
+        """Whether the state is still the one to which the checkpoint belongs."""
         return state._image() == self.state
 
 
 class State(Posable, Strict):
-    """Poses and velocities of all n bodies, rows in the order of `mechanism.bodies`.
+    """Poses and velocities of all n bodies; the rows are in the order of `mechanism.bodies`.
 
-    position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s,
-    all in the world frame; time in s; multipliers (rows,) are those of the node if a run recorded it, else None. Arrays
-    are copied and checked on assignment.
+    position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s, all in the
+    world frame; time in s. multipliers (rows,) are those of the node if a run recorded it, else None. Assigned arrays
+    are checked and copied.
     """
 
     position = Checked("Positions (n, 3) of the centers of mass, world frame (m).")
@@ -87,31 +87,31 @@ class State(Posable, Strict):
 
     @property
     def reached(self) -> bool:
-        """Whether a run led here: the velocities are those of a node, whatever the scheme makes of given ones."""
+        """Whether a run computed this state, so that its velocities are node velocities of the scheme."""
         return self._reached
 
     @property
     def inputs(self) -> Array | None:
-        """What motors and servos were set to (input,) by whatever led here, by `mechanism.inputs`; else None."""
+        """Inputs of motors and servos (input,) in the order of `mechanism.inputs`, as the run set them; else None."""
         return self._inputs
 
     def checkpoint(self, key: str) -> Array | None:
-        """What a simulator with this key goes on from bit for bit; None if it was not here, or the state changed."""
+        """Checkpoint for a simulator with this key; None if no such simulator was here, or if the state was changed."""
         found = self._checkpoint
         return found.numbers if found is not None and found.key == key and found.fits(self) else None
 
     def comes_from(self, digest: str) -> bool:
-        """Whether a run of a core with this digest led here, and the state was not changed since."""
+        """Whether a run of a core with this digest computed the state, and the state has not been changed since."""
         found = self._checkpoint
         return found is not None and found.key.startswith(f"{digest} ") and found.fits(self)
 
     def _image(self) -> Image:
-        """All that makes it differ from another one of the same mechanism."""
+        """All values in which it can differ from another state of the same mechanism."""
         x, q, v, w = self.position, self.orientation, self.velocity, self.angular_velocity
         return self.time, in_one(self._turned), x.tobytes(), q.tobytes(), v.tobytes(), w.tobytes()
 
     def _count_into(self, row: Array, places: Mapping[str, slice]) -> None:
-        """Write the angles near which turns are counted to the places of their joints."""
+        """Write the reference angles for counting turns to the places of their joints."""
         if type(self._turned) is ByJoint and self._turned.places == places:
             row[: self._turned.counted.size] = self._turned.counted
             return
@@ -121,12 +121,12 @@ class State(Posable, Strict):
 
     @property
     def _angles(self) -> Mapping[str, Array]:
-        """The same as `turned`, to be read only."""
+        """The same as `turned`, read-only."""
         return self._turned
 
     @property
     def turned(self) -> dict[str, Array]:
-        """Angles of joints near which their turns are counted, by joint name; others begin in (-pi, pi]."""
+        """Reference angles for counting full turns, by joint name; joints without one start in (-pi, pi]."""
         if isinstance(self._turned, ByJoint):
             self._turned = {name: angles.copy() for name, angles in self._turned.items()}
         return self._turned
@@ -134,7 +134,7 @@ class State(Posable, Strict):
     @turned.setter
     def turned(self, value: dict[str, Array]) -> None:
         if not isinstance(value, Mapping):
-            raise ValueError(f"turned must be angles by the names of joints, got {value!r}")
+            raise ValueError(f"turned must be a mapping from joint names to angles, got {value!r}")
         self._turned = {name: finite(angles, np.shape(angles), f"turned {name!r}") for name, angles in value.items()}
 
     def _check(self, name: str, value: ArrayLike) -> Array:
@@ -143,12 +143,12 @@ class State(Posable, Strict):
 
     @property
     def mechanism(self) -> Mechanism:
-        """Whose state this is."""
+        """The mechanism that this state belongs to."""
         return self._mechanism
 
     @property
     def time(self) -> float:
-        """The instant (s)."""
+        """Time (s)."""
         return self._time
 
     @time.setter
@@ -157,7 +157,7 @@ class State(Posable, Strict):
 
     @property
     def multipliers(self) -> Array | None:
-        """Multipliers (rows,) of joints and couplings at this instant, as a run recorded them; None if none did."""
+        """Multipliers (rows,) of joints and couplings at this time, if a run recorded them; else None."""
         return self._multipliers
 
     @multipliers.setter
@@ -175,10 +175,10 @@ class State(Posable, Strict):
 
     @property
     def coordinates(self) -> Array:
-        """Joint coordinates (coordinate,) in the order of `mechanism.coordinates`; rad, turns counted, or m.
+        """Joint coordinates (coordinate,) in the order of `mechanism.coordinates`; rad, including full turns, or m.
 
-        Setting them, or the rates, moves the tree joint by joint; in a loop they cannot be chosen one by one, and
-        `mechanism.assemble(coordinates=...)` finds what goes with some of them.
+        Setting coordinates or rates moves the bodies of the tree, joint by joint. Joint coordinates in a loop cannot be
+        set independently: use `mechanism.assemble(coordinates=...)`, which finds the others.
         """
         return self._joint_motion()[0]
 
@@ -197,16 +197,16 @@ class State(Posable, Strict):
 
     @property
     def efforts(self) -> Array:
-        """What motors and servos exert (input,) by `mechanism.inputs`, N m or N.
+        """Efforts of motors and servos (input,) in the order of `mechanism.inputs`, N m or N.
 
-        With the inputs as whatever led here had set them, or else as described.
+        They are computed with the inputs of the run that led to this state, or else with the described inputs.
         """
         from ..results.efforts import InputEfforts
 
         return InputEfforts(self.mechanism)(*self._joint_motion(), self._inputs)
 
     def _joint_motion(self, mechanism: Mechanism | None = None) -> tuple[Array, Array]:
-        """Coordinates and rates; of a snapshot, if one was made."""
+        """Coordinates and rates, from the snapshot if there is one."""
         from ..results.analysis import joint_motion
 
         near = {name: angles[None] for name, angles in self._angles.items()}
@@ -214,7 +214,7 @@ class State(Posable, Strict):
         return coordinates[0], rates[0]
 
     def _alone(self) -> tuple[Array, Array, Array, Array]:
-        """Poses and velocities (1, n, ...) as the only ones of many."""
+        """Poses and velocities (1, n, ...), with an axis of length one in front."""
         return self.position[None], self.orientation[None], self.velocity[None], self.angular_velocity[None]
 
     def _set_joints(self, value: ArrayLike, what: str) -> None:
@@ -273,18 +273,18 @@ class State(Posable, Strict):
         return single_node(self)
 
     def body(self, name: str | Body) -> BodyView:
-        """Return a body, given by name or itself, in this state; writing to it changes the state."""
+        """Return a view of a body, given by name or as an object; assigning to the view changes the state."""
         known = name_of(name)
         if known not in self._rows:
             raise no_such("body", known, self.mechanism, after=" in this state")
         return BodyView(self, known, self._rows[known])
 
     def frame(self, name: str) -> Pose:
-        """Where a frame, or a body's reference frame, is in the world: position (3,) m and orientation (4,)."""
+        """World position (3,) m and orientation (4,) of a frame, or of a body's reference frame."""
         return frame_of(self, name)
 
     def joint(self, name: str | Joint) -> JointView:
-        """Return a joint, given by name or itself, in this state; writing to it moves one side of the joint."""
+        """Return a view of a joint, given by name or as an object; assigning to it moves one side of the joint."""
         known = name_of(name)
         if known not in self.mechanism.joints:
             raise no_such("joint", known, self.mechanism, after=" in this state")

@@ -1,9 +1,10 @@
-"""What forces of the mechanism exert at recorded nodes, from the states there, and the work they do between them.
+"""Efforts of forces at recorded nodes, computed from the states there, and their work between nodes.
 
-The formulas are those of the core (cpp/physics/law.hpp). At a node its own coordinate and rate stand in place of those
-of the interval: springs and motors act at the nodes, so theirs is what acted; what is implicit in the step is of second
-order. Work is that of the interval's own force, as the step has it, over the way between two nodes; where nodes are not
-those of plain steps it is the integral of the power between them, along the polynomials of `run.at`.
+The formulas are those of the core (cpp/physics/law.hpp), evaluated with the coordinate and rate at the node in place of
+those of the interval. Springs and motors act at the nodes, so their efforts are exact. For forces that are implicit in
+the step, the difference is of second order. The work is that of the force in the interval, as in the step, over the
+displacement between two nodes. If the nodes are not those of plain steps, it is the integral of the power between them,
+along the polynomials of `run.at`.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ _BENT = ("damping", "friction", "kp", "kd", "side")
 
 
 class ForceHistory:
-    """One force of the mechanism over time, along what it acts on; a bushing has a column for each direction.
+    """One force of the mechanism over time, along its measure; a bushing has a column for each direction.
 
-    Drag has six: along the axes of its body, and about them. A damper on a ball has three, along the axes of the
-    joint's frame on a.
+    Drag has six columns: along and about the axes of its body. A damper on a ball joint has three, along the axes of
+    the joint frame on a.
     """
 
     def __init__(self, run: Trajectory, force: Force) -> None:
@@ -43,26 +44,26 @@ class ForceHistory:
 
     @property
     def force(self) -> Force:
-        """Of which this is the history."""
+        """The force of this history."""
         return self._force
 
     @property
     def coordinate(self) -> Array:
-        """What it acts along (step,): an angle (rad, turns counted), a displacement or a distance (m)."""
+        """Measure of the force (step,): an angle (rad, including full turns), a displacement or a distance (m)."""
         if self._force.slows:
-            raise ValueError(f"{self._force.label} has no coordinate: it acts against velocities")
+            raise ValueError(f"{self._force.label} has no coordinate, because it acts on velocities")
         return self._columns([analysis.measured(self._run, part.measure) for part in self._force.parts])
 
     @property
     def rate(self) -> Array:
-        """Rate of that (step,) in rad/s or m/s."""
+        """Rate of the measure (step,) in rad/s or m/s."""
         rates = [analysis.measured_rate(self._run, part.measure) for part in self._force.parts]
         rates += [column for r in self._force.resistances for column in self._resisted(r).T]
         return self._columns(rates + [column for r in self._force.rotaries for column in self._turning(r).T])
 
     @property
     def effort(self) -> Array:
-        """Torque or force (step,) in N m or N along the coordinate, positive where it would make it grow."""
+        """Torque or force (step,) in N m or N along the measure; positive if it acts to increase the measure."""
         efforts = [self._effort(part) for part in self._force.parts]
         resisted = [(-r.numbers * self._resisted(r)).T for r in self._force.resistances]
         resisted += [(-r.damping * self._turning(r)).T for r in self._force.rotaries]
@@ -70,16 +71,16 @@ class ForceHistory:
 
     @property
     def power(self) -> Array:
-        """What it feeds into the mechanism (step,) in W; negative where it takes."""
+        """Power supplied to the mechanism (step,) in W; negative if the force removes energy."""
         power: Array = np.reshape(self.effort * self.rate, (len(self._run), -1)).sum(axis=1)
         return power
 
     @property
     def work(self) -> Array:
-        """What it has fed into the mechanism since the first node (step,) in J; negative where it has taken.
+        """Energy supplied to the mechanism since the first node (step,) in J; negative if the force removes energy.
 
-        That of every step, as the step has it, where all nodes of an order 2 run were recorded; or else the integral of
-        the power along the motion that `run.at` tells between nodes.
+        If all nodes of a run of order 2 were recorded, this is the sum of the work of every step, as the step defines
+        it. Otherwise it is the integral of the power along the motion that `run.at` interpolates between nodes.
         """
         total = np.zeros(len(self._run))
         if len(self._run) < 2:
@@ -101,7 +102,7 @@ class ForceHistory:
         return is_plain and len(run.substeps) == len(run) - 1 and bool((run.substeps == 1).all())
 
     def _between(self) -> list[Array]:
-        """The integral of the power of all it consists of between each node and the next, by Gauss's rule."""
+        """Integral of the power of all parts between each node and the next, by Gauss quadrature."""
         time = self._run.time
         places, weights = np.polynomial.legendre.leggauss(_GAUSS)
         half = 0.5 * np.diff(time)
@@ -113,12 +114,12 @@ class ForceHistory:
         return [half * (each.reshape(times.shape) @ weights) for each in power]
 
     def _resisted(self, resistance: Resistance) -> Array:
-        """Velocities of a body along its axes, and angular ones (step, 6)."""
+        """Velocity and angular velocity of a body along its own axes (step, 6)."""
         run, row = self._run, self._run.mechanism.rows()[resistance.body]
         return _along(run.orientation[:, row], run.velocity[:, row], run.angular_velocity[:, row])
 
     def _turning(self, rotary: Rotary) -> Array:
-        """Angular velocity of b against a (step, 3), along the axes of the joint's frame on a."""
+        """Angular velocity of b relative to a (step, 3), along the axes of the joint frame on a."""
         run, joint = self._run, self._run.mechanism.joints[rotary.joint]
         frame = np.broadcast_to(joint.frame_a, (len(run), 4))
         spin = np.zeros((len(run), 3))
@@ -130,7 +131,7 @@ class ForceHistory:
         return rotate(conjugate(frame), spin)
 
     def _work_against(self, what: Resistance | Rotary) -> Array:
-        """Between each node and the next (step - 1,), half of it along the axes that a body has at either."""
+        """Work between each node and the next (step - 1,), half of it along the body axes at either node."""
         run, rows = self._run, self._run.mechanism.rows()
         spent = np.zeros(len(run) - 1)
         if isinstance(what, Rotary):
@@ -148,7 +149,7 @@ class ForceHistory:
         return spent
 
     def _work(self, part: Part) -> Array:
-        """Between each node and the next (step - 1,)."""
+        """Work between each node and the next (step - 1,)."""
         time, position = self._run.time, analysis.measured(self._run, part.measure)
         way = np.diff(position)
         force, target = self._function(part, "force"), self._function(part, "target")
@@ -166,7 +167,7 @@ class ForceHistory:
 
     def _law(self, part: Part) -> Mapping[str, float]:
         if part.law["inertia"] > 0:
-            raise ValueError(f"{self._force.label} has no effort at a node: it takes part in the acceleration")
+            raise ValueError(f"{self._force.label} has no effort at a node, because it acts as an inertia")
         return part.law
 
     def _columns(self, parts: list[Array]) -> Array:
@@ -183,7 +184,7 @@ class ForceHistory:
         )
 
     def _function(self, part: Part, name: str) -> Array:
-        """A number of the law at all nodes, or what its function of time says there, or what it was set to."""
+        """A parameter of the law at all nodes: its constant, the value of its function of time, or the input."""
         if name not in part.functions:
             inputs = self._run.mechanism.inputs
             if name == self._force.input and self._run.inputs is not None and self._force.name in inputs:
@@ -200,7 +201,7 @@ def _turned(orientation: Array) -> Array:
 
 
 def _along(orientation: Array, linear: Array, angular: Array) -> Array:
-    """Two vectors (..., 3) of the world along the axes of a body (..., 6)."""
+    """Two world vectors (..., 3) along the axes of a body (..., 6)."""
     back = conjugate(orientation)
     return np.concatenate((rotate(back, linear), rotate(back, angular)), axis=-1)
 
@@ -208,7 +209,7 @@ def _along(orientation: Array, linear: Array, angular: Array) -> Array:
 def _exerted(
     law: Mapping[str, float], position: Array, rate: Array, force: Array, target: Array, target_rate: Array
 ) -> Array:
-    """Along the coordinate, at positions and rates (...) of it."""
+    """Effort along the measure, at positions and rates (...) of it."""
     pull = -law["stiffness"] * (position - law["rest"]) - law["damping"] * rate
     # a spring of one side is slack on the other, and its damper does not turn it round
     slack = (law["side"] * (law["rest"] - position) > 0) | (law["side"] * pull > 0)
@@ -220,16 +221,16 @@ def _exerted(
 def _driven(
     law: Mapping[str, float] | Mapping[str, Array], position: Array, rate: Array, target: Array, target_rate: Array
 ) -> Array:
-    """What a servo exerts, which may be limited."""
+    """Effort of a servo, which may be limited."""
     servo = law["kp"] * (target - position) + law["kd"] * (target_rate - rate)
     found: Array = np.clip(servo, -law["limit"], law["limit"])
     return found
 
 
 class InputEfforts:
-    """What all motors and servos that are inputs exert (..., input), from joint space and the inputs, arrays alike.
+    """Efforts of all motors and servos that are inputs (..., input), from joint coordinates, rates and inputs.
 
-    `laws` (..., law, number) are those of members that have numbers of their own.
+    `laws` (..., law, number) are the parameters of members that have their own.
     """
 
     def __init__(self, mechanism: Mechanism, laws: Array | None = None) -> None:
@@ -248,11 +249,11 @@ class InputEfforts:
 
     @property
     def described(self) -> Array:
-        """The inputs (..., input) as the mechanism or the members have them."""
+        """Inputs (..., input) as described in the mechanism or for the members."""
         return np.where(self._is_servo, self._law["target"], self._law["force"])
 
     def __call__(self, coordinates: Array, rates: Array, inputs: Array | None) -> Array:
-        """Of servos at the coordinates and rates, N m or N; inputs that are None are those described."""
+        """Efforts at the given coordinates and rates, N m or N; for inputs None, those described are used."""
         if inputs is None:
             inputs = np.broadcast_to(self.described, (*coordinates.shape[:-1], len(self._place)))
         position, rate = coordinates[..., self._place], rates[..., self._place]

@@ -44,11 +44,11 @@ class BodyHistory(Recorded, OfBody):
         return rotate(conjugate(self.orientation), self.angular_velocity)
 
     def point(self, p: ArrayLike) -> Array:
-        """World position (step, 3) of a point of the body frame (m)."""
+        """World position (step, 3) of a point given in the body frame (m)."""
         return self.position + rotate(self.orientation, places(p, f"{self.label}: p"))
 
     def point_velocity(self, p: ArrayLike) -> Array:
-        """World velocity (step, 3) of a point of the body frame (m/s)."""
+        """World velocity (step, 3) of a point given in the body frame (m/s)."""
         arm = rotate(self.orientation, places(p, f"{self.label}: p"))
         return self.velocity + cross(self.angular_velocity, arm)
 
@@ -63,22 +63,22 @@ class BodyHistory(Recorded, OfBody):
         return self._derivative(self.angular_velocity)
 
     def point_acceleration(self, p: ArrayLike) -> Array:
-        """World acceleration (step, 3) of a point of the body frame (m/s^2).
+        """World acceleration (step, 3) of a point given in the body frame (m/s^2).
 
-        The differences of recorded velocities, of second order in the distance of the nodes: what jumps is smeared over
-        two of them. An accelerometer reads this without gravity's part.
+        It is computed from differences of recorded velocities, of second order in the distance between nodes. A jump is
+        spread over two intervals. An accelerometer measures this minus the acceleration of gravity.
         """
         return self._derivative(self.point_velocity(p))
 
     def _derivative(self, values: Array) -> Array:
         if len(self._time) < 3:
-            raise ValueError(f"{self.label}: accelerations need three recorded nodes, and there are {len(self._time)}")
+            raise ValueError(f"{self.label}: accelerations need at least three recorded nodes, got {len(self._time)}")
         found: Array = np.gradient(values, self._time, axis=0, edge_order=2)
         return found
 
 
 class CouplingHistory(Recorded):
-    """One coupling over time: how far it is off, and how hard it pulls."""
+    """One coupling over time: its gap and its effort."""
 
     def __init__(self, run: Trajectory, coupling: Coupling) -> None:
         self._run = run
@@ -86,19 +86,19 @@ class CouplingHistory(Recorded):
 
     @property
     def gap(self) -> Array:
-        """What the coupling misses (step,), in rad or m."""
+        """Gap of the coupling (step,), in rad or m."""
         return analysis.coupling_gap(self._run, self._coupling)
 
     @property
     def effort(self) -> Array:
-        """Torque or force (step,) in N m or N that it exerts on a coordinate, per unit of its coefficient."""
+        """Torque or force (step,) in N m or N that the coupling exerts on a coordinate, per unit of its coefficient."""
         row = sum(joint.row_count for joint in self._run.mechanism.joints.values())
         row += list(self._run.mechanism.couplings).index(self._coupling.name)
         return reactions.smallest_multipliers(self._run)[:, row]
 
 
 class JointReader(Recorded, OfJoint):
-    """One joint along the axes (...,) in front of the bodies' arrays: (step,) of a run, (member, step) of a batch."""
+    """One joint over leading axes (...,) of the body arrays: (step,) for a run, (member, step) for a batch."""
 
     def __init__(self, run: Trajectory | Batch, joint: Joint, rows: Mapping[str, int]) -> None:
         self._run = run
@@ -113,7 +113,7 @@ class JointReader(Recorded, OfJoint):
 
     @property
     def coordinates(self) -> Array:
-        """Joint coordinates (..., dof); angles in rad, turns counted, lengths in m."""
+        """Joint coordinates (..., dof); angles in rad, including full turns, lengths in m."""
         return unwrapped(self._joint, self.wrapped, self._run.near.get(self._joint.name))
 
     @property
@@ -124,17 +124,17 @@ class JointReader(Recorded, OfJoint):
 
     @property
     def angle(self) -> Array:
-        """The only coordinate of a turning joint (...,) in rad, turns counted."""
+        """Coordinate (...,) in rad, including full turns, of a joint whose only freedom is a rotation."""
         return self._only("angle")
 
     @property
     def displacement(self) -> Array:
-        """The only coordinate of a sliding joint (...,) in m."""
+        """Coordinate (...,) in m of a joint whose only freedom is a translation."""
         return self._only("displacement")
 
     @property
     def rate(self) -> Array:
-        """The only rate of the joint (...,) in rad/s or m/s."""
+        """Rate (...,) in rad/s or m/s of a joint with one freedom."""
         if self._joint.dof != 1:
             raise AttributeError(f"{self._joint.label} has no single rate; use rates (step, {self._joint.dof})")
         return self.rates[..., 0]
@@ -146,7 +146,7 @@ class JointReader(Recorded, OfJoint):
         return self.coordinates[..., 0]
 
     def _side(self, body: BodyLike) -> Motion:
-        """How a body or the world moves, each (..., 3 or 4)."""
+        """Poses and velocities of a body or of the world, each (..., 3 or 4)."""
         run, joint, shape = self._run, self._joint, self._run.time.shape
         if not body.is_world:
             row = self._rows[body.name]
@@ -170,7 +170,7 @@ class JointReader(Recorded, OfJoint):
 
 
 class JointHistory(JointReader):
-    """One joint over time (step,): its coordinates, rates, gap and what it transmits."""
+    """One joint over time (step,): its coordinates, rates, gap and reaction."""
 
     _run: Trajectory
 
@@ -179,12 +179,12 @@ class JointHistory(JointReader):
 
     @property
     def gap(self) -> Array:
-        """Distance (step,) in m in the directions the joint constrains: the size of its rows that are lengths."""
+        """Distance (step,) in m in the constrained directions: the norm of the rows that are lengths."""
         return geometry.gaps(self._joint, *geometry.poses(self._run, self._joint))[0]
 
     @property
     def misalignment(self) -> Array:
-        """Angle (step,) in rad in the directions the joint constrains; where it is large, the size of its rows."""
+        """Angle (step,) in rad in the constrained directions; if it is large, the norm of the angular rows."""
         return geometry.gaps(self._joint, *geometry.poses(self._run, self._joint))[1]
 
     @property
@@ -194,5 +194,5 @@ class JointHistory(JointReader):
 
     @property
     def torque(self) -> Array:
-        """Torque (step, 3) in N m that the joint exerts on its body b, about b's joint point, world frame."""
+        """Torque (step, 3) in N m that the joint exerts on its body b, about b's anchor point, world frame."""
         return reactions.reaction(self._run, self._joint)[1]

@@ -1,4 +1,9 @@
-"""A trajectory between its nodes: one polynomial through poses and velocities of the nodes around."""
+"""Interpolation of a trajectory between its nodes: polynomials through poses and velocities of the nearest nodes.
+
+Its error is estimated from polynomials through fewer nodes. With p_k through k nodes, |p4 - p3| is the error of p3.
+Where the motion is resolved, errors fall by a constant factor with each node, which |p4 - p3| / |p3 - p2| shows, so p4
+errs by |p4 - p3|^2 / |p3 - p2|; where it is not, that factor is no help, and the error is about |p4 - p3|.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +14,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._util.rotation import Array, conjugate, cross, from_rotation_vector, multiply, rotation_vector
+from ..kinematics.geometry import extent
 from ..kinematics.unwrap import angles_at
 
 if TYPE_CHECKING:
     from ..kinematics.nodes import Nodes
+    from .trajectory import Trajectory
 
 # nodes that a polynomial takes, as many on either side
 _NODES = 4
 
 
-def interpolated(run: Nodes, times: Array) -> Nodes:
-    """Nodes at other times: poses and velocities, angles near those of the nearest node, and what was held then.
+def resampled(run: Trajectory, times: Array) -> Trajectory:
+    """The run at other times, for pictures: nothing is said of its accuracy there."""
+    return type(run)(run.mechanism, interpolated(run.nodes, times), run.made)
 
-    Positions, and rotation vectors seen from the nearest node, are polynomials of degree 7 that take their values and
-    slopes at four nodes.
+
+def not_resolved(run: Trajectory, times: Array) -> str:
+    """A warning if a run with an accuracy is interpolated less accurately at these times; empty if it is not."""
+    accuracy = 0.0 if run.info is None else run.info.accuracy
+    if not accuracy or len(run) < 2:
+        return ""
+    error = interpolation_error(run.nodes, times, extent(run[0]))
+    worst = int(error.argmax()) if len(error) else 0
+    if not len(error) or error[worst] <= accuracy:
+        return ""
+    return (
+        f"the error of interpolation between nodes is about {error[worst]:.2g} at t = {times[worst]:.6g} s, more than "
+        f"the accuracy {accuracy:g} of the run (relative to the mechanism's size, or rad); pass these times to "
+        "run(t_eval=), or give the Simulator a smaller dt"
+    )
+
+
+def interpolation_error(run: Nodes, times: Array, size: float) -> Array:
+    """Estimated error (time,) of `interpolated`, the largest of all bodies, relative to a size or in rad."""
+    two, three, four = (interpolated(run, times, count) for count in (2, 3, 4))
+    last, before = _distance(four, three, size), _distance(three, two, size)
+    error: Array = (last * np.divide(last, before, out=np.ones_like(last), where=before > last)).max(
+        axis=1, initial=0.0
+    )
+    return error
+
+
+def _distance(a: Nodes, b: Nodes, size: float) -> Array:
+    """Between two poses of each body (time, n)."""
+    angle = np.linalg.norm(rotation_vector(multiply(a.orientation, conjugate(b.orientation))), axis=-1)
+    distance: Array = np.maximum(np.linalg.norm(a.position - b.position, axis=-1) / size, angle)
+    return distance
+
+
+def interpolated(run: Nodes, times: Array, count: int = _NODES) -> Nodes:
+    """Nodes at other times: poses, velocities, reference angles of the nearest node, and the inputs held at that time.
+
+    Positions, and rotation vectors relative to the nearest node, are polynomials of degree 7 that match values and
+    derivatives at four nodes.
     """
-    count = min(_NODES, len(run))
+    count = min(count, len(run))
     after = np.searchsorted(run.time, times, side="right")
     first = np.clip(after - count // 2, 0, len(run) - count)
     window = first[:, None] + np.arange(count)
@@ -51,7 +96,7 @@ def interpolated(run: Nodes, times: Array) -> Nodes:
 
 
 def _turns(nodes: Array, orientation: Array, spin: Array) -> tuple[Array, Array]:
-    """Rotation vectors (time, node, n, 3) whose turns go on from node to node, and their rates."""
+    """Rotation vectors (time, node, n, 3) that are continuous from node to node, and their rates."""
     turn = rotation_vector(orientation)
     rate = np.empty_like(turn)
     home = np.linalg.norm(turn, axis=-1).max(axis=-1).argmin(axis=1)
@@ -69,7 +114,7 @@ def _turns(nodes: Array, orientation: Array, spin: Array) -> tuple[Array, Array]
 
 
 def _unwound(turn: Array, expected: Array) -> Array:
-    """The same rotation by the rotation vector that is nearest to an expected one."""
+    """The rotation vector of the same rotation that is nearest to an expected one."""
     angle = np.linalg.norm(turn, axis=-1, keepdims=True)
     axis = np.divide(turn, angle, out=np.zeros_like(turn), where=angle > 0)
     # a rotation by nothing may be a full turn about any axis: the expected one
@@ -106,7 +151,7 @@ def _rate(turn: Array, spin: Array) -> Array:
 
 
 def _hermite(nodes: Array, value: Array, slope: Array, times: Array) -> tuple[Array, Array]:
-    """Values and slopes (time, ...) of the polynomials with those (time, node, ...) at their nodes (time, node)."""
+    """Values and derivatives (time, ...) of the polynomials that match those (time, node, ...) at the nodes."""
     count = nodes.shape[1]
     place = np.repeat(nodes, 2, axis=1)
     extra = (...,) + (None,) * (value.ndim - 2)

@@ -1,4 +1,4 @@
-"""What joints and couplings exert: reactions from recorded multipliers, the smallest ones where rows are redundant."""
+"""Reactions of joints and couplings from recorded multipliers; the smallest ones if rows are redundant."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
     """Force (step, 3) in N and torque (step, 3) in N m that the joint exerts on its body b, in the world frame.
 
-    The torque is taken about b's joint point. The joint exerts the opposite on its body a. Where joints are redundant
-    their reactions are not determined by the motion: these are the smallest ones that explain it.
+    The torque is about b's anchor point. The joint exerts the opposite force and torque on its body a. The motion does
+    not determine the reactions of redundant joints: these are the smallest ones that agree with it.
     """
     first = 0
     for other in run.mechanism.joints.values():
@@ -33,14 +33,16 @@ def reaction(run: Trajectory, joint: Joint) -> tuple[Array, Array]:
 
 
 def smallest_multipliers(run: Trajectory) -> Array:
-    """The multipliers (step, rows) of least norm that exert the same forces on all bodies, torques over the size.
+    """Multipliers (step, rows) of least norm with the same forces on all bodies; torques are divided by the size.
 
-    They differ from the recorded ones only where rows are redundant.
+    They differ from the recorded multipliers only if rows are redundant.
     """
     mechanism = run.mechanism
     rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
     if run.multipliers.shape[1] != rows:
-        raise ValueError("reactions were not recorded: members of a batch have none, nor states that no run came by")
+        raise ValueError(
+            "reactions were not recorded: they exist only in single runs and states of such runs, not in batches"
+        )
     if run._smallest is None:
         looped = len(run) and (mechanism.spanning_tree().loops or mechanism.couplings)
         run._smallest = _relieved(run) if looped else run.multipliers
@@ -48,7 +50,7 @@ def smallest_multipliers(run: Trajectory) -> Array:
 
 
 def _relieved(run: Trajectory) -> Array:
-    """The multipliers (step, rows) without those of them that exert nothing on any body."""
+    """The multipliers (step, rows) without their self-stress."""
     mechanism = run.mechanism
     # these are the rows of the record
     compiled = all_rows(mechanism)

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._util.lookup import how_many, name_of, no_such
 from .._util.rotation import Array, conjugate, rotate
+from .._util.status import warn
 from .._util.strict import Recorded
 from ..describe.showing import Playable
 from ..kinematics.nodes import STEP_RECORDS, Checkpoints, Making, Nodes
 from ..kinematics.unwrap import ByJoint
 from ..kinematics.views import frame_of
 from . import analysis
+from .accuracy import AccuracyWarning
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
@@ -299,8 +301,10 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         At orders 2 and 4 with a given dt, it is as accurate as the nodes; if nodes are far apart, as in runs that chose
         their own steps, it is less accurate. Joint gaps are as large as the interpolation error
         (`mechanism.assemble` closes them). If you know the times in advance, use `Simulator.run(t_eval=)`.
+
+        An AccuracyWarning says where the estimated interpolation error exceeds the accuracy of the run.
         """
-        from .interpolation import interpolated
+        from .interpolation import not_resolved, resampled
 
         try:
             times = np.atleast_1d(np.asarray(time, dtype=float))
@@ -309,7 +313,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         if times.ndim != 1 or not len(self) or not ((self.time[0] <= times) & (times <= self.time[-1])).all():
             span = f"from {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "at no time at all"
             raise ValueError(f"times must be numbers within the run, which was {span}, got {time!r}")
-        found = Trajectory(self.mechanism, interpolated(self.nodes, times), self.made)
+        found = resampled(self, times)
+        if unresolved := not_resolved(self, times):
+            warn(AccuracyWarning(unresolved))
         return found.nodes.state(self.mechanism, 0, reached=False) if np.ndim(time) == 0 else found
 
     @property

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._util.rotation import cross, from_axis_angle, rotate
 from ..describe.bodies import Body, World
-from ..describe.forces import Motor, PointSpring
+from ..describe.body_forces import PointSpring
 from ..describe.inertia import Inertia, box
+from ..describe.joint_forces import Motor
 from ..describe.joints import Prismatic, Revolute
 from ..describe.mechanism import Mechanism
 from ._parts import Pin, X, meet, pin

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..describe.bodies import Body
-from ..describe.forces import Servo
 from ..describe.inertia import box
+from ..describe.joint_forces import Servo
 from ..describe.joints import Fixed, Revolute, Universal
 from ..describe.mechanism import Mechanism
 from ._parts import X

@@ -86,7 +86,7 @@ class _Node:
     turned: Array
     checkpoint: Array
     values: list[float]
-    input: Array | None = None
+    inputs: Array | None = None
     forces: Forces | None = None
 
 
@@ -118,7 +118,7 @@ class Watch:
         index = 0 if before is None else before.index + 1
         self._node = node = _Node(index, copies, time, live.counted.copy(), live.checkpoint(), values)
         node.forces = None if self._control is None else self._control(time, live)
-        node.input = live.input.copy()
+        node.inputs = live.inputs.copy()
         return node.forces
 
     # ---- after the run
@@ -173,7 +173,7 @@ class Watch:
 
         def again(_time: float, live: Live) -> Forces | None:
             if live.time == node.time:
-                live.input[:] = node.input
+                live.inputs[:] = node.inputs
             return node.forces
 
         plan = self._plan

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ from ..results.efforts import ForceHistory, InputEfforts
 from ..results.reactions import reaction
 from ..results.run_warnings import beyond_now
 from ..results.trajectory import Trajectory
-from .inputs import Inputs
+from .inputs import BatchInputs, Inputs
 from .loads import Forces, held_loads, load_table, plain_forces
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Running(Spoken):
     _plan: Plan
     coordinates: Array
     rates: Array
-    input: Array
+    inputs: Array
 
     @property
     def mechanism(self) -> Mechanism:
@@ -60,7 +60,24 @@ class Running(Spoken):
     @property
     def efforts(self) -> Array:
         """What motors and servos exert (..., input) by `mechanism.inputs`, with the inputs as set; N m or N."""
-        return self._efforts(self.coordinates, self.rates, self.input)
+        return self._efforts(self.coordinates, self.rates, self.inputs)
+
+    @property
+    def inputs_by_name(self) -> Inputs | BatchInputs:
+        """The same numbers as `inputs`, by the names of their motors and servos."""
+        raise NotImplementedError
+
+    def set(self, values: Mapping[str, ArrayLike] = MappingProxyType({}), /, **named: ArrayLike) -> None:
+        """Set inputs by name, from the next step on: `set(knee=3.0)` or `set({"left knee": 3.0})`; others stay.
+
+        In a batch each is one number for all members, or one for each.
+        """
+        if not isinstance(values, Mapping):
+            raise ValueError(
+                f"set takes inputs by name, as in set(knee=3.0), got {values!r}; `inputs` holds all of them in order"
+            )
+        by_name: MutableMapping[str, Any] = self.inputs_by_name
+        by_name.update(values, **named)
 
     @cached_property
     def _efforts(self) -> InputEfforts:
@@ -78,9 +95,9 @@ class Live(Running, _core.Live):
 
     time (s), position (n, 3), orientation (n, 4), velocity (n, 3), angular_velocity (n, 3) of the bodies and
     coordinates, rates (coordinate,) of the joints, in the order of `mechanism.coordinates`, are those of the node where
-    it stands. They are read-only views that change with every step, so copy values that you want to keep. `input`
-    (input,), in the order of `mechanism.inputs`, takes effect from the next step on. Inputs can also be set by name, as
-    in `live.inputs["knee"] = 3.0`.
+    it stands. They are read-only views that change with every step, so copy values that you want to keep. `inputs`
+    (input,), in the order of `mechanism.inputs`, can be written and take effect from the next step on. By name they are
+    set as in `live.set(knee=3.0)`, and read in `inputs_by_name`.
 
     Steps give the same trajectory as one run, bit for bit. `tally` describes the last call of `step`: Newton
     `iterations`, `substeps` (as many as steps if none was halved) and the largest `newton_residual` (m/s and rad/s).
@@ -173,15 +190,15 @@ class Live(Running, _core.Live):
         other = Live(self._plan, self.state())
         other.hold_as(self)
         other._stand()
-        other.input[:] = self.input
+        other.inputs[:] = self.inputs
         return other
 
     # ---- reading
 
     @cached_property
-    def inputs(self) -> Inputs:
-        """Inputs by name."""
-        return Inputs(self.input, self.mechanism.inputs)
+    def inputs_by_name(self) -> Inputs:
+        """The same numbers as `inputs`, by the names of their motors and servos."""
+        return Inputs(self.inputs, self.mechanism.inputs)
 
     @property
     def turned(self) -> Mapping[str, Array]:
@@ -210,7 +227,7 @@ class Live(Running, _core.Live):
             turned=self.turned,
             reached=True,
             checkpoint=(self.checkpoint(), self.key),
-            inputs=self.input,
+            inputs=self.inputs,
         )
 
     def multipliers(self) -> Array:
@@ -326,7 +343,7 @@ class Live(Running, _core.Live):
             angular_velocity=self.angular_velocity[None].copy(),
             multipliers=np.zeros((1, 0)) if multipliers is None else multipliers[None],
             near={name: angles[None].copy() for name, angles in self.turned.items()},
-            inputs=self.input[None].copy(),
+            inputs=self.inputs[None].copy(),
         )
         plan = self._plan
         made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), asked=plan.other_rows)

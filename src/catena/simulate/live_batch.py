@@ -40,9 +40,9 @@ class LiveBatch(Running, _core.LiveBatch):
 
     time (member,) s, position (member, n, 3), orientation (member, n, 4), velocity and angular_velocity (member, n, 3)
     of the bodies and coordinates, rates (member, coordinate) of the joints are those of the nodes where the members
-    stand. They are read-only views that change with every step. `input` (member, input), in the order of
-    `mechanism.inputs`, takes effect from the next step on. Inputs can also be set by name, as in
-    `batch.inputs["knee"] = 3.0`, with one number for all members or one for each.
+    stand. They are read-only views that change with every step. `inputs` (member, input), in the order of
+    `mechanism.inputs`, can be written and take effect from the next step on. By name they are set as in
+    `batch.set(knee=3.0)`, with one number for all members or one for each, and read in `inputs_by_name`.
 
     A member that cannot take a step stays where it is: `failed` (member,) marks it, `status` gives the reason,
     and `reset` starts them again. `error` (member,) is the sum of the estimated errors of a member's steps since then,
@@ -227,9 +227,9 @@ class LiveBatch(Running, _core.LiveBatch):
     # ---- reading
 
     @cached_property
-    def inputs(self) -> BatchInputs:
-        """Inputs by name."""
-        return BatchInputs(self.input, self.mechanism.inputs)
+    def inputs_by_name(self) -> BatchInputs:
+        """The same numbers as `inputs`, each (member,), by the names of their motors and servos."""
+        return BatchInputs(self.inputs, self.mechanism.inputs)
 
     @cached_property
     def _efforts(self) -> InputEfforts:
@@ -260,7 +260,7 @@ class LiveBatch(Running, _core.LiveBatch):
             time=float(self.time[k]),
             turned=self._plan.compiled.by_joint(self.counted[k]),
             reached=self._reached or bool(self.time[k] != self._begun["time"][k]),
-            inputs=self.input[k],
+            inputs=self.inputs[k],
         )
 
     def _look(self, steps: int) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from .._util.rotation import Array
 from ..results.accuracy import not_checked, not_reached
+from ..results.interpolation import resampled
 from ..results.trajectory import Trajectory
 from .run_steps import run_steps
 
@@ -254,7 +255,7 @@ def _between(run: Trajectory, size: float) -> float:
         return 0.0
     odd = np.arange(1, len(run) - 1, 2)
     odd = odd[np.unique(np.linspace(0, len(odd) - 1, _BETWEEN_LOOKS).astype(int))]
-    there = run[::2].at(run.time[odd])
+    there = resampled(run[::2], run.time[odd])
     way = np.linalg.norm(there.position - run.position[odd], axis=-1).max() / size
     return max(float(way), float(_angles(there.orientation, run.orientation[odd]).max())) / _BETWEEN_GAIN
 

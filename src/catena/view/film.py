@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._util.rotation import Array, rotate
-from .viewer.scene import COLORS, GROUND, INK, inertia_box, shape_meshes, with_ground
+from .viewer.looks import COLORS, GROUND, INK, inertia_box, shape_meshes
+from .viewer.scene import with_ground
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

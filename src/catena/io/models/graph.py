@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from ..._util.rotation import Array, between, conjugate, multiply, normalised, rotate, to_matrix
-from ...describe.forces import Armature, Damper, Drag, Friction, Spring
+from ...describe.body_forces import Drag
 from ...describe.inertia import Inertia
 from ...describe.joint import Joint, Pose
+from ...describe.joint_forces import Armature, Damper, Friction, Spring
 from ...describe.joints import Ball, Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Universal
 from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism

@@ -19,8 +19,8 @@ import numpy as np
 
 from ..._util.rotation import Array, multiply, normalised, to_matrix, z_to
 from ...describe.couplings import Coupling
-from ...describe.forces import Motor, Servo
 from ...describe.joint import Pose
+from ...describe.joint_forces import Motor, Servo
 from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism
 from .folders import Folders

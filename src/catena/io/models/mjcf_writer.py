@@ -15,9 +15,11 @@ import numpy as np
 
 from ..._util.disk import file_name
 from ..._util.rotation import rotate, to_matrix
+from ...describe.body_forces import Bumper, PointSpring
 from ...describe.couplings import Coupling
-from ...describe.forces import Bumper, Force, JointForce, Motor, PointSpring, Servo
+from ...describe.forces import Force
 from ...describe.joint import Joint, Pose
+from ...describe.joint_forces import JointForce, Motor, Servo
 from ...describe.mechanism import Mechanism
 from ...describe.shapes import Shape
 from .graph import WORLD, inverse, together

@@ -1,16 +1,15 @@
 """Reads SDF: a graph of links, each with a pose of its own, and joints between any two of them.
 
-Poses are relative to the frame they name, to the model or, for joints, to the child link where they name none; axes are
-in the frame they name, otherwise in that of the joint. Where both links stand tells the joint's frame on the parent, so
-that every joint, loops included, is closed in the pose of the file. A gearbox is a coupling of two hinges on its
-reference body; a joint of two axes in a row has a massless link between them.
+Axes are in the frame they name, otherwise in that of the joint. Where both links stand tells the joint's frame on the
+parent, so that every joint, loops included, is closed in the pose of the file. A gearbox is a coupling of two hinges on
+its reference body; a joint of two axes in a row has a massless link between them. Poses: sdf_frames.py.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from math import inf, pi, radians
+from math import inf, pi
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -25,7 +24,6 @@ from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
 from .markup import (
     direction,
-    from_rpy,
     limit,
     note_others,
     number,
@@ -33,13 +31,12 @@ from .markup import (
     parse,
     read_bytes,
     still,
-    unique,
     without_commas,
 )
 from .notes import Notes
 from .parts import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
+from .sdf_frames import MODEL, Frames, pose_from, text_of
 
-_MODEL = "__model__"
 _BALL = "drake:ball_constraint"
 _KINDS = {
     "revolute": "revolute",
@@ -106,26 +103,21 @@ class _Reader:
         # until version 1.5 axes were in the frame of the model
         version = root.get("version", "1.6").split(".")[:2]
         self.axes_in_model = version[0] == "1" and version[-1].isdigit() and int(version[-1]) < 5
-        self.links = unique(self.model.findall("link"), "link")
-        self.joints = unique(self.model.findall("joint"), "joint")
-        self.frames = unique(self.model.findall("frame"), "frame")
-        for name in (self.links.keys() & self.frames.keys()) | (self.joints.keys() & self.frames.keys()):
-            raise ValueError(f"there are two frames called {name!r}")
-        self.poses: dict[str, Pose] = {WORLD: still()}
+        self.frames = Frames(self.model)
         self.graph = Graph(notes)
         self.shapes = Shapes(_WORDS, folders, notes)
 
     def mechanism(self, *, merge_fixed: bool, loop_tolerance: float) -> Mechanism:
         graph = self.graph
-        if not self.links:
+        if not self.frames.links:
             raise ValueError("has no links")
         graph.links[WORLD] = Link(WORLD, pose=still())
-        for name, element in self.links.items():
+        for name, element in self.frames.links.items():
             graph.links[name] = self._link(name, element)
-        for name, element in self.frames.items():
+        for name, element in self.frames.explicit.items():
             self._frame(name, element)
         gearboxes = []
-        for name, element in self.joints.items():
+        for name, element in self.frames.joints.items():
             if element.get("type") == "gearbox":
                 gearboxes.append((name, element))
             else:
@@ -138,7 +130,7 @@ class _Reader:
         mechanism = graph.build(self.gravity, loop_tolerance)
         for box in boxes:
             mechanism.add_coupling(box)
-        for name, element in self.joints.items():
+        for name, element in self.frames.joints.items():
             for tag in ("axis", "axis2"):
                 for mimic in element.findall(f"{tag}/mimic"):
                     self._mimic(mechanism, name, tag, mimic)
@@ -171,77 +163,21 @@ class _Reader:
                     found.append(other)
         return found
 
-    # ---- poses
-
-    def _pose_of(self, name: str, asker: str) -> Pose:
-        """The pose of a frame in the world, found along the frames it is relative to."""
-        chain: list[str] = []
-        while name not in self.poses:
-            if name in chain:
-                raise ValueError(f"the frames {', '.join(map(repr, chain[:6]))} are relative to each other in a circle")
-            chain.append(name)
-            element = self._framed(name, asker)
-            asker = f"frame {name!r}"
-            name = self._relative_to(name, element)
-        for frame in reversed(chain):
-            own = _pose(self._framed(frame, asker).find("pose"), f"frame {frame!r}")
-            self.poses[frame] = together(self.poses[name], own)
-            name = frame
-        return self.poses[name]
-
-    def _framed(self, name: str, asker: str) -> Element:
-        """The element that a frame belongs to."""
-        if name == _MODEL:
-            return self.model
-        for frames in (self.links, self.frames, self.joints):
-            if name in frames:
-                return frames[name]
-        raise ValueError(f"{asker}: there is no frame called {name!r}")
-
-    def _relative_to(self, name: str, element: Element) -> str:
-        pose = element.find("pose")
-        given = None if pose is None else pose.get("relative_to") or pose.get("frame")
-        if given:
-            return given
-        if name == _MODEL:
-            return WORLD
-        if element.tag == "joint":
-            return _text(element, "child", f"joint {name!r}")
-        return element.get("attached_to") or _MODEL
-
-    def _frame(self, name: str, element: Element) -> None:
-        """A frame of the file becomes one of the link that it is attached to."""
-        host, seen = element.get("attached_to") or _MODEL, {name}
-        while host not in self.links and host != WORLD:
-            if host in seen:
-                raise ValueError(f"frame {name!r} is attached to itself")
-            seen.add(host)
-            if host == _MODEL:
-                host = self.model.get("canonical_link") or next(iter(self.links))
-            elif host in self.joints:
-                host = _text(self.joints[host], "child", f"joint {host!r}")
-            elif host in self.frames:
-                host = self.frames[host].get("attached_to") or _MODEL
-            else:
-                raise ValueError(f"frame {name!r}: there is no frame called {host!r}")
-        place = together(inverse(self._pose_of(host, f"frame {name!r}")), self._pose_of(name, f"frame {name!r}"))
-        self.graph.links[host].frames[name] = place
-
-    # ---- links
+    # ---- links and frames
 
     def _link(self, name: str, element: Element) -> Link:
         where = f"link {name!r}"
         note_others(element, self.notes, name, ("pose", "inertial", "visual", "collision", "gravity"), ("name",))
-        link = Link(name, pose=self._pose_of(name, where))
-        link.gravity = _text(element, "gravity", where, "true").strip() not in ("0", "false")
+        link = Link(name, pose=self.frames.pose_of(name, where))
+        link.gravity = text_of(element, "gravity", where, "true").strip() not in ("0", "false")
         inertial = element.find("inertial")
         if inertial is None:
             self.notes.flag("a link without inertial, which SDF takes for 1 kg and 1 kg m^2", name)
             link.mass, link.tensor = 1.0, np.eye(3)
         else:
             note_others(inertial, self.notes, name, ("pose", "mass", "inertia"), ())
-            link.center, turn = _pose(inertial.find("pose"), where)
-            link.mass = number(_text(inertial, "mass", where, "1"), f"{where}: mass")
+            link.center, turn = pose_from(inertial.find("pose"), where)
+            link.mass = number(text_of(inertial, "mass", where, "1"), f"{where}: mass")
             inertia = inertial.find("inertia")
             if inertia is not None:
                 link.tensor = tensor(_texts(inertia, where), "1", turn, where)
@@ -257,7 +193,7 @@ class _Reader:
         found = self.shapes.read(geometry.tag, _texts(geometry, where), link, where)
         if found is None:
             return None
-        found["position"], found["orientation"] = _pose(element.find("pose"), where)
+        found["position"], found["orientation"] = pose_from(element.find("pose"), where)
         material = element.find("material")
         if material is not None:
             note_others(material, self.notes, link, ("diffuse", "ambient", "specular", "emissive"))
@@ -268,13 +204,19 @@ class _Reader:
         visible = element.tag == "visual"
         return found | {"name": element.get("name", ""), "visible": visible, "collides": not visible}
 
+    def _frame(self, name: str, element: Element) -> None:
+        """A frame of the file becomes one of the link that it is attached to."""
+        host = self.frames.host(name, element)
+        of_host, of_frame = (self.frames.pose_of(which, f"frame {name!r}") for which in (host, name))
+        self.graph.links[host].frames[name] = together(inverse(of_host), of_frame)
+
     # ---- joints
 
     def _ends(self, element: Element, where: str) -> tuple[str, str]:
         """Parent and child link; frames stand for the links they are attached to."""
         ends = []
         for side in ("parent", "child"):
-            name = _text(element, side, where).strip()
+            name = text_of(element, side, where).strip()
             for link in self.graph.links.values():
                 if name in link.frames:
                     name = link.name
@@ -291,7 +233,7 @@ class _Reader:
             raise ValueError(f"{where}: there is no joint type {given!r:.40}")
         kind = _KINDS[given]
         a, b = self._ends(element, where)
-        place = self._pose_of(name, where)
+        place = self.frames.pose_of(name, where)
         count = {"universal": 2, "ball": 0, "fixed": 0}.get(kind, 1)
         axes = [self._axis(element, tag, name, where) for tag in ("axis", "axis2")[:count]]
         # the damping of a ball is read below, the same about all axes
@@ -360,9 +302,9 @@ class _Reader:
         note_others(axis, self.notes, name, ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame"))
         xyz = axis.find("xyz")
         vector = direction(None if xyz is None else xyz.text, f"{where}: {tag}", "0 0 1")
-        in_model = _text(axis, "use_parent_model_frame", where, "0").strip() in ("1", "true") or self.axes_in_model
-        frame = (None if xyz is None else xyz.get("expressed_in")) or (_MODEL if in_model else name)
-        return normalised(rotate(self._pose_of(frame, where)[1], vector))
+        in_model = text_of(axis, "use_parent_model_frame", where, "0").strip() in ("1", "true") or self.axes_in_model
+        frame = (None if xyz is None else xyz.get("expressed_in")) or (MODEL if in_model else name)
+        return normalised(rotate(self.frames.pose_of(frame, where)[1], vector))
 
     def _along(self, element: Element, tag: str, name: str) -> tuple[Limits, Law]:
         """Limits and dynamics along an axis."""
@@ -373,14 +315,14 @@ class _Reader:
             note_others(found, self.notes, name, ("lower", "upper", "effort", "velocity"))
             # of effort and velocity, minus one stands for none
             given = (("lower", "-inf"), ("upper", "inf"), ("effort", "-1"), ("velocity", "-1"))
-            lower, upper, *most = (limit(_text(found, key, where, default), where) for key, default in given)
+            lower, upper, *most = (limit(text_of(found, key, where, default), where) for key, default in given)
             effort, speed = (inf if value < 0 else value for value in most)
             kept = joint_limits(lower, upper, effort, speed, name, self.notes)
         found = element.find(f"{tag}/dynamics")
         if found is not None:
             keys = ("damping", "friction", "spring_stiffness", "spring_reference")
             note_others(found, self.notes, name, keys)
-            *values, rest = (number(_text(found, key, where, "0"), f"{where}: {key}") for key in keys)
+            *values, rest = (number(text_of(found, key, where, "0"), f"{where}: {key}") for key in keys)
             damping, friction, stiffness = (
                 not_negative(value, f"{where}: {key}") for key, value in zip(keys, values, strict=False)
             )
@@ -390,8 +332,8 @@ class _Reader:
     def _pitch(self, element: Element, where: str) -> float:
         """Metres a turn; the older element counts radians a metre, the other way round."""
         if element.find("screw_thread_pitch") is not None or element.find("thread_pitch") is None:
-            return number(_text(element, "screw_thread_pitch", where, "1"), f"{where}: screw_thread_pitch")
-        turns = number(_text(element, "thread_pitch", where), f"{where}: thread_pitch")
+            return number(text_of(element, "screw_thread_pitch", where, "1"), f"{where}: screw_thread_pitch")
+        turns = number(text_of(element, "thread_pitch", where), f"{where}: thread_pitch")
         if turns == 0:
             raise ValueError(f"{where}: thread_pitch must not be zero")
         return -2 * pi / turns
@@ -401,10 +343,10 @@ class _Reader:
         name = f"ball_constraint {k}"
         parts = [f"{_BALL}_{part}" for part in ("body_A", "body_B", "p_AP", "p_BQ")]
         note_others(element, self.notes, name, parts)
-        a, b = (self.graph.link(_text(element, part, name), name).name for part in parts[:2])
+        a, b = (self.graph.link(text_of(element, part, name), name).name for part in parts[:2])
         if a == b:
             raise ValueError(f"{name!r} joins {a!r} to itself")
-        spots = [numbers(_text(element, part, name, "0 0 0"), 3, f"{name!r}: {part}") for part in parts[2:]]
+        spots = [numbers(text_of(element, part, name, "0 0 0"), 3, f"{name!r}: {part}") for part in parts[2:]]
         frames = [(spot, still()[1]) for spot in spots]
         return Edge(name, "ball", a, b, frames[0], frames[1], closes=True, points=True)
 
@@ -421,7 +363,7 @@ class _Reader:
                 return
             ends.append((joint, found.names[which]))
         keys = (("multiplier", "1"), ("offset", "0"), ("reference", "0"))
-        factor, offset, zero = (number(_text(element, key, where, given), where) for key, given in keys)
+        factor, offset, zero = (number(text_of(element, key, where, given), where) for key, given in keys)
         if ends[0] == ends[1]:
             raise ValueError(f"joint {name!r} mimics itself")
         terms = [(ends[0], 1.0), (ends[1], -factor)]
@@ -432,8 +374,8 @@ class _Reader:
         """The child turns by minus the ratio times what the parent turns, both against the reference body."""
         where = f"gearbox {name!r}"
         note_others(element, self.notes, name, _JOINT_PARTS, ("name", "type"))
-        ratio = number(_text(element, "gearbox_ratio", where, "1"), f"{where}: gearbox_ratio")
-        reference = _text(element, "gearbox_reference_body", where).strip()
+        ratio = number(text_of(element, "gearbox_ratio", where, "1"), f"{where}: gearbox_ratio")
+        reference = text_of(element, "gearbox_reference_body", where).strip()
         parent, child = self._ends(element, where)
         terms = []
         for link, tag, factor in ((parent, "axis", ratio), (child, "axis2", 1.0)):
@@ -449,30 +391,6 @@ class _Reader:
         return Coupling(terms, name=name)
 
 
-def _text(element: Element, tag: str, where: str, default: str | None = None) -> str:
-    """What a child element says."""
-    found = element.find(tag)
-    if found is None or found.text is None:
-        if default is None:
-            raise ValueError(f"{where}: <{element.tag}> has no {tag}")
-        return default
-    return found.text.strip()
-
-
 def _texts(element: Element, where: str) -> Entry:
     """Entries of an element that are the texts of its children."""
-    return lambda key, given: _text(element, key, where, given)
-
-
-def _pose(element: Element | None, where: str) -> Pose:
-    if element is None or not (element.text or "").strip():
-        return still()
-    if element.get("rotation_format") == "quat_xyzw":
-        found = numbers(element.text, 7, f"{where}: pose")
-        length = np.linalg.norm(found[3:])
-        if length < 1e-9:
-            raise ValueError(f"{where}: the quaternion of a pose must not be zero")
-        return found[:3], np.roll(found[3:], 1) / length
-    found = numbers(element.text, 6, f"{where}: pose")
-    angles = np.array([radians(angle) for angle in found[3:]]) if element.get("degrees") == "true" else found[3:]
-    return found[:3], from_rpy(angles)
+    return lambda key, given: text_of(element, key, where, given)

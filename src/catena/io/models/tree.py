@@ -13,8 +13,9 @@ import numpy as np
 
 from ..._util.rotation import Array
 from ...describe.bodies import Body
-from ...describe.forces import Force, JointForce, Part
+from ...describe.forces import Force, Part
 from ...describe.joint import Joint, Pose
+from ...describe.joint_forces import JointForce
 from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism
 from ...describe.spanning_tree import Branch

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from ..._util.disk import file_name, write_whole
 from ..._util.rotation import Array
 from ...describe.shapes import Color
-from .scene import WORLD, Part, Scene, rgb
+from .looks import rgb
+from .scene import WORLD, Part, Scene
 
 _FLOAT, _UNSIGNED = 5126, 5125
 _VERTICES, _INDICES = 34962, 34963

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from ..._util.disk import file_name, write_whole
 from . import solids
-from .scene import FORCE, Point, Scene, rgb
+from .looks import FORCE, rgb
+from .scene import Point, Scene
 from .solids import Mesh
 
 _TEMPLATE = Path(__file__).with_name("page.html")

@@ -286,7 +286,7 @@ class LiveView(View):
         control: Callable[[Live], None] | None,
         inputs: Mapping[str, tuple[float, float]],
     ) -> None:
-        ranges = input_sliders(live.mechanism, live.input, inputs)
+        ranges = input_sliders(live.mechanism, live.inputs, inputs)
         super().__init__(scene, port)
         self._live, self._control = live, control
         gui = self._server.gui
@@ -295,7 +295,7 @@ class LiveView(View):
         self._clock = gui.add_text("time [s]", initial_value="0", disabled=True)
         self._again = False
         gui.add_button("restart").on_click(lambda _: setattr(self, "_again", True))
-        self._inputs = Sliders(gui, "inputs", ranges, live.input)
+        self._inputs = Sliders(gui, "inputs", ranges, live.inputs)
         # to which the page returns
         self._start = live.state()
         self._joints = JointSliders(gui, self._start, scene.size)
@@ -359,12 +359,12 @@ class LiveView(View):
         if self._again:
             self._again = False
             live.restart(self._start)
-            self._inputs.put(live.input)
+            self._inputs.put(live.inputs)
             self._say("")
             self._begin()
             return True
         for slider, value in self._inputs.taken():
-            live.inputs[slider.name] = value
+            live.set({slider.name: value})
         try:
             state = self._joints.moved(live.state())
         except (CatenaError, ValueError) as error:
@@ -372,10 +372,10 @@ class LiveView(View):
             self._joints.put(live.coordinates)
             return False
         if state is not None:
-            held = live.input.copy()
+            held = live.inputs.copy()
             fresh = live.time == self._start.time
             live.restart(state)
-            live.input[:] = held
+            live.inputs[:] = held
             if fresh:
                 self._start = live.state()
             self._say("")

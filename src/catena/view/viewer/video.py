@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...results.interpolation import resampled
 from ..film import Stage, plane_axes
 from .scene import scene_of
 
@@ -44,7 +45,7 @@ def _pictures(run: Trajectory, stage: Stage, pace: float) -> Iterator[Picture]:
     """One every so many seconds of the motion."""
     first, last = run.time[[0, -1]].tolist()
     moments = np.minimum(np.arange(first, last + 0.5 * pace, pace), last)
-    shown = run.at(moments) if len(run) > 1 else run
+    shown = resampled(run, moments) if len(run) > 1 else run
     for position, orientation, time in zip(shown.position, shown.orientation, shown.time, strict=True):
         yield stage.draw(position, orientation, title=f"{time:.2f} s")
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ..._util.rotation import IDENTITY, Array, rotate
 from ...describe.shapes import Color
+from .looks import FORCE, INK, rgb
 from .posing import Poser, Slider, joint_sliders
-from .scene import FORCE, INK, WORLD, Part, Plot, Point, Scene, rgb
+from .scene import WORLD, Part, Plot, Point, Scene
 
 if TYPE_CHECKING:
     from ...kinematics.state import State

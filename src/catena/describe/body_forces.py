@@ -1,0 +1,192 @@
+"""Forces that need no joint: springs, cables, bumpers and bushings between two bodies, drag on one; see forces.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._util.checks import number
+from .._util.lookup import name_of, no_such
+from .._util.rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
+from .forces import Force, Part, Resistance
+from .measures import Z_TO_X, Z_TO_Y, Measure
+
+if TYPE_CHECKING:
+    from .joint import BodyOrName
+    from .mechanism import Mechanism
+
+
+class _BetweenBodies(Force):
+    """A force between two bodies that no joint need join."""
+
+    def __init__(self, a: BodyOrName, b: BodyOrName, name: str | None) -> None:
+        self._a, self._b = name_of(a), name_of(b)
+        super().__init__(name, f"{type(self).__name__.lower()} {self._a}-{self._b}")
+        if self._a == self._b:
+            raise ValueError(f"{self.label} joins {self._a!r} to itself")
+
+
+class PointSpring(_BetweenBodies):
+    """A spring and damper between a point of a and a point of b, along the line between them.
+
+    `points` are two world points in the described pose, or `anchors` two points in the body frames; `length` (m) is the
+    length at rest, by default the described one. Stiffness in N/m, damping in N s/m.
+    """
+
+    _side = 0.0
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        stiffness: float,
+        *,
+        points: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        length: float | None = None,
+        damping: float = 0.0,
+        implicit: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, name)
+        self._length = length
+        if length is not None and not number(length) >= 0:
+            raise ValueError(f"{self.label}: length must not be negative, got {length}")
+        self._numbers = self._law(
+            {
+                "stiffness": stiffness,
+                "rest": 0.0 if length is None else length,
+                "damping": damping,
+                # a damper that must not push a cable has to know its pull
+                "implicit": float(implicit or (self._side != 0 and damping != 0)),
+                "side": self._side,
+            }
+        )
+        if (points is None) == (anchors is None):
+            raise ValueError(f"{self.label}: give points= (two world points) or anchors= (two points in body frames)")
+        self._in_world = points is not None
+        self._places = finite(points if points is not None else anchors, (2, 3), f"{self.label}: points")  # type: ignore[arg-type]
+
+    def resolve(self, mechanism: Mechanism) -> None:
+        """Fix the two points on the bodies, and the length at rest."""
+        bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
+        anchors = self._places.copy()
+        if self._in_world:
+            for k, body in enumerate(bodies):
+                anchors[k] = rotate(conjugate(body.orientation), anchors[k] - body.position)
+        ends = [body.position + rotate(body.orientation, p) for body, p in zip(bodies, anchors, strict=True)]
+        distance = float(np.linalg.norm(ends[1] - ends[0]))
+        if distance == 0:
+            raise ValueError(f"{self.label}: its two points coincide in the described pose, so it has no direction")
+        law, functions = self._numbers
+        if self._length is None:
+            law["rest"] = distance
+        measure = Measure("measured_distance", self._a, self._b, anchors, np.array((IDENTITY, IDENTITY)))
+        self.parts = [Part(measure, law, functions)]
+
+
+class Cable(PointSpring):
+    """A rope between two points, given as those of a PointSpring: it pulls where it is longer than `length`.
+
+    Where it is shorter it hangs slack. Without damping it acts at the nodes and keeps energy; its damper acts while
+    it is taut, and never pushes.
+    """
+
+    _side = 1.0
+
+
+class Bumper(PointSpring):
+    """A spring between two points, given as those of a PointSpring, that pushes where it is shorter than `length`.
+
+    Where it is longer it does nothing. Without damping it acts at the nodes and keeps energy; its damper never pulls.
+    """
+
+    _side = -1.0
+
+
+class Bushing(_BetweenBodies):
+    """A block of rubber: springs and dampers along and about three axes, between two bodies that may move any way.
+
+    It sits at the world point `at` in the described pose, where it is at rest, its axes those of the world, or turned
+    by `orientation`. Each of the four numbers is one for all axes or three: stiffness N/m, damping N s/m, and about the
+    axes N m/rad, N m s/rad. Displacements are those of b's point along a's axes; turns are twice the vector part of b's
+    quaternion against a, the angle where it is small: a bushing is not made for half a turn.
+    """
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        at: ArrayLike,
+        orientation: ArrayLike = IDENTITY,
+        stiffness: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+        turn_stiffness: ArrayLike = 0.0,
+        turn_damping: ArrayLike = 0.0,
+        implicit: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, name)
+        self._at = finite(at, (3,), f"{self.label}: at")
+        self._axes = unit_quaternion(orientation, (4,), f"{self.label}: orientation")
+        self._laws = []
+        for what, stiff, damp in (("slide", stiffness, damping), ("bend", turn_stiffness, turn_damping)):
+            stiffs, damps = (_three(value, f"{self.label}: {what}") for value in (stiff, damp))
+            for axis in range(3):
+                if stiffs[axis] or damps[axis]:
+                    law = {"stiffness": stiffs[axis], "damping": damps[axis], "implicit": float(implicit)}
+                    self._laws.append((what, axis, self._law(law)))
+        if not self._laws:
+            raise ValueError(f"{self.label}: give it a stiffness or a damping")
+
+    def resolve(self, mechanism: Mechanism) -> None:
+        """Fix its place on the two bodies."""
+        bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
+        anchors = np.array([rotate(conjugate(body.orientation), self._at - body.position) for body in bodies])
+        frames = np.array([multiply(conjugate(body.orientation), self._axes) for body in bodies])
+        parts = []
+        for what, axis, numbers in self._laws:
+            turned = multiply(frames, (Z_TO_X, Z_TO_Y, np.array(IDENTITY))[axis])
+            parts.append(Part(Measure(f"measured_{what}", self._a, self._b, anchors, turned), *numbers))
+        self.parts = parts
+
+
+class Drag(Force):
+    """What a fluid that stands still does to a body: forces and torques against its velocities, linear in them.
+
+    `linear` (N s/m) acts at the center of mass against its velocity, `angular` (N m s/rad) against the angular
+    velocity; each is one number, or three along and about the axes of the body. Implicit in the step, and part of the
+    body's own balance: it costs next to nothing, whatever hangs on the body. Give it in place of a damper where a body
+    floats, or hangs on the world by a ball.
+    """
+
+    def __init__(
+        self, body: BodyOrName, linear: ArrayLike = 0.0, angular: ArrayLike = 0.0, *, name: str | None = None
+    ) -> None:
+        self._body = name_of(body)
+        super().__init__(name, f"drag on {self._body}")
+        numbers = [_three(value, f"{self.label}: {what}") for what, value in (("linear", linear), ("angular", angular))]
+        self._numbers = self.checked(np.concatenate(numbers))
+
+    def checked(self, numbers: Array) -> Array:
+        """Its six numbers, if they can be."""
+        if (numbers < 0).any():
+            raise ValueError(f"{self.label}: linear and angular must not be negative, got {numbers.tolist()}")
+        if not numbers.any():
+            raise ValueError(f"{self.label}: give it a linear or an angular drag")
+        numbers.flags.writeable = False
+        return numbers
+
+    def resolve(self, mechanism: Mechanism) -> None:
+        """Find the body."""
+        if self._body not in mechanism.bodies:
+            raise no_such("body", self._body, mechanism, f"{self.label}: ")
+        self.parts, self.resistances = (), (Resistance(self._body, self._numbers),)
+
+
+def _three(value: ArrayLike, what: str) -> Array:
+    array = np.asarray(value, dtype=float)
+    return finite(np.full(3, array) if array.ndim == 0 else array, (3,), what)
