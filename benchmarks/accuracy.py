@@ -289,7 +289,7 @@ def tried(name: str, scene: Scene) -> Iterator[Outcome | str]:
             apart = off(run, true[:: factor * 2 ** (LADDER - 1 - k)], size)
             energy = float(run.energy_error().max()) if scene.conserves else 0.0
             figures = map(float, (apart[-1], apart.max(), energy, run.error.sum(), run.error.max()))
-            yield Outcome(name, order, dt, *figures, bool(run.coarse), float(apart[-1]) > 10 * doubt)
+            yield Outcome(name, order, dt, *figures, bool(run.accuracy_warning), float(apart[-1]) > 10 * doubt)
 
 
 def judge_warnings() -> None:

@@ -144,12 +144,13 @@ void bind_tables(nb::module_& m) {
 }
 
 void bind_structs(nb::module_& m) {
-  bind_struct<RowSelectionArrays>(
-      m, "RowSelectionArrays", "What is asked of joints and couplings.",
-      field("loop_tolerance", &RowSelectionArrays::fit), copied<InInts<-1>>("rows", &RowSelectionArrays::rows),
-      copied<InInts<-1>>("excess", &RowSelectionArrays::excess),
-      copied<In<-1, 6, 6>>("combination", &RowSelectionArrays::combination),
-      copied<In<-1>>("length", &RowSelectionArrays::length), copied<InInts<-1>>("idle", &RowSelectionArrays::idle));
+  bind_struct<RowSelectionArrays>(m, "RowSelectionArrays", "Which rows of joints and couplings are enforced.",
+                                  field("loop_tolerance", &RowSelectionArrays::loop_tolerance),
+                                  copied<InInts<-1>>("rows", &RowSelectionArrays::rows),
+                                  copied<InInts<-1>>("redundant", &RowSelectionArrays::redundant),
+                                  copied<In<-1, 6, 6>>("combination", &RowSelectionArrays::combination),
+                                  copied<In<-1>>("length", &RowSelectionArrays::length),
+                                  copied<InInts<-1>>("inactive", &RowSelectionArrays::inactive));
   bind_struct<Settings>(m, "Settings", "How a run steps, and how far.", field("solver", &Settings::solver),
                         field("order", &Settings::order), field("dt", &Settings::dt),
                         field("tolerance", &Settings::tolerance), field("iteration_limit", &Settings::iteration_limit),
@@ -216,7 +217,7 @@ void bind_core(nb::module_& m) {
       copied<InInts<-1>>("coupling_signal", &CoreArguments::coupling_signal),
       copied<InInts<-1>>("counter_ground", &CoreArguments::counter_ground),
       copied<InInts<-1>>("counter_joint", &CoreArguments::counter_joint),
-      field("signal_count", &CoreArguments::signal_count), field("asked", &CoreArguments::asked),
+      field("signal_count", &CoreArguments::signal_count), field("selection", &CoreArguments::selection),
       field("kernel", &CoreArguments::kernel));
   core.def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a,
            "signals"_a, "signal_count"_a, "numbers"_a, "bodies"_a, "records"_a, "poll"_a.none())
@@ -326,16 +327,16 @@ void bind_live(nb::module_& m) {
   recording.def_prop_ro(
       "checkpoint", [](const Recording& recording) { return recording.checkpoint(); },
       nb::sig("def checkpoint(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
-  nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
+  nb::class_<Tally>(m, "Tally", "Newton increments and substeps of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
-      .def_ro("substeps", &Tally::pieces)
-      .def_ro("newton_residual", &Tally::remainder)
+      .def_ro("substeps", &Tally::substeps)
+      .def_ro("newton_residual", &Tally::newton_residual)
       .def_ro("error", &Tally::error)
       .def_ro("worst", &Tally::worst)
       .def_ro("worst_time", &Tally::worst_time)
       .def_ro("worst_body", &Tally::worst_body)
-      .def_ro("coarse", &Tally::coarse)
-      .def_ro("rough", &Tally::rough);
+      .def_ro("inaccurate", &Tally::inaccurate)
+      .def_ro("missed", &Tally::missed);
   nb::class_<Live>(m, "Live", nb::type_slots(function_slots<Live>))
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
@@ -413,7 +414,7 @@ void bind_live_batch(nb::module_& m) {
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of catena. Private: use catena.Simulator.";
-  m.attr("coarse_error") = catena::coarse_error;
+  m.attr("inaccurate_above") = catena::inaccurate_above;
   nanobind::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

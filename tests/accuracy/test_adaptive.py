@@ -54,7 +54,7 @@ def nothing(_time: float, _live: ct.Live) -> None:
 def kept(m: Mechanism, name: str, **how: float) -> float:
     run = Simulator(m, **how).run(SHORT.get(name, 2.0))
     assert run.status.ok
-    assert run.coarse == ""
+    assert run.accuracy_warning == ""
     return float(run.energy_error().max())
 
 
@@ -391,7 +391,7 @@ def test_chaos_says_so() -> None:
     with pytest.warns(ct.AccuracyWarning, match="the accuracy of 1e-08 was not reached: .* off by"):
         run = Simulator(scenes.pendulum(4, angle=3.0), accuracy=1e-8).run(20.0)
     assert run.checked_error > 1e-8
-    assert run.warnings[0] == run.coarse
+    assert run.warnings[0] == run.accuracy_warning
     assert "error at nodes at most" in repr(run)
 
 

@@ -13,7 +13,7 @@ import pytest
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
 from catena._util.rotation import conjugate, from_rotation_vector, multiply, rotation_vector
-from catena.results.accuracy import COARSE, round_down, too_coarse
+from catena.results.accuracy import INACCURATE, describe_inaccuracy, round_down
 from catena.simulate.run_steps import run_steps
 
 
@@ -164,7 +164,7 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
         for k, state in enumerate(states):
             run = simulator.run(steps=100, state=state)
             np.testing.assert_allclose(batch.error[k], run.error, rtol=1e-6, atol=1e-13)
-            assert batch[k].coarse == run.coarse
+            assert batch[k].accuracy_warning == run.accuracy_warning
             assert live.error[k] == pytest.approx(run.error.sum(), rel=1e-6)
     assert batch.warnings
 
@@ -201,7 +201,7 @@ def test_what_goes_wrong_is_said(case: str) -> None:
     assert len(caught) == 1
     assert caught[0].filename == __file__
     worst = int(run.error.argmax())
-    assert run.error[worst] > COARSE
+    assert run.error[worst] > INACCURATE
     sentence = run.warnings[0]
     assert sentence == str(caught[0].message)
     assert f"t = {run.time[worst]:.6g} s" in sentence
@@ -219,13 +219,13 @@ def test_what_goes_wrong_is_said(case: str) -> None:
 def test_what_goes_well_is_silent(build, dt: float, order: int) -> None:
     run = Simulator(build(), dt, order=order).run(10.0)
     assert run.warnings == ()
-    assert run.error.max() < COARSE
+    assert run.error.max() < INACCURATE
 
 
 def test_the_advice_helps() -> None:
     with pytest.warns(ct.AccuracyWarning, match="dt = "):
         run = Simulator(scenes.four_bar(), 0.08, order=4).run(10.0)
-    dt = float(run.coarse.split("dt = ")[1].split(",")[0])
+    dt = float(run.accuracy_warning.split("dt = ")[1].split(",")[0])
     assert dt < 0.08
     assert Simulator(scenes.four_bar(), dt, order=4).run(10.0).error.max() < run.error.max() / 10
 
@@ -234,11 +234,11 @@ def test_on_inaccurate() -> None:
     m = scenes.four_bar()
     with pytest.raises(ct.SimulationError, match="too coarse") as caught:
         Simulator(m, 0.08, order=4, on_inaccurate="raise").run(10.0)
-    assert caught.value.status.reason == "coarse"
+    assert caught.value.status.reason == "inaccurate"
     assert len(caught.value.trajectory) == 126
     ignoring = Simulator(m, 0.08, order=4, on_inaccurate="ignore").run(10.0)
     assert ignoring.error is None
-    assert ignoring.coarse == ""
+    assert ignoring.accuracy_warning == ""
     with pytest.raises(ct.SimulationError, match="too coarse"):
         Simulator(m, 0.08, order=4, on_inaccurate="raise").start().step(125)
     with pytest.raises(ct.BatchError):
@@ -304,8 +304,8 @@ def test_the_advised_step_errs_by_what_the_order_says(order: int) -> None:
     """An error of order p + 1 that is k^(p + 1) times too large asks for a step that is k times shorter."""
     simulator = Simulator(scenes.pendulum(1), 1.0, order=order)
     worst = 3e-4 * 50.0 ** (order + 1)
-    tally = SimpleNamespace(rough=0, coarse=1, worst=worst, worst_body=0, worst_time=0.0)
-    assert "try dt = 0.02, " in too_coarse(simulator, tally, 5)
+    tally = SimpleNamespace(missed=0, inaccurate=1, worst=worst, worst_body=0, worst_time=0.0)
+    assert "try dt = 0.02, " in describe_inaccuracy(simulator, tally, 5)
 
 
 def test_the_advised_step_is_fine_enough_and_not_too_fine() -> None:
@@ -315,7 +315,7 @@ def test_the_advised_step_is_fine_enough_and_not_too_fine() -> None:
     advised = float(str(caught[0].message).split("try dt = ")[1].split(",")[0])
     worst = Simulator(m, advised).run(4.0).error.max()
     # rounded down to a number that people write, by at most a factor of two
-    assert 3e-4 / 8 < worst < COARSE
+    assert 3e-4 / 8 < worst < INACCURATE
 
 
 def test_a_nut_is_not_accused() -> None:

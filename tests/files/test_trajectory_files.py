@@ -18,7 +18,7 @@ import pytest
 
 import catena
 from catena import Custom, Mechanism, Revolute, Servo, SimulationError, Simulator, Spring, Trajectory, scenes, sphere
-from catena.compile.row_selection import everything
+from catena.compile.row_selection import select_all
 from catena.io import trajectory_file as files
 from catena.io.document import FORMAT
 from catena.kinematics.nodes import Nodes
@@ -68,10 +68,12 @@ def full_run() -> Trajectory:
 
 def replace_error(run: Trajectory) -> Trajectory:
     """With an estimate, and a sentence on it, as if it had been asked for, and rows of its own."""
-    asked = everything(run.mechanism, run.mechanism.loop_tolerance)
+    selection = select_all(run.mechanism, run.mechanism.loop_tolerance)
     error = np.zeros(len(run.substeps))
     return Trajectory(
-        run.mechanism, run.nodes, replace(run.made, error=error, coarse="coarse", checked_error=1e-3, asked=asked)
+        run.mechanism,
+        run.nodes,
+        replace(run.made, error=error, accuracy_warning="coarse", checked_error=1e-3, selection=selection),
     )
 
 

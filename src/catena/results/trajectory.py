@@ -42,19 +42,19 @@ class Told(TypedDict):
     """What a run says beside its recording.
 
     `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
-    which stand those of forces; the key tells who can go on from it, `asked` which rows of loops were enforced, if
+    which stand those of forces; the key tells who can go on from it, `selection` which rows of loops were enforced, if
     others than those of the described pose.
     """
 
     dt: float
-    coarse: str
+    accuracy_warning: str
     increments: Array | None
     control: Array | None
     info: RunInfo
     places: Mapping[str, slice]
     row_count: int
     key: str
-    asked: RowSelection | None
+    selection: RowSelection | None
 
 
 _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
@@ -126,10 +126,10 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             dt=told["dt"],
             **{name: getattr(recording, name) for name in STEP_RECORDS},
             increments=told["increments"],
-            coarse=told["coarse"],
+            accuracy_warning=told["accuracy_warning"],
             status=self.status,
             info=told["info"],
-            asked=told["asked"],
+            selection=told["selection"],
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -227,9 +227,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return self.made.increments
 
     @property
-    def coarse(self) -> str:
+    def accuracy_warning(self) -> str:
         """Of the warnings, the sentence on steps that are too coarse."""
-        return self.made.coarse
+        return self.made.accuracy_warning
 
     @property
     def info(self) -> RunInfo | None:
@@ -251,7 +251,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return len(self.time)
 
     def __repr__(self) -> str:
-        from .run_warnings import found_unasked
+        from .run_warnings import found_inactive
 
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
@@ -261,7 +261,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         error = f", sum of step errors {self.error.sum():.1g}" if self.error is not None and len(self) else ""
         error += f" (largest {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
         error += f", error at nodes at most {self.checked_error:.1g}" if self.checked_error is not None else ""
-        failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_unasked(self))
+        failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_inactive(self))
         failed += "" if self.status.ok else f", stopped: {self.status.message}"
         bodies = how_many(self.mechanism.body_count, "body", "bodies")
         return f"Trajectory({bodies}, {len(self)} nodes, {span}{halved}{error}{failed})"
@@ -316,7 +316,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         found = resampled(self, times)
         if unresolved := not_resolved(self, times):
             warn(AccuracyWarning(unresolved))
-        return found.nodes.state(self.mechanism, 0, reached=False) if np.ndim(time) == 0 else found
+        return found.nodes.state(self.mechanism, 0, computed=False) if np.ndim(time) == 0 else found
 
     @property
     def efforts(self) -> Array:

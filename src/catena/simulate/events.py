@@ -182,7 +182,7 @@ class Watch:
             *node.arrays,
             time=node.time,
             turned=plan.compiled.by_joint(node.turned),
-            reached=True,
+            computed=True,
             checkpoint=(node.checkpoint, self._key),
         )
         plan = plan.with_step(length, rate=plan.error_rate)

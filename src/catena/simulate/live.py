@@ -19,7 +19,7 @@ from .._util.words import Spoken
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
 from ..kinematics.views import BodyView, JointView, frame_of
-from ..results.accuracy import AccuracyWarning, too_coarse
+from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
 from ..results.reactions import reaction
 from ..results.run_warnings import beyond_now
@@ -225,7 +225,7 @@ class Live(Running, _core.Live):
             self.angular_velocity,
             time=self.time,
             turned=self.turned,
-            reached=True,
+            computed=True,
             checkpoint=(self.checkpoint(), self.key),
             inputs=self.inputs,
         )
@@ -321,11 +321,11 @@ class Live(Running, _core.Live):
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
         if self.status.ok and self._plan.on_inaccurate != "ignore":
-            coarse = too_coarse(self._plan, self.tally, steps)
-            if self._plan.on_inaccurate == "raise" and coarse:
-                raise SimulationError(self._plan.fail_if_inaccurate(self.status, coarse), self._node())
-            if coarse:
-                warn(AccuracyWarning(coarse))
+            warning = describe_inaccuracy(self._plan, self.tally, steps)
+            if self._plan.on_inaccurate == "raise" and warning:
+                raise SimulationError(self._plan.fail_if_inaccurate(self.status, warning), self._node())
+            if warning:
+                warn(AccuracyWarning(warning))
         elif not self.status.ok:
             self._fail()
 
@@ -346,7 +346,7 @@ class Live(Running, _core.Live):
             inputs=self.inputs[None].copy(),
         )
         plan = self._plan
-        made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), asked=plan.other_rows)
+        made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), selection=plan.other_rows)
         return Trajectory(self.mechanism, nodes, made)
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:

@@ -20,7 +20,7 @@ from ..assemble.initial_state import checked, refuse_fast
 from ..assemble.massless import names as massless
 from ..compile.compile import start_arrays
 from ..kinematics.state import State
-from ..results.accuracy import AccuracyWarning, too_coarse
+from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import InputEfforts
 from ..results.run_warnings import beyond_now
 from ..results.trajectory import single_node
@@ -70,7 +70,7 @@ class LiveBatch(Running, _core.LiveBatch):
         signals = compiled.signals.extended()
         # where every member began last, and whether runs have been there
         self._begun = _numbers(compiled, states)
-        self._reached = states[0].reached
+        self._computed = states[0].computed
         self._refuse_mixed(states)
         numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
         self._laws = numbers.law
@@ -203,7 +203,7 @@ class LiveBatch(Running, _core.LiveBatch):
 
     def _refuse_mixed(self, states: Sequence[State]) -> None:
         """At order 1 a first step is another than those that follow."""
-        if self._plan.order == 1 and any(state.reached != self._reached for state in states):
+        if self._plan.order == 1 and any(state.computed != self._computed for state in states):
             raise ValueError("at order 1 either all members begin at states that runs have reached, or none does")
 
     def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
@@ -259,7 +259,7 @@ class LiveBatch(Running, _core.LiveBatch):
             self.angular_velocity[k],
             time=float(self.time[k]),
             turned=self._plan.compiled.by_joint(self.counted[k]),
-            reached=self._reached or bool(self.time[k] != self._begun["time"][k]),
+            computed=self._computed or bool(self.time[k] != self._begun["time"][k]),
             inputs=self.inputs[k],
         )
 
@@ -269,10 +269,10 @@ class LiveBatch(Running, _core.LiveBatch):
         if plan.on_inaccurate == "ignore":
             return
         worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
-        coarse = f"member {worst}: {too_coarse(plan, self.tally(worst), steps)}"
+        warning = f"member {worst}: {describe_inaccuracy(plan, self.tally(worst), steps)}"
         if plan.on_inaccurate == "raise":
-            raise SimulationError(plan.fail_if_inaccurate(self.status[worst], coarse), single_node(self.state(worst)))
-        warn(AccuracyWarning(coarse))
+            raise SimulationError(plan.fail_if_inaccurate(self.status[worst], warning), single_node(self.state(worst)))
+        warn(AccuracyWarning(warning))
 
     def __len__(self) -> int:
         return len(self._begun["time"])

@@ -20,7 +20,7 @@ from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism
 from ...describe.spanning_tree import Branch
 from .graph import Law, inverse, together
-from .markup import still
+from .markup import identity_pose
 from .notes import Notes
 
 _X, _Y, _Z = np.eye(3)
@@ -84,7 +84,7 @@ class Tree:
         free = {joint.b.name: joint.name for joint in mechanism.joints.values() if joint.code == "free"}
         for root in tree.floating:
             pose, name = (root.position, root.orientation), free.pop(root.name, f"{root.name} to world")
-            self.limbs.append(Limb(name, root, mechanism.world.name, [], pose, still(), is_free=True))
+            self.limbs.append(Limb(name, root, mechanism.world.name, [], pose, identity_pose(), is_free=True))
         for branch in tree.branches:
             self.limbs.append(self._limb(branch))
         self.loops = tree.loops
