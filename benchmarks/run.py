@@ -40,7 +40,7 @@ ACTING: dict[str, Callable[[str], Force] | None] = {
     "nothing": None,
     "damper": lambda joint: Damper(joint, 1e-4),
     "spring": lambda joint: Spring(joint, 1e-3),
-    "servo": lambda joint: Servo(joint, kp=1e-3, kd=1e-4, limit=5.0),
+    "servo": lambda joint: Servo(joint, kp=1e-3, kd=1e-4, effort_limit=5.0),
     "rotor": lambda joint: Armature(joint, 1e-5),
 }
 

@@ -253,8 +253,9 @@ inline Law law_of(const double* numbers) {
   return law;
 }
 // the names of its fields, in the order in which Python passes them
-constexpr const char* law_names[] = {"stiffness", "rest",        "damping", "friction", "threshold", "kp",      "kd",
-                                     "target",    "target_rate", "limit",   "force",    "implicit",  "inertia", "side"};
+constexpr const char* law_names[] = {"stiffness", "rest_length", "damping", "friction",    "threshold",
+                                     "kp",        "kd",          "target",  "target_rate", "effort_limit",
+                                     "effort",    "implicit",    "inertia", "side"};
 static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 
 // two bodies and where something sits on them

@@ -290,7 +290,7 @@ DISSIPATING = {
     "soft damper": lambda: damped(lambda j: ct.Damper(j, 1.0)),
     "friction": lambda: damped(lambda j: ct.Friction(j, 3.0)),
     "servos": lambda: damped(lambda j: ct.Servo(j, kp=2000.0, kd=50.0, target=1.2)),
-    "limited servos": lambda: damped(lambda j: ct.Servo(j, kp=500.0, kd=20.0, target=1.2, limit=20.0)),
+    "limited servos": lambda: damped(lambda j: ct.Servo(j, kp=500.0, kd=20.0, target=1.2, effort_limit=20.0)),
 }
 
 

@@ -30,7 +30,7 @@ def elastic() -> Mechanism:
     """A ball on a soft spring, on an ellipse so thin that it passes its hook closely and fast."""
     m = Mechanism()
     m.add_body("bob", ct.sphere(0.05, mass=1.0), position=(1.0, 0.0, 0.0), velocity=(0.0, 0.35, 0.0))
-    m.add_force(ct.PointSpring("world", "bob", 200.0, points=((0, 0, 0), (1.0, 0, 0)), length=0.6))
+    m.add_force(ct.PointSpring("world", "bob", 200.0, points=((0, 0, 0), (1.0, 0, 0)), rest_length=0.6))
     return m
 
 

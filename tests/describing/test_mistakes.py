@@ -76,15 +76,15 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "live.qpos": (lambda w: w.live.qpos, AttributeError, ("qpos", "coordinates")),
     "live.data": (lambda w: w.live.data, AttributeError, ("data", "live.position")),
     "live.reset()": (lambda w: w.live.reset(), AttributeError, ("reset", "live.restart")),
-    "Spring(rest_length=)": (
-        lambda w: ct.Spring("hinge", 1.0, rest_length=0.1),
+    "Spring(springref=)": (
+        lambda w: ct.Spring("hinge", 1.0, springref=0.1),
         TypeError,
-        ("rest_length", "called 'rest'"),
+        ("springref", "called 'rest_length'"),
     ),
     "Servo(max_force=)": (
         lambda w: ct.Servo("hinge", kp=1.0, max_force=2.0),
         TypeError,
-        ("max_force", "called 'limit'"),
+        ("max_force", "called 'effort_limit'"),
     ),
     "live.set_input": (lambda w: w.live.set_input(1), AttributeError, ("set_input", "live.set(")),
     "live.dt": (lambda w: w.live.dt, AttributeError, ("dt", "live.simulator.dt")),

@@ -49,7 +49,7 @@ def rig() -> ct.Mechanism:
         (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, masses={"crnk": (1, 2)}), "did you mean 'crank'?"),
         (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, bodies=["motor"]), "'motor' is a joint, not a body"),
         (
-            lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, force_parameters={"coi": {"rest": (1, 2)}}),
+            lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, force_parameters={"coi": {"rest_length": (1, 2)}}),
             "did you mean 'coil'?",
         ),
     ],

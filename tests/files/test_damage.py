@@ -59,7 +59,7 @@ def plant() -> Mechanism:
     m.add_joint(Custom(m.world, "b1", lambda a, b: [b.position[2]], name="own"))
     m.add_coupling(Gear("h0", "h1", -1.0, name="gear"))
     m.add_force(Spring("h0", 2.0, damping=0.1, name="spring"))
-    m.add_force(Servo("screw", kp=1.0, kd=0.1, limit=5.0, name="servo"))
+    m.add_force(Servo("screw", kp=1.0, kd=0.1, effort_limit=5.0, name="servo"))
     m.add_force(PointSpring("b1", "b2", 3.0, points=((1, 0, 0.2), (2, 0, 0.2)), name="rope"))
     m.add_force(Motor("h1", lambda t: 0.1 * t, name="motor"))
     m.add_frame("tool", "b3", position=(0, 0, 0.2))

@@ -402,8 +402,8 @@ def test_what_a_control_did_is_saved(tmp_path: Path) -> None:
 def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     m = zoo()
     m.loop_tolerance = 1e-4
-    m.add_force(Spring("elbow", 3.0, damping=0.5, rest=0.1, name="spring"))
-    m.add_force(Servo("rail", kp=2.0, kd=1.0, target=lambda t: t, limit=4.0, name="servo"))
+    m.add_force(Spring("elbow", 3.0, damping=0.5, rest_length=0.1, name="spring"))
+    m.add_force(Servo("rail", kp=2.0, kd=1.0, target=lambda t: t, effort_limit=4.0, name="servo"))
     path = tmp_path / "zoo.json"
     m.save(path)
     document = json.loads(path.read_text())
@@ -411,7 +411,7 @@ def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     assert document["version"] == catena.__version__
     assert [body["name"] for body in document["bodies"]] == list(m.bodies)
     law = document["forces"][1]["parts"][0]["law"]
-    assert law == {"kp": 2.0, "kd": 1.0, "limit": 4.0, "target": "a function, not saved"}
+    assert law == {"kp": 2.0, "kd": 1.0, "effort_limit": 4.0, "target": "a function, not saved"}
     again = Mechanism.load(path)
     assert_same_mechanism(again, m)
     assert repr(again) == repr(m)

@@ -323,7 +323,7 @@ def test_springs_between_points_become_tendons(tmp_path: Path) -> None:
     m = ct.scenes.pendulum(2)
     m.add_force(
         ct.PointSpring(
-            "link1", "link2", 30.0, anchors=((0, 0, 0.1), (0, 0, -0.1)), length=0.4, damping=0.2, name="rope"
+            "link1", "link2", 30.0, anchors=((0, 0, 0.1), (0, 0, -0.1)), rest_length=0.4, damping=0.2, name="rope"
         )
     )
     m.to_mjcf(tmp_path / "m.xml")

@@ -166,7 +166,7 @@ def test_members_of_a_batch_are_single_runs(mechanism: Callable[[str], Mechanism
 def with_forces(m: Mechanism, first: str, second: str, coordinates: tuple[str | None, str | None]) -> Mechanism:
     """One of every kind on the two angles of a cardan joint."""
     (one, two) = coordinates
-    m.add_force(Spring(first, stiffness=3.0, rest=0.2, coordinate=one, name="spring"))
+    m.add_force(Spring(first, stiffness=3.0, rest_length=0.2, coordinate=one, name="spring"))
     m.add_force(Damper(first, damping=0.02, coordinate=one, name="damper"))
     m.add_force(Motor(first, 0.1, coordinate=one, name="motor"))
     m.add_force(Servo(second, target=0.3, kp=2.0, kd=0.05, coordinate=two, name="servo"))
@@ -207,7 +207,9 @@ def test_what_acts_on_a_massless_body_acts_on_its_neighbours(solver: Solver) -> 
             m.add_body(held, inertia, position=(0.2, 0, -0.4))
             m.add_joint(Fixed("arm", held))
         point = np.array((0.2, 0, -0.4)) - m.bodies[held].position
-        m.add_force(PointSpring("world", held, 20.0, anchors=[(0.5, 0.3, 0), tuple(point)], damping=0.5, length=0.1))
+        m.add_force(
+            PointSpring("world", held, 20.0, anchors=[(0.5, 0.3, 0), tuple(point)], damping=0.5, rest_length=0.1)
+        )
 
         def control(t: float, live: Live, held: str = held, point: Array = point) -> dict[str, Load]:
             return {held: Load((np.sin(9 * t), 0, 1.0), (0, 0.1, 0.2), at=point, frame="body")}

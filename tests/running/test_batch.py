@@ -179,12 +179,12 @@ def test_an_inertia_goes_with_the_mass() -> None:
 def test_own_forces() -> None:
     m = tree()
     stiffness, torque = np.array((5.0, 20.0, 80.0)), np.array((-0.1, 0.0, 0.2))
-    laws = {"spring": {"stiffness": stiffness}, "motor": {"force": torque}}
+    laws = {"spring": {"stiffness": stiffness}, "motor": {"effort": torque}}
     batch = simulator(m).run_batch(3, steps=50, force_parameters=laws)
     for k in range(3):
         own = m.copy()
         own.forces["spring"].parts[0].law["stiffness"] = stiffness[k]
-        own.forces["motor"].parts[0].law["force"] = torque[k]
+        own.forces["motor"].parts[0].law["effort"] = torque[k]
         alone = simulator(own).run(steps=50)
         np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-12)
         assert batch[k].mechanism.forces["spring"].parts[0].law["stiffness"] == stiffness[k]
@@ -192,18 +192,22 @@ def test_own_forces() -> None:
 
 # every number of a law: a force with it, the number's name, and its values in three members
 NUMBERS: dict[str, tuple[Callable[[], Force], str, tuple[float, float, float]]] = {
-    "stiffness": (lambda: Spring("joint2", 2.0, rest=0.3, name="law"), "stiffness", (0.5, 2.0, 9.0)),
-    "rest": (lambda: Spring("joint2", 5.0, name="law"), "rest", (-0.5, 0.0, 0.7)),
+    "stiffness": (lambda: Spring("joint2", 2.0, rest_length=0.3, name="law"), "stiffness", (0.5, 2.0, 9.0)),
+    "rest_length": (lambda: Spring("joint2", 5.0, name="law"), "rest_length", (-0.5, 0.0, 0.7)),
     "damping": (lambda: Damper("joint2", 0.1, name="law"), "damping", (0.1, 0.5, 2.0)),
     "implicit": (lambda: Spring("joint2", 30.0, implicit=True, name="law"), "stiffness", (5.0, 30.0, 90.0)),
-    "friction": (lambda: Friction("joint2", 0.3, threshold=0.1, name="law"), "friction", (0.1, 0.3, 1.0)),
+    "friction": (lambda: Friction("joint2", 0.3, threshold=0.1, name="law"), "effort", (0.1, 0.3, 1.0)),
     "threshold": (lambda: Friction("joint2", 0.8, threshold=0.1, name="law"), "threshold", (0.05, 0.2, 1.0)),
     "kp": (lambda: Servo("joint2", kp=5.0, target=0.4, name="law"), "kp", (1.0, 5.0, 20.0)),
     "kd": (lambda: Servo("joint2", kd=0.5, name="law"), "kd", (0.1, 0.5, 2.0)),
     "target": (lambda: Servo("joint2", kp=5.0, name="law"), "target", (-0.4, 0.1, 0.6)),
     "target_rate": (lambda: Servo("joint2", kd=1.0, name="law"), "target_rate", (-1.0, 0.5, 2.0)),
-    "limit": (lambda: Servo("joint2", kp=50.0, target=1.0, limit=1.0, name="law"), "limit", (0.5, 1.0, 3.0)),
-    "force": (lambda: Motor("joint2", 1.0, name="law"), "force", (-1.0, 0.5, 2.0)),
+    "effort_limit": (
+        lambda: Servo("joint2", kp=50.0, target=1.0, effort_limit=1.0, name="law"),
+        "effort_limit",
+        (0.5, 1.0, 3.0),
+    ),
+    "effort": (lambda: Motor("joint2", 1.0, name="law"), "effort", (-1.0, 0.5, 2.0)),
     "rotor": (lambda: Armature("joint2", 0.2, name="law"), "inertia", (0.05, 0.2, 2.0)),
 }
 
@@ -222,7 +226,8 @@ def test_own_numbers_of_every_law(number: str, looped: bool) -> None:
             m.add_coupling(Gear("joint1", "axle", 2.0))
         m.add_force(force())
         if value is not None:
-            m.forces["law"].parts[0].law[name] = value
+            law = m.forces["law"]
+            law.parts[0].law[law.parameters[name]] = value
         return m
 
     def spun(m: Mechanism) -> State:
@@ -242,22 +247,18 @@ def test_own_numbers_of_every_law(number: str, looped: bool) -> None:
     assert np.ptp(batch.position[:, -1], axis=0).max() > 1e-3, "the number tells"
 
 
-def test_members_may_have_what_their_law_has_room_for() -> None:
-    """A damper is implicit in the step already, and so may rub as well; a spring at the nodes may not."""
+def test_members_have_only_what_their_force_has() -> None:
+    """Arguments of the force itself; and a spring that acts at the nodes cannot become implicit in some members."""
     m = scenes.pendulum(2)
     m.add_force(Damper("joint1", 0.2, name="damper"))
     m.add_force(Spring("joint2", 2.0, name="spring"))
-    friction = np.array((0.0, 0.3))
-    batch = simulator(m).run_batch(
-        2, steps=30, force_parameters={"damper": {"friction": friction, "threshold": (0.1, 0.1)}}
-    )
-    for k in range(2):
-        own = m.copy()
-        own.forces["damper"].parts[0].law |= {"friction": friction[k], "threshold": 0.1}
-        alone = simulator(own).run(steps=30)
-        np.testing.assert_allclose(batch.position[k], alone.position, rtol=0, atol=1e-11)
-    with pytest.raises(ValueError, match="spring 'spring' has no friction of its own, so its members cannot"):
-        simulator(m).run_batch(2, steps=3, force_parameters={"spring": {"friction": friction}})
+    for given, sentence in (
+        ({"damper": {"friction": (0.1, 0.3)}}, "damper 'damper' has no 'friction', only damping"),
+        ({"damper": {"effort": (0.1, 0.3)}}, "damper 'damper' has no 'effort', only damping"),
+        ({"spring": {"damping": (0.0, 0.3)}}, "spring 'spring' has no damping of its own, so its members cannot"),
+    ):
+        with pytest.raises(ValueError, match=f"force_parameters: {sentence}"):
+            simulator(m).run_batch(2, steps=3, force_parameters=given)
 
 
 def test_forces_by_step() -> None:

@@ -68,7 +68,7 @@ def test_a_linear_step_takes_one_increment_in_a_batch(law: str) -> None:
 
 BENT: dict[str, Callable[[str], Force]] = {
     "friction": lambda joint: Friction(joint, 1.0, threshold=0.01),
-    "servo with a limit": lambda joint: Servo(joint, kp=1e4, kd=100.0, target=1.0, limit=30.0),
+    "servo with a limit": lambda joint: Servo(joint, kp=1e4, kd=100.0, target=1.0, effort_limit=30.0),
 }
 
 

@@ -300,7 +300,7 @@ def compile_rows(
             -1, len(NUMBERS)
         ),
         law_target=_ints(_function(part, "target", signals) for part in parts),
-        law_force=_ints(_function(part, "force", signals) for part in parts),
+        law_force=_ints(_function(part, "effort", signals) for part in parts),
         law_joint=_ints(places.get(m.joint, -1) for m in laws),
         law_coordinate=_ints(m.index if m.joint else -1 for m in laws),
         coupling_terms=_ints(len(coupling.terms) for coupling in couplings),

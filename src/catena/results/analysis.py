@@ -63,7 +63,7 @@ def potential_energy(run: Trajectory) -> Array:
     for force in run.mechanism.forces.values():
         for part in force.parts:
             if part.law["stiffness"] > 0:
-                longer = measured(run, part.measure) - part.law["rest"]
+                longer = measured(run, part.measure) - part.law["rest_length"]
                 slack = part.law["side"] * longer < 0
                 energy = energy + 0.5 * part.law["stiffness"] * np.where(slack, 0.0, longer) ** 2
     return energy

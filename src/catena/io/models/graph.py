@@ -314,7 +314,7 @@ def add_laws(mechanism: Mechanism, joint: Joint, law: Law, *, implicit: bool) ->
     where = joint.name if law.coordinate is None or joint.dof == 1 else f"{joint.name} {law.coordinate}"
     along = law.coordinate
     if law.stiffness:
-        numbers = {"rest": law.rest, "damping": law.damping}
+        numbers = {"rest_length": law.rest, "damping": law.damping}
         name = f"spring of {where}"
         mechanism.add_force(Spring(joint, law.stiffness, **numbers, implicit=implicit, name=name, coordinate=along))
     elif law.damping and joint.code == "free":

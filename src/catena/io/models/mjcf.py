@@ -384,7 +384,7 @@ class _Reader:
                 kd=-damping * gear**2,
                 target=held,
                 target_rate=rate,
-                limit=self._limit(k, joint, gear, name),
+                effort_limit=self._limit(k, joint, gear, name),
                 name=name,
             )
             mechanism.add_force(servo)

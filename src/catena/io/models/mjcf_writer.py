@@ -279,10 +279,10 @@ class _Writer:
             self.notes.skip("actuator of a joint that closes a loop", force.name)
             return
         given = {"name": force.name, "joint": name}
-        if isfinite(law["limit"]):
-            given["forcerange"] = text((-law["limit"], law["limit"]))
+        if isfinite(law["effort_limit"]):
+            given["forcerange"] = text((-law["effort_limit"], law["effort_limit"]))
         if isinstance(force, Motor):
-            tag, start = "motor", law["force"]
+            tag, start = "motor", law["effort"]
         elif law["kp"] > 0:
             if law["target_rate"]:
                 self.notes.skip("target_rate of a servo with a gain", force.name)
@@ -298,7 +298,7 @@ class _Writer:
         """A spring between two points is a tendon between two sites."""
         law, measure = force.parts[0].law, force.parts[0].measure
         # a cable is slack where it is shorter
-        given = {"name": force.name, "springlength": ("0 " if law["side"] > 0 else "") + repr(law["rest"])}
+        given = {"name": force.name, "springlength": ("0 " if law["side"] > 0 else "") + repr(law["rest_length"])}
         given |= {key: repr(law[key]) for key in ("stiffness", "damping")}
         rope = SubElement(self.parts["tendon"], "spatial", given)
         for side, body, anchor in zip("ab", (measure.a, measure.b), measure.anchors, strict=True):

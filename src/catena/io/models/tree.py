@@ -145,7 +145,7 @@ def _laws(mechanism: Mechanism) -> tuple[Mapping[tuple[str, str], Law], list[For
             continue
         # all parts of one that has several are the same but for their coordinate
         given = force.parts[0].law
-        if given["kp"] or given["kd"] or given["force"]:
+        if given["kp"] or given["kd"] or given["effort"]:
             others.append(force)
             continue
         for part in force.parts:
@@ -158,7 +158,7 @@ def _add_law(laws: dict[tuple[str, str], Law], mechanism: Mechanism, part: Part)
     law = laws.setdefault((measure.joint, mechanism.joints[measure.joint].names[measure.index]), Law())
     total = law.stiffness + given["stiffness"]
     if total > 0:
-        law.rest = (law.stiffness * law.rest + given["stiffness"] * given["rest"]) / total
+        law.rest = (law.stiffness * law.rest + given["stiffness"] * given["rest_length"]) / total
     law.stiffness = total
     law.damping += given["damping"]
     law.friction += given["friction"]
