@@ -162,10 +162,10 @@ def test_live_mechanisms_and_batches_keep_it_too() -> None:
     live.step(50)
     np.testing.assert_array_equal(live.position, run.position[-1])
     assert live.error == pytest.approx(run.error.sum(), rel=1e-12)
-    batch = simulator.run_batch(2, 1.0)
+    batch = simulator.run_batch(1.0, states=2)
     np.testing.assert_array_equal(batch.position[1], run.position)
     # without a dt members take that of the first
-    found = Simulator(m).run_batch(2, 1.0)
+    found = Simulator(m).run_batch(1.0, states=2)
     np.testing.assert_array_equal(found.position[1], Simulator(m).run(1.0).position)
 
 

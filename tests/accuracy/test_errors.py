@@ -148,7 +148,7 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
         states.append(state)
     simulator = Simulator(m, 0.01, on_inaccurate="warn")
     with pytest.warns(ct.AccuracyWarning, match=r"of 9 members, most of all member 4: .* body 'link\d'"):
-        batch = simulator.run_batch(states, steps=100)
+        batch = simulator.run_batch(states=states, steps=100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         live = simulator.start_batch(states)
@@ -177,7 +177,7 @@ def test_members_whose_steps_are_halved_err_as_single_runs() -> None:
     # the step that is halved errs by what the jerk before it has left to remember
     jerk[12:17, 0, 3] = 200.0, -200.0, 0.0, 1000.0, -1000.0
     simulator = Simulator(m, 0.01)
-    run, batch = simulator.run(steps=40, loads=jerk), simulator.run_batch(3, steps=40, loads=jerk)
+    run, batch = simulator.run(steps=40, loads=jerk), simulator.run_batch(states=3, steps=40, loads=jerk)
     assert np.flatnonzero(run.substeps > 1).tolist() == [15]
     for member in range(3):
         np.testing.assert_array_equal(batch.substeps[member], run.substeps)
@@ -242,7 +242,7 @@ def test_on_inaccurate() -> None:
     with pytest.raises(ct.SimulationError, match="too coarse"):
         Simulator(m, 0.08, order=4, on_inaccurate="raise").start().step(125)
     with pytest.raises(ct.BatchError):
-        Simulator(m, 0.08, order=4, on_inaccurate="raise").run_batch(2, 10.0)
+        Simulator(m, 0.08, order=4, on_inaccurate="raise").run_batch(10.0, states=2)
     with pytest.raises(ValueError, match="on_inaccurate must be one of"):
         Simulator(m, 0.08, on_inaccurate="shout")
     # what is not asked for changes nothing
@@ -281,9 +281,9 @@ def test_other_silent_facts() -> None:
     with pytest.warns(ct.AccuracyWarning):
         run = Simulator(shaken(), 0.08).run(4.0)
     assert any("steps had to be halved" in sentence for sentence in run.warnings)
-    batch = Simulator(scenes.pendulum(2), 0.01, order=4).run_batch(3, steps=5)
+    batch = Simulator(scenes.pendulum(2), 0.01, order=4).run_batch(states=3, steps=5)
     assert batch.warnings == ("members ran one by one, not several at a time in lanes: order 4 has none",)
-    assert Simulator(scenes.pendulum(2), 0.01).run_batch(3, steps=5).warnings == ()
+    assert Simulator(scenes.pendulum(2), 0.01).run_batch(states=3, steps=5).warnings == ()
     m = scenes.four_bar()
     tilted = m.joints[list(m.joints)[-1]]
     tilted.frame_b = multiply(tilted.frame_b, from_rotation_vector((1e-6, 1e-6, 0.0)))
@@ -329,7 +329,7 @@ def test_a_nut_is_not_accused() -> None:
     assert end < 1e-3
     assert run.warnings == ()
     assert 0.1 < end / run.error.sum() < 10
-    batch = Simulator(m, 0.01).run_batch(3, steps=400)
+    batch = Simulator(m, 0.01).run_batch(states=3, steps=400)
     np.testing.assert_allclose(batch.error[1], run.error, rtol=1e-6, atol=1e-13)
 
 

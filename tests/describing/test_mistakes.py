@@ -278,7 +278,7 @@ def test_what_is_returned_can_be_imported(made: SimpleNamespace) -> None:
     live = ct.Simulator(m, 0.01).start()
     returned: list[object] = [live.body("arm"), live.joint("hinge"), live.force("spring"), m.spanning_tree()]
     returned += [m.copy().add(arm(), "b_"), made.run.body("arm"), made.state.joint("hinge"), m.report()]
-    returned += [made.sim.run_batch(2, steps=1).joint("hinge")]
+    returned += [made.sim.run_batch(states=2, steps=1).joint("hinge")]
     for item in returned:
         assert getattr(ct, type(item).__name__) is type(item)
 

@@ -333,7 +333,7 @@ def test_a_run_says_how_it_was_computed(tmp_path: Path) -> None:
     assert (run.info.solver, run.info.order, run.info.dt, run.info.tolerance) == ("ldu", 4, 0.02, 1e-11)
     run[1:].save(tmp_path / "run.npz")
     assert Trajectory.load(tmp_path / "run.npz").info == run.info
-    assert sim.run_batch(2, steps=2)[1].info.solver == "ldu"
+    assert sim.run_batch(states=2, steps=2)[1].info.solver == "ldu"
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_saving_and_loading_take_time_and_room_in_proportion(tmp_path: Path) -> 
 
 
 def test_members_of_a_batch_are_saved_without_reactions(tmp_path: Path) -> None:
-    member = Simulator(scenes.pendulum(2), 0.01).run_batch(2, steps=3)[1]
+    member = Simulator(scenes.pendulum(2), 0.01).run_batch(states=2, steps=3)[1]
     member.save(tmp_path / "run.npz")
     again = Trajectory.load(tmp_path / "run.npz")
     np.testing.assert_array_equal(again.position, member.position)

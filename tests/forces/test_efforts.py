@@ -138,7 +138,7 @@ def test_states_and_batches_tell_what_drives_exert() -> None:
     np.testing.assert_allclose(m.state().efforts, (30 * 0.4, 1.5), rtol=1e-15)
 
     laws = {"knee": {"kp": (10.0, 30.0), "target": (0.4, -0.2)}, "hip": {"effort": (1.5, 0.5)}}
-    batch = simulator.run_batch(2, steps=20, force_parameters=laws)
+    batch = simulator.run_batch(states=2, steps=20, force_parameters=laws)
     assert batch.efforts.shape == (2, 21, 2)
     live = simulator.start_batch(2, force_parameters=laws)
     live.step(20)
@@ -158,6 +158,6 @@ def test_efforts_of_servos_that_hold_a_speed() -> None:
     live.step(5)
     np.testing.assert_allclose(live.efforts, 0.5 * (1.0 - live.joint("joint2").rate), rtol=1e-14)
     np.testing.assert_allclose(live.efforts, live.force("wheel").effort, rtol=1e-14)
-    batch = Simulator(m, 0.01).run_batch(2, steps=5, force_parameters={"wheel": {"target_rate": (1.0, -1.0)}})
+    batch = Simulator(m, 0.01).run_batch(states=2, steps=5, force_parameters={"wheel": {"target_rate": (1.0, -1.0)}})
     rates = batch.joint("joint2").rates[..., 0]
     np.testing.assert_allclose(batch.efforts[..., 0], 0.5 * (np.array([[1.0], [-1.0]]) - rates), rtol=1e-14)

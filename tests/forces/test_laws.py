@@ -160,7 +160,7 @@ def test_force_on_a_joint(law: str, joint: str, on: dict[str, str]) -> None:
             np.testing.assert_allclose(other.joint("joint").torque, run.joint("joint").torque, rtol=0, atol=1e-7)
         # in lanes sums are ordered otherwise
         simulator = Simulator(state.mechanism, 0.005, tolerance=1e-13, rescue=False)
-        assert_same(simulator.run_batch([state, state], steps=200)[1], run, 1e-10)
+        assert_same(simulator.run_batch(states=[state, state], steps=200)[1], run, 1e-10)
 
 
 @pytest.mark.parametrize("implicit", [False, True])
@@ -610,7 +610,7 @@ def test_a_damped_cable_never_pushes() -> None:
         assert (run.force("line").effort <= 0).all()
         # at rest where 400 N/m carry 9.81 N
         assert run.position[-1, 0, 2] == pytest.approx(-1 - 9.81 / 400, abs=1e-6)
-    batch = Simulator(m, 1e-3).run_batch(3, 3.0)
+    batch = Simulator(m, 1e-3).run_batch(3.0, states=3)
     np.testing.assert_allclose(batch.position[1], run.position, atol=1e-9)
 
 

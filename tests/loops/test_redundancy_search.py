@@ -270,7 +270,7 @@ def _lived(simulator: Simulator, state: State) -> Array:
 
 
 def _ran_in_a_batch(simulator: Simulator, state: State) -> Array:
-    return simulator.run_batch([state] * 3, 1.0).position[1]
+    return simulator.run_batch(1.0, states=[state] * 3).position[1]
 
 
 def _lived_in_a_batch(simulator: Simulator, state: State) -> Array:
@@ -324,7 +324,7 @@ def test_gaps_are_those_of_the_rows_that_a_run_enforced(tmp_path):
     run.save(tmp_path / "run.npz")
     live = simulator.start(fits)
     live.step(20)
-    batch = simulator.run_batch([fits] * 2, 0.1)
+    batch = simulator.run_batch(0.1, states=[fits] * 2)
     for made in (run, run[10:], Trajectory.load(tmp_path / "run.npz"), pickle.loads(pickle.dumps(run)), batch[1]):
         # by the described rows 2e-3 rad would be left out
         assert made.loop_mismatch().max() < 1e-12

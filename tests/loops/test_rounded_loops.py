@@ -645,4 +645,4 @@ def test_rows_that_turn_go_with_servos(noise: float) -> None:
     live = simulator.start(start)
     live.step(200)
     np.testing.assert_array_equal(live.position, run.position[-1])
-    np.testing.assert_array_equal(simulator.run_batch([start] * 2, 2.0)[1].position, run.position)
+    np.testing.assert_array_equal(simulator.run_batch(2.0, states=[start] * 2)[1].position, run.position)

@@ -151,7 +151,7 @@ def test_members_of_a_batch_are_single_runs(mechanism: Callable[[str], Mechanism
     states = batch_states(m)
     gravity = np.array([(0, 0, -9.81 + k) for k in range(5)])
     heavy = "arm" if mechanism is tree else "crank"
-    batch = simulator.run_batch(states, steps=300, gravity=gravity, masses={heavy: np.full(5, 2.0)})
+    batch = simulator.run_batch(states=states, steps=300, gravity=gravity, masses={heavy: np.full(5, 2.0)})
     for k, state in enumerate(states):
         own = m.copy()
         own.gravity = gravity[k]
@@ -191,7 +191,7 @@ def test_forces_on_the_hinges_are_forces_on_the_joint(mechanism: Callable[[str],
 def test_members_of_a_batch_have_them_too() -> None:
     m = forced(tree, True)
     simulator = Simulator(m, 2e-3, tolerance=TOLERANCE)
-    batch = simulator.run_batch(3, steps=200, force_parameters={"spring": {"stiffness": np.array([3.0, 3.0, 3.0])}})
+    batch = simulator.run_batch(states=3, steps=200, force_parameters={"spring": {"stiffness": np.full(3, 3.0)}})
     assert_same(simulator.run(steps=200), batch[1])
 
 
@@ -313,7 +313,7 @@ def test_a_plate_on_massless_rods_is_a_pendulum(solver: Solver) -> None:
 
 def test_members_of_a_batch_borrow_too() -> None:
     simulator = Simulator(rods(massless=True), 2e-3)
-    assert_same(simulator.run(steps=300), simulator.run_batch(3, steps=300)[2], atol=1e-12)
+    assert_same(simulator.run(steps=300), simulator.run_batch(states=3, steps=300)[2], atol=1e-12)
 
 
 def lattice() -> Mechanism:
@@ -509,7 +509,7 @@ def test_members_of_a_batch_have_the_same_massless_bodies() -> None:
         ("arm-left 0", np.ones(2), np.tile(np.eye(3), (2, 1, 1))),
     ):
         with pytest.raises(ValueError, match=f"body '{name}' must be massless in all members or in none"):
-            simulator.run_batch(2, steps=1, masses={name: masses}, inertias={name: inertias})
+            simulator.run_batch(states=2, steps=1, masses={name: masses}, inertias={name: inertias})
 
 
 def test_report_and_files_know_it(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_linear_step_takes_one_increment(law: str, solver: Solver) -> None:
 
 @pytest.mark.parametrize("law", LINEAR)
 def test_a_linear_step_takes_one_increment_in_a_batch(law: str) -> None:
-    batch = Simulator(slider(LINEAR[law]()), 0.02).run_batch(5, steps=30, loads=jolts(30))
+    batch = Simulator(slider(LINEAR[law]()), 0.02).run_batch(states=5, steps=30, loads=jolts(30))
     assert batch.iterations.max() == 2
 
 

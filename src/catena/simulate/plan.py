@@ -279,8 +279,10 @@ class Plan:
 
     def count_steps(self, duration: float | None, steps: int | None) -> int:
         """Steps of a run; without a dt 1, or 0 of one that lasts no time."""
-        if isinstance(duration, State):
-            raise ValueError("the state to start from is given by name: run(duration, state=...)")
+        if isinstance(duration, State | list | tuple):
+            raise ValueError(
+                "states to start from are given by name: run(duration, state=...), run_batch(duration, states=...)"
+            )
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:

@@ -362,9 +362,9 @@ class Simulator(Spoken):
 
     def run_batch(
         self,
-        states: Sequence[State] | int,
         duration: float | None = None,
         *,
+        states: Sequence[State] | int,
         steps: int | None = None,
         loads: Forces | Sequence[Forces | None] | None = None,
         masses: Mapping[str, ArrayLike] | None = None,
