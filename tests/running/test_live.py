@@ -610,7 +610,7 @@ def test_accelerations_are_those_of_a_run_from_there(order: int) -> None:
                 np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
         for live in (asked, other):
             live.step()
-        for name in ("position", "orientation", "velocity", "angular_velocity", "coordinates", "input"):
+        for name in ("position", "orientation", "velocity", "angular_velocity", "coordinates", "inputs"):
             np.testing.assert_array_equal(getattr(asked, name), getattr(other, name))
     np.testing.assert_array_equal(asked.checkpoint(), other.checkpoint())
 

@@ -378,7 +378,7 @@ def test_reset_in_joint_space() -> None:
     other.reset([1, 4, -1], states)
     # states are normalised once more
     for _ in range(2):
-        for name in ("position", "velocity", "coordinates", "rates", "time", "input"):
+        for name in ("position", "velocity", "coordinates", "rates", "time", "inputs"):
             np.testing.assert_allclose(getattr(batch, name), getattr(other, name), rtol=0, atol=1e-11)
         for live in (batch, other):
             live.step(5)
