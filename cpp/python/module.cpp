@@ -342,9 +342,9 @@ void bind_live(nb::module_& m) {
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a, "signal_count"_a,
            "inputs"_a, "checkpoint"_a.none(), nb::keep_alive<1, 2>())
-      .def("enter", &Live::enter, nb::kw_only(), "core"_a, "solver"_a, "rows"_a, nb::keep_alive<1, 2>())
-      .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "checkpoint"_a.none())
-      .def("begin", &Live::start)
+      .def("_enter", &Live::enter, nb::kw_only(), "core"_a, "solver"_a, "rows"_a, nb::keep_alive<1, 2>())
+      .def("_put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "checkpoint"_a.none())
+      .def("_begin", &Live::start)
       .def(
           "step",
           [](Live& live, Offset count) {
@@ -352,27 +352,27 @@ void bind_live(nb::module_& m) {
           },
           "count"_a = 1, step_doc)
       .def("step", &refuse_step<Live>, no_step, step_doc)
-      .def("room", &Live::room, "checkpoints"_a, "times"_a = 0)
-      .def("end_run", &Live::end_run)
-      .def("run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
+      .def("_room", &Live::room, "checkpoints"_a, "times"_a = 0)
+      .def("_end_run", &Live::end_run)
+      .def("_run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
            "control"_a.none() = nb::none(), "held"_a.none() = nb::none(), "times"_a.none() = nb::none(),
            "poll"_a.none() = nb::none())
       .def("checkpoint", &Live::checkpoint)
-      .def("all_multipliers", &Live::multipliers)
-      .def("all_accelerations", &Live::accelerations)
-      .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
-      .def("hold_array", &Live::hold_array, "forces"_a)
-      .def("hold_as", &Live::hold_as, "other"_a)
+      .def("_all_multipliers", &Live::multipliers)
+      .def("_all_accelerations", &Live::accelerations)
+      .def("_hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
+      .def("_hold_array", &Live::hold_array, "forces"_a)
+      .def("_hold_as", &Live::hold_as, "other"_a)
       .def_prop_ro("tally", &Live::tally)
       .def_prop_ro("error", &Live::error)
-      .def_prop_ro("ended", &Live::ended)
+      .def_prop_ro("_ended", &Live::ended)
       .def_prop_ro("failed", &Live::failed)
       .def_prop_ro("time", &Live::time)
       .CATENA_VIEW("position", position, Live, "float64", "(None, 3)")
       .CATENA_VIEW("orientation", orientation, Live, "float64", "(None, 4)")
       .CATENA_VIEW("velocity", velocity(), Live, "float64", "(None, 3)")
       .CATENA_VIEW("angular_velocity", angular_velocity(), Live, "float64", "(None, 3)")
-      .CATENA_VIEW("counted", counted, Live, "float64", "(None,)")
+      .CATENA_VIEW("_counted", counted, Live, "float64", "(None,)")
       .CATENA_VIEW("inputs", input, Live, "float64", "(None,)")
       .CATENA_VIEW("coordinates", coordinates(), Live, "float64", "(None,)")
       .CATENA_VIEW("rates", rates(), Live, "float64", "(None,)");
@@ -384,7 +384,7 @@ void bind_live_batch(nb::module_& m) {
                     const SignalFunction&, int, const MemberArrays&, const InInts<-1, 2>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
            "signal_count"_a, "numbers"_a, "inputs"_a, nb::keep_alive<1, 2>())
-      .def("begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
+      .def("_begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
       .def(
           "step",
           [](LiveBatch& batch, Offset count) {
@@ -392,7 +392,7 @@ void bind_live_batch(nb::module_& m) {
           },
           "count"_a = 1, batch_step_doc)
       .def("step", &refuse_step<LiveBatch>, no_step, batch_step_doc)
-      .def("ended", &LiveBatch::status_of, "member"_a)
+      .def("_ended", &LiveBatch::status_of, "member"_a)
       .def("tally", &LiveBatch::tally_of, "member"_a)
       .def_prop_ro("in_lanes", &LiveBatch::in_lanes)
       .CATENA_VIEW("time", time, LiveBatch, "float64", "(None,)")
@@ -400,7 +400,7 @@ void bind_live_batch(nb::module_& m) {
       .CATENA_VIEW("orientation", orientation, LiveBatch, "float64", "(None, None, 4)")
       .CATENA_VIEW("velocity", velocity, LiveBatch, "float64", "(None, None, 3)")
       .CATENA_VIEW("angular_velocity", angular_velocity, LiveBatch, "float64", "(None, None, 3)")
-      .CATENA_VIEW("counted", counted, LiveBatch, "float64", "(None, None)")
+      .CATENA_VIEW("_counted", counted, LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("inputs", input, LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("coordinates", coordinates(), LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("rates", rates(), LiveBatch, "float64", "(None, None)")

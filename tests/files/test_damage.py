@@ -318,9 +318,9 @@ def test_the_core_checks_where_a_batch_is_recorded(name: str, change: Any, monke
 
 def test_the_core_checks_the_block_it_writes_into() -> None:
     live = Simulator(scenes.pendulum(2), 0.01).start()
-    for block in (np.empty(live.room(False) - 1), np.empty((2, live.room(False)))):
+    for block in (np.empty(live._room(False) - 1), np.empty((2, live._room(False)))):
         with pytest.raises(ValueError, match="block that a run is written into"):
-            live.run(block)
+            live._run(block)
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -620,3 +620,10 @@ def test_springs_of_one_side_are_kept(tmp_path: Path) -> None:
     read = Mechanism.load(tmp_path / "bumper.json")
     assert isinstance(read.forces["line"], Bumper)
     np.testing.assert_array_equal(Simulator(read, 0.01).run(0.5).position, Simulator(m, 0.01).run(0.5).position)
+
+
+@pytest.mark.parametrize("kind", [Cable, Bumper])
+def test_a_damper_of_one_side_knows_the_pull_of_its_spring(kind: type[PointSpring]) -> None:
+    """Both are implicit in the step then; without a damper the spring acts at the nodes and keeps energy."""
+    laws = [hung(kind, -1.0, damping=damping).forces["line"].parts[0].law for damping in (0.0, 2.0)]
+    assert [law["implicit"] for law in laws] == [0.0, 1.0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from catena import (
     AssemblyError,
     Custom,
     Distance,
+    Gear,
     LoopWarning,
     Mechanism,
     Revolute,
@@ -26,6 +28,7 @@ from catena import (
 from catena._util import rotation as rot
 from catena._util.rotation import Array
 from catena.assemble import redundancy
+from catena.compile.row_selection import select_all
 
 
 @pytest.fixture
@@ -373,3 +376,22 @@ def test_rounded_numbers_are_not_judged_again(judged):
     run = Simulator(m, 0.01).run(1.0, state=m.assemble())
     assert run.loop_mismatch().max() > 1e-6
     assert len(judged) == 1
+
+
+def test_a_selection_differs_in_couplings_too() -> None:
+    m = scenes.four_bar()
+    m.add_coupling(Gear(*list(m.joints)[:2], 1.0, name="gear"))
+    everything = select_all(m)
+    without = replace(everything, inactive_couplings=np.ones_like(everything.inactive_couplings))
+    assert everything.same_rows(select_all(m))
+    assert not everything.same_rows(without)
+
+
+def test_what_turns_with_the_pose_can_be_left_out_whole() -> None:
+    """The joints with redundant directions have no rows then, and the others theirs."""
+    everything = select_all(scenes.four_bar())
+    redundant = np.zeros_like(everything.redundant)
+    redundant[1] = 2
+    found = replace(everything, redundant=redundant).without_redundant()
+    np.testing.assert_array_equal(found.rows, np.where(redundant > 0, 0, everything.rows))
+    assert not found.redundant.any()

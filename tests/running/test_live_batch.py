@@ -33,7 +33,7 @@ from mechanisms import slider, tree
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-ARRAYS = ("position", "orientation", "velocity", "angular_velocity", "counted")
+ARRAYS = ("position", "orientation", "velocity", "angular_velocity", "_counted")
 
 
 def same(one: LiveBatch, other: LiveBatch, members: object = slice(None)) -> None:
@@ -256,12 +256,14 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one member"):
         sim.start_batch([])
     batch = sim.start_batch(4)
-    batch.set(push=(1.0, 1.0, np.nan, 1.0))
+    batch.inputs[:, 0] = (1.0, 1.0, np.nan, 1.0)
     with pytest.raises(ValueError, match="input 0 of member 2"):
         batch.step()
     assert (batch.time == 0).all()
+    with pytest.raises(ValueError, match="input 'push' must be a finite number, or 4 of them, got"):
+        batch.set(push=(1.0, 1.0, np.nan, 1.0))
     batch.set(push=1.0)
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match=r"or 4 of them, got \(1.0, 2.0\)"):
         batch.set(push=(1.0, 2.0))
     with pytest.raises(KeyError, match="'push'"):
         batch.set(pull=1.0)

@@ -25,7 +25,6 @@ from ..results.efforts import InputEfforts
 from ..results.run_warnings import beyond_now
 from ..results.trajectory import single_node
 from .batch import SIZES
-from .inputs import BatchInputs
 from .live import Running
 from .loads import Forces
 from .members import Laws, MemberNumbers, member_loads
@@ -86,11 +85,11 @@ class LiveBatch(Running, _core.LiveBatch):
             numbers=numbers.arrays(),
             inputs=compiled.input_places,
         )
-        self._begin(np.arange(count))
+        self._begin_anew(np.arange(count))
 
-    def _begin(self, members: NDArray[np.intp]) -> None:
+    def _begin_anew(self, members: NDArray[np.intp]) -> None:
         start = {name: values[members] for name, values in self._begun.items() if name != "time"}
-        self.begin(members=members.astype(np.int32), start=_core.Start(**start), time=self._begun["time"][members])
+        self._begin(members=members.astype(np.int32), start=_core.Start(**start), time=self._begun["time"][members])
 
     # ---- going on
 
@@ -121,7 +120,7 @@ class LiveBatch(Running, _core.LiveBatch):
             return
         for name, values in given.items():
             self._begun[name][chosen] = values
-        self._begin(chosen)
+        self._begin_anew(chosen)
 
     def _given(
         self,
@@ -227,18 +226,13 @@ class LiveBatch(Running, _core.LiveBatch):
     # ---- reading
 
     @cached_property
-    def inputs_by_name(self) -> BatchInputs:
-        """The same numbers as `inputs`, each (member,), by the names of their motors and servos."""
-        return BatchInputs(self.inputs, self.mechanism.inputs)
-
-    @cached_property
     def _efforts(self) -> InputEfforts:
         return InputEfforts(self.mechanism, self._laws)
 
     @property
     def status(self) -> list[Status]:
         """How every member fares: `ok`, or why it takes no more steps."""
-        return [status_of(self._plan, self.ended(k)) for k in range(len(self))]
+        return [status_of(self._plan, self._ended(k)) for k in range(len(self))]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -258,7 +252,7 @@ class LiveBatch(Running, _core.LiveBatch):
             self.velocity[k],
             self.angular_velocity[k],
             time=float(self.time[k]),
-            turned=self._plan.compiled.by_joint(self.counted[k]),
+            turned=self._plan.compiled.by_joint(self._counted[k]),
             computed=self._computed or bool(self.time[k] != self._begun["time"][k]),
             inputs=self.inputs[k],
         )

@@ -39,12 +39,12 @@ def run_steps(
     live = take(plan, state, steps, record_every, loads)
     count = 0 if times is None else len(times)
     n, records = plan.mechanism.body_count, (count or -(-steps // record_every)) + 1
-    room = live.room(checkpoints, count)
+    room = live._room(checkpoints, count)
     traced = (steps + 1) * plan.max_iterations if increments else 0
     refuse_if_too_large(8 * (room + traced), f"recording {records} nodes of {n} bodies", "raise record_every")
     trace = np.zeros((steps + 1, plan.max_iterations)) if increments else None
     held = None if control is None else np.zeros((records, n, 6))
-    sheet = live.run(
+    sheet = live._run(
         np.empty(room),
         checkpoints,
         increments=trace,
