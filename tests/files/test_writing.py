@@ -375,7 +375,7 @@ def test_laws_of_joints_that_close_loops_are_said_to_be_lost(tmp_path: Path) -> 
 
 
 def test_efforts_are_limited_both_ways(tmp_path: Path) -> None:
-    m = scenes.pendulum(1, "revolute")
+    m = ct.scenes.pendulum(1, "revolute")
     m.add_force(ct.Servo("joint1", kp=2.0, effort_limit=3.0, name="servo"))
     path = tmp_path / "m.xml"
     m.to_mjcf(path)

@@ -1,4 +1,7 @@
-"""Mechanism: named bodies, joints, forces and couplings, as the user describes them."""
+"""Mechanism: named bodies, joints, forces and couplings, as the user describes them.
+
+Above 450 lines: every call of the user on a mechanism is here with its docstring, and what it does in other files.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,6 @@ from .histories import BodyHistory, CouplingHistory, JointHistory
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
-    from ..compile.row_selection import RowSelection
     from ..describe.bodies import Body
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
@@ -36,26 +35,7 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
     from ..kinematics.state import State
     from ..simulate.events import Occurrence
-
-
-class Told(TypedDict):
-    """What a run says beside its recording.
-
-    `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
-    which stand those of forces; the key tells who can go on from it, `selection` which rows of loops were enforced, if
-    others than those of the described pose.
-    """
-
-    dt: float
-    accuracy_warning: str
-    increments: Array | None
-    control: Array | None
-    info: RunInfo
-    places: Mapping[str, slice]
-    row_count: int
-    key: str
-    selection: RowSelection | None
-
+    from .told import Told
 
 _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
 
