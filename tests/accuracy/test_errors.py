@@ -366,3 +366,11 @@ def test_advice_is_for_substeps_where_steps_were_halved(scene: str, dt: float) -
     errors = run_steps(plan, round(3.0 / advised)).error
     # meant are 3e-4; the worst moment of an estimate is three times that
     assert errors.max() < 1e-3
+
+
+def test_inaccurate_steps_raise_where_failures_do_not() -> None:
+    """on_failure="stop" is for steps without a solution; on_inaccurate="raise" raises nevertheless."""
+    simulator = Simulator(scenes.pendulum(5), 0.1, on_failure="stop", on_inaccurate="raise")
+    with pytest.raises(ct.SimulationError) as raised:
+        simulator.run(5.0)
+    assert raised.value.status.reason == "inaccurate"

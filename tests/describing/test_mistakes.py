@@ -86,6 +86,11 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
         TypeError,
         ("max_force", "called 'effort_limit'"),
     ),
+    "sim.run_batch([state, state])": (
+        lambda w: w.sim.run_batch([w.live.state()] * 2, states=2),
+        ValueError,
+        ("given by name", "run_batch(duration, states=...)"),
+    ),
     "live.set_input": (lambda w: w.live.set_input(1), AttributeError, ("set_input", "live.set(")),
     "live.dt": (lambda w: w.live.dt, AttributeError, ("dt", "live.simulator.dt")),
     "batch.restart": (lambda w: w.batch.restart(), AttributeError, ("restart", "batch.reset(")),
