@@ -708,3 +708,17 @@ def test_of_a_run_that_was_broken_off_it_says_so() -> None:
     assert "interrupted at t = 0 s" in kept[0].status.message
     kept[0].restart()
     assert kept[0].status.ok
+
+
+def test_of_a_run_that_has_ended_it_has_no_reactions() -> None:
+    """They take a step to find, from where it no longer stands; looking for them wrote into the records of the run."""
+    kept: list[Live] = []
+    run = Simulator(slider(), 0.01).run(0.1, control=lambda _time, live: kept.append(live))
+    before = run.position.copy()
+    joint = next(iter(run.mechanism.joints))
+    for read in (kept[-1].multipliers, lambda: kept[-1].joint(joint).force, lambda: kept[-1].joint(joint).torque):
+        with pytest.raises(RuntimeError, match="it belongs to a run; see restart"):
+            read()
+    np.testing.assert_array_equal(run.position, before)
+    kept[-1].restart()
+    np.testing.assert_array_equal(kept[-1].multipliers(), run.multipliers[0])
