@@ -56,6 +56,8 @@ _STALLED = 3
 _NEVER = 1e300
 # a pilot: rounds, steps of one, and by how much the last one may have been off
 _PILOT_ROUNDS, _PILOT_STEPS, _PILOT_FIT = 8, (4, 64), (0.8, 1.6)
+# and what part of its steps may be halved for want of a solution
+_PILOT_HALVED = 0.2
 # and what all rounds may take of a run of the step that they have found
 _PILOT_PART = 0.7
 # what polynomials between nodes err by falls by so much with half the distance; it is looked at where there are so many
@@ -157,8 +159,11 @@ def _composed(
         run, told = attempt(made, steps * 2**level, per), inf
         if _is_finer(run, before, _FINER):
             told = apart(before, run, plan.extent) / max(_gain(run, before, order) - 1, _LEAST_GAIN)
-        # what was good enough is better by as much as its steps are
-        told = min(told, last / _gain(run, before, order)) if last <= _MARGIN * accuracy else told
+        if last <= _MARGIN * accuracy:
+            # it was good enough, and is better by as much as its steps are; where some had to be halved both runs have
+            # taken the same ones, and agree whatever these err by
+            better = last / _gain(run, before, order)
+            told = better if run.halved_count else min(told, better)
         enough = told <= _MARGIN * accuracy
         # chaos does not listen
         chaotic = max(0.5 * last, 100 * accuracy) < told < inf
@@ -184,7 +189,8 @@ def _pilot(
         if spent + steps > _PILOT_PART * duration / dt:
             break
         run = run_steps(plan.with_step(dt, rate=_NEVER), steps, state=state, loads=force)
-        halved, factor = run.halved_count > 0 or not run.status.ok, 0.25
+        # a few that have no solution are halved in the run too
+        halved, factor = run.halved_count > _PILOT_HALVED * len(run.substeps) or not run.status.ok, 0.25
         spent += int(run.substeps.sum())
         if len(run.substeps) >= _PILOT_STEPS[0] and run.error is not None:
             error, refused = float(np.percentile(run.error, 80)), 0
