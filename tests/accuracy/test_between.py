@@ -308,7 +308,7 @@ def servo_arm() -> ct.Mechanism:
 
 
 def test_interpolation_across_a_fast_transient_says_so() -> None:
-    """Between nodes of the user's it is 20 times off the accuracy in the first intervals; later within it, and silent."""
+    """Between nodes of a given dt it is 20 times off the accuracy at first; later it is within it, and silent."""
     run = Simulator(servo_arm(), 0.002, accuracy=1e-4).run(0.5)
     first = 0.5 * (run.time[0] + run.time[1])
     with pytest.warns(ct.AccuracyWarning, match=r"error of interpolation .*t_eval"):
@@ -319,7 +319,7 @@ def test_interpolation_across_a_fast_transient_says_so() -> None:
 
 @pytest.mark.parametrize("accuracy", [1e-4, 1e-6])
 def test_nodes_are_dense_where_a_transient_is_fast(accuracy: float) -> None:
-    """So that poses and work are known between them: with equal distances 150 times the accuracy, and 3e-3 of the work."""
+    """Poses and work are known between them: at equal distances off by 150 times the accuracy, and by 3e-3."""
     m = servo_arm()
     run = Simulator(m, accuracy=accuracy).run(0.5)
     length = np.diff(run.time)
