@@ -318,6 +318,8 @@ Numbers Live::checkpoint() {
 
 Numbers Live::multipliers() {
   const InUse use(in_use_);
+  // of a run that has ended, the records that the node would be written to may be gone
+  require_standing();
   const auto count = static_cast<std::size_t>(layout_.recorded_count);
   auto* copy = new double[std::max(count, std::size_t{1})]();
   const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });

@@ -308,13 +308,35 @@ def servo_arm() -> ct.Mechanism:
 
 
 def test_interpolation_across_a_fast_transient_says_so() -> None:
-    """In the first intervals it is 20 times off the accuracy; later it is within it, and silent."""
-    run = Simulator(servo_arm(), accuracy=1e-4).run(0.5)
+    """Between nodes of a given dt it is 20 times off the accuracy at first; later it is within it, and silent."""
+    run = Simulator(servo_arm(), 0.002, accuracy=1e-4).run(0.5)
     first = 0.5 * (run.time[0] + run.time[1])
     with pytest.warns(ct.AccuracyWarning, match=r"error of interpolation .*t_eval"):
         run.at(first)
     # warnings are errors here
     run.at(run.time[20:-1] + 0.4 * np.diff(run.time[20:]))
+
+
+@pytest.mark.parametrize("accuracy", [1e-4, 1e-6])
+def test_nodes_are_dense_where_a_transient_is_fast(accuracy: float) -> None:
+    """Poses and work are known between them: at equal distances off by 150 times the accuracy, and by 3e-3."""
+    m = servo_arm()
+    run = Simulator(m, accuracy=accuracy).run(0.5)
+    length = np.diff(run.time)
+    assert length.max() == pytest.approx(run.dt)
+    assert length.min() == pytest.approx(run.dt / 16)
+    assert run.time[-1] == pytest.approx(0.5)
+    # in the first intervals, against a run that computes the same instants; warnings are errors here
+    middles = (0.5 * (run.time[1:] + run.time[:-1]))[:60]
+    between, fine = run.at(middles), Simulator(m, accuracy=0.1 * accuracy).run(t_eval=middles)
+    turned = rotation_vector(multiply(between.orientation, conjugate(fine.orientation)))
+    assert np.linalg.norm(turned, axis=-1).max() < accuracy
+    # servos feed all the energy that there is
+    fed = sum(run.force(name).work for name in m.forces)
+    assert np.abs(run.energy() - run.energy()[0] - fed).max() < accuracy * np.abs(fed).max()
+    # and it goes on from its last node as from any other
+    more = Simulator(m, 0.002, order=2, accuracy=accuracy).run(0.1, state=run[-1])
+    assert more.time[0] == run.time[-1]
 
 
 @pytest.mark.parametrize("accuracy", [1e-4, 1e-6])

@@ -107,6 +107,24 @@ def test_governor_at_order_four(case: str) -> None:
     assert errors[1]["height"] < {"exudyn_softened": 2e-11, "undamped_soft": 4e-9}[case]
 
 
+@every_governor
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-5])
+def test_governor_keeps_an_accuracy(case: str, accuracy: float) -> None:
+    """Judged by the reference, not by another run; dampers take plain steps, many only where the motion is fast."""
+    m = governor(case)
+    simulator = Simulator(m, 0.2, accuracy=accuracy)
+    run = simulator.run(10.0)
+    errors = governor_errors(run, case)
+    off = max(errors["height"] / simulator.plan.extent, errors["rods"], errors["shaft"])
+    assert off <= accuracy
+    assert run.checked_error is not None
+    assert 1 / 30 < run.checked_error / off < 30
+    assert run.warnings == ()
+    if case == "exudyn_softened":
+        # the rods swing twice a second: as many substeps everywhere as where they are fastest would be twice as many
+        assert run.substeps.sum() < 0.6 * len(run.substeps) * run.substeps.max()
+
+
 def test_implicit_springs_bear_a_longer_step() -> None:
     """At 10 ms springs at the nodes are unstable, as 400 rad/s times dt exceeds 2; implicit ones are not."""
     run = Simulator(governor("iftomm"), 0.01).run(10.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import threading
@@ -176,6 +177,19 @@ def test_views_go_with_the_node() -> None:
         assert not view.flags.writeable
     assert views[0] is live.position
     np.testing.assert_array_equal(live.body(next(iter(live.mechanism.bodies))).position, live.position[0])
+
+
+def test_a_step_leaves_velocities_to_who_reads_them() -> None:
+    """To find them is a fifth to a third of a step: their memory is written to when they are asked for, or kept."""
+    live = Simulator(scenes.four_bar(), 0.01).start()
+    live.step()
+    address = live.velocity.ctypes.data
+    memory = (ctypes.c_double * live.velocity.size).from_address(address)
+    before = list(memory)
+    live.step()
+    assert list(memory) == before
+    assert live.velocity.ctypes.data == address
+    assert list(memory) != before
 
 
 # ---- failures and hostile use
@@ -708,3 +722,17 @@ def test_of_a_run_that_was_broken_off_it_says_so() -> None:
     assert "interrupted at t = 0 s" in kept[0].status.message
     kept[0].restart()
     assert kept[0].status.ok
+
+
+def test_of_a_run_that_has_ended_it_has_no_reactions() -> None:
+    """They take a step to find, from where it no longer stands; looking for them wrote into the records of the run."""
+    kept: list[Live] = []
+    run = Simulator(slider(), 0.01).run(0.1, control=lambda _time, live: kept.append(live))
+    before = run.position.copy()
+    joint = next(iter(run.mechanism.joints))
+    for read in (kept[-1].multipliers, lambda: kept[-1].joint(joint).force, lambda: kept[-1].joint(joint).torque):
+        with pytest.raises(RuntimeError, match="it belongs to a run; see restart"):
+            read()
+    np.testing.assert_array_equal(run.position, before)
+    kept[-1].restart()
+    np.testing.assert_array_equal(kept[-1].multipliers(), run.multipliers[0])

@@ -260,3 +260,20 @@ def test_reactions_after_a_failure_in_the_first_step(monkeypatch: pytest.MonkeyP
     assert run.status.step == 0
     assert run.time[-1] > 0
     assert np.isfinite(run.multipliers).all()
+
+
+@pytest.mark.parametrize("seed", [3, 36, 37])
+def test_solutions_that_were_far_off_are_no_guesses(seed: int) -> None:
+    """A long step of a violent loop may end on another branch: it is discarded, and so is what it was guessed from.
+
+    Otherwise Newton's method finds that branch again in shorter and shorter steps, until none is left to discard.
+    """
+    m, rng = scenes.delta_robot(), np.random.default_rng(seed)
+    still = m.state()
+    spin = (len(m.bodies), 3)
+    start = State(m, still.position, still.orientation, 6 * rng.normal(size=spin), 20 * rng.normal(size=spin))
+    simulator = Simulator(m, 0.1, order=4, accuracy=1e-4)
+    # in one pass, as a live mechanism goes
+    run = simulator.run(0.4, state=start, control=lambda _time, _live: None)
+    assert run.substeps.sum() > 10 * len(run.substeps)
+    assert run.energy_error().max() < 1e-4

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._util.rotation import Array
 from ..results.accuracy import not_checked, not_reached
-from ..results.interpolation import resampled
+from ..results.interpolation import interpolation_error, resampled
 from ..results.trajectory import Trajectory
 from .run_steps import run_steps
 
@@ -56,10 +56,15 @@ _STALLED = 3
 _NEVER = 1e300
 # a pilot: rounds, steps of one, and by how much the last one may have been off
 _PILOT_ROUNDS, _PILOT_STEPS, _PILOT_FIT = 8, (4, 64), (0.8, 1.6)
+# and what part of its steps may be halved for want of a solution
+_PILOT_HALVED = 0.2
 # and what all rounds may take of a run of the step that they have found
 _PILOT_PART = 0.7
 # what polynomials between nodes err by falls by so much with half the distance; it is looked at where there are so many
 _BETWEEN_GAIN, _BETWEEN_NODES, _BETWEEN_LOOKS = 2**5, 9, 100
+# nodes that an interval gets which has taken so many times the usual substeps, where interpolation errs by more than
+# such a part of the accuracy, if no larger part of the intervals does
+_GRADES, _GRADED_ABOVE, _GRADED_FROM, _GRADED_PART = 16, 3, 0.1, 0.1
 # bodies of nodes that are compared
 _COMPARED = 20000
 
@@ -84,14 +89,16 @@ def refined(
         plain = plan.with_step(plan.given_dt or first_guess(plan, state))
         return attempt(plain, 0, 1), plain
     if plan.order == 2:
-        return _doubled(plan, attempt, state, duration)
+        return _doubled(plan, attempt, state, duration, force)
     return _composed(plan, attempt, state, duration, force)
 
 
 # ---- plain steps
 
 
-def _doubled(plan: Plan, attempt: Attempt, state: State, duration: float) -> tuple[Trajectory, Plan]:
+def _doubled(
+    plan: Plan, attempt: Attempt, state: State, duration: float, force: Forces | None
+) -> tuple[Trajectory, Plan]:
     accuracy, given = plan.target_accuracy, plan.given_dt
     guess = min(first_guess(plan, state), duration / _LEAST_STEPS)
     if given is None:
@@ -124,7 +131,7 @@ def _doubled(plan: Plan, attempt: Attempt, state: State, duration: float) -> tup
         gave_up = 2 * run.substeps.sum() > most or (stalled >= _STALLED and step < guess / 128)
         if level >= 0 and (enough or gave_up):
             run, made = _with_nodes(run, made, plan, attempt, duration) if enough else (run, made)
-            return _settled(run, plan, told, per, given), made
+            return _graded(_settled(run, plan, told, per, given), made, plan, force), made
         ratio = 2**-level if enough else 2
         level = 0 if enough else level + 1
         before = run
@@ -157,8 +164,11 @@ def _composed(
         run, told = attempt(made, steps * 2**level, per), inf
         if _is_finer(run, before, _FINER):
             told = apart(before, run, plan.extent) / max(_gain(run, before, order) - 1, _LEAST_GAIN)
-        # what was good enough is better by as much as its steps are
-        told = min(told, last / _gain(run, before, order)) if last <= _MARGIN * accuracy else told
+        if last <= _MARGIN * accuracy:
+            # it was good enough, and is better by as much as its steps are; where some had to be halved both runs have
+            # taken the same ones, and agree whatever these err by
+            better = last / _gain(run, before, order)
+            told = better if run.halved_count else min(told, better)
         enough = told <= _MARGIN * accuracy
         # chaos does not listen
         chaotic = max(0.5 * last, 100 * accuracy) < told < inf
@@ -184,7 +194,8 @@ def _pilot(
         if spent + steps > _PILOT_PART * duration / dt:
             break
         run = run_steps(plan.with_step(dt, rate=_NEVER), steps, state=state, loads=force)
-        halved, factor = run.halved_count > 0 or not run.status.ok, 0.25
+        # a few that have no solution are halved in the run too
+        halved, factor = run.halved_count > _PILOT_HALVED * len(run.substeps) or not run.status.ok, 0.25
         spent += int(run.substeps.sum())
         if len(run.substeps) >= _PILOT_STEPS[0] and run.error is not None:
             error, refused = float(np.percentile(run.error, 80)), 0
@@ -242,6 +253,33 @@ def _with_nodes(run: Trajectory, made: Plan, plan: Plan, attempt: Attempt, durat
     steps = ceil(len(run.substeps) * min(4.0, bent ** (1 / 7)))
     made = made.with_step(duration / steps, rate=made.error_rate, tolerance=made.tolerance)
     return attempt(made, steps, 1), made
+
+
+def _graded(run: Trajectory, made: Plan, plan: Plan, force: Forces | None) -> Trajectory:
+    """The run with more nodes in the few intervals in which the motion is too fast to be known between two of them."""
+    is_each = len(run) == len(run.substeps) + 1 and (run.checkpoints is None or len(run.checkpoints.numbers) == 1)
+    if plan.given_dt is not None or not is_each or run.status.reason != "done" or len(run) < _BETWEEN_NODES:
+        return run
+    # what is fast has taken many substeps
+    bent = run.substeps > _GRADED_ABOVE * np.median(run.substeps)
+    middles = 0.5 * (run.time[1:] + run.time[:-1])[bent]
+    bent[bent] = interpolation_error(run.nodes, middles, plan.extent) > _GRADED_FROM * plan.target_accuracy
+    if not 0 < bent.sum() <= _GRADED_PART * len(bent):
+        return run
+    finer = made.with_step(made.dt / _GRADES, rate=made.error_rate, tolerance=made.tolerance)
+    # intervals that follow each other are gone through at once
+    ends = np.flatnonzero(np.diff(np.concatenate(([0], bent, [0])))).reshape(-1, 2)
+    nodes, last = run.nodes[:1], 0
+    for first, end in ends:
+        between = run_steps(finer, int(_GRADES * (end - first)), state=run[int(first)], loads=force)
+        if not between.status.ok:
+            return run
+        # where both have a node the two differ a little: over a short interval that would be a jump
+        last, before = min(int(end), len(run) - 2), last
+        count = _GRADES * (last - int(first)) + (_GRADES if last < end else 1)
+        nodes = nodes.followed_by(run.nodes[before + 1 : first + 1]).followed_by(between.nodes[1:count])
+    nodes = nodes.followed_by(run.nodes[last + 1 :])
+    return Trajectory(run.mechanism, replace(nodes, checkpoints=run.checkpoints), run.made)
 
 
 def _is_bent(run: Trajectory, plan: Plan) -> bool:
