@@ -182,8 +182,23 @@ struct CloseArgs {
   double *position = nullptr, *orientation = nullptr;
   const double *term_start = nullptr, *signals = nullptr;
   double* counted = nullptr;  // (counter) joint angles, followed
+  const int* held = nullptr;  // (freedom of the tree) 1 if it must not move; null if all may
   int iterations = 0;
   double open = 0;  // what is left: the root of the squares of all rows, rad or parts of the size
+};
+
+// A pose that is described in, one whose joints have given coordinates and rates, loops closed, out, in place
+// (simulate/start_pose.hpp); freedoms that are held have what is given, and the others follow
+struct StartPoseArgs {
+  CloseArgs close;  // the described pose, and where it is written to
+  double *velocity = nullptr, *angular_velocity = nullptr;
+  const int* first_coordinate = nullptr;                // (branch) of its joint, -1 if that has none
+  const double* from = nullptr;                         // (coordinate) of the described pose
+  const double *coordinate = nullptr, *rate = nullptr;  // (coordinate) that are given
+  bool is_guess = false;                                // coordinates that are not held are given as well
+  double enough = 0;                                    // what may stay open, as in CloseArgs
+  int joint = -1;                                       // that is open most, and its gap, m and rad
+  double gap[2] = {0, 0};
 };
 
 // Which rows of loop closures say nothing new, at up to `poses` poses around the given one (solve/loops/probe.hpp); the

@@ -9,7 +9,6 @@
 #include "batch/batch.hpp"
 #include "batch/parts.hpp"
 #include "kernel/kernels.hpp"
-#include "model/assembly_tree.hpp"
 #include "model/groups.hpp"
 #include "python/arguments.hpp"
 #include "python/checks.hpp"
@@ -26,12 +25,6 @@ Spec checked_spec(const Description& given) {
 }
 
 }  // namespace
-
-template <class Positions, class Orientations>
-void Core::require_pose(const Positions& position, const Orientations& orientation) const {
-  require_shape(position, {model_.layout().link_count, 3}, "position");
-  require_shape(orientation, {model_.layout().link_count, 4}, "orientation");
-}
 
 Core::Core(const CoreArguments& given)
     : kernel_(find_kernel(given.kernel)),
@@ -167,69 +160,6 @@ int Core::assemble(int iteration_limit, const Out<-1, 3>& position, const Out<-1
   }
   calls.rethrow();
   return args.iterations;
-}
-
-double Core::close(int iteration_limit, double size, double amplitude, int seed, double most_work,
-                   const InInts<-1, 3>& branches, const InInts<-1, 2>& bounded, const In<-1, 3>& bounds,
-                   const InInts<-1>& chosen, const Out<-1, 3>& position, const Out<-1, 4>& orientation,
-                   const In<-1>& term_start, const Out<-1>& counted, const RowFunctions& rows,
-                   const In<-1>& signals) const {
-  const Layout& own = model_.layout();
-  require_pose(position, orientation);
-  require_shape(branches, {own.link_count, 3}, "branches");
-  require_shape(bounded, {-1, 2}, "coordinates with bounds");
-  require_shape(bounds, {static_cast<Offset>(bounded.shape(0)), 3}, "bounds");
-  require_size(chosen, own.joint_count, "joints to be closed");
-  require_size(term_start, term_count_, "what couplings measure");
-  require_size(counted, own.counter_count, "angles");
-  require_size(signals, own.signal_count, "functions of time");
-  require(own.law_count == 0 && own.row_count == own.recorded_count, "all rows, and no laws, are needed for this");
-  // every body hangs on one that comes before it
-  std::vector<char> there(own.link_count, 0);
-  for (Offset k = 0; k < own.link_count; ++k) {
-    const int *branch = branches.data() + 3 * k, child = branch[1], parent = branch[2];
-    require(child >= 0 && child < own.link_count && !there[child], "branches: a body is there twice, or is none");
-    require(parent >= -1 && parent < own.link_count && (parent < 0 || there[parent]), "branches: parents come first");
-    require(branch[0] >= -1 && branch[0] < own.joint_count, "branches: there is no such joint");
-    if (branch[0] >= 0) {
-      const int at = own.joint_constraint[branch[0]];
-      require(at >= 0 && own.constraint[at].kind != JointKind::coupling, "branches: there is no such joint");
-      const int *end = own.constraint[at].end, c = own.body_link[child], p = parent < 0 ? -1 : own.body_link[parent];
-      require((end[0] == c && end[1] == p) || (end[0] == p && end[1] == c), "branches: a joint is of other bodies");
-    } else {
-      require(parent < 0, "branches: what floats stands in the world");
-    }
-    there[child] = 1;
-  }
-  std::vector<Closing::Bound> ranges;
-  for (std::size_t k = 0; k < bounded.shape(0); ++k) {
-    const int* at = bounded.data() + 2 * k;
-    const double* range = bounds.data() + 3 * k;
-    require(at[0] >= 0 && at[0] < own.link_count && at[1] >= 0 && at[1] < 6, "bounds: there is no such coordinate");
-    ranges.push_back({at[0], at[1], range[0], range[1], range[2]});
-  }
-  Callbacks calls;
-  const Layout layout = attached(own, calls, rows);
-  const Closing closing(layout, branches.data(), own.link_count, chosen.data(), ranges);
-  if (closing.plan().work > most_work) return -1;
-  CloseArgs args{
-      .iteration_limit = iteration_limit,
-      .size = size,
-      .amplitude = amplitude,
-      .seed = static_cast<unsigned long long>(seed),
-      .position = position.data(),
-      .orientation = orientation.data(),
-      .term_start = term_start.data(),
-      .signals = signals.data(),
-      .counted = counted.data(),
-  };
-  const Workspace space = make_workspace(kernel_.close_size(layout, closing.plan()));
-  {
-    nb::gil_scoped_release release;
-    kernel_.close(layout, closing.plan(), space.get(), args);
-  }
-  calls.rethrow();
-  return args.open;
 }
 
 void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,

@@ -12,6 +12,7 @@
 #include "model/elimination.hpp"
 #include "python/arrays.hpp"
 #include "python/callbacks.hpp"
+#include "python/checks.hpp"
 
 namespace catena {
 
@@ -61,6 +62,20 @@ class Core {
                const InInts<-1, 3>& branches, const InInts<-1, 2>& bounded, const In<-1, 3>& bounds,
                const InInts<-1>& chosen, const Out<-1, 3>& position, const Out<-1, 4>& orientation,
                const In<-1>& term_start, const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals) const;
+
+  // Rates (row, freedom of the branches) of all rows that are to be closed, at a pose.
+  std::vector<double> row_rates(double size, const InInts<-1, 3>& branches, const InInts<-1>& chosen,
+                                const Out<-1, 3>& position, const Out<-1, 4>& orientation, const In<-1>& term_start,
+                                const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals) const;
+
+  // See StartPoseArgs; of many members, in place, on so many threads. `held` are freedoms of the branches; `open` is
+  // what is left in all, and the gap of the joint that is open most, m and rad.
+  void start_poses(int threads, int iteration_limit, double size, double enough, const InInts<-1, 3>& branches,
+                   const InInts<-1>& chosen, const InInts<-1>& held, bool is_guess, const In<-1>& from,
+                   const In<-1, -1>& coordinates, const In<-1, -1>& rates, const RowFunctions& rows,
+                   const In<-1>& signals, const In<-1, -1>& term_start, const Out<-1, -1>& counted,
+                   const Out<-1, -1, 3>& position, const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
+                   const Out<-1, -1, 3>& angular_velocity, const Out<-1, 3>& open, const OutInts<-1>& open_joint) const;
 
   // see GapArgs; one pose, or poses with an axis in front
   void gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,
@@ -132,7 +147,10 @@ class Core {
 
  private:
   template <class Positions, class Orientations>
-  void require_pose(const Positions& position, const Orientations& orientation) const;
+  void require_pose(const Positions& position, const Orientations& orientation) const {
+    require_shape(position, {model_.layout().link_count, 3}, "position");
+    require_shape(orientation, {model_.layout().link_count, 4}, "orientation");
+  }
 
   const Kernel& kernel_;
   Model model_;

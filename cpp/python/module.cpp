@@ -230,6 +230,12 @@ void bind_core(nb::module_& m) {
       .def("close", &Core::close, nb::kw_only(), "iteration_limit"_a, "size"_a, "amplitude"_a, "seed"_a, "most_work"_a,
            "branches"_a, "bounded"_a, "bounds"_a, "chosen"_a, "position"_a, "orientation"_a, "term_start"_a,
            "counted"_a, "rows"_a, "signals"_a)
+      .def("row_rates", &Core::row_rates, nb::kw_only(), "size"_a, "branches"_a, "chosen"_a, "position"_a,
+           "orientation"_a, "term_start"_a, "counted"_a, "rows"_a, "signals"_a)
+      .def("start_poses", &Core::start_poses, nb::kw_only(), "threads"_a, "iteration_limit"_a, "size"_a, "enough"_a,
+           "branches"_a, "chosen"_a, "held"_a, "is_guess"_a, "described"_a, "coordinates"_a, "rates"_a, "rows"_a,
+           "signals"_a, "term_start"_a, "counted"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
+           "gaps"_a, "open_joint"_a)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "loop_mismatch"_a)
       .def("stands", &Core::stands, nb::kw_only(), "threads"_a, "position"_a, "orientation"_a, "velocity"_a,

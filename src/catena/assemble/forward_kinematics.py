@@ -18,6 +18,7 @@ from .._util.rotation import Array
 from .core import build_core
 
 if TYPE_CHECKING:
+    from ..compile.compile import Compiled
     from ..describe.mechanism import Mechanism
 
 Bodies = tuple[Array, Array, Array, Array]
@@ -87,12 +88,24 @@ def placed(
 
     Coordinates and rates (pose, coordinate) in the order of mechanism.coordinates, time (pose,) for ground that moves.
     """
-    compiled, walk = build_core(mechanism), walk_of(mechanism)
+    return put_along(build_core(mechanism), walk_of(mechanism).moves, bodies, coordinates, rates, time, threads)
+
+
+def put_along(
+    compiled: Compiled,
+    moves: NDArray[np.int32],
+    bodies: Bodies,
+    coordinates: Array,
+    rates: Array,
+    time: Array,
+    threads: int,
+) -> Bodies:
+    """The same along moves of one's own, which bodies are not on stay."""
     signals, signal_rates = compiled.signals.over(time)
     position, orientation, velocity, spin = (np.array(array, order="C") for array in bodies)
     compiled.core.place(
         threads=threads,
-        moves=walk.moves,
+        moves=moves,
         coordinates=np.ascontiguousarray(coordinates),
         rates=np.ascontiguousarray(rates),
         signals=signals,

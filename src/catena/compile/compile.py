@@ -153,6 +153,11 @@ class Compiled:
         """Counted angles (..., counter) by joint name."""
         return ByJoint(counted, self.counter_places)
 
+    def near(self, places: Mapping[str, slice], coordinates: Array) -> ByJoint:
+        """Angles near which turns are counted where joints have coordinates (..., coordinate), by joint name."""
+        columns = [places[measure.joint].start + measure.index for measure in self.counters]
+        return self.by_joint(coordinates[..., columns])
+
     def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
         if not measures:

@@ -131,30 +131,33 @@ class LiveBatch(Running, _core.LiveBatch):
             if count == 0:
                 return None
             found, starts = at_coordinates(plan, count, coordinates, rates, self._threads, "reset: ")
-            self._refuse_others(found, starts)
-            return starts
+            self._refuse_other_rows(found)
+            return self._like_the_others(starts)
         if states is None:
             return None
         given = [states] if isinstance(states, State) else list(states)
-        found, first = plan.at(given), [checked(plan, state) for state in given]
+        self._refuse_other_rows(plan.at(given))
+        first = [checked(plan, state) for state in given]
         first = first * count if isinstance(states, State) else first
         if len(first) != count:
             raise ValueError(f"reset: {len(first)} states for {count} members")
         if count == 0:
             return None
-        starts = from_states(plan, first)
-        self._refuse_others(found, starts)
-        return starts
+        return self._like_the_others(from_states(plan, first))
 
-    def _refuse_others(self, plan: Plan, starts: Starts) -> None:
+    def _refuse_other_rows(self, plan: Plan) -> None:
         """Members share the rows of their loops: none may begin where these say something else."""
         if plan is not self._plan:
             raise ValueError(
                 "reset: loops whose joints nearly say the same have other rows there than where this batch began "
                 "(see LoopWarning): begin another with start_batch"
             )
-        if plan.order == 1 and starts.reached != self._begun.reached:
+
+    def _like_the_others(self, starts: Starts) -> Starts:
+        """At order 1 a first step is another than those that follow."""
+        if self._plan.order == 1 and starts.reached != self._begun.reached:
             raise mixed_starts()
+        return starts
 
     def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
         found = np.asarray(members)

@@ -392,7 +392,10 @@ class Simulator(Spoken):
         coordinates, rates
             In place of states, joint coordinates and rates (members, coordinates) in the order of
             `mechanism.coordinates`, or one row (coordinates,) for all of so many `states`; default as described. The
-            core places the bodies, on all threads: run_batch(duration=2.0, coordinates=angles).
+            core places the bodies, on all threads: run_batch(duration=2.0, coordinates=angles). A coordinate that is
+            nan in all members is not given: it is as described, or follows from the loops, on the described branch. If
+            more are given than a loop leaves free, the first ones hold and the others are the guess from which the
+            loops are closed. A member whose loops cannot be closed fails, with the reason in its status.
         loads
             As in `run`, the same for all members; or a list with one entry per member, on the same bodies.
         masses, inertias

@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from .._util.checks import whole
 from .._util.rotation import Array, finite
 from .._util.status import Status
-from ..assemble.assembly import AssemblyError, stand
+from ..assemble.assembly import AssemblyError, describe, stand
 from ..assemble.forward_kinematics import placed
 from ..assemble.initial_state import checked, fastest
 from ..assemble.redundancy import described_asked
+from ..assemble.start_poses import Poses, is_tree, start_poses
 from ..compile.compile import start_arrays
 from ..kinematics.state import State
+from ..results.analysis import joint_motion
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -120,26 +122,52 @@ def at_coordinates(
     if count < 1:
         raise ValueError("a batch needs at least one member")
     mechanism, first = plan.mechanism, plan.described
-    wanted = _rows(plan, coordinates, f"{label}coordinates", first.coordinates, count)
-    speeds = _rows(plan, rates, f"{label}rates", first.rates, count)
+    wanted, given = _given(plan, _rows(coordinates, f"{label}coordinates", first.coordinates, count, True), label)
+    speeds = _rows(rates, f"{label}rates", first.rates, count, False)
     times = np.full(count, first.time)
-    described = (np.repeat(getattr(first, name)[None], count, axis=0) for name in _BODIES)
-    x, q, v, w = described
-    bodies = placed(mechanism, (x, q, v, w), wanted, speeds, times, threads)
+    unclosed: dict[int, Status] = {}
+    if is_tree(mechanism):
+        x, q, v, w = (np.repeat(array, count, axis=0) for array in first._alone())
+        bodies = placed(mechanism, (x, q, v, w), wanted, speeds, times, threads)
+    else:
+        poses = start_poses(first, wanted, speeds, given, threads)
+        bodies = poses.bodies
+        wanted, _ = joint_motion(
+            mechanism, times, bodies, plan.compiled.near(mechanism.coordinate_places(), poses.near)
+        )
+        unclosed = {k: _unclosed(plan, poses, k) for k in poses.unclosed.tolist()}
     starts = Starts(times, _measured(plan, bodies, wanted))
     if described_asked(mechanism).is_doubtful:
         plan = plan.at([starts.state(plan, k) for k in range(count)])
         starts = Starts(times, _measured(plan, bodies, wanted))
     standing = stand(plan.compiled, bodies, starts.arrays["term_start"], fastest(plan), threads)
-    unclosed = {}
     # whether these hold has to be seen of each
     for k in np.flatnonzero(~standing).tolist():
+        if k in unclosed:
+            continue
         try:
             starts.put(np.array([k]), from_states(plan, [checked(plan, starts.state(plan, k))]))
         except AssemblyError as error:
-            worst = max(error.gaps, key=lambda name: sum(error.gaps[name]), default="")
-            unclosed[k] = Status(ok=False, reason="open", message=str(error), time=first.time, joint=worst)
+            unclosed[k] = Status(ok=False, reason="open", message=str(error), time=first.time)
     return plan, Starts(times, starts.arrays, unclosed=unclosed)
+
+
+def _unclosed(plan: Plan, poses: Poses, member: int) -> Status:
+    mechanism, first = plan.mechanism, plan.described
+    name = [*mechanism.joints, *mechanism.couplings][poses.open_joint[member]]
+    gap = {name: (float(poses.gaps[member, 1]), float(poses.gaps[member, 2]))}
+    message = f"the loops cannot be closed with these coordinates: {describe(mechanism, gap)}"
+    return Status(ok=False, reason="open", message=message, time=first.time, joint=name)
+
+
+def _given(plan: Plan, coordinates: Array, label: str) -> tuple[Array, NDArray[np.bool_]]:
+    """Coordinates with those described in place of nan, and which (coordinate,) are given."""
+    missing = np.isnan(coordinates)
+    some = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+    if len(some):
+        name = plan.mechanism.coordinates[int(some[0])]
+        raise ValueError(f"{label}coordinates: {name!r} must be nan in all members, where it is not given, or in none")
+    return np.where(missing, plan.described.coordinates, coordinates), ~missing.all(axis=0)
 
 
 def _measured(plan: Plan, bodies: tuple[Array, Array, Array, Array], coordinates: Array) -> dict[str, Array]:
@@ -147,9 +175,12 @@ def _measured(plan: Plan, bodies: tuple[Array, Array, Array, Array], coordinates
     return dict(zip(_BODIES, bodies, strict=True)) | plan.compiled.starts_at(places, coordinates)
 
 
-def _rows(plan: Plan, value: ArrayLike | None, what: str, described: Array, count: int) -> Array:
-    """Coordinates or rates (count, coordinate)."""
-    width = len(described)
-    shape = (count, width) if np.ndim(described if value is None else value) > 1 else (width,)
-    found = finite(described if value is None else value, shape, what)
-    return np.broadcast_to(found, (count, width))
+def _rows(value: ArrayLike | None, what: str, described: Array, count: int, may_miss: bool) -> Array:
+    """Coordinates or rates (count, coordinate); nan only where it says that a number is missing."""
+    if value is None:
+        return np.broadcast_to(described, (count, len(described)))
+    numbers = np.asarray(value)
+    shape = (count, len(described)) if numbers.ndim > 1 else (len(described),)
+    absent = np.isnan(numbers) if may_miss and numbers.dtype.kind == "f" else np.False_
+    found = finite(np.where(absent, 0.0, numbers) if np.any(absent) else value, shape, what)
+    return np.broadcast_to(np.where(absent, np.nan, found), (count, len(described)))
