@@ -300,7 +300,7 @@ def stand(
             loop_tolerance=compiled.asked.loop_tolerance,
             out=found,
         )
-    return found != 0
+    return found.astype(bool)
 
 
 def loop_mismatches(compiled: Compiled, state: State) -> Array:

@@ -139,12 +139,22 @@ def run_batch(
     for k in batch.failed:
         for array in arrays.values():
             array[k, batch.counts[k] :] = np.nan
-    if batch.failed and (plan.on_failure == "raise" or plan.on_inaccurate == "raise"):
+    return batch
+
+
+def told_of(plan: Plan, batch: Batch) -> Batch:
+    """A batch, after what there is to be raised and warned about it."""
+    if batch.failed and fails_loudly(plan):
         raise BatchError(batch)
     if plan.on_inaccurate == "warn" and batch.too_coarse:
         warn(AccuracyWarning(batch.too_coarse))
     warn_of_members(batch)
     return batch
+
+
+def fails_loudly(plan: Plan) -> bool:
+    """Whether members that fail are an error."""
+    return plan.on_failure == "raise" or plan.on_inaccurate == "raise"
 
 
 def _why_alone(plan: Plan, signal_count: int) -> str:

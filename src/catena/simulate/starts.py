@@ -45,6 +45,12 @@ class Starts:
         """What a _core.Start is made of, of some members."""
         return {name: values[members] for name, values in self.arrays.items()}
 
+    def part(self, first: int, end: int) -> Starts:
+        """Members from one to before another."""
+        arrays = self.core_arrays(np.arange(first, end))
+        unclosed = {k - first: why for k, why in self.unclosed.items() if first <= k < end}
+        return Starts(self.time[first:end], arrays, self.reached, unclosed)
+
     def closed(self) -> NDArray[np.intp]:
         """Members that can start."""
         return np.delete(np.arange(len(self)), list(self.unclosed))
@@ -127,7 +133,7 @@ def at_coordinates(
     times = np.full(count, first.time)
     unclosed: dict[int, Status] = {}
     if is_tree(mechanism):
-        x, q, v, w = (np.repeat(array, count, axis=0) for array in first._alone())
+        x, q, v, w = (np.repeat(getattr(first, name)[None], count, axis=0) for name in _BODIES)
         bodies = placed(mechanism, (x, q, v, w), wanted, speeds, times, threads)
     else:
         poses = start_poses(first, wanted, speeds, given, threads)
@@ -162,12 +168,12 @@ def _unclosed(plan: Plan, poses: Poses, member: int) -> Status:
 
 def _given(plan: Plan, coordinates: Array, label: str) -> tuple[Array, NDArray[np.bool_]]:
     """Coordinates with those described in place of nan, and which (coordinate,) are given."""
-    missing = np.isnan(coordinates)
+    missing: NDArray[np.bool_] = np.isnan(coordinates)
     some = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
     if len(some):
         name = plan.mechanism.coordinates[int(some[0])]
         raise ValueError(f"{label}coordinates: {name!r} must be nan in all members, where it is not given, or in none")
-    return np.where(missing, plan.described.coordinates, coordinates), ~missing.all(axis=0)
+    return np.where(missing, plan.described.coordinates, coordinates), np.logical_not(missing.all(axis=0))
 
 
 def _measured(plan: Plan, bodies: tuple[Array, Array, Array, Array], coordinates: Array) -> dict[str, Array]:
