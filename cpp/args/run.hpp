@@ -12,7 +12,7 @@ namespace catena {
 enum class SolverKind : int { articulated, ldu, dense };
 
 // how a run ended; module.cpp exports the codes by name, status.py has the sentences
-enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff };
+enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff, open };
 
 struct Status {
   StatusCode code = StatusCode::done;
@@ -93,6 +93,7 @@ struct RunArgs {
   double size = 1;         // of the mechanism, m
   double error_rate = 0;   // 1/s: steps that err by more for their length are taken in shorter ones; 0 if none are
   bool paper_start = false;
+  bool absent = false;  // a member of a batch that has no pose to start from
   Offset steps = 0, record_every = 1;
 
   // first node: the user's body order, all in the world frame
@@ -181,8 +182,23 @@ struct CloseArgs {
   double *position = nullptr, *orientation = nullptr;
   const double *term_start = nullptr, *signals = nullptr;
   double* counted = nullptr;  // (counter) joint angles, followed
+  const int* held = nullptr;  // (freedom of the tree) 1 if it must not move; null if all may
   int iterations = 0;
   double open = 0;  // what is left: the root of the squares of all rows, rad or parts of the size
+};
+
+// A pose that is described in, one whose joints have given coordinates and rates, loops closed, out, in place
+// (simulate/start_pose.hpp); freedoms that are held have what is given, and the others follow
+struct StartPoseArgs {
+  CloseArgs close;  // the described pose, and where it is written to
+  double *velocity = nullptr, *angular_velocity = nullptr;
+  const int* first_coordinate = nullptr;                // (branch) of its joint, -1 if that has none
+  const double* from = nullptr;                         // (coordinate) of the described pose
+  const double *coordinate = nullptr, *rate = nullptr;  // (coordinate) that are given
+  bool is_guess = false;                                // coordinates that are not held are given as well
+  double enough = 0;                                    // what may stay open, as in CloseArgs
+  int joint = -1;                                       // that is open most, and its gap, m and rad
+  double gap[2] = {0, 0};
 };
 
 // Which rows of loop closures say nothing new, at up to `poses` poses around the given one (solve/loops/probe.hpp); the

@@ -36,6 +36,8 @@ struct Kernel {
   void (*assemble)(const Layout&, void* workspace, AssembleArgs&);
   long (*close_size)(const Layout&, const ClosingPlan&);
   void (*close)(const Layout&, const ClosingPlan&, void* workspace, CloseArgs&);
+  void (*start_pose)(const Layout&, const ClosingPlan&, void* workspace, StartPoseArgs&);
+  void (*row_rates)(const Layout&, const ClosingPlan&, void* workspace, CloseArgs&, double* out);
   long (*explore_size)(const Layout&);  // bytes of its workspace
   void (*explore)(const Layout&, void* workspace, ExploreArgs&);
   void (*rows)(const RowsArgs&);

@@ -7,7 +7,7 @@
 #include "kernel/seats.hpp"
 #include "simulate/assemble.hpp"
 #include "simulate/pose_walk.hpp"
-#include "simulate/trust_region.hpp"
+#include "simulate/start_pose.hpp"
 #include "solve/loops/self_stress.hpp"
 
 namespace catena::CATENA_ISA {
@@ -65,37 +65,54 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Assembler{layout, args, solver}.run();
 }
 
-long close_in(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs* args) {
-  Arena arena{static_cast<char*>(workspace)};
-  CloseArgs none;
+Closer closer_in(const Layout& layout, const ClosingPlan& plan, Arena& arena, CloseArgs& args) {
   const long branches = plan.branch_count, freedoms = plan.freedom_count, rows = plan.row_count;
-  Closer closer{.layout = layout,
-                .plan = plan,
-                .args = args ? *args : none,
-                .body = arena.take<Body<double>>(layout.link_count),
-                .shift = arena.take<Vec3<double>>(branches),
-                .kept_shift = arena.take<Vec3<double>>(branches),
-                .turn = arena.take<Quat<double>>(branches),
-                .kept_turn = arena.take<Quat<double>>(branches),
-                .moved = arena.take<double>(freedoms),
-                .kept_moved = arena.take<double>(freedoms),
-                .measure = arena.take<double>(freedoms),
-                .twist = arena.take<Wrench<double>>(freedoms),
-                .rows = arena.take<JointRows>(plan.loop_count),
-                .share = arena.take<double>(plan.share_count),
-                .product = arena.take<double>(plan.entry_count),
-                .factor = arena.take<double>(plan.entry_count),
-                .gap = arena.take<double>(rows),
-                .ahead = arena.take<double>(rows),
-                .y = arena.take<double>(rows),
-                .slope = arena.take<double>(rows),
-                .step = arena.take<double>(freedoms)};
-  if (args) closer.run();
+  return {.layout = layout,
+          .plan = plan,
+          .args = args,
+          .body = arena.take<Body<double>>(layout.link_count),
+          .shift = arena.take<Vec3<double>>(branches),
+          .kept_shift = arena.take<Vec3<double>>(branches),
+          .turn = arena.take<Quat<double>>(branches),
+          .kept_turn = arena.take<Quat<double>>(branches),
+          .frames = arena.take<FrameTurns>(branches),
+          .moved = arena.take<double>(freedoms),
+          .kept_moved = arena.take<double>(freedoms),
+          .measure = arena.take<double>(freedoms),
+          .twist = arena.take<Wrench<double>>(freedoms),
+          .rows = arena.take<JointRows>(plan.loop_count),
+          .share = arena.take<double>(plan.share_count),
+          .product = arena.take<double>(plan.entry_count),
+          .factor = arena.take<double>(plan.entry_count),
+          .gap = arena.take<double>(rows),
+          .ahead = arena.take<double>(rows),
+          .y = arena.take<double>(rows),
+          .slope = arena.take<double>(rows),
+          .step = arena.take<double>(freedoms)};
+}
+long start_pose_in(const Layout& layout, const ClosingPlan& plan, void* workspace, StartPoseArgs* args) {
+  Arena arena{static_cast<char*>(workspace)};
+  StartPoseArgs none;
+  StartPoseArgs& given = args ? *args : none;
+  Closer closer = closer_in(layout, plan, arena, given.close);
+  StartPose start{closer, given, arena.take<double>(plan.freedom_count), arena.take<double>(plan.freedom_count),
+                  arena.take<Wrench<double>>(plan.branch_count)};
+  if (args) start.run();
   return arena.used;
 }
-long close_size(const Layout& layout, const ClosingPlan& plan) { return close_in(layout, plan, nullptr, nullptr); }
+// of both
+long close_size(const Layout& layout, const ClosingPlan& plan) { return start_pose_in(layout, plan, nullptr, nullptr); }
 void close(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs& args) {
-  close_in(layout, plan, workspace, &args);
+  Arena arena{static_cast<char*>(workspace)};
+  closer_in(layout, plan, arena, args).run();
+}
+void start_pose(const Layout& layout, const ClosingPlan& plan, void* workspace, StartPoseArgs& args) {
+  start_pose_in(layout, plan, workspace, &args);
+}
+// what a unit of every freedom (m, rad) does to the rows of all loops (row, freedom), where bodies are
+void row_rates(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs& args, double* out) {
+  Arena arena{static_cast<char*>(workspace)};
+  closer_in(layout, plan, arena, args).find_row_rates(out);
 }
 
 long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {

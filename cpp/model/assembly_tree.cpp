@@ -124,6 +124,7 @@ Closing::Closing(const Layout& layout, const int* branches, int branch_count, co
   }
   plan_.branch_count = branch_count;
   plan_.loop_count = static_cast<int>(loops_.size());
+  plan_.strand_count = static_cast<int>(strands_.size());
   plan_.branch = branches_.data();
   plan_.loop = loops_.data();
   plan_.strand = strands_.data();

@@ -40,7 +40,7 @@ struct ClosingBound {
 };
 
 struct ClosingPlan {
-  int branch_count, loop_count, row_count, freedom_count;
+  int branch_count, loop_count, row_count, freedom_count, strand_count;
   Offset entry_count, share_count;
   double work;  // multiplications of a factorisation
   const ClosingBranch* branch;

@@ -64,6 +64,7 @@ void Model::find_coordinates(const Spec& spec) {
     const int kind = spec.joint[j].kind, count = coordinate_count(kind);
     if (count == 0 || counters[j] < turn_count(kind)) continue;
     coordinated_.push_back({placed(spec.joint[j]), layout_.coordinate_count, first[j]});
+    coordinated_.back().joint.joint = static_cast<int>(j);
     coordinated_.back().joint.ground = spec.joint[j].ground;
     layout_.coordinate_count += count;
   }

@@ -91,7 +91,8 @@ void bind_tables(nb::module_& m) {
       .value("locked", StatusCode::locked)
       .value("exhausted", StatusCode::exhausted)
       .value("flat", StatusCode::flat)
-      .value("stiff", StatusCode::stiff);
+      .value("stiff", StatusCode::stiff)
+      .value("open", StatusCode::open);
 
   m.def(
       "kernels",
@@ -220,7 +221,7 @@ void bind_core(nb::module_& m) {
       field("signal_count", &CoreArguments::signal_count), field("selection", &CoreArguments::selection),
       field("kernel", &CoreArguments::kernel));
   core.def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a,
-           "signals"_a, "signal_count"_a, "numbers"_a, "bodies"_a, "records"_a, "poll"_a.none())
+           "signals"_a, "signal_count"_a, "numbers"_a, "absent"_a, "bodies"_a, "records"_a, "poll"_a.none())
       .def("fits_lanes", &Core::fits_lanes, nb::kw_only(), "solver"_a, "order"_a, "signal_count"_a)
       .def("linearize", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a, "rows"_a = RowFunctions(), "signals"_a = nb::none())
@@ -230,14 +231,21 @@ void bind_core(nb::module_& m) {
       .def("close", &Core::close, nb::kw_only(), "iteration_limit"_a, "size"_a, "amplitude"_a, "seed"_a, "most_work"_a,
            "branches"_a, "bounded"_a, "bounds"_a, "chosen"_a, "position"_a, "orientation"_a, "term_start"_a,
            "counted"_a, "rows"_a, "signals"_a)
+      .def("row_rates", &Core::row_rates, nb::kw_only(), "size"_a, "branches"_a, "chosen"_a, "position"_a,
+           "orientation"_a, "term_start"_a, "counted"_a, "rows"_a, "signals"_a)
+      .def("start_poses", &Core::start_poses, nb::kw_only(), "threads"_a, "iteration_limit"_a, "size"_a, "enough"_a,
+           "branches"_a, "chosen"_a, "held"_a, "is_guess"_a, "described"_a, "coordinates"_a, "rates"_a, "rows"_a,
+           "signals"_a, "term_start"_a, "counted"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
+           "gaps"_a, "open_joint"_a)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "loop_mismatch"_a)
-      .def("stands", &Core::stands, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
-           "term_start"_a, "closed"_a, "roundings"_a, "fastest"_a)
+      .def("stands", &Core::stands, nb::kw_only(), "threads"_a, "position"_a, "orientation"_a, "velocity"_a,
+           "angular_velocity"_a, "term_start"_a, "closed"_a, "roundings"_a, "fastest"_a, "length"_a, "loop_tolerance"_a,
+           "out"_a)
       .def("coordinates", &Core::coordinates, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "counted"_a, "signals"_a, "signal_rates"_a, "coordinates"_a, "rates"_a)
-      .def("place", &Core::place, nb::kw_only(), "moves"_a, "coordinates"_a, "rates"_a, "signals"_a, "signal_rates"_a,
-           "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
+      .def("place", &Core::place, nb::kw_only(), "threads"_a, "moves"_a, "coordinates"_a, "rates"_a, "signals"_a,
+           "signal_rates"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "loop_tolerance"_a, "position"_a, "orientation"_a, "term_start"_a,
@@ -384,7 +392,7 @@ void bind_live_batch(nb::module_& m) {
                     const SignalFunction&, int, const MemberArrays&, const InInts<-1, 2>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
            "signal_count"_a, "numbers"_a, "inputs"_a, nb::keep_alive<1, 2>())
-      .def("_begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
+      .def("_begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a, "absent"_a)
       .def(
           "step",
           [](LiveBatch& batch, Offset count) {

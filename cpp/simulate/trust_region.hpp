@@ -9,81 +9,17 @@
 // moved; lambda being what makes |dq| the radius, or next to nothing where the whole step fits. Then g + J dq = -lambda
 // y, whether or not rows say the same thing twice, and so tells what the step should have gained. J J^T couples loops
 // that share joints: kept from the first such row to the diagonal it takes a time that is linear in a chain of loops.
-//
-// Rows of products of axes vanish where a hinge or a weld is half a turn off as well. Here the rotation vector of one
-// frame in the other stands for those of a weld, its part that tilts the axis for those of a hinge, and the angle
-// itself for a twist: they grow all the way to half a turn.
 #pragma once
 
 #include "args/run.hpp"
 #include "model/assembly_tree.hpp"
-#include "physics/coordinates.hpp"
+#include "simulate/wide_rows.hpp"
 
 namespace catena::CATENA_ISA {
 
-// angle rows of a joint that is wide open, in place of products of axes
-struct WideRows {
-  const ConstraintInfo& c;
-  const JointForm& form;
-  JointRows& rows;
-  Mat3<double> e, h;  // the joint frames of a and b, in the world
-
-  WideRows(const ConstraintInfo& info, const Pose<double>& a, const Pose<double>& b, JointRows& to)
-      : c(info),
-        form(joint_form[static_cast<int>(info.kind)]),
-        rows(to),
-        e(a.R * frame(info.frame_a)),
-        h(b.R * frame(info.frame_b)) {
-    const int first = form.point_count;
-    if (form.angle_count == 3) weld(first);
-    if (form.angle_count == 2) tilt(first);
-    if (form.extra == ExtraRow::twist) twist(first + form.angle_count);
-  }
-
- private:
-  // the gap and its rate by the angular velocity of b against a, in the world
-  void put(int k, double gap, Vec3<double> rate) {
-    rows.g[k] = gap;
-    rows.w[k] = {{0, 0, 0}, -rate};
-    rows.w[c.row_count + k] = {{0, 0, 0}, rate};
-  }
-  // v of R = exp(v): dv = (1 - v x / 2 + factor (v x)^2) w
-  void weld(int first) {
-    const Mat3<double> seen = {transposed_times(e, h.i), transposed_times(e, h.j), transposed_times(e, h.k)};
-    const Vec3<double> v = rotation_vector(seen);
-    const double t = std::sqrt(norm2(v));
-    constexpr double nearly_half_turn = 3.14;
-    const double factor = t < 1e-4               ? 1.0 / 12
-                          : t < nearly_half_turn ? 1 / (t * t) - (1 + std::cos(t)) / (2 * t * std::sin(t))
-                                                 : 1 / (t * t);
-    const Vec3<double> axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    for (int k = 0; k < 3; ++k) {
-      // the transpose, on a unit vector
-      const Vec3<double> u = axis[k], vu = cross(v, u);
-      put(first + k, dot(u, v), e * (u + 0.5 * vu + factor * cross(v, vu)));
-    }
-  }
-  // the angle between the axes, about the axis n across both that turns one to the other
-  void tilt(int first) {
-    constexpr double steepest = 20;  // near half a turn, where n may be any
-    const Vec3<double> z = transposed_times(e, h.k);
-    Vec3<double> n = {-z.y, z.x, 0};
-    const double sine = std::sqrt(norm2(n)), angle = std::atan2(sine, z.z);
-    double stretch = z.z > 0 ? 1 : steepest;
-    if (sine > 1e-9) stretch = std::fmin(angle / sine, steepest);
-    n = sine > 1e-9 ? (1 / sine) * n : Vec3<double>{1, 0, 0};
-    const Vec3<double> about = stretch * cross(z, n);
-    put(first, angle * n.x, e * (n.x * n - n.y * about));
-    put(first + 1, angle * n.y, e * (n.y * n + n.x * about));
-  }
-  void twist(int k) {
-    const double sine = 0.5 * (dot(e.i, h.j) - dot(e.j, h.i)), cosine = 0.5 * (dot(e.i, h.i) + dot(e.j, h.j));
-    const double square = sine * sine + cosine * cosine;
-    if (square < 1e-6) return;
-    const Vec3<double> by_sine = 0.5 * (cross(h.j, e.i) - cross(h.i, e.j));
-    const Vec3<double> by_cosine = 0.5 * (cross(h.i, e.i) + cross(h.j, e.j));
-    put(k, std::atan2(sine, cosine), (1 / square) * (cosine * by_sine - sine * by_cosine));
-  }
+// orientations of a joint's frames in its bodies
+struct FrameTurns {
+  Quat<double> a, b;
 };
 
 struct Closer {
@@ -93,6 +29,7 @@ struct Closer {
   Body<double>* body;                      // (link) x, q and R alone
   Vec3<double>*shift, *kept_shift;         // (branch) of b's joint frame in a's
   Quat<double>*turn, *kept_turn;           // (branch)
+  FrameTurns* frames;                      // (branch)
   double *moved, *kept_moved;              // (freedom) from the start
   double* measure;                         // (freedom) rad or m
   Wrench<double>* twist;                   // (freedom) velocity at the origin, angular velocity
@@ -101,6 +38,7 @@ struct Closer {
   double *gap, *ahead, *y, *slope, *step;  // (row), but the last (freedom)
   Clock clock = {};
   unsigned long long seed = 1;
+  bool follows = true;  // angles of joints, at every iteration
 
   static constexpr double least = 1e-10;                  // lambda of a whole step
   static constexpr double closed = 1e-12;                 // |g| that is
@@ -108,6 +46,8 @@ struct Closer {
   static constexpr double stalled = 1e-4;                 // parts of |g|^2 that a step gains at least,
   static constexpr int patience = 10;                     // but for so many in a row
   static constexpr double slides = 0.05;                  // parts of the size that go with a turn of 1 rad, in restarts
+
+  bool holds(int freedom) const { return args.held && args.held[freedom]; }
 
   double random() {
     seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -147,7 +87,8 @@ struct Closer {
       const Standing at = standing(c->end[0]), bt = standing(c->end[1]);
       const Mat3<double> A = matrix(at.q), axes = A * frame(c->frame_a);
       shift[k] = transposed_times(axes, bt.x + matrix(bt.q) * load3(c->anchor_b) - at.x - A * load3(c->anchor_a));
-      turn[k] = unit(conjugate(at.q * quaternion(frame(c->frame_a))) * bt.q * quaternion(frame(c->frame_b)));
+      frames[k] = {quaternion(frame(c->frame_a)), quaternion(frame(c->frame_b))};
+      turn[k] = unit(conjugate(at.q * frames[k].a) * bt.q * frames[k].b);
     }
     for (int f = 0; f < plan.freedom_count; ++f) moved[f] = 0;
     for (int l = 0; l < plan.loop_count; ++l) {
@@ -166,10 +107,15 @@ struct Closer {
         set(b.child, shift[k], turn[k]);
         continue;
       }
-      const Relative seen(shift[k], turn[k]);
-      const Standing there =
-          b.flipped ? placed_a(*c, standing(b.parent), seen) : placed_b(*c, standing(b.parent), seen);
-      set(b.child, there.x, there.q);
+      // as placed_a and placed_b do of what moves
+      const Pose<double> above = pose(b.parent);
+      const Quat<double> under = b.parent < 0 ? Quat<double>{1, {0, 0, 0}} : body[b.parent].q;
+      const Vec3<double> at_a = load3(c->anchor_a) + frame(c->frame_a) * shift[k], at_b = load3(c->anchor_b);
+      const auto& [of_a, of_b] = frames[k];
+      set(b.child, above.x,
+          unit(b.flipped ? under * of_b * conjugate(turn[k]) * conjugate(of_a)
+                         : under * of_a * turn[k] * conjugate(of_b)));
+      body[b.child].x += above.R * (b.flipped ? at_b : at_a) - body[b.child].R * (b.flipped ? at_a : at_b);
     }
   }
 
@@ -205,7 +151,9 @@ struct Closer {
           measure[f] += norm2(twist[f].t) + norm2(way) / (args.size * args.size);
         }
       }
-    for (int f = 0; f < plan.freedom_count; ++f) measure[f] = measure[f] > 0 ? 1 / std::sqrt(measure[f]) : 1;
+    // what is held moves by nothing
+    for (int f = 0; f < plan.freedom_count; ++f)
+      measure[f] = holds(f) ? 0 : measure[f] > 0 ? 1 / std::sqrt(measure[f]) : 1;
   }
 
   // the joints by so much; turns of a ball are made one after the other
@@ -216,6 +164,7 @@ struct Closer {
       const double pitch = b.constraint < 0 ? 0 : layout.constraint[b.constraint].parameter;
       each_freedom(b, [&](int f, Motion motion, int axis, bool own) {
         const double way = measure[f] * by[f];
+        if (way == 0) return;
         const Vec3<double> along = {axis == 0 ? way : 0, axis == 1 ? way : 0, axis == 2 ? way : 0};
         moved[f] += way;
         if (motion == Motion::slide) shift[k] += along;
@@ -228,24 +177,24 @@ struct Closer {
     place();
   }
   void find_twists() {
-    for (int k = 0; k < plan.branch_count; ++k) {
-      const ClosingBranch& b = plan.branch[k];
-      if (b.first_strand == b.end_strand) continue;
-      const ConstraintInfo* c = joint_of(b);
-      const Pose<double> pa = c ? pose(c->end[0]) : world_pose(), pb = c ? pose(c->end[1]) : pose(b.child);
-      const Vec3<double> point = c ? pb.x + pb.R * load3(c->anchor_b) : pb.x;
-      const Mat3<double> e = c ? pa.R * frame(c->frame_a) : diagonal(1.0);
-      const Mat3<double> h = c ? pb.R * frame(c->frame_b) : pb.R;
-      const double sign = b.flipped ? -1 : 1;
-      each_freedom(b, [&](int f, Motion motion, int axis, bool own) {
-        const Mat3<double>& from = own ? h : e;
-        const Vec3<double> n = (sign * measure[f]) * (axis == 0 ? from.i : axis == 1 ? from.j : from.k);
-        twist[f] = {n, {0, 0, 0}};
-        if (motion == Motion::slide) return;
-        twist[f] = {cross(point, n), n};
-        if (motion == Motion::helix) twist[f].f += c->parameter * n;
-      });
-    }
+    for (int k = 0; k < plan.branch_count; ++k)
+      if (plan.branch[k].first_strand < plan.branch[k].end_strand) find_twists_of(plan.branch[k]);
+  }
+  void find_twists_of(const ClosingBranch& b) {
+    const ConstraintInfo* c = joint_of(b);
+    const Pose<double> pa = c ? pose(c->end[0]) : world_pose(), pb = c ? pose(c->end[1]) : pose(b.child);
+    const Vec3<double> point = c ? pb.x + pb.R * load3(c->anchor_b) : pb.x;
+    const Mat3<double> e = c ? pa.R * frame(c->frame_a) : diagonal(1.0);
+    const Mat3<double> h = c ? pb.R * frame(c->frame_b) : pb.R;
+    const double sign = b.flipped ? -1 : 1;
+    each_freedom(b, [&](int f, Motion motion, int axis, bool own) {
+      const Mat3<double>& from = own ? h : e;
+      const Vec3<double> n = (sign * measure[f]) * (axis == 0 ? from.i : axis == 1 ? from.j : from.k);
+      twist[f] = {n, {0, 0, 0}};
+      if (motion == Motion::slide) return;
+      twist[f] = {cross(point, n), n};
+      if (motion == Motion::helix) twist[f].f += c->parameter * n;
+    });
   }
 
   void keep() {
@@ -442,11 +391,16 @@ struct Closer {
     seed = args.seed;
     enter();
     if (args.amplitude > 0) disturb();
-    find_units();
-    double cost = look(gap, true), radius = first_radius;
-    count_turns();
     args.iterations = 0;
-    for (int idle = 0; idle < patience && cost > closed * closed && args.iterations < args.iteration_limit;) {
+    find_units();
+    count_turns();
+    close(closed, args.iteration_limit);
+    store();
+  }
+  // until no more than `enough` is open, or after so many iterations in all; the units are known
+  void close(double enough, int limit) {
+    double cost = look(gap, true), radius = first_radius;
+    for (int idle = 0; idle < patience && cost > enough * enough && args.iterations < limit;) {
       multiply();
       keep();
       double now = cost;
@@ -469,13 +423,31 @@ struct Closer {
       ++args.iterations;
       idle = now > (1 - stalled) * cost ? idle + 1 : 0;
       cost = look(gap, true);
-      count_turns();
+      if (follows) count_turns();
     }
     args.open = std::sqrt(cost);
+  }
+  void store() const {
     for (int i = 0; i < layout.link_count; ++i) {
       const int k = layout.link[i].body;
       store3(args.position + 3 * k, body[i].x);
       store_quat(args.orientation + 4 * k, body[i].q);
+    }
+  }
+  // of all freedoms, held or not: (row, freedom)
+  void find_row_rates(double* out) {
+    clock.resting = clock.frozen = true;
+    clock.now = args.signals;
+    enter();
+    for (int f = 0; f < plan.freedom_count; ++f) measure[f] = 1;
+    look(gap, true);
+    for (int s = 0; s < plan.strand_count; ++s) {
+      const ClosingLoop& loop = plan.loop[plan.strand[s].loop];
+      const ClosingBranch& b = plan.branch[plan.strand[s].branch];
+      for (int r = 0; r < loop.row_count; ++r)
+        for (int f = 0; f < b.freedom_count; ++f)
+          out[Offset{loop.row + r} * plan.freedom_count + b.first_freedom + f] =
+              share[plan.strand[s].first_share + r * b.freedom_count + f];
     }
   }
   // elsewhere, at random
@@ -483,7 +455,7 @@ struct Closer {
     for (int k = 0; k < plan.branch_count; ++k)
       each_freedom(plan.branch[k], [&](int f, Motion motion, int, bool) {
         measure[f] = 1;
-        step[f] = args.amplitude * random() * (motion == Motion::slide ? slides * args.size : 1);
+        step[f] = holds(f) ? 0 : args.amplitude * random() * (motion == Motion::slide ? slides * args.size : 1);
       });
     move(step);
   }

@@ -41,10 +41,12 @@ from .results.run_warnings import LimitWarning, StuckWarning
 from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
 from .simulate.events import Event, Occurrence
+from .simulate.join import join
 from .simulate.live import Live, LiveBody, LiveForce, LiveJoint
 from .simulate.live_batch import LiveBatch
 from .simulate.loads import Load
 from .simulate.simulator import Simulator, info
+from .simulate.summaries import Summaries
 from .view import plot
 
 __all__ = [
@@ -131,6 +133,7 @@ __all__ = [
     "State",
     "Status",
     "StuckWarning",
+    "Summaries",
     "Trajectory",
     "Universal",
     "VelocityRows",
@@ -138,6 +141,7 @@ __all__ = [
     "capsule",
     "cylinder",
     "info",
+    "join",
     "plot",
     "rod",
     "scenes",

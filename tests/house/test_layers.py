@@ -41,6 +41,7 @@ DOORS = {
     "results/files.py",
     "results/report.py",
     "results/trajectory.py",
+    "simulate/batch.py",
     "simulate/live.py",
 }
 LEVELS = ["base", "model", "args", "physics", "solve", "simulate", "lanes", "kernel", "batch", "python"]

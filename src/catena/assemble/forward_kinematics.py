@@ -18,6 +18,7 @@ from .._util.rotation import Array
 from .core import build_core
 
 if TYPE_CHECKING:
+    from ..compile.compile import Compiled
     from ..describe.mechanism import Mechanism
 
 Bodies = tuple[Array, Array, Array, Array]
@@ -80,16 +81,31 @@ def _find_walk(mechanism: Mechanism) -> Walk:
     return Walk(np.array(moves, dtype=np.int32).reshape(-1, 2), closes)
 
 
-def placed(mechanism: Mechanism, bodies: Bodies, coordinates: Array, rates: Array, time: Array) -> Bodies:
+def placed(
+    mechanism: Mechanism, bodies: Bodies, coordinates: Array, rates: Array, time: Array, threads: int = 1
+) -> Bodies:
     """Positions, orientations, velocities and angular velocities (pose, n, ...) with other joint coordinates and rates.
 
     Coordinates and rates (pose, coordinate) in the order of mechanism.coordinates, time (pose,) for ground that moves.
     """
-    compiled, walk = build_core(mechanism), walk_of(mechanism)
+    return put_along(build_core(mechanism), walk_of(mechanism).moves, bodies, coordinates, rates, time, threads)
+
+
+def put_along(
+    compiled: Compiled,
+    moves: NDArray[np.int32],
+    bodies: Bodies,
+    coordinates: Array,
+    rates: Array,
+    time: Array,
+    threads: int,
+) -> Bodies:
+    """The same along moves of one's own, which bodies are not on stay."""
     signals, signal_rates = compiled.signals.over(time)
     position, orientation, velocity, spin = (np.array(array, order="C") for array in bodies)
     compiled.core.place(
-        moves=walk.moves,
+        threads=threads,
+        moves=moves,
         coordinates=np.ascontiguousarray(coordinates),
         rates=np.ascontiguousarray(rates),
         signals=signals,

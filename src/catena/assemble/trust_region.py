@@ -7,7 +7,7 @@ off. Limits are kept as bounds, unless the loops close only beyond them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -95,7 +95,7 @@ class Tree:
 
 def close_wide(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> bool:
     """Close what is wide open in place, as well as it can be; whether all of it is closed. `frozen` joints stay."""
-    tree = _placed(mechanism, state, frozen)
+    tree = placed_tree(mechanism, state, frozen)
     best, left, held = state.copy(), np.inf, False
     for bounded in (tree, tree.unbounded()) if len(tree.bounds) else (tree,):
         ends: list[float] = []
@@ -126,7 +126,7 @@ def open_alone(mechanism: Mechanism, state: State, names: list[str]) -> dict[str
     from .assembly import joint_gaps
 
     first = state.copy()
-    tree = _placed(mechanism, first, {}).unbounded()
+    tree = placed_tree(mechanism, first, {}).unbounded()
     all_names = [*mechanism.joints, *mechanism.couplings]
     found = {}
     for name in names:
@@ -185,8 +185,8 @@ def _joints_around(mechanism: Mechanism, tree: Tree, name: str) -> int:
     )
 
 
-def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> Tree:
-    """A tree, and bodies put where it holds them, in place."""
+def placed_tree(mechanism: Mechanism, state: State, frozen: Mapping[str, Array], first: Collection[str] = ()) -> Tree:
+    """A tree, of joints in `first` rather than of others, and bodies put where it holds them, in place."""
     from ..compile.compile import all_rows
     from .core import build_core
 
@@ -203,7 +203,16 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
     measured = _measured(state, [joint for _, joint in choice], rows, frozen)
     # those that are closed, first of all those that must not move, last those that are there to close loops
     carrying = [
-        ((joint.name not in frozen, joint.closes_loop, measured[joint.name][1] > _FITS, place), joint)
+        (
+            (
+                joint.name not in frozen,
+                joint.name not in first,
+                joint.closes_loop,
+                measured[joint.name][1] > _FITS,
+                place,
+            ),
+            joint,
+        )
         for place, joint in choice
     ]
     carrying.sort(key=lambda one: one[0])

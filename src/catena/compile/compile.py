@@ -153,6 +153,11 @@ class Compiled:
         """Counted angles (..., counter) by joint name."""
         return ByJoint(counted, self.counter_places)
 
+    def near(self, places: Mapping[str, slice], coordinates: Array) -> ByJoint:
+        """Angles near which turns are counted where joints have coordinates (..., coordinate), by joint name."""
+        columns = [places[measure.joint].start + measure.index for measure in self.counters]
+        return self.by_joint(coordinates[..., columns])
+
     def start(self, measures: list[Measure], states: Sequence[State]) -> Array:
         """Angles near which the turns of measures are counted (state, measure); zero for what has no turns."""
         if not measures:
@@ -174,9 +179,13 @@ class Compiled:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the core alone can tell that a state holds: no massless bodies, loops that disagree, or screws."""
-        odd = self.selection.count_left_out > 0 or self.arguments["massless"].any()
-        return not odd and not any(screws for _, screws in self._turns.values())
+        """Whether the core alone can tell that a state holds: no massless bodies, or screws."""
+        return not self.arguments["massless"].any() and not any(screws for _, screws in self._turns.values())
+
+    @cached_property
+    def lengths(self) -> Array:
+        """What gaps of joints and couplings (joint + coupling,) are measured by where they are redundant (m, or 1)."""
+        return np.concatenate((self.selection.length, np.ones(self.coupling_count)))
 
     @property
     def _measures(self) -> dict[str, list[Measure]]:

@@ -1,4 +1,4 @@
-"""Trajectories as tables with named columns: csv by itself, frames and datasets with pandas and xarray."""
+"""Trajectories and batches as tables with named columns: csv by itself, frames and datasets with pandas and xarray."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .._util.rotation import Array
 
 if TYPE_CHECKING:
     from ..results.trajectory import Trajectory
+    from ..simulate.batch import Batch
 
 # what is recorded of a body, and the endings of its columns
 _OF_BODIES = {
@@ -24,6 +25,8 @@ _OF_BODIES = {
     "velocity": ("vx", "vy", "vz"),
     "angular_velocity": ("wx", "wy", "wz"),
 }
+
+_UNITS = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s"}
 
 
 def columns(run: Trajectory) -> dict[str, Array]:
@@ -79,10 +82,9 @@ def dataframe(run: Trajectory) -> Any:
 def dataset(run: Trajectory) -> Any:
     """See Trajectory.to_xarray."""
     xarray = _needed("xarray", "to_xarray")
-    units = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s"}
     axes = {"position": "axis", "orientation": "component", "velocity": "axis", "angular_velocity": "axis"}
     variables: dict[str, Any] = {
-        what: (("time", "body", axes[what]), getattr(run, what), {"units": unit}) for what, unit in units.items()
+        what: (("time", "body", axes[what]), getattr(run, what), {"units": unit}) for what, unit in _UNITS.items()
     }
     found = [
         (name, k, ending) for name, j in run.mechanism.joints.items() for k, ending in enumerate(j.coordinate_names)
@@ -101,6 +103,55 @@ def dataset(run: Trajectory) -> Any:
             "joint_coordinate": [f"{name}.{ending}" for name, _, ending in found],
         },
     )
+
+
+def batch_dataframe(batch: Batch) -> Any:
+    """See Batch.to_dataframe."""
+    pandas = _needed("pandas", "to_dataframe")
+    members, nodes = batch.time.shape
+    index = pandas.MultiIndex.from_arrays(
+        (np.repeat(np.arange(members), nodes), batch.time.reshape(-1)), names=("member", "time")
+    )
+    table = {
+        f"{body}.{ending}": getattr(batch, what)[:, :, row, k].reshape(-1)
+        for row, body in enumerate(batch.bodies)
+        for what, endings in _OF_BODIES.items()
+        for k, ending in enumerate(endings)
+    }
+    if len(batch.bodies) == batch.mechanism.body_count:
+        for what, ending in (("coordinates", ""), ("rates", ".rate")):
+            values = getattr(batch, what)
+            table |= {f"{name}{ending}": values[..., k].reshape(-1) for k, name in enumerate(_coordinate_names(batch))}
+    return pandas.DataFrame(table, index=index)
+
+
+def batch_dataset(batch: Batch) -> Any:
+    """See Batch.to_xarray."""
+    xarray = _needed("xarray", "to_xarray")
+    axes = {"position": "axis", "orientation": "component", "velocity": "axis", "angular_velocity": "axis"}
+    variables: dict[str, Any] = {
+        what: (("member", "node", "body", axis), getattr(batch, what), {"units": _UNITS[what]})
+        for what, axis in axes.items()
+    }
+    coords: dict[str, Any] = {
+        "member": np.arange(len(batch)),
+        "time": (("member", "node"), batch.time, {"units": "s"}),
+        "body": list(batch.bodies),
+        "axis": ["x", "y", "z"],
+        "component": ["w", "x", "y", "z"],
+        "failed": ("member", [not status.ok for status in batch.status]),
+        "message": ("member", np.array([status.message for status in batch.status], dtype=object)),
+    }
+    if len(batch.bodies) == batch.mechanism.body_count:
+        coords["joint_coordinate"] = _coordinate_names(batch)
+        for name, values in (("coordinate", batch.coordinates), ("rate", batch.rates)):
+            variables[name] = (("member", "node", "joint_coordinate"), values)
+    return xarray.Dataset(variables, coords=coords)
+
+
+def _coordinate_names(batch: Batch) -> list[str]:
+    joints = batch.mechanism.joints
+    return [f"{n}.{ending}" for n in batch.mechanism.coordinate_places() for ending in joints[n].coordinate_names]
 
 
 def _needed(library: str, asker: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections.abc import Collection
 from dataclasses import asdict, fields, replace
 from functools import reduce
 from math import prod
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 # raised when the contents of a saved file change their meaning
 FORMAT = 9
-_MARK = "catena trajectory"
 
 Contents = dict[str, NDArray[np.generic]]
 
@@ -41,15 +41,12 @@ _ARRAYS = tuple(name for name, (of, _) in _SHAPES.items() if of not in ("counter
 _NODES = (*_ARRAYS, "counted", "control", "inputs", "checkpoints")
 _EVENT = "event_"
 # all that a file may hold; what else is in it is never looked at
-_SELECTION = "selection_"
+SELECTION = "selection_"
 _MEMBERS = {
     *_NODES,
     *(_EVENT + name for name in _NODES),
     *PER_STEP,
-    *(_SELECTION + name for name in SELECTION_ARRAYS),
-    "document",
-    "mark",
-    "format",
+    *(SELECTION + name for name in SELECTION_ARRAYS),
 }
 _OF_EVENTS: dict[str, type[Any]] = {"direction": int, "stop": bool}
 
@@ -77,31 +74,57 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     }
     contents |= event_arrays
     if run.made.selection is not None:
-        contents |= {_SELECTION + name: getattr(run.made.selection, name) for name in SELECTION_ARRAYS}
-    contents["document"] = np.frombuffer(encoded(document), dtype=np.uint8)
-    contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
-    write_whole(path, lambda file: np.savez(file, **contents))
+        contents |= {SELECTION + name: getattr(run.made.selection, name) for name in SELECTION_ARRAYS}
+    write_archive(path, "trajectory", contents, document)
 
 
 def load(path: str | os.PathLike[str]) -> Trajectory:
     """See Trajectory.load."""
     name = file_name(path)
-    contents = _read(name)
-    if str(contents.get("mark")) != _MARK:
-        raise ValueError(f"{name}: not a trajectory that catena wrote")
+    contents = read_archive(name, "trajectory", _MEMBERS)
     try:
-        version = contents.get("format")
-        check_format(None if version is None or version.dtype.kind != "i" else int(version.max()), FORMAT)
         return _rebuild(contents)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
 
 
-def _read(name: str) -> Contents:
-    with open_plain(name, "a readable trajectory") as file:
+def write_archive(path: str | os.PathLike[str], what: str, contents: Contents, document: dict[str, Any]) -> None:
+    """Write arrays and a document to an npz file, which is replaced only when complete."""
+    whole: dict[str, Any] = contents | {
+        "document": np.frombuffer(encoded(document), dtype=np.uint8),
+        "mark": np.array(f"catena {what}"),
+        "format": np.array(FORMAT),
+    }
+    write_whole(path, lambda file: np.savez(file, **whole))
+
+
+def read_archive(name: str, what: str, members: Collection[str]) -> Contents:
+    """Arrays of a file that `write_archive` wrote; what else is in it is never looked at."""
+    contents = _read(name, what, {*members, "document", "mark", "format"})
+    if str(contents.get("mark")) != f"catena {what}":
+        raise ValueError(f"{name}: not a {what} that catena wrote")
+    try:
+        version = contents.get("format")
+        check_format(None if version is None or version.dtype.kind != "i" else int(version.max()), FORMAT)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return contents
+
+
+def document_of(contents: Contents) -> dict[str, Any]:
+    """The document of such a file."""
+    text = array_of(contents, "document")
+    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MOST_BYTES:
+        raise ValueError("its document is not a text, or too long")
+    found: dict[str, Any] = decoded(text.tobytes())
+    return found
+
+
+def _read(name: str, what: str, members: Collection[str]) -> Contents:
+    with open_plain(name, f"a readable {what}") as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                known = _members(archive, os.fstat(file.fileno()).st_size)
+                known = _members(archive, os.fstat(file.fileno()).st_size, members)
                 return {member.filename.removesuffix(".npy"): _unpacked(archive, member) for member in known}
         # all that numpy and zipfile raise where bytes have been changed
         except (
@@ -118,12 +141,12 @@ def _read(name: str) -> Contents:
         ) as error:
             # numpy's advice to load it unsafely is not ours
             why = "" if "pickle" in str(error) else f" ({error})"
-            raise ValueError(f"{name}: not a readable trajectory{why}") from None
+            raise ValueError(f"{name}: not a readable {what}{why}") from None
 
 
-def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
+def _members(archive: zipfile.ZipFile, size: int, names: Collection[str]) -> list[zipfile.ZipInfo]:
     """The arrays of a file of so many bytes: unpacked they take no more memory than it takes disk."""
-    known = [member for member in archive.infolist() if member.filename.removesuffix(".npy") in _MEMBERS]
+    known = [member for member in archive.infolist() if member.filename.removesuffix(".npy") in names]
     if len({member.filename for member in known}) < len(known):
         raise ValueError("an array is there twice")
     if any(member.compress_type != zipfile.ZIP_STORED for member in known):
@@ -150,14 +173,11 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[np.g
 def _rebuild(contents: Contents) -> Trajectory:
     from .._util.status import Status
 
-    text = _array(contents, "document")
-    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MOST_BYTES:
-        raise ValueError("its document is not a text, or too long")
-    document = decoded(text.tobytes())
+    document = document_of(contents)
     mechanism = rebuild(entry(document, "mechanism", dict, "the document"))
     kept = mechanism.snapshot("trajectory")
     dt = float(finite(entry(document, "dt", (int, float), "the document"), (), "dt"))
-    status: Status = _record(Status, entry(document, "status", dict, "the document"), "the status")
+    status: Status = record_of(Status, entry(document, "status", dict, "the document"), "the status")
     info = entry(document, "info", (dict, type(None)), "the document")
     nodes = _unpack(kept, contents, "", entry(document, "checkpoints", (str, type(None)), "the document"))
     steps = len(_counts(contents, "substeps"))
@@ -168,19 +188,20 @@ def _rebuild(contents: Contents) -> Trajectory:
         accuracy_warning=entry(document, "accuracy_warning", str, "the document"),
         checked_error=_checked_error(document),
         status=status,
-        info=None if info is None else _record(RunInfo, info, "the record of the run"),
-        selection=_selection(contents, kept) if _SELECTION + "rows" in contents else None,
+        info=None if info is None else record_of(RunInfo, info, "the record of the run"),
+        selection=selection_of(contents, kept) if SELECTION + "rows" in contents else None,
         events=_unpack_events(kept, contents, entry(document, "events", dict, "the document")),
     )
     return Trajectory(kept, nodes, made)
 
 
-def _selection(contents: Contents, mechanism: Mechanism) -> RowSelection:
+def selection_of(contents: Contents, mechanism: Mechanism) -> RowSelection:
+    """Rows of loops that were enforced, if a file has them."""
     found = select_all(mechanism, mechanism.loop_tolerance)
     values: dict[str, Any] = {}
     for name in SELECTION_ARRAYS:
         like = getattr(found, name)
-        values[name] = _numbers(contents, _SELECTION + name, like.shape).astype(like.dtype)
+        values[name] = _numbers(contents, SELECTION + name, like.shape).astype(like.dtype)
     selection = replace(found, **values)
     own = [joint.row_count for joint in mechanism.joints.values()]
     if any(
@@ -197,7 +218,7 @@ def _checked_error(document: dict[str, Any]) -> float | None:
 
 
 def _increments(contents: Contents, steps: int) -> Array:
-    shape = _array(contents, "increments").shape
+    shape = array_of(contents, "increments").shape
     if len(shape) != 2 or shape[0] != steps:
         raise ValueError("increments must be rows of numbers, one for every step")
     return _numbers(contents, "increments", shape)
@@ -226,9 +247,9 @@ def _pack(run: Trajectory, prefix: str) -> Contents:
 
 
 def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | None) -> Nodes:
-    n, steps = mechanism.body_count, len(np.atleast_1d(_array(contents, prefix + "time")))
+    n, steps = mechanism.body_count, len(np.atleast_1d(array_of(contents, prefix + "time")))
     rows = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
-    if _array(contents, prefix + "multipliers").shape[1:] == (0,):
+    if array_of(contents, prefix + "multipliers").shape[1:] == (0,):
         # of a member of a batch, whose reactions are not kept
         rows = 0
     entries: dict[str, tuple[int, ...]] = {"all": (), "body": (n,), "row": (rows,)}
@@ -252,7 +273,7 @@ def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | No
 
 
 def _checkpoints(contents: Contents, prefix: str, key: str, steps: int) -> Checkpoints:
-    shape = _array(contents, prefix + "checkpoints").shape
+    shape = array_of(contents, prefix + "checkpoints").shape
     if len(shape) != 2 or shape[0] not in (1, steps):
         raise ValueError("checkpoints must be there for one node or for all")
     return Checkpoints(_numbers(contents, prefix + "checkpoints", shape), key)
@@ -297,27 +318,28 @@ def _not_written(_state: Any) -> float:
     raise ValueError("an event that was read from a file has no function: functions are not written")
 
 
-def _array(contents: Contents, name: str) -> NDArray[np.generic]:
+def array_of(contents: Contents, name: str) -> NDArray[np.generic]:
+    """One of the arrays of a file."""
     if name not in contents:
         raise ValueError(f"incomplete, {name} missing")
     return contents[name]
 
 
 def _numbers(contents: Contents, name: str, shape: tuple[int, ...]) -> Array:
-    array = _array(contents, name)
+    array = array_of(contents, name)
     if array.dtype.kind not in "fiu":
         raise ValueError(f"{name} must be numbers")
     return finite(array, shape, name)
 
 
 def _counts(contents: Contents, name: str) -> NDArray[np.int32]:
-    array = _array(contents, name)
+    array = array_of(contents, name)
     if array.dtype.kind not in "iu" or array.ndim != 1 or (array.size and int(array.max()) >= 2**31):
         raise ValueError(f"{name} must be a row of whole numbers")
     return array.astype(np.int32)
 
 
-def _record(kind: type[Any], item: Any, where: str) -> Any:
+def record_of(kind: type[Any], item: Any, where: str) -> Any:
     """A dataclass of plain fields."""
     values = {f.name: entry(item, f.name, _KINDS[str(f.type)], where) for f in fields(kind)}
     for name, value in values.items():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
     from .members import MemberNumbers
+    from .summaries import Summaries
 
 # recorded of every body, and how many numbers each is
 SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
@@ -154,6 +156,37 @@ class Batch(Recorded, JointSpace):
         # a view, if the order is the mechanism's own
         return slice(None) if order == list(range(len(order))) else order
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the batch and its mechanism to one npz file; an existing file is replaced only when complete.
+
+        Functions of time and of poses cannot be written; a batch that is read back does not have them.
+        """
+        from ..io.batch_file import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Batch:
+        """Read a file written by save."""
+        from ..io.batch_file import load
+
+        return load(path)
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame with a row per member and node, by "member" and "time", as Trajectory.to_csv names them.
+
+        Joint coordinates and rates are there if all bodies were recorded.
+        """
+        from ..io.tables import batch_dataframe
+
+        return batch_dataframe(self)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset over member, node, body and axis, with `failed` and `message` of every member."""
+        from ..io.tables import batch_dataset
+
+        return batch_dataset(self)
+
     def joint(self, name: str | Joint) -> JointReader:
         """One joint, given by name or itself, over time in all members; its bodies must have been recorded."""
         known = name_of(name)
@@ -167,14 +200,14 @@ class Batch(Recorded, JointSpace):
 
 
 class BatchError(CatenaError, RuntimeError):
-    """Members that could not be finished; `batch` holds what was computed."""
+    """Members that could not be finished; `batch` holds what was computed: a Batch, or the Summaries of `keep`."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: Batch | Summaries) -> None:
         failed = batch.failed
         more = f", and {len(failed) - 3} more" if len(failed) > 3 else ""
         sentences = "; ".join(f"member {k}: {batch.status[k].message}" for k in failed[:3])
-        super().__init__(f"{len(failed)} of {len(batch)} members failed: {sentences}{more}")
+        super().__init__(f"{len(failed)} of {len(batch.status)} members failed: {sentences}{more}")
         self.batch = batch
 
-    def __reduce__(self) -> tuple[type[BatchError], tuple[Batch]]:
+    def __reduce__(self) -> tuple[type[BatchError], tuple[Batch | Summaries]]:
         return type(self), (self.batch,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,7 +75,7 @@ class MemberNumbers:
                         raise ValueError(f"body {name!r} of member {k}: {error}") from None
         if gravity is not None:
             own = self._own_gravity = finite(gravity, (count, 3), "gravity")
-            self.gravity = np.array([[g if body.has_gravity else np.zeros(3) for body in bodies] for g in own])
+            self.gravity = _on_bodies(mechanism, own)
         if force_parameters:
             self._fill_laws(mechanism, count)
 
@@ -112,6 +112,20 @@ class MemberNumbers:
                 table[:, places[0], NUMBERS.index(number)] = column
         self.law = table
 
+    @classmethod
+    def of(cls, mechanism: Mechanism, count: int, arrays: Mapping[str, Array | None]) -> MemberNumbers:
+        """Numbers that have been checked before: those of `saved`."""
+        found = cls(mechanism, count, None, None, None, None)
+        found.mass, found.inertia, found.law = arrays["mass"], arrays["inertia"], arrays["law"]
+        found._own_gravity = own = arrays["gravity"]
+        if own is not None:
+            found.gravity = _on_bodies(mechanism, own)
+        return found
+
+    def saved(self) -> dict[str, Array | None]:
+        """All of them by name (member, ...): mass, inertia, gravity, law."""
+        return {"mass": self.mass, "inertia": self.inertia, "gravity": self._own_gravity, "law": self.law}
+
     def arrays(self) -> _core.MemberArrays:
         """As the core takes them."""
         return _core.MemberArrays(mass=self.mass, inertia=self.inertia, gravity=self.gravity, law=self.law)
@@ -131,6 +145,36 @@ class MemberNumbers:
             for part, numbers in zip(parts, self.law[member], strict=True):
                 part.law = dict(zip(NUMBERS, map(float, numbers), strict=True))
         return own.snapshot("trajectory")
+
+
+def described_numbers(mechanism: Mechanism) -> dict[str, Array]:
+    """What MemberNumbers.saved has for every member of a mechanism that has no numbers of its own."""
+    bodies = list(mechanism.bodies.values())
+    parts = [part for force in mechanism.forces.values() for part in force.parts]
+    return {
+        "mass": np.array([body.inertia.mass for body in bodies]),
+        "inertia": np.array([body.inertia.tensor for body in bodies]),
+        "gravity": np.array(mechanism.gravity, dtype=float),
+        "law": np.reshape([[part.law[key] for key in NUMBERS] for part in parts], (len(parts), len(NUMBERS))),
+    }
+
+
+def _on_bodies(mechanism: Mechanism, gravity: Array) -> Array:
+    """Gravity (member, 3) as it acts on every body (member, body, 3)."""
+    has = np.array([body.has_gravity for body in mechanism.bodies.values()])
+    return np.where(has[:, None], gravity[:, None], 0.0)
+
+
+def part_of(given: Mapping[str, Any] | None, members: slice) -> dict[str, Any] | None:
+    """Numbers by name (member, ...), or by name and key, of some members."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise ValueError(f"numbers of members must be a mapping from names, got {given!r}")
+    return {
+        name: part_of(value, members) if isinstance(value, Mapping) else np.asarray(value)[members]
+        for name, value in given.items()
+    }
 
 
 def member_loads(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .. import _core
 from .._util.checks import flag, positive, whole
-from .._util.rotation import Array
 from .._util.status import SimulationError
 from .._util.words import Spoken
 from ..assemble.redundancy import warn_of
@@ -19,6 +18,7 @@ from ..kinematics.state import State
 from ..results.run_warnings import raise_doubts
 from ..results.trajectory import Trajectory
 from . import live
+from .batch_runs import BatchRuns
 from .control import Control, check_control, periodic
 from .events import Event, Watch
 from .live import Live
@@ -30,9 +30,6 @@ from .run_steps import run_steps
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from .batch import Batch
-    from .live_batch import LiveBatch
-    from .members import Laws
 
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
@@ -44,7 +41,7 @@ def info() -> dict[str, Any]:
     return {"version": __version__, "kernels": _core.kernels(), "kernel": default_kernel()}
 
 
-class Simulator(Spoken):
+class Simulator(BatchRuns, Spoken):
     """Steps a mechanism with the variational integrator.
 
     Parameters
@@ -219,37 +216,6 @@ class Simulator(Spoken):
         plan.original.warn_of_edits(state)
         return live.start(plan.at([state]), state)
 
-    def start_batch(
-        self,
-        states: Sequence[State] | int,
-        *,
-        loads: Forces | Sequence[Forces | None] | None = None,
-        masses: Mapping[str, ArrayLike] | None = None,
-        inertias: Mapping[str, ArrayLike] | None = None,
-        gravity: ArrayLike | None = None,
-        force_parameters: Laws | None = None,
-        threads: int | None = None,
-    ) -> LiveBatch:
-        """Many members that run step by step, each with its own inputs: see LiveBatch.
-
-        The arguments are those of `run_batch`. States may have different times; loads must be constant.
-        """
-        from .live_batch import LiveBatch
-
-        self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
-        self._plan.need_dt("live mechanisms go on by steps of a length that whoever reads or controls them must know")
-        plan = self._plan.at(states if isinstance(states, Sequence) else ())
-        return LiveBatch(
-            plan,
-            plan.start_states(states),
-            loads=loads,
-            masses=masses,
-            inertias=inertias,
-            gravity=gravity,
-            force_parameters=force_parameters,
-            threads=threads,
-        )
-
     def run(
         self,
         duration: float | None = None,
@@ -359,69 +325,3 @@ class Simulator(Spoken):
             raise SimulationError(status, result)
         raise_doubts(result, accuracy=plan.on_inaccurate == "warn")
         return result
-
-    def run_batch(
-        self,
-        duration: float | None = None,
-        *,
-        states: Sequence[State] | int,
-        steps: int | None = None,
-        loads: Forces | Sequence[Forces | None] | None = None,
-        masses: Mapping[str, ArrayLike] | None = None,
-        inertias: Mapping[str, ArrayLike] | None = None,
-        gravity: ArrayLike | None = None,
-        force_parameters: Laws | None = None,
-        threads: int | None = None,
-        record_every: int = 1,
-        bodies: Sequence[str] | None = None,
-        out: Mapping[str, Array] | None = None,
-        progress: bool | Callable[[int, int], None] = False,
-    ) -> Batch:
-        """Simulate many members: the same mechanism with different states, loads, masses or force parameters.
-
-        Parameters
-        ----------
-        states
-            One state per member, or a number of members that all start as described. All must have the same time.
-        loads
-            As in `run`, the same for all members; or a list with one entry per member, on the same bodies.
-        masses, inertias
-            Masses and inertias that differ between members: {"body": (members,)}, {"body": (members, 3, 3)}. If only
-            the mass is given, the inertia is scaled with it.
-        gravity
-            Gravity of every member, (members, 3).
-        force_parameters
-            Parameters of forces that differ between members: {"spring": {"stiffness": (members,)}}.
-        threads
-            Number of threads; default as many as the machine has cores. Results do not depend on it.
-        bodies
-            Names of the bodies to record; default all.
-        out
-            Arrays to record into, by name: time, position, orientation, velocity, angular_velocity; see Batch.
-        progress
-            True for a bar on stderr, or a function of (members done, members in all).
-
-        A member equals its single run to rounding. A member that fails does not affect the others. BatchError names the
-        failed members; with on_failure="stop", the status of the result does.
-        """
-        from .run_batch import plan_batch, run_batch
-
-        self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
-        plan = self._plan.at(states if isinstance(states, Sequence) else ())
-        starts = plan.start_states(states)
-        plan = plan_batch(plan, starts, duration, steps)
-        return run_batch(
-            plan,
-            starts,
-            plan.count_steps(duration, steps),
-            loads=loads,
-            masses=masses,
-            inertias=inertias,
-            gravity=gravity,
-            force_parameters=force_parameters,
-            threads=threads,
-            record_every=whole(record_every, "record_every"),
-            bodies=bodies,
-            out={} if out is None else out,
-            progress=progress,
-        )

@@ -1,0 +1,68 @@
+"""Batches of which only summaries are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from catena import Batch, BatchError, Simulator, Summaries, scenes
+from catena.simulate import summaries
+
+
+def peaks(batch: Batch) -> dict[str, np.ndarray]:
+    return {"peak": batch.position[:, :, -1, 2].max(axis=1), "end": batch.position[:, -1]}
+
+
+def test_summaries_are_those_of_the_whole_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = scenes.pendulum(3, "revolute")
+    rng, simulate = np.random.default_rng(0), Simulator(m, 0.005)
+    arrays = {
+        "coordinates": rng.uniform(-1, 1, (50, 3)),
+        "masses": {list(m.bodies)[1]: rng.uniform(0.5, 2, 50)},
+        "gravity": rng.uniform(-10, 0, (50, 3)),
+    }
+    whole = simulate.run_batch(steps=20, **arrays)
+    # several chunks, the last one shorter
+    monkeypatch.setattr(summaries, "_LEAST", 7)
+    monkeypatch.setattr(summaries, "_MOST", 7)
+    sizes, done = [], []
+
+    def keep(batch: Batch) -> dict[str, np.ndarray]:
+        sizes.append(len(batch))
+        return peaks(batch)
+
+    kept = simulate.run_batch(steps=20, keep=keep, progress=lambda k, n: done.append((k, n)), **arrays)
+    assert isinstance(kept, Summaries)
+    assert sizes == [7] * 7 + [1]
+    assert done[-1] == (50, 50)
+    assert list(kept) == ["peak", "end"]
+    for name, expected in peaks(whole).items():
+        np.testing.assert_array_equal(kept[name], expected)
+    assert kept.status == whole.status
+
+
+def test_members_that_fail_keep_their_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summaries, "_LEAST", 2)
+    monkeypatch.setattr(summaries, "_MOST", 2)
+    m = scenes.four_bar((1.0, 0.4, 0.5), ground=1.0, angle=3.3)
+    coordinates = np.full((5, 4), np.nan)
+    coordinates[:, 0] = (0.0, -0.01, -0.02, 2.5, -0.03)
+    kept = Simulator(m, 0.002, on_failure="stop").run_batch(steps=2, coordinates=coordinates, keep=peaks)
+    assert kept.failed == [3]
+    assert "cannot be closed" in kept.status[3].message
+    assert np.isnan(kept["peak"]).tolist() == [False, False, False, True, False]
+    with pytest.raises(BatchError, match="1 of 5 members failed: member 3") as error:
+        Simulator(m, 0.002).run_batch(steps=2, coordinates=coordinates, keep=peaks)
+    np.testing.assert_array_equal(error.value.batch["peak"], kept["peak"])
+
+
+def test_summaries_that_do_not_fit_are_explained() -> None:
+    simulate = Simulator(scenes.pendulum(2, "revolute"), 0.005)
+    with pytest.raises(ValueError, match=r"'peak' must have a row per member, \(3, ...\), got \(2,\)"):
+        simulate.run_batch(3, steps=1, keep=lambda batch: {"peak": np.zeros(2)})
+    with pytest.raises(ValueError, match="keep must return a mapping"):
+        simulate.run_batch(3, steps=1, keep=lambda batch: np.zeros(3))  # type: ignore[arg-type, return-value]
+    with pytest.raises(ValueError, match="keep must be a function"):
+        simulate.run_batch(3, steps=1, keep="peak")  # type: ignore[call-overload]
+    with pytest.raises(KeyError, match="no summary is called 'low', only 'peak', 'end'"):
+        simulate.run_batch(3, steps=1, keep=peaks)["low"]
