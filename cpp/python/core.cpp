@@ -191,7 +191,7 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
 
 void Core::stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation,
                   const In<-1, -1, 3>& velocity, const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& term_start,
-                  double closed, double roundings, double fastest, const In<-1>& length, double fit,
+                  double closed, double roundings, double fastest, const In<-1>& length, double loop_tolerance,
                   const OutInts<-1>& out) const {
   const Layout& layout = model_.layout();
   const Offset n = layout.link_count, count = static_cast<Offset>(position.shape(0));

@@ -95,20 +95,20 @@ def test_joined_batches_are_one_batch() -> None:
     ]
     assert_same(join(parts), simulate.run_batch(steps=6, **numbers))
     # those that have no numbers of their own have those of the mechanism
-    plain = simulate.run_batch(2, steps=6)
+    plain = simulate.run_batch(states=2, steps=6)
     mixed = join([parts[0], plain])
     np.testing.assert_array_equal(mixed[3].energy(), plain[1].energy())
     np.testing.assert_array_equal(mixed[0].mechanism.gravity, numbers["gravity"][0])
 
 
 def test_batches_that_differ_are_not_joined() -> None:
-    first = simulator().run_batch(2, steps=6)
+    first = simulator().run_batch(states=2, steps=6)
     with pytest.raises(ValueError, match="batch 1 has other nodes"):
-        join([first, simulator().run_batch(2, steps=5)])
+        join([first, simulator().run_batch(states=2, steps=5)])
     with pytest.raises(ValueError, match="batch 1 has another mechanism"):
         join([first, failing()])
     with pytest.raises(ValueError, match="batch 1 has other recorded bodies"):
-        join([first, simulator().run_batch(2, steps=6, bodies=list(first.bodies)[:1])])
+        join([first, simulator().run_batch(states=2, steps=6, bodies=list(first.bodies)[:1])])
     with pytest.raises(ValueError, match="join takes batches"):
         join([])
 

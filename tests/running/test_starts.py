@@ -33,7 +33,7 @@ def test_trees_start_bit_for_bit_as_single_states(scene: str, threads: int) -> N
         states.append(m.state())
         states[-1].coordinates = row
     found = simulate.run_batch(steps=3, coordinates=coordinates, threads=threads)
-    expected = simulate.run_batch(states, steps=3)
+    expected = simulate.run_batch(states=states, steps=3)
     for name in NODE:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
@@ -41,7 +41,7 @@ def test_trees_start_bit_for_bit_as_single_states(scene: str, threads: int) -> N
 def test_a_row_serves_all_members() -> None:
     m = TREES["tree"]()
     simulate, row = Simulator(m, 0.002), random_rows(m, 1)[0]
-    one = simulate.run_batch(3, steps=2, coordinates=row)
+    one = simulate.run_batch(states=3, steps=2, coordinates=row)
     rows = simulate.run_batch(steps=2, coordinates=np.tile(row, (3, 1)))
     by_rates = simulate.run_batch(steps=2, coordinates=row, rates=np.tile(simulate.plan.described.rates, (3, 1)))
     for name in NODE:
@@ -69,13 +69,13 @@ def test_wrong_arrays_are_explained() -> None:
     with pytest.raises(ValueError, match="a row per member"):
         simulate.run_batch(steps=1, coordinates=np.zeros(6))
     with pytest.raises(ValueError, match="not both"):
-        simulate.run_batch([simulate.mechanism.state()], steps=1, coordinates=np.zeros((1, 6)))
+        simulate.run_batch(states=[simulate.mechanism.state()], steps=1, coordinates=np.zeros((1, 6)))
     with pytest.raises(ValueError, match="states, a number of members, or coordinates"):
         simulate.run_batch(steps=1)
     with pytest.raises(ValueError, match="rates must be finite"):
-        simulate.run_batch(2, steps=1, rates=np.full(6, np.nan))
+        simulate.run_batch(states=2, steps=1, rates=np.full(6, np.nan))
     with pytest.raises(ValueError, match="turns by"):
-        simulate.run_batch(2, steps=1, rates=np.full(6, 1e9))
+        simulate.run_batch(states=2, steps=1, rates=np.full(6, 1e9))
 
 
 def crank_rocker() -> Mechanism:
@@ -109,7 +109,7 @@ def test_loops_start_the_same_alone_and_among_others() -> None:
     simulate = Simulator(m, 0.002)
     run = simulate.run_batch(steps=3, coordinates=coordinates, threads=2)
     states = [simulate.start_batch(coordinates=row[None]).state(0) for row in coordinates]
-    alone = simulate.run_batch(states, steps=3, threads=1)
+    alone = simulate.run_batch(states=states, steps=3, threads=1)
     for name in NODE:
         np.testing.assert_array_equal(getattr(run, name), getattr(alone, name))
 

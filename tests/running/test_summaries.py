@@ -59,10 +59,10 @@ def test_members_that_fail_keep_their_row(monkeypatch: pytest.MonkeyPatch) -> No
 def test_summaries_that_do_not_fit_are_explained() -> None:
     simulate = Simulator(scenes.pendulum(2, "revolute"), 0.005)
     with pytest.raises(ValueError, match=r"'peak' must have a row per member, \(3, ...\), got \(2,\)"):
-        simulate.run_batch(3, steps=1, keep=lambda batch: {"peak": np.zeros(2)})
+        simulate.run_batch(states=3, steps=1, keep=lambda batch: {"peak": np.zeros(2)})
     with pytest.raises(ValueError, match="keep must return a mapping"):
-        simulate.run_batch(3, steps=1, keep=lambda batch: np.zeros(3))  # type: ignore[arg-type, return-value]
+        simulate.run_batch(states=3, steps=1, keep=lambda batch: np.zeros(3))  # type: ignore[arg-type, return-value]
     with pytest.raises(ValueError, match="keep must be a function"):
-        simulate.run_batch(3, steps=1, keep="peak")  # type: ignore[call-overload]
+        simulate.run_batch(states=3, steps=1, keep="peak")  # type: ignore[call-overload]
     with pytest.raises(KeyError, match="no summary is called 'low', only 'peak', 'end'"):
-        simulate.run_batch(3, steps=1, keep=peaks)["low"]
+        simulate.run_batch(states=3, steps=1, keep=peaks)["low"]

@@ -299,7 +299,7 @@ def stand(
             roundings=_ROUNDINGS,
             fastest=fastest,
             length=compiled.lengths,
-            loop_tolerance=compiled.asked.loop_tolerance,
+            loop_tolerance=compiled.selection.loop_tolerance,
             out=found,
         )
     return found.astype(bool)

@@ -48,8 +48,8 @@ def save(batch: Batch, path: str | os.PathLike[str]) -> None:
     contents["counts"] = np.asarray(batch.counts, dtype=np.int64)
     contents["counted"] = np.concatenate(list(batch.near.values()) or [np.zeros((*batch.time.shape, 0))], axis=-1)
     contents |= {_OWN + name: array for name, array in batch.numbers.saved().items() if array is not None}
-    if batch.asked is not None:
-        contents |= {ASKED + name: getattr(batch.asked, name) for name in SELECTION_ARRAYS}
+    if batch.selection is not None:
+        contents |= {ASKED + name: getattr(batch.selection, name) for name in SELECTION_ARRAYS}
     document = {
         "dt": float(batch.dt),
         "bodies": list(batch.bodies),
@@ -119,7 +119,7 @@ def _rebuild(contents: Contents) -> Batch:
         numbers=MemberNumbers.of(mechanism, count, numbers),
         near=compiled.by_joint(counted),
         info=record_of(RunInfo, entry(document, "info", dict, "the document"), "the record of the run"),
-        asked=asked_of(contents, mechanism) if ASKED + "rows" in contents else None,
+        selection=asked_of(contents, mechanism) if ASKED + "rows" in contents else None,
         alone=entry(document, "alone", str, "the document"),
     )
 

@@ -63,9 +63,9 @@ class BatchRuns:
     @overload
     def run_batch(
         self,
-        states: Sequence[State] | int | None = None,
         duration: float | None = None,
         *,
+        states: Sequence[State] | int | None = None,
         steps: int | None = None,
         coordinates: ArrayLike | None = None,
         rates: ArrayLike | None = None,
@@ -84,9 +84,9 @@ class BatchRuns:
     @overload
     def run_batch(
         self,
-        states: Sequence[State] | int | None = None,
         duration: float | None = None,
         *,
+        states: Sequence[State] | int | None = None,
         steps: int | None = None,
         coordinates: ArrayLike | None = None,
         rates: ArrayLike | None = None,
@@ -104,9 +104,9 @@ class BatchRuns:
     ) -> Summaries: ...
     def run_batch(
         self,
-        states: Sequence[State] | int | None = None,
         duration: float | None = None,
         *,
+        states: Sequence[State] | int | None = None,
         steps: int | None = None,
         coordinates: ArrayLike | None = None,
         rates: ArrayLike | None = None,

@@ -40,8 +40,8 @@ def join(batches: Iterable[Batch]) -> Batch:
             else "other nodes or steps"
             if part.time.shape[1] != first.time.shape[1] or part.substeps.shape[1] != first.substeps.shape[1]
             else "other rows of its loops"
-            if (part.asked is None) != (first.asked is None)
-            or (part.asked is not None and first.asked is not None and not part.asked.same_rows(first.asked))
+            if (part.selection is None) != (first.selection is None)
+            or (part.selection and first.selection and not part.selection.same_rows(first.selection))
             else ""
         )
         if why:

@@ -66,7 +66,7 @@ class LiveBatch(Running, _core.LiveBatch):
         self._laws = numbers.law
         super().__init__(
             core=compiled.core,
-            settings=plan.settings(float(starts.time[0]), starts.reached, 0, 1),
+            settings=plan.settings(float(starts.time[0]), starts.computed, 0, 1),
             threads=min(count, threads),
             start=_core.Start(**starts.core_arrays()),
             loads=member_loads(mechanism, loads, count, 0, signals).arrays(),
@@ -154,7 +154,7 @@ class LiveBatch(Running, _core.LiveBatch):
 
     def _like_the_others(self, starts: Starts) -> Starts:
         """At order 1 a first step is another than those that follow."""
-        if self._plan.order == 1 and starts.reached != self._begun.reached:
+        if self._plan.order == 1 and starts.computed != self._begun.computed:
             raise mixed_starts()
         return starts
 
@@ -206,7 +206,7 @@ class LiveBatch(Running, _core.LiveBatch):
             self.angular_velocity[k],
             time=float(self.time[k]),
             turned=self._plan.compiled.by_joint(self._counted[k]),
-            computed=self._begun.reached or bool(self.time[k] != self._begun.time[k]),
+            computed=self._begun.computed or bool(self.time[k] != self._begun.time[k]),
             inputs=self.inputs[k],
         )
 

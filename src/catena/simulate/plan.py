@@ -313,7 +313,7 @@ class Plan:
 
     # ---- what the core and the results need of it
 
-    def settings(self, time: float, reached: bool, steps: int, record_every: int) -> _core.Settings:
+    def settings(self, time: float, computed: bool, steps: int, record_every: int) -> _core.Settings:
         """What the core needs to know of a run from a time on, and from a state that a run has reached, or not."""
         return _core.Settings(
             solver=_core.SolverKind[self.solver],
@@ -325,7 +325,7 @@ class Plan:
             estimates=self.estimates_errors,
             size=self.extent,
             error_rate=self.error_rate,
-            paper_start=self.order == 1 and not reached,
+            paper_start=self.order == 1 and not computed,
             start_time=time,
             steps=steps,
             record_every=record_every,

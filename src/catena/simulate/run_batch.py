@@ -101,7 +101,7 @@ def run_batch(
     counters = compiled.counters
     angles = np.full((count, records, len(counters)), np.nan)
     ended, tallies = compiled.core.run_batch(
-        settings=plan.settings(float(starts.time[0]), starts.reached, steps, record_every),
+        settings=plan.settings(float(starts.time[0]), starts.computed, steps, record_every),
         threads=threads,
         start=_core.Start(**starts.core_arrays()),
         loads=table.arrays(),

@@ -16,7 +16,7 @@ from .._util.status import Status
 from ..assemble.assembly import AssemblyError, describe, stand
 from ..assemble.forward_kinematics import placed
 from ..assemble.initial_state import checked, fastest
-from ..assemble.redundancy import described_asked
+from ..assemble.redundancy import select_described_rows
 from ..assemble.start_poses import Poses, is_tree, start_poses
 from ..compile.compile import start_arrays
 from ..kinematics.state import State
@@ -35,7 +35,7 @@ class Starts:
 
     time: Array
     arrays: dict[str, Array]
-    reached: bool = False  # by a run
+    computed: bool = False  # by a run
     unclosed: Mapping[int, Status] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ class Starts:
         """Members from one to before another."""
         arrays = self.core_arrays(np.arange(first, end))
         unclosed = {k - first: why for k, why in self.unclosed.items() if first <= k < end}
-        return Starts(self.time[first:end], arrays, self.reached, unclosed)
+        return Starts(self.time[first:end], arrays, self.computed, unclosed)
 
     def closed(self) -> NDArray[np.intp]:
         """Members that can start."""
@@ -68,16 +68,16 @@ class Starts:
             *(self.arrays[name][member] for name in _BODIES),
             time=float(self.time[member]),
             turned=plan.compiled.by_joint(self.arrays["counter_start"][member]),
-            reached=self.reached,
+            computed=self.computed,
         )
 
 
 def from_states(plan: Plan, states: Sequence[State]) -> Starts:
     """Of states that have been checked."""
-    if plan.order == 1 and len({state.reached for state in states}) > 1:
+    if plan.order == 1 and len({state.computed for state in states}) > 1:
         raise mixed_starts()
     arrays = {name: np.array(values) for name, values in start_arrays(plan.compiled, states).items()}
-    return Starts(np.array([state.time for state in states]), arrays, states[0].reached)
+    return Starts(np.array([state.time for state in states]), arrays, states[0].computed)
 
 
 def count_threads(threads: int | None) -> int:
@@ -113,7 +113,7 @@ def gather(
     if count is None and not lengths:
         raise ValueError(
             "coordinates and rates need a row per member, (member, coordinate), or a number of members besides: "
-            "run_batch(100, coordinates=...)"
+            "run_batch(duration, states=100, coordinates=...)"
         )
     return at_coordinates(plan, max(lengths) if count is None else count, coordinates, rates, threads)
 
@@ -143,7 +143,7 @@ def at_coordinates(
         )
         unclosed = {k: _unclosed(plan, poses, k) for k in poses.unclosed.tolist()}
     starts = Starts(times, _measured(plan, bodies, wanted))
-    if described_asked(mechanism).is_doubtful:
+    if select_described_rows(mechanism).is_doubtful:
         plan = plan.at([starts.state(plan, k) for k in range(count)])
         starts = Starts(times, _measured(plan, bodies, wanted))
     standing = stand(plan.compiled, bodies, starts.arrays["term_start"], fastest(plan), threads)

@@ -90,7 +90,7 @@ def run_kept(
             progress=False,
             **options,
         )
-        coarse = coarse or (batch.too_coarse and f"members {first} to {end - 1}: {batch.too_coarse}")
+        coarse = coarse or (batch.describe_inaccuracy and f"members {first} to {end - 1}: {batch.describe_inaccuracy}")
         status += batch.status
         found.append(_checked(keep(batch), len(batch), found[0] if found else None))
         if callable(progress) or (progress and end == count):
