@@ -45,6 +45,10 @@ from .simulate.live import Live, LiveBody, LiveForce, LiveJoint
 from .simulate.live_batch import LiveBatch
 from .simulate.loads import Load
 from .simulate.simulator import Simulator, info
+from .sweep.folder import SweepError
+from .sweep.opening import open_sweep
+from .sweep.samples import sample
+from .sweep.sweep import Sweep, SweepSummary
 from .view import plot
 
 __all__ = [
@@ -131,6 +135,9 @@ __all__ = [
     "State",
     "Status",
     "StuckWarning",
+    "Sweep",
+    "SweepError",
+    "SweepSummary",
     "Trajectory",
     "Universal",
     "VelocityRows",
@@ -138,8 +145,10 @@ __all__ = [
     "capsule",
     "cylinder",
     "info",
+    "open_sweep",
     "plot",
     "rod",
+    "sample",
     "scenes",
     "sphere",
 ]

@@ -22,6 +22,7 @@ ROOMS = [
     "results",
     "simulate",
     "io",
+    "sweep",
     "view",
     "scenes",
     "validate",
