@@ -12,7 +12,7 @@ namespace catena {
 enum class SolverKind : int { articulated, ldu, dense };
 
 // how a run ended; module.cpp exports the codes by name, status.py has the sentences
-enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff };
+enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff, open };
 
 struct Status {
   StatusCode code = StatusCode::done;
@@ -93,6 +93,7 @@ struct RunArgs {
   double size = 1;         // of the mechanism, m
   double error_rate = 0;   // 1/s: steps that err by more for their length are taken in shorter ones; 0 if none are
   bool paper_start = false;
+  bool absent = false;  // a member of a batch that has no pose to start from
   Offset steps = 0, record_every = 1;
 
   // first node: the user's body order, all in the world frame

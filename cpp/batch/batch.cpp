@@ -45,7 +45,7 @@ class Worker {
     }
     if (seats_.size() > 1)
       kernel_.run_lanes(layouts_.data(), space_.get(), runs_.data(), members);
-    else
+    else if (!runs_[0].absent)
       kernel_.run(seats_[0].member.layout, space_.get(), runs_[0]);
     for (int k = 0; k < members; ++k) {
       const Offset member = first + k, records = runs_[k].status.records;
@@ -54,6 +54,7 @@ class Worker {
             if (info.of == Of::body) keep(member, records, to, from, info.width);
           },
           args_.run.out, seats_[k].out);
+      if (runs_[k].absent) runs_[k].status = {.code = StatusCode::open, .time = runs_[k].start_time};
       args_.status[member] = runs_[k].status;
       args_.tally[member] = runs_[k].tally;
     }
@@ -70,6 +71,7 @@ class Worker {
   RunArgs arguments(Seat& seat, Offset member) const {
     const Offset n = shared_.link_count;
     RunArgs run = args_.run;
+    run.absent = args_.absent[member];
     run.position += 3 * n * member;
     run.orientation += 4 * n * member;
     run.velocity += 3 * n * member;

@@ -13,7 +13,8 @@ struct BatchArgs {
   int member_count = 0, threads = 1;
 
   MemberNumbers numbers = {};
-  bool own_loads = false;  // values of loads differ
+  bool own_loads = false;       // values of loads differ
+  const int* absent = nullptr;  // (member) 1 if it has no pose to start from
 
   int body_count = 0;           // recorded
   const int* bodies = nullptr;  // (recorded) the user's index

@@ -94,7 +94,7 @@ struct LaneRunner {
   // the caller's arrays -> a lane
   void enter(int k) {
     const int member = node.member(k);
-    alive[k] = k < node.members ? -1 : 0;
+    alive[k] = k < node.members && !node.args[member].absent ? -1 : 0;
     with_single(*node.layouts[member], node.args[member], [&](Single& one) {
       one.enter();
       newton.extent.set(k, one.newton.extent);

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "batch/batch.hpp"
+#include "batch/parts.hpp"
 #include "kernel/kernels.hpp"
 #include "model/assembly_tree.hpp"
 #include "model/groups.hpp"
@@ -42,10 +43,11 @@ Core::Core(const CoreArguments& given)
 
 std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
     const Settings& settings, int threads, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
-    const SignalFunction& signals, int signal_count, const MemberArrays& numbers, const InInts<-1>& bodies,
-    const NamedArrays& records, const std::optional<PollFunction>& poll) const {
+    const SignalFunction& signals, int signal_count, const MemberArrays& numbers, const InInts<-1>& absent,
+    const InInts<-1>& bodies, const NamedArrays& records, const std::optional<PollFunction>& poll) const {
   const auto members = static_cast<Offset>(start.position.shape(0));
   const auto recorded = static_cast<Offset>(bodies.size());
+  require_shape(absent, {members}, "absent members");
   require_shape(bodies, {-1}, "bodies to record");
   for (Offset k = 0; k < recorded; ++k)
     require_between(bodies.data()[k], 0, model_.layout().link_count - 1, "body to record");
@@ -60,6 +62,7 @@ std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
       .threads = threads,
       .numbers = member_numbers(numbers, members, model_.layout()),
       .own_loads = loads.values.shape(0) > 1,
+      .absent = absent.data(),
       .body_count = static_cast<int>(recorded),
       .bodies = bodies.data(),
       .records = room,
@@ -256,51 +259,60 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
   calls.rethrow();
 }
 
-bool Core::stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1, 3>& velocity,
-                  const In<-1, 3>& angular_velocity, const In<-1>& term_start, double closed, double roundings,
-                  double fastest) const {
+void Core::stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation,
+                  const In<-1, -1, 3>& velocity, const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& term_start,
+                  double closed, double roundings, double fastest, const In<-1>& length, double fit,
+                  const OutInts<-1>& out) const {
   const Layout& layout = model_.layout();
-  const Offset n = layout.link_count;
-  require_pose(position, orientation);
-  require_shape(velocity, {n, 3}, "velocity");
-  require_shape(angular_velocity, {n, 3}, "angular velocity");
-  require_size(term_start, term_count_, "what couplings measure");
-  // rows that are called, or that not all poses fulfil
-  if (layout.signal_count > 0 || !hook_rows_.empty() || layout.excess > 0 || layout.has_idle_rows) return false;
-  for (const ConstDoubles* array :
-       std::initializer_list<const ConstDoubles*>{&position, &orientation, &velocity, &angular_velocity})
-    if (!all_finite(array->data(), array->size())) return false;
-  const auto square = [](const double* v, int count) {
+  const Offset n = layout.link_count, count = static_cast<Offset>(position.shape(0));
+  for (const auto* array : {&position, &velocity, &angular_velocity})
+    require_shape(*array, {count, n, 3}, "poses and velocities");
+  require_shape(orientation, {count, n, 4}, "orientations");
+  require_shape(term_start, {count, term_count_}, "what couplings measure");
+  require_shape(out, {count}, "poses that stand");
+  std::fill_n(out.data(), count, 0);
+  require_size(length, layout.joint_count, "lengths of joints");
+  // rows that are called, or whose directions turn
+  if (layout.signal_count > 0 || !hook_rows_.empty() || layout.excess > 0) return;
+  const auto square = [](const double* v, int size) {
     double sum = 0;
-    for (int k = 0; k < count; ++k) sum += v[k] * v[k];
+    for (int k = 0; k < size; ++k) sum += v[k] * v[k];
     return sum;
   };
-  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, far = 0;
-  for (Offset body = 0; body < n; ++body) {
-    // two roundings of each; what is further off is normalised
-    if (std::fabs(square(orientation.data() + 4 * body, 4) - 1) > 1e-15) return false;
-    if (!(std::sqrt(square(angular_velocity.data() + 3 * body, 3)) < fastest)) return false;
-    for (int axis = 0; axis < 3; ++axis) {
-      const double x = position.data()[3 * body + axis];
-      low[axis] = std::min(low[axis], x);
-      high[axis] = std::max(high[axis], x);
-      far = std::max(far, std::fabs(x));
+  const auto stands_at = [&](Offset pose, GapArgs& gaps, void* space) {
+    const double *x = position.data() + 3 * n * pose, *q = orientation.data() + 4 * n * pose,
+                 *v = velocity.data() + 3 * n * pose, *w = angular_velocity.data() + 3 * n * pose;
+    if (!all_finite(x, 3 * n) || !all_finite(q, 4 * n) || !all_finite(v, 3 * n) || !all_finite(w, 3 * n)) return false;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, far = 0;
+    for (Offset body = 0; body < n; ++body) {
+      // two roundings of each; what is further off is normalised
+      if (std::fabs(square(q + 4 * body, 4) - 1) > 1e-15) return false;
+      if (!(std::sqrt(square(w + 3 * body, 3)) < fastest)) return false;
+      for (int axis = 0; axis < 3; ++axis) {
+        low[axis] = std::min(low[axis], x[3 * body + axis]);
+        high[axis] = std::max(high[axis], x[3 * body + axis]);
+        far = std::max(far, std::fabs(x[3 * body + axis]));
+      }
     }
-  }
-  const double box[3] = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
-  const double most = closed * std::sqrt(square(box, 3)) + roundings * std::numeric_limits<double>::epsilon() * far;
-  std::vector<double> gaps(4 * static_cast<std::size_t>(layout.joint_count));
-  const GapArgs args{.count = 1,
-                     .position = position.data(),
-                     .orientation = orientation.data(),
-                     .term_start = term_start.data(),
-                     .out = gaps.data(),
-                     .misfit = gaps.data() + 2 * layout.joint_count};
-  const Workspace space = make_workspace(kernel_.gaps_size(layout));
-  kernel_.gaps(layout, space.get(), args);
-  for (int j = 0; j < layout.joint_count; ++j)
-    if (!(gaps[2 * j] <= most && gaps[2 * j + 1] <= closed)) return false;
-  return true;
+    const double box[3] = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
+    const double most = closed * std::sqrt(square(box, 3)) + roundings * std::numeric_limits<double>::epsilon() * far;
+    gaps.position = x;
+    gaps.orientation = q;
+    gaps.term_start = term_start.data() + term_count_ * pose;
+    kernel_.gaps(layout, space, gaps);
+    for (int j = 0; j < layout.joint_count; ++j)
+      if (!(gaps.out[2 * j] <= most && gaps.out[2 * j + 1] <= closed) ||
+          !(std::hypot(gaps.misfit[2 * j] / length.data()[j], gaps.misfit[2 * j + 1]) <= fit))
+        return false;
+    return true;
+  };
+  nb::gil_scoped_release release;
+  in_parts(threads, count, [&](Offset first, Offset end) {
+    std::vector<double> found(4 * static_cast<std::size_t>(layout.joint_count));
+    const Workspace space = make_workspace(kernel_.gaps_size(layout));
+    GapArgs gaps{.count = 1, .out = found.data(), .misfit = found.data() + 2 * layout.joint_count};
+    for (Offset pose = first; pose < end; ++pose) out.data()[pose] = stands_at(pose, gaps, space.get());
+  });
 }
 
 void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
@@ -328,7 +340,7 @@ void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orien
                                .rate = rates.data()});
 }
 
-void Core::place(const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
+void Core::place(int threads, const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
                  const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
                  const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
                  const Out<-1, -1, 3>& angular_velocity) const {
@@ -352,17 +364,21 @@ void Core::place(const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, cons
     const int *end = layout.coordinated[move[0]].joint.end, link = layout.body_link[move[1]];
     require(end[0] == link || end[1] == link, "the joint of a move does not hold the body");
   }
-  kernel_.place(layout, {.count = count,
-                         .move_count = move_count,
-                         .move = moves.data(),
-                         .coordinate = coordinates.data(),
-                         .rate = rates.data(),
-                         .signals = signals.data(),
-                         .signal_rates = signal_rates.data(),
-                         .position = position.data(),
-                         .orientation = orientation.data(),
-                         .velocity = velocity.data(),
-                         .angular_velocity = angular_velocity.data()});
+  const Offset n = layout.link_count, width = layout.coordinate_count, functions = layout.signal_count;
+  nb::gil_scoped_release release;
+  in_parts(threads, count, [&](Offset first, Offset end) {
+    kernel_.place(layout, {.count = end - first,
+                           .move_count = move_count,
+                           .move = moves.data(),
+                           .coordinate = coordinates.data() + width * first,
+                           .rate = rates.data() + width * first,
+                           .signals = signals.data() + functions * first,
+                           .signal_rates = signal_rates.data() + functions * first,
+                           .position = position.data() + 3 * n * first,
+                           .orientation = orientation.data() + 4 * n * first,
+                           .velocity = velocity.data() + 3 * n * first,
+                           .angular_velocity = angular_velocity.data() + 3 * n * first});
+  });
 }
 
 void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,

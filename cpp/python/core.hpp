@@ -34,12 +34,10 @@ class Core {
   Core& operator=(const Core&) = delete;
 
   // how every member ended, and how it got there
-  std::pair<std::vector<Status>, std::vector<Tally>> run_batch(const Settings& settings, int threads,
-                                                               const Start& start, const LoadArrays& loads,
-                                                               const RowFunctions& rows, const SignalFunction& signals,
-                                                               int signal_count, const MemberArrays& numbers,
-                                                               const InInts<-1>& bodies, const NamedArrays& records,
-                                                               const std::optional<PollFunction>& poll) const;
+  std::pair<std::vector<Status>, std::vector<Tally>> run_batch(
+      const Settings& settings, int threads, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
+      const SignalFunction& signals, int signal_count, const MemberArrays& numbers, const InInts<-1>& absent,
+      const InInts<-1>& bodies, const NamedArrays& records, const std::optional<PollFunction>& poll) const;
 
   // whether members of a batch would run in lanes
   bool fits_lanes(SolverKind solver, int order, int signal_count) const;
@@ -69,12 +67,14 @@ class Core {
             const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,
             const Out<-1, -1, 2>& misfit) const;
 
-  // Whether a pose can be started from as it is: finite, of unit quaternions to rounding, turning slower than `fastest`
-  // and with gaps of so many parts of the bodies' spread, and roundings of their distance, or less. What is no plain
-  // case is left to the caller, who can tell what is wrong.
-  bool stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1, 3>& velocity,
-              const In<-1, 3>& angular_velocity, const In<-1>& term_start, double closed, double roundings,
-              double fastest) const;
+  // Which poses (pose, body, ...) can be started from as they are, 1 or 0: finite, of unit quaternions to rounding,
+  // turning slower than `fastest` and with gaps of so many parts of the bodies' spread, and roundings of their
+  // distance, or less, where redundant joints disagree by `fit` or less (rad, or parts of their length). What is no
+  // plain case is left to the caller, who can tell what is wrong.
+  void stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation,
+              const In<-1, -1, 3>& velocity, const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& term_start,
+              double closed, double roundings, double fastest, const In<-1>& length, double fit,
+              const OutInts<-1>& out) const;
 
   // see CoordinateArgs
   void coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
@@ -82,7 +82,7 @@ class Core {
                    const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const;
 
   // see PlaceArgs
-  void place(const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
+  void place(int threads, const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
              const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
              const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
              const Out<-1, -1, 3>& angular_velocity) const;

@@ -43,6 +43,7 @@ class LiveBatch::Worker {
       const int member = first + k;
       bool& failed = batch_.memory_->failed[member];
       if (failed && !(begins >> k & 1)) continue;
+      if (runs_[k].absent) runs_[k].status = {.code = StatusCode::open, .time = runs_[k].start_time};
       Status& status = batch_.status_[member] = runs_[k].status;
       // a member that waits for the next call has not failed
       if (status.code == StatusCode::interrupted) status.code = StatusCode::done;
@@ -64,6 +65,7 @@ class LiveBatch::Worker {
     run.steps = steps;
     run.status = {};
     run.tally = {};
+    run.absent = false;
     run.signals = members_[k].signals.data();
     run.laws = members_[k].laws.data();
     if (batch_.own_loads_) run.loads.values = batch_.run_.loads.values + 6L * run.loads.count * member;
@@ -85,6 +87,13 @@ class LiveBatch::Worker {
     if (row < 0) return;
     const Start& start = *entering.start;
     run.start_time = entering.time[row];
+    run.absent = entering.absent[row];
+    if (run.absent) {
+      // what is shown of it is no number
+      *run.out.time = run.start_time;
+      for (double* at : {run.out.position, run.out.velocity, run.out.angular_velocity}) std::fill_n(at, 3 * n, NAN);
+      std::fill_n(run.out.orientation, 4 * n, NAN);
+    }
     run.position = start.position.data() + 3 * n * row;
     run.orientation = start.orientation.data() + 4 * n * row;
     run.velocity = start.velocity.data() + 3 * n * row;
@@ -104,7 +113,7 @@ class LiveBatch::Worker {
 
   // what a function that fails would spoil is kept
   void go_on_alone(Offset member, bool begins) {
-    if (batch_.memory_->failed[member] && !begins) return;
+    if ((batch_.memory_->failed[member] && !begins) || runs_[0].absent) return;
     double* row = batch_.row_of(static_cast<int>(member));
     RunArgs& run = runs_[0];
     run.checkpoint = begins ? nullptr : row;
@@ -219,11 +228,12 @@ nb::object LiveBatch::view(T* numbers, Lengths... lengths) {
   return nb::ndarray<nb::numpy, T>(numbers, {lengths...}, owner).cast();
 }
 
-void LiveBatch::begin(const InInts<-1>& members, const Start& start, const In<-1>& time) {
+void LiveBatch::begin(const InInts<-1>& members, const Start& start, const In<-1>& time, const InInts<-1>& absent) {
   const InUse use(in_use_);
   const auto chosen = static_cast<Offset>(members.size());
   require_shape(members, {chosen}, "members to begin");
   require_shape(time, {chosen}, "times to begin at");
+  require_shape(absent, {chosen}, "absent members");
   require_finite(time, "times to begin at");
   require_start(start, layout_, core_.term_count());
   require(static_cast<Offset>(start.position.shape(0)) == chosen, "states to begin at: one for every member");
@@ -235,7 +245,7 @@ void LiveBatch::begin(const InInts<-1>& members, const Start& start, const In<-1
   for (int g = 0; g * group_ < count_; ++g)
     if (std::any_of(&row[g * group_], &row[0] + std::min((g + 1) * group_, count_), [](int k) { return k >= 0; }))
       groups.push_back(g);
-  work_on(groups, {&start, time.data(), &row}, 0);
+  work_on(groups, {&start, time.data(), absent.data(), &row}, 0);
 }
 
 bool LiveBatch::step(Offset count) {

@@ -25,7 +25,8 @@ class LiveBatch {
   LiveBatch& operator=(const LiveBatch&) = delete;
 
   // members (k) begin at the states (k) and times (k), with the inputs of the mechanism
-  void begin(const InInts<-1>& members, const Start& start, const In<-1>& time);
+  // or where they are absent (k) have failed before they began
+  void begin(const InInts<-1>& members, const Start& start, const In<-1>& time, const InInts<-1>& absent);
   // on with what stands in `input`; a member that cannot goes no further; false if for the first time steps of a member
   // are coarse
   bool step(Offset count);
@@ -55,6 +56,7 @@ class LiveBatch {
   struct Entering {
     const Start* start = nullptr;
     const double* time = nullptr;
+    const int* absent = nullptr;
     const std::vector<int>* row = nullptr;  // (member)
   };
 

@@ -91,7 +91,8 @@ void bind_tables(nb::module_& m) {
       .value("locked", StatusCode::locked)
       .value("exhausted", StatusCode::exhausted)
       .value("flat", StatusCode::flat)
-      .value("stiff", StatusCode::stiff);
+      .value("stiff", StatusCode::stiff)
+      .value("open", StatusCode::open);
 
   m.def(
       "kernels",
@@ -219,7 +220,7 @@ void bind_core(nb::module_& m) {
       field("signal_count", &CoreArguments::signal_count), field("asked", &CoreArguments::asked),
       field("kernel", &CoreArguments::kernel));
   core.def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a,
-           "signals"_a, "signal_count"_a, "numbers"_a, "bodies"_a, "records"_a, "poll"_a.none())
+           "signals"_a, "signal_count"_a, "numbers"_a, "absent"_a, "bodies"_a, "records"_a, "poll"_a.none())
       .def("fits_lanes", &Core::fits_lanes, nb::kw_only(), "solver"_a, "order"_a, "signal_count"_a)
       .def("linearize", &Core::linearise, nb::kw_only(), "dt"_a, "kick"_a, "position"_a, "orientation"_a, "velocity"_a,
            "momentum"_a, "unknowns"_a, "residual"_a, "matrix"_a, "rows"_a = RowFunctions(), "signals"_a = nb::none())
@@ -231,12 +232,13 @@ void bind_core(nb::module_& m) {
            "counted"_a, "rows"_a, "signals"_a)
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "loop_mismatch"_a)
-      .def("stands", &Core::stands, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
-           "term_start"_a, "closed"_a, "roundings"_a, "fastest"_a)
+      .def("stands", &Core::stands, nb::kw_only(), "threads"_a, "position"_a, "orientation"_a, "velocity"_a,
+           "angular_velocity"_a, "term_start"_a, "closed"_a, "roundings"_a, "fastest"_a, "length"_a, "loop_tolerance"_a,
+           "out"_a)
       .def("coordinates", &Core::coordinates, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "counted"_a, "signals"_a, "signal_rates"_a, "coordinates"_a, "rates"_a)
-      .def("place", &Core::place, nb::kw_only(), "moves"_a, "coordinates"_a, "rates"_a, "signals"_a, "signal_rates"_a,
-           "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
+      .def("place", &Core::place, nb::kw_only(), "threads"_a, "moves"_a, "coordinates"_a, "rates"_a, "signals"_a,
+           "signal_rates"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "loop_tolerance"_a, "position"_a, "orientation"_a, "term_start"_a,
@@ -383,7 +385,7 @@ void bind_live_batch(nb::module_& m) {
                     const SignalFunction&, int, const MemberArrays&, const InInts<-1, 2>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
            "signal_count"_a, "numbers"_a, "inputs"_a, nb::keep_alive<1, 2>())
-      .def("begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
+      .def("begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a, "absent"_a)
       .def(
           "step",
           [](LiveBatch& batch, Offset count) {

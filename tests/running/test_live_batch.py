@@ -11,7 +11,6 @@ import pytest
 
 from batches import SCENES, simulator, starts
 from catena import (
-    AssemblyError,
     Gear,
     LiveBatch,
     Mechanism,
@@ -378,7 +377,7 @@ def test_reset_in_joint_space() -> None:
     other.reset([1, 4, -1], states)
     # states are normalised once more
     for _ in range(2):
-        for name in ("position", "velocity", "coordinates", "rates", "time", "input"):
+        for name in ("position", "velocity", "coordinates", "rates", "time", "inputs"):
             np.testing.assert_allclose(getattr(batch, name), getattr(other, name), rtol=0, atol=1e-11)
         for live in (batch, other):
             live.step(5)
@@ -443,8 +442,9 @@ def test_reset_in_joint_space_keeps_what_else_holds() -> None:
     batch = Simulator(m, 0.01).start_batch(3)
     turned = np.array(m.state().coordinates)
     batch.reset([0, 2], coordinates=turned, rates=(0.0, 0.0))
-    with pytest.raises(AssemblyError, match="teeth"):
-        batch.reset([0, 2], coordinates=turned + np.array((1.0, 0.0)))
+    batch.reset([0, 2], coordinates=turned + np.array(((0.0, 0.0), (1.0, 0.0))))
+    assert batch.failed.tolist() == [False, False, True]
+    assert "teeth" in batch.status[2].message
 
 
 def test_the_state_of_a_member_at_order_1_that_has_not_moved() -> None:

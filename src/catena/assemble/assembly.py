@@ -7,7 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._util.checks import doubt_degrees
 from .._util.lookup import no_such
@@ -276,27 +276,38 @@ def stands(compiled: Compiled, state: State, fastest: float) -> bool:
     What the checks of a State, `open_joints`, `refuse_loop_mismatch` and the like would find, where the core can tell
     alone.
     """
-    return compiled.is_plain and compiled.core.stands(
-        position=state.position,
-        orientation=state.orientation,
-        velocity=state.velocity,
-        angular_velocity=state.angular_velocity,
-        term_start=compiled.start(compiled.terms, [state])[0],
-        closed=CLOSED,
-        roundings=_ROUNDINGS,
-        fastest=fastest,
-    )
+    return bool(stand(compiled, state._alone(), compiled.start(compiled.terms, [state]), fastest)[0])
+
+
+def stand(
+    compiled: Compiled, bodies: tuple[Array, ...], term_start: Array, fastest: float, threads: int = 1
+) -> NDArray[np.bool_]:
+    """The same of many poses (pose,); `bodies` are their positions, orientations and velocities (pose, n, ...)."""
+    position, orientation, velocity, angular_velocity = bodies
+    found = np.zeros(len(position), dtype=np.int32)
+    if compiled.is_plain:
+        compiled.core.stands(
+            threads=threads,
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            term_start=term_start,
+            closed=CLOSED,
+            roundings=_ROUNDINGS,
+            fastest=fastest,
+            length=compiled.lengths,
+            loop_tolerance=compiled.asked.loop_tolerance,
+            out=found,
+        )
+    return found != 0
 
 
 def loop_mismatches(compiled: Compiled, state: State) -> Array:
     """What redundant joints and couplings (joint + coupling,) disagree by, in rad or parts of their bodies' size."""
     _, loop_mismatch = joint_gaps(compiled, state)
     # as a run measures it
-    return np.hypot(loop_mismatch[:, 0] / _lengths(compiled, state), loop_mismatch[:, 1])
-
-
-def _lengths(compiled: Compiled, state: State) -> Array:
-    return np.concatenate((compiled.asked.length, np.ones(len(state.mechanism.couplings))))
+    return np.hypot(loop_mismatch[:, 0] / compiled.lengths[: len(loop_mismatch)], loop_mismatch[:, 1])
 
 
 def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
@@ -305,7 +316,7 @@ def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
     if not (compiled.asked.unasked.any() or compiled.asked.idle.any()):
         return
     _, loop_mismatch = joint_gaps(compiled, state)
-    length = _lengths(compiled, state)
+    length = compiled.lengths
     part = loop_mismatches(compiled, state)
     wide = np.flatnonzero(part > loop_tolerance)
     if len(wide) == 0:

@@ -80,7 +80,9 @@ def _find_walk(mechanism: Mechanism) -> Walk:
     return Walk(np.array(moves, dtype=np.int32).reshape(-1, 2), closes)
 
 
-def placed(mechanism: Mechanism, bodies: Bodies, coordinates: Array, rates: Array, time: Array) -> Bodies:
+def placed(
+    mechanism: Mechanism, bodies: Bodies, coordinates: Array, rates: Array, time: Array, threads: int = 1
+) -> Bodies:
     """Positions, orientations, velocities and angular velocities (pose, n, ...) with other joint coordinates and rates.
 
     Coordinates and rates (pose, coordinate) in the order of mechanism.coordinates, time (pose,) for ground that moves.
@@ -89,6 +91,7 @@ def placed(mechanism: Mechanism, bodies: Bodies, coordinates: Array, rates: Arra
     signals, signal_rates = compiled.signals.over(time)
     position, orientation, velocity, spin = (np.array(array, order="C") for array in bodies)
     compiled.core.place(
+        threads=threads,
         moves=walk.moves,
         coordinates=np.ascontiguousarray(coordinates),
         rates=np.ascontiguousarray(rates),

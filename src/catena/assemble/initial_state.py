@@ -47,7 +47,7 @@ def checked(plan: Plan, state: State) -> State:
         for name, angles in state.turned.items():
             joint = plan.mechanism.joints.get(name)
             finite(angles, (len(joint.angles) if joint else np.size(angles),), f"turned angles of joint {name!r}")
-    if stands(plan.compiled, state, _fastest(plan)):
+    if stands(plan.compiled, state, fastest(plan)):
         return state
     # a new state is checked, so writes into the arrays of the old one cannot smuggle in a NaN
     state = State(
@@ -71,7 +71,7 @@ def checked(plan: Plan, state: State) -> State:
 
 def refuse_fast(plan: Plan, angular_velocity: Array) -> None:
     """Raise where a body (..., n, 3) is too fast for dt."""
-    speed, limit = np.linalg.norm(angular_velocity, axis=-1), _fastest(plan)
+    speed, limit = np.linalg.norm(angular_velocity, axis=-1), fastest(plan)
     if speed.max(initial=0.0) >= limit:
         name = list(plan.mechanism.bodies)[int(speed.argmax()) % plan.mechanism.body_count]
         raise ValueError(
@@ -80,7 +80,7 @@ def refuse_fast(plan: Plan, angular_velocity: Array) -> None:
         )
 
 
-def _fastest(plan: Plan) -> float:
-    """At which a body turns too far in the shortest step (rad/s)."""
+def fastest(plan: Plan) -> float:
+    """Angular velocity at which a body turns too far in the shortest step (rad/s)."""
     # where an accuracy is asked for, what is too fast is halved
     return inf if plan.accuracy is not None else 2.0 ** (1 + (RESCUE_DEPTH if plan.rescue else 0)) / plan.dt

@@ -174,9 +174,13 @@ class Compiled:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the core alone can tell that a state holds: no massless bodies, loops that disagree, or screws."""
-        odd = self.asked.unasked.any() or self.asked.idle.any() or self.arguments["massless"].any()
-        return not odd and not any(screws for _, screws in self._turns.values())
+        """Whether the core alone can tell that a state holds: no massless bodies, or screws."""
+        return not self.arguments["massless"].any() and not any(screws for _, screws in self._turns.values())
+
+    @cached_property
+    def lengths(self) -> Array:
+        """What gaps of joints and couplings (joint + coupling,) are measured by where they are redundant (m, or 1)."""
+        return np.concatenate((self.asked.length, np.ones(self.coupling_count)))
 
     @property
     def _measures(self) -> dict[str, list[Measure]]:

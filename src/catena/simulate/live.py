@@ -138,7 +138,7 @@ class Live(Running, _core.Live):
         first, checkpoint = plan.resume_state(state, key)
         self.key, self.how = key, (plan.solver, plan.order)
         return {
-            "settings": plan.settings(first, steps, record_every),
+            "settings": plan.settings(first.time, first.reached, steps, record_every),
             "start": plan.start_arrays(first, resumes=checkpoint is not None),
             "checkpoint": checkpoint,
         }

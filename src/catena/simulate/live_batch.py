@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,27 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .._util.checks import whole
 from .._util.memory import refuse_if_too_large
-from .._util.rotation import Array, finite
 from .._util.status import SimulationError, Status, status_of, warn
-from ..assemble.forward_kinematics import placed, walk_of
-from ..assemble.initial_state import checked, refuse_fast
-from ..assemble.massless import names as massless
-from ..compile.compile import start_arrays
+from ..assemble.initial_state import checked
 from ..kinematics.state import State
 from ..results.accuracy import AccuracyWarning, too_coarse
 from ..results.efforts import InputEfforts
 from ..results.run_warnings import beyond_now
 from ..results.trajectory import single_node
-from .batch import SIZES
 from .inputs import BatchInputs
 from .live import Running
 from .loads import Forces
 from .members import Laws, MemberNumbers, member_loads
+from .starts import Starts, at_coordinates, from_states, mixed_starts
 
 if TYPE_CHECKING:
-    from ..compile.compile import Compiled
     from .plan import Plan
 
 
@@ -52,33 +45,31 @@ class LiveBatch(Running, _core.LiveBatch):
     def __init__(
         self,
         plan: Plan,
-        states: list[State],
+        starts: Starts,
         *,
         loads: Forces | Sequence[Forces | None] | None = None,
         masses: Mapping[str, ArrayLike] | None = None,
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
-        threads: int | None = None,
+        threads: int = 1,
     ) -> None:
-        mechanism, compiled, count = plan.mechanism, plan.compiled, len(states)
-        if count == 0:
-            raise ValueError("a batch needs at least one member")
+        mechanism, compiled, count = plan.mechanism, plan.compiled, len(starts)
         self._plan = plan
         # a node, and what its steps depend on, about ten numbers a body and solution that is remembered
         refuse_if_too_large(8 * count * mechanism.body_count * 64, f"{count} live members", "take fewer")
         signals = compiled.signals.extended()
         # where every member began last, and whether runs have been there
-        self._begun = _numbers(compiled, states)
-        self._reached = states[0].reached
-        self._refuse_mixed(states)
+        self._begun = starts
+        self._unclosed = dict(starts.unclosed)
+        self._threads = threads
         numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
         self._laws = numbers.law
         super().__init__(
             core=compiled.core,
-            settings=plan.settings(states[0], 0, 1),
-            threads=min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1),
-            start=_core.Start(**{name: values for name, values in self._begun.items() if name != "time"}),
+            settings=plan.settings(float(starts.time[0]), starts.reached, 0, 1),
+            threads=min(count, threads),
+            start=_core.Start(**starts.core_arrays()),
             loads=member_loads(mechanism, loads, count, 0, signals).arrays(),
             rows=compiled.rows,
             signals=signals.read,
@@ -89,8 +80,9 @@ class LiveBatch(Running, _core.LiveBatch):
         self._begin(np.arange(count))
 
     def _begin(self, members: NDArray[np.intp]) -> None:
-        start = {name: values[members] for name, values in self._begun.items() if name != "time"}
-        self.begin(members=members.astype(np.int32), start=_core.Start(**start), time=self._begun["time"][members])
+        start, time = _core.Start(**self._begun.core_arrays(members)), self._begun.time[members]
+        absent = np.isin(members, list(self._unclosed)).astype(np.int32)
+        self.begin(members=members.astype(np.int32), start=start, time=time, absent=absent)
 
     # ---- going on
 
@@ -111,16 +103,17 @@ class LiveBatch(Running, _core.LiveBatch):
         states
             Where they begin: one state for all of them, or one for each; default where each began.
         coordinates, rates
-            In place of states, joint coordinates and rates in the order of `mechanism.coordinates`: (coordinate,) for
-            all of these members, or (member, coordinate) with a row for each of them; what is not given is as
-            described. In loops they cannot be chosen one by one.
+            In place of states, joint coordinates and rates as in `Simulator.run_batch`: (coordinate,) for all of these
+            members, or (member, coordinate) with a row for each of them.
         """
         chosen = self._chosen(members)
-        given = self._given(len(chosen), states, coordinates, rates)
+        starts = self._given(len(chosen), states, coordinates, rates)
         if len(chosen) == 0:
             return
-        for name, values in given.items():
-            self._begun[name][chosen] = values
+        if starts is not None:
+            self._begun.put(chosen, starts)
+            self._unclosed = {k: why for k, why in self._unclosed.items() if k not in chosen}
+            self._unclosed |= {int(chosen[k]): why for k, why in starts.unclosed.items()}
         self._begin(chosen)
 
     def _given(
@@ -129,82 +122,39 @@ class LiveBatch(Running, _core.LiveBatch):
         states: State | Sequence[State] | None,
         coordinates: ArrayLike | None,
         rates: ArrayLike | None,
-    ) -> dict[str, Array]:
-        """Where so many members are to begin, checked; nothing if that is where they began."""
+    ) -> Starts | None:
+        """Where so many members are to begin, checked; None if that is where they began."""
         plan = self._plan
         if coordinates is not None or rates is not None:
             if states is not None:
                 raise ValueError("reset: give states, or coordinates and rates, not both")
-            self._refuse_mixed([plan.described])
-            return self._placed(self._rows(coordinates, "coordinates", count), self._rows(rates, "rates", count))
+            if count == 0:
+                return None
+            found, starts = at_coordinates(plan, count, coordinates, rates, self._threads, "reset: ")
+            self._refuse_others(found, starts)
+            return starts
         if states is None:
-            return {}
-        self._refuse_other_rows([states] if isinstance(states, State) else states)
-        if isinstance(states, State):
-            first = [checked(plan, states)] * count
-        else:
-            first = [checked(plan, state) for state in states]
+            return None
+        given = [states] if isinstance(states, State) else list(states)
+        found, first = plan.at(given), [checked(plan, state) for state in given]
+        first = first * count if isinstance(states, State) else first
         if len(first) != count:
             raise ValueError(f"reset: {len(first)} states for {count} members")
-        self._refuse_mixed(first)
-        return _numbers(plan.compiled, first) if first else {}
+        if count == 0:
+            return None
+        starts = from_states(plan, first)
+        self._refuse_others(found, starts)
+        return starts
 
-    def _rows(self, value: ArrayLike | None, what: str, count: int) -> Array:
-        """Coordinates or rates (count, coordinate)."""
-        if value is None:
-            value = getattr(self._plan.described, what)
-        width = len(self.mechanism.coordinates)
-        shape = (width,) if np.ndim(value) == 1 else (count, width)
-        return np.broadcast_to(finite(value, shape, f"reset: {what}"), (count, width))
-
-    def _placed(self, coordinates: Array, rates: Array) -> dict[str, Array]:
-        """What members begin with whose joints have these coordinates and rates."""
-        plan, mechanism, count = self._plan, self.mechanism, len(coordinates)
-        first, places = plan.described, mechanism.coordinate_places()
-        times = np.full(count, first.time)
-        x, q, v, w = (np.repeat(getattr(first, name)[None], count, axis=0) for name in SIZES)
-        position, orientation, velocity, spin = placed(mechanism, (x, q, v, w), coordinates, rates, times)
-        if walk_of(mechanism).closes and not massless(mechanism):
-            refuse_fast(plan, spin)
-            starts = plan.compiled.starts_at(places, coordinates)
-            return dict(
-                position=position,
-                orientation=orientation,
-                velocity=velocity,
-                angular_velocity=spin,
-                time=times,
-                **starts,
-            )
-        # whether the rest holds there has to be seen of each
-        angles = {name: list(joint.angles) for name, joint in mechanism.joints.items() if name in places}
-        states = [
-            State(
-                mechanism,
-                position[k],
-                orientation[k],
-                velocity[k],
-                spin[k],
-                time=first.time,
-                turned=dict(first.turned)
-                | {name: coordinates[k, places[name]][which] for name, which in angles.items() if which},
-            )
-            for k in range(count)
-        ]
-        self._refuse_other_rows(states)
-        return _numbers(plan.compiled, [checked(plan, state) for state in states]) if states else {}
-
-    def _refuse_other_rows(self, states: Sequence[State]) -> None:
+    def _refuse_others(self, plan: Plan, starts: Starts) -> None:
         """Members share the rows of their loops: none may begin where these say something else."""
-        if self._plan.at(states) is not self._plan:
+        if plan is not self._plan:
             raise ValueError(
                 "reset: loops whose joints nearly say the same have other rows there than where this batch began "
                 "(see LoopWarning): begin another with start_batch"
             )
-
-    def _refuse_mixed(self, states: Sequence[State]) -> None:
-        """At order 1 a first step is another than those that follow."""
-        if self._plan.order == 1 and any(state.reached != self._reached for state in states):
-            raise ValueError("at order 1 either all members begin at states that runs have reached, or none does")
+        if plan.order == 1 and starts.reached != self._begun.reached:
+            raise mixed_starts()
 
     def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
         found = np.asarray(members)
@@ -238,7 +188,7 @@ class LiveBatch(Running, _core.LiveBatch):
     @property
     def status(self) -> list[Status]:
         """How every member fares: `ok`, or why it takes no more steps."""
-        return [status_of(self._plan, self.ended(k)) for k in range(len(self))]
+        return [self._unclosed.get(k) or status_of(self._plan, self.ended(k)) for k in range(len(self))]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -259,7 +209,7 @@ class LiveBatch(Running, _core.LiveBatch):
             self.angular_velocity[k],
             time=float(self.time[k]),
             turned=self._plan.compiled.by_joint(self.counted[k]),
-            reached=self._reached or bool(self.time[k] != self._begun["time"][k]),
+            reached=self._begun.reached or bool(self.time[k] != self._begun.time[k]),
             inputs=self.inputs[k],
         )
 
@@ -275,16 +225,10 @@ class LiveBatch(Running, _core.LiveBatch):
         warn(AccuracyWarning(coarse))
 
     def __len__(self) -> int:
-        return len(self._begun["time"])
+        return len(self._begun)
 
     def __repr__(self) -> str:
         failed = int(np.count_nonzero(self.failed))
         return (
             f"LiveBatch({len(self)} members of {self.mechanism.body_count} bodies{f', {failed} failed' * bool(failed)})"
         )
-
-
-def _numbers(compiled: Compiled, states: Sequence[State]) -> dict[str, Array]:
-    """All that members begin with, (member, ...)."""
-    arrays = {name: np.array(values) for name, values in start_arrays(compiled, states).items()}
-    return arrays | {"time": np.array([state.time for state in states])}

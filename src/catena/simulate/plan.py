@@ -311,8 +311,8 @@ class Plan:
 
     # ---- what the core and the results need of it
 
-    def settings(self, first: State, steps: int, record_every: int) -> _core.Settings:
-        """What the core needs to know of a run that begins in a state."""
+    def settings(self, time: float, reached: bool, steps: int, record_every: int) -> _core.Settings:
+        """What the core needs to know of a run from a time on, and from a state that a run has reached, or not."""
         return _core.Settings(
             solver=_core.SolverKind[self.solver],
             order=max(self.order, 2),
@@ -323,8 +323,8 @@ class Plan:
             estimates=self.estimates_errors,
             size=self.extent,
             error_rate=self.error_rate,
-            paper_start=self.order == 1 and not first.reached,
-            start_time=first.time,
+            paper_start=self.order == 1 and not reached,
+            start_time=time,
             steps=steps,
             record_every=record_every,
         )

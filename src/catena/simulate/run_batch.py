@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._util.checks import whole
 from .._util.lookup import no_such
 from .._util.memory import refuse_if_too_large
 from .._util.progress import finish, watcher
 from .._util.rotation import Array
 from .._util.status import status_of, warn
-from ..compile.compile import start_arrays
 from ..results.accuracy import AccuracyWarning, too_coarse
 from ..results.run_warnings import warn_of_members
 from .batch import SIZES, Batch, BatchError
@@ -24,10 +21,10 @@ from .loads import Forces
 from .members import Laws, MemberNumbers, member_loads
 from .refinement import per_second, refined
 from .run_steps import run_steps
+from .starts import Starts
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
-    from ..kinematics.state import State
     from ..results.trajectory import Trajectory
     from .plan import Plan
 
@@ -35,23 +32,29 @@ if TYPE_CHECKING:
 _WIDEST_GROUP = 8
 
 
-def plan_batch(plan: Plan, starts: list[State], duration: float | None, steps: int | None) -> Plan:
+def plan_batch(plan: Plan, starts: Starts, duration: float | None, steps: int | None) -> Plan:
     """The plan by which a batch runs: where there is no dt, with the one that the first member needs."""
-    if plan.accuracy is None or not starts:
+    if plan.accuracy is None:
         return plan
     span = plan.span(duration, steps)
     if plan.given_dt is not None:
         return plan.with_step(plan.given_dt, rate=per_second(plan.accuracy, plan.order) / (span or 1.0))
 
-    def attempt(plan: Plan, steps: int, per: int) -> Trajectory:
-        return run_steps(plan, steps, state=starts[0], record_every=per)
+    closed = starts.closed()
+    if len(closed) == 0:
+        # nothing runs, whatever its step
+        return plan.with_step(span or 1.0)
+    first = starts.state(plan, int(closed[0]))
 
-    return refined(plan, attempt, starts[0], span, None)[1]
+    def attempt(plan: Plan, steps: int, per: int) -> Trajectory:
+        return run_steps(plan, steps, state=first, record_every=per)
+
+    return refined(plan, attempt, first, span, None)[1]
 
 
 def run_batch(
     plan: Plan,
-    starts: list[State],
+    starts: Starts,
     steps: int,
     *,
     loads: Forces | Sequence[Forces | None] | None,
@@ -59,7 +62,7 @@ def run_batch(
     inertias: Mapping[str, ArrayLike] | None,
     gravity: ArrayLike | None,
     force_parameters: Laws | None,
-    threads: int | None,
+    threads: int,
     record_every: int,
     bodies: Sequence[str] | None,
     out: Mapping[str, Array],
@@ -67,9 +70,7 @@ def run_batch(
 ) -> Batch:
     """See Simulator.run_batch."""
     mechanism, compiled, count = plan.mechanism, plan.compiled, len(starts)
-    if count == 0:
-        raise ValueError("a batch needs at least one member")
-    if any(start.time != starts[0].time for start in starts):
+    if (starts.time != starts.time[0]).any():
         raise ValueError("the states of a batch must have the same time")
     places = {name: place for place, name in enumerate(mechanism.bodies)}
     kept = _recorded(mechanism, bodies)
@@ -78,7 +79,7 @@ def run_batch(
     table = member_loads(mechanism, loads, count, steps, signals)
 
     records = -(-steps // record_every) + 1
-    threads = min(count, whole(threads, "threads") if threads is not None else os.cpu_count() or 1)
+    threads = min(count, threads)
     shapes = {name: (count, records, len(kept), size) for name, size in SIZES.items()} | {"time": (count, records)}
     if not isinstance(out, Mapping):
         raise ValueError(f"out must be a mapping from names to arrays, got {out!r}")
@@ -100,21 +101,26 @@ def run_batch(
     counters = compiled.counters
     angles = np.full((count, records, len(counters)), np.nan)
     ended, tallies = compiled.core.run_batch(
-        settings=plan.settings(starts[0], steps, record_every),
+        settings=plan.settings(float(starts.time[0]), starts.reached, steps, record_every),
         threads=threads,
-        start=_core.Start(**start_arrays(compiled, starts)),
+        start=_core.Start(**starts.core_arrays()),
         loads=table.arrays(),
         rows=compiled.rows,
         signals=signals.read,
         signal_count=signals.count,
         numbers=numbers.arrays(),
+        absent=np.isin(np.arange(count), list(starts.unclosed)).astype(np.int32),
         bodies=np.array([places[name] for name in kept], dtype=np.int32),
         records={**arrays, **made, "counted": angles},
         poll=watcher(progress, count),
     )
     if progress:
         finish(progress, count, count)
-    coarse = [too_coarse(plan, tally, end.step) for tally, end in zip(tallies, ended, strict=True)]
+    coarse, status = [], []
+    for k, (end, tally) in enumerate(zip(ended, tallies, strict=True)):
+        unclosed = starts.unclosed.get(k)
+        coarse.append("" if unclosed else too_coarse(plan, tally, end.step))
+        status.append(unclosed or plan.fail_if_inaccurate(status_of(plan, end), coarse[k]))
     batch = Batch(
         mechanism=mechanism,
         dt=plan.dt,
@@ -123,7 +129,7 @@ def run_batch(
         **{"error": None, **made},
         coarse=coarse,
         counts=np.array([end.records for end in ended]),
-        status=[plan.fail_if_inaccurate(status_of(plan, end), each) for end, each in zip(ended, coarse, strict=True)],
+        status=status,
         numbers=numbers,
         near=compiled.by_joint(angles),
         info=plan.run_info(),

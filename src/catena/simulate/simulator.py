@@ -221,8 +221,10 @@ class Simulator(Spoken):
 
     def start_batch(
         self,
-        states: Sequence[State] | int,
+        states: Sequence[State] | int | None = None,
         *,
+        coordinates: ArrayLike | None = None,
+        rates: ArrayLike | None = None,
         loads: Forces | Sequence[Forces | None] | None = None,
         masses: Mapping[str, ArrayLike] | None = None,
         inertias: Mapping[str, ArrayLike] | None = None,
@@ -235,19 +237,21 @@ class Simulator(Spoken):
         The arguments are those of `run_batch`. States may have different times; loads must be constant.
         """
         from .live_batch import LiveBatch
+        from .starts import count_threads, gather
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         self._plan.need_dt("live mechanisms go on by steps of a length that whoever reads or controls them must know")
-        plan = self._plan.at(states if isinstance(states, Sequence) else ())
+        count = count_threads(threads)
+        plan, starts = gather(self._plan, states, coordinates, rates, count)
         return LiveBatch(
             plan,
-            plan.start_states(states),
+            starts,
             loads=loads,
             masses=masses,
             inertias=inertias,
             gravity=gravity,
             force_parameters=force_parameters,
-            threads=threads,
+            threads=count,
         )
 
     def run(
@@ -362,10 +366,12 @@ class Simulator(Spoken):
 
     def run_batch(
         self,
-        states: Sequence[State] | int,
+        states: Sequence[State] | int | None = None,
         duration: float | None = None,
         *,
         steps: int | None = None,
+        coordinates: ArrayLike | None = None,
+        rates: ArrayLike | None = None,
         loads: Forces | Sequence[Forces | None] | None = None,
         masses: Mapping[str, ArrayLike] | None = None,
         inertias: Mapping[str, ArrayLike] | None = None,
@@ -383,6 +389,10 @@ class Simulator(Spoken):
         ----------
         states
             One state per member, or a number of members that all start as described. All must have the same time.
+        coordinates, rates
+            In place of states, joint coordinates and rates (members, coordinates) in the order of
+            `mechanism.coordinates`, or one row (coordinates,) for all of so many `states`; default as described. The
+            core places the bodies, on all threads: run_batch(duration=2.0, coordinates=angles).
         loads
             As in `run`, the same for all members; or a list with one entry per member, on the same bodies.
         masses, inertias
@@ -405,10 +415,11 @@ class Simulator(Spoken):
         failed members; with on_failure="stop", the status of the result does.
         """
         from .run_batch import plan_batch, run_batch
+        from .starts import count_threads, gather
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
-        plan = self._plan.at(states if isinstance(states, Sequence) else ())
-        starts = plan.start_states(states)
+        count = count_threads(threads)
+        plan, starts = gather(self._plan, states, coordinates, rates, count)
         plan = plan_batch(plan, starts, duration, steps)
         return run_batch(
             plan,
@@ -419,7 +430,7 @@ class Simulator(Spoken):
             inertias=inertias,
             gravity=gravity,
             force_parameters=force_parameters,
-            threads=threads,
+            threads=count,
             record_every=whole(record_every, "record_every"),
             bodies=bodies,
             out={} if out is None else out,
