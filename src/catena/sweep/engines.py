@@ -12,16 +12,19 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import wait
 from typing import Any, Protocol
 
-from .chunk import Chunk, Job, Outcome, inherit, run_chunk
+from .chunk import Chunk, Outcome, inherit, run_chunk
 from .folder import SweepError
+from .job import Job
 
 # s between questions whether a chunk is done
 _PAUSE = 0.01
@@ -50,7 +53,7 @@ class Executor(Protocol):
 
 
 class _Here:
-    """This process, one chunk after the other."""
+    """The process at hand, one chunk after the other."""
 
     most_pending = 1
 
@@ -129,7 +132,16 @@ class _Given:
 def _begin_worker(job: Job) -> None:
     # Ctrl-C is heard by the first process, which ends the others
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     inherit(job)
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would wait for work forever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
 
 
 @contextmanager
@@ -216,15 +228,16 @@ def _result_of(future: Pending) -> Outcome:
 
 def _not_sent(error: Exception) -> SweepError:
     return SweepError(
-        f"a function of the sweep cannot be sent to workers: {error}; define setup, keep, draw and build at the top of a "
-        "module, not inside a function or as a lambda, or use workers=1, or an engine that pickles them by value (Dask)"
+        f"a function of the sweep cannot be sent to workers: {error}; define setup, keep, draw and build at the top "
+        "level of a module, not inside a function or as a lambda, or use an engine that pickles by value, such as Dask"
     )
 
 
 def _lost(chunk: Chunk, error: Exception) -> SweepError:
     members = f"members {chunk.first} to {chunk.first + chunk.count - 1}"
+    said = next(iter(str(error).strip().splitlines()), "")
     return SweepError(
         f"chunk {chunk.number} ({members}) was lost {_MOST_LOSSES} times with its worker, the last time by "
-        f"{type(error).__name__}: {error}; finished chunks are kept. If workers run out of memory, record fewer nodes "
-        "(record_every=) or use smaller chunks"
+        f"{type(error).__name__}: {said}; finished chunks are kept. Workers that run out of memory need smaller chunks "
+        "or fewer recorded nodes (record_every=); all workers must find the modules of the sweep's functions"
     )

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .chunk import MISSING, STATUS_TYPE
 from .folder import Folder
+from .rows import MISSING, STATUS_TYPE
 
 
 def open_sweep(folder: str | os.PathLike[str]) -> Any:

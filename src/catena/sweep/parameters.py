@@ -130,9 +130,7 @@ def source_of(grid: Mapping[str, Any] | None, table: Any, draw: Draw | None, mem
             raise ValueError("draw needs members=, the number of members to draw")
         return Drawn(draw, whole(members, "members"), seed)
     if members is not None:
-        raise ValueError(
-            f"members= belongs to draw=; the number of members follows from {given[0] if given else 'a grid or a table'}"
-        )
+        raise ValueError("members= belongs to draw=; a grid or a table has a number of members of its own")
     if grid is not None:
         axes = columns_of(grid, "grid")
         for name, axis in axes.items():

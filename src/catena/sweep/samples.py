@@ -41,7 +41,7 @@ def _points(method: Method, dimension: int, count: int, rng: np.random.Generator
         from scipy.stats import qmc
     except ImportError:
         raise ImportError(
-            f"sample(method={method!r}) needs scipy, which is not installed: pip install scipy; 'monte_carlo' needs nothing"
+            f"method={method!r} needs scipy, which is not installed: pip install scipy; 'monte_carlo' needs nothing"
         ) from None
     samplers: dict[str, Any] = {"latin_hypercube": qmc.LatinHypercube, "sobol": qmc.Sobol, "halton": qmc.Halton}
     sampler = samplers[method](dimension, rng=rng)

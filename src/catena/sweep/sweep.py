@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from .._util.checks import one_of, positive, shown, whole
-from .._util.progress import bar
-from .._util.status import CatenaWarning, warn
+from .._util.checks import one_of, positive, seconds, shown, whole
 from ..compile.compile import default_kernel
 from ..results.trajectory import Trajectory
 from ..simulate.simulator import Simulator
-from .chunk import BuildMechanism, Chunk, Job, Keep, Outcome, Setup, kept_by, run_alone, usable_kernels, versions
+from .chunk import Chunk
 from .engines import Executor, engine_of, work
-from .fingerprint import fingerprint
-from .folder import Document, Folder, SweepError
+from .folder import Folder
+from .job import BuildMechanism, Job, Keep, Setup, run_alone
 from .parameters import Draw, Numbers, source_of
-
-# members that are tried before a sweep, to find out what keep returns
-_TRIED = 4
+from .planning import begun
+from .rows import count_failures
+from .tally import Tally
 
 
 @dataclass(frozen=True)
@@ -116,8 +108,8 @@ class Sweep:
         self._chunk = whole(chunk, "chunk")
         simulator.plan.count_steps(duration, steps)
         arguments = {
-            "duration": duration,
-            "steps": steps,
+            "duration": None if duration is None else seconds(duration),
+            "steps": None if steps is None else whole(steps, "steps", least=0),
             "record_every": whole(record_every, "record_every"),
             "bodies": None if bodies is None else list(bodies),
         }
@@ -197,11 +189,11 @@ class Sweep:
                 f"executor must have submit(function, chunk), which returns a future, got {shown(executor)}"
             )
         count = whole(workers, "workers") if workers is not None else os.cpu_count() or 1
-        job = self._begun(place, executor)
+        job = begun(self._job, self._source, self._chunk, place, executor)
         total = -(-len(self) // self._chunk)
         there = set(filter(place.is_done, range(index - 1, total, parts)))
         wanted = [number for number in range(index - 1, total, parts) if number not in there or retry is not None]
-        tally = _Tally(sum(self._size(number) for number in wanted), progress)
+        tally = Tally(sum(self._size(number) for number in wanted), progress)
         failed = {number: _failed(place, number) for number in there}
 
         def chunks() -> Iterator[Chunk]:
@@ -222,148 +214,6 @@ class Sweep:
     def _size(self, number: int) -> int:
         return min(self._chunk, len(self) - number * self._chunk)
 
-    def _begun(self, place: Folder, executor: Executor | None) -> Job:
-        """The job that goes on in a folder, with a plan of the same sweep."""
-        given = self._job.simulator.plan.build.kernel or os.environ.get("CATENA_KERNEL")
-        if not place.has_plan:
-            kernel = given or _common_kernel(executor)
-            job = self._job.with_kernel(kernel)
-            kept, parameters = self._tried(job)
-            place.begin(
-                {
-                    "identity": self._identity(kernel),
-                    "parameters": {name: [array.shape[1:], array.dtype.str] for name, array in parameters.items()},
-                    "kept": kept,
-                    "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                }
-            )
-        plan = place.plan()
-        known = plan["identity"]
-        mine = self._identity(given or known["kernel"])
-        _refuse_other(place, known, mine)
-        job = self._job.with_kernel(known["kernel"])
-        kept = {name: (tuple(shape), kind) for name, (shape, kind) in plan["kept"].items()}
-        return replace(job, identity=fingerprint(mine), kept=kept, folder=str(place.path.absolute()))
-
-    def _identity(self, kernel: str) -> Document:
-        """All that results depend on."""
-        plan, job = self._job.simulator.plan, self._job
-        return {
-            "members": len(self),
-            "chunk": self._chunk,
-            "parameters": f"{self._source.kind} {self._source.digest}",
-            "mechanism": fingerprint(job.simulator),
-            "settings": {
-                **job.arguments,
-                **{
-                    name: getattr(plan, name)
-                    for name in ("dt", "accuracy", "order", "solver", "tolerance", "max_iterations", "rescue")
-                },
-                "on_inaccurate": plan.on_inaccurate,
-            },
-            "setup": job.setup and fingerprint(job.setup),
-            "keep": fingerprint(job.keep),
-            "build": job.build and fingerprint(job.build),
-            "kernel": kernel,
-            "versions": versions(),
-        }
-
-    def _tried(self, job: Job) -> tuple[dict[str, tuple[tuple[int, ...], str]], Numbers]:
-        """Shapes and types of what is kept of a member, and parameters, from the first member that can be simulated."""
-        places = np.unique(np.linspace(0, len(self) - 1, _TRIED).astype(int)).tolist()
-        errors: list[Exception] = []
-        for member in places:
-            numbers = self._source.numbers(member, member + 1)
-            try:
-                with warnings.catch_warnings():
-                    # they are heard again in the sweep itself
-                    warnings.simplefilter("ignore")
-                    kept = kept_by(job.keep, run_alone(job, numbers))
-                return {name: (array.shape[1:], array.dtype.str) for name, array in kept.items()}, numbers
-            except Exception as error:
-                errors.append(error)
-        raise SweepError(
-            f"members {', '.join(map(str, places))} were tried first, and none could be simulated; member {places[0]}: "
-            f"{type(errors[0]).__name__}: {errors[0]}"
-        ) from errors[0]
-
 
 def _failed(place: Folder, number: int) -> int:
-    return int(np.count_nonzero(place.read_chunk(number, "status") != "done"))
-
-
-def _common_kernel(executor: Executor | None) -> str:
-    """The best kernel that all workers have: those of a Client of Dask are asked, others are like this machine."""
-    ask = getattr(executor, "run", None)
-    if not callable(ask):
-        return default_kernel()
-    found: Mapping[str, list[str]] = ask(usable_kernels)
-    if not found:
-        return default_kernel()
-    common = [kernel for kernel in next(iter(found.values())) if all(kernel in each for each in found.values())]
-    if not common:
-        have = "; ".join(f"{worker}: {', '.join(kernels)}" for worker, kernels in found.items())
-        raise SweepError(
-            f"the workers have no kernel in common ({have}): install catena on all of them from a wheel, or with "
-            "-C cmake.define.CATENA_KERNELS='v1;v3;v4'"
-        )
-    return common[-1]
-
-
-def _refuse_other(place: Folder, known: Document, mine: Document) -> None:
-    """Raise if a folder has results of another sweep."""
-    # as they are once they have been written and read
-    differ = [name for name in mine if fingerprint(_plain(known.get(name))) != fingerprint(_plain(mine[name]))]
-    if differ:
-        what = ", ".join(
-            f"{name} ({known.get(name)} there, {mine[name]} here)"
-            if name in ("members", "chunk", "kernel", "versions")
-            else name
-            for name in differ
-        )
-        raise ValueError(f"{place.path}: has results of another sweep, which differs in {what}: use another folder")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(value[name]) for name in sorted(value)}
-    return value
-
-
-class _Tally:
-    """Counts what is done, shows it, and warns at the end of what workers have warned of."""
-
-    def __init__(self, members: int, progress: bool | Callable[[int, int], None]) -> None:
-        self.members, self.done = members, 0
-        self._progress = progress
-        self._begun = self._shown = time.monotonic()
-        self._warnings: dict[int, str] = {}
-
-    def __call__(self, outcome: Outcome | None) -> None:
-        if outcome is not None:
-            self.done += outcome.members
-            if outcome.warnings:
-                self._warnings[outcome.chunk] = outcome.warnings[0]
-            if callable(self._progress):
-                self._progress(self.done, self.members)
-        now = time.monotonic()
-        if self._progress is True and sys.stderr.isatty() and now - self._shown > 0.2:
-            self._shown = now
-            self._show(now - self._begun)
-
-    def _show(self, seconds: float) -> None:
-        rate = self.done / seconds
-        left = f", {(self.members - self.done) / rate:.0f} s left" if rate else ""
-        bar(self.done, self.members, f"  {rate:.0f} members/s{left}   ")
-
-    def end(self) -> None:
-        """Say what remains to be said."""
-        if self._progress is True:
-            seconds = time.monotonic() - self._begun
-            if sys.stderr.isatty():
-                self._show(max(seconds, 1e-3))
-            sys.stderr.write(f"\n{self.done} members in {seconds:.1f} s\n")
-        if self._warnings:
-            chunk, said = next(iter(self._warnings.items()))
-            others = f" (and {len(self._warnings) - 1} more chunks: see manifest.jsonl)" * (len(self._warnings) > 1)
-            warn(CatenaWarning(f"chunk {chunk}: {said}{others}"))
+    return count_failures(place.read_chunk(number, "status"))
