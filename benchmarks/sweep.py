@@ -1,13 +1,15 @@
 """A sweep beside one `run_batch` of the same members: what files, processes and engines cost.
 
 Chains of ten links on a servo, 200 steps of 5 ms, with random starts, masses and servo targets; two numbers are kept of
-every member. Wall time on two cores, so nothing else should run. `python benchmarks/sweep.py 100000` takes a number of
-members; the sweep with a cluster needs dask[distributed]. Bytes of all chunk files are compared.
+every member. CPU time of all processes (that of workers from the manifest) and wall time, which tells something only
+if nothing else runs on the two cores. `python benchmarks/sweep.py 100000` takes a number of members; the sweep on a
+cluster needs dask[distributed]. Bytes of all chunk files are compared.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import resource
 import sys
 import time
@@ -56,6 +58,11 @@ def digest(folder: Path) -> str:
     return found.hexdigest()[:12]
 
 
+def worker_seconds(folder: Path) -> float:
+    """CPU time of workers."""
+    return sum(json.loads(line)["cpu_seconds"] for line in (folder / "manifest.jsonl").read_text().splitlines())
+
+
 def one_process(sweep: Sweep, members: int) -> None:
     """The same members, as many at a time as a chunk has, by threads of one process."""
     one = simulator()
@@ -72,24 +79,27 @@ def main(members: int) -> None:
     with TemporaryDirectory() as name:
         place = Path(name)
         ways: dict[str, Callable[[], object]] = {
-            "run_batch, 2 threads": lambda: one_process(sweep, members),
-            "sweep, 2 processes": lambda: sweep.run(place / "processes", workers=WORKERS),
+            "batches": lambda: one_process(sweep, members),
+            "processes": lambda: sweep.run(place / "processes", workers=WORKERS),
         }
         try:
             from dask.distributed import Client, LocalCluster
 
             cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None)
             client = Client(cluster)
-            ways["sweep, Dask, 2 workers"] = lambda: sweep.run(place / "dask", client)
+            ways["dask"] = lambda: sweep.run(place / "dask", client)
         except ImportError:
             client = cluster = None
-        seconds = {}
+        spent: dict[str, float] = {}
+        print(f"{members} members, us per member: CPU time, ratio, wall time")
         for way, run in ways.items():
-            begun = time.perf_counter()
+            begun, worked = time.perf_counter(), time.process_time()
             run()
-            seconds[way] = time.perf_counter() - begun
-            ratio = seconds[way] / seconds["run_batch, 2 threads"]
-            print(f"{way:24} {seconds[way]:7.1f} s  {1e6 * seconds[way] / members:6.1f} us per member  {ratio:5.2f}")
+            wall, spent[way] = time.perf_counter() - begun, time.process_time() - worked
+            if way != "batches":
+                spent[way] += worker_seconds(place / way)
+            figures = [1e6 * spent[way] / members, spent[way] / spent["batches"], 1e6 * wall / members]
+            print(f"{way:10} {figures[0]:7.1f} {figures[1]:6.2f} {figures[2]:7.1f}", flush=True)
         if client is not None and cluster is not None:
             client.close()
             cluster.close()

@@ -24,7 +24,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Any:
     """
     try:
         xarray, indexing = import_module("xarray"), import_module("xarray.core.indexing")
-        backend = import_module("xarray.backends")
+        backend_array: Any = import_module("xarray.backends").BackendArray
     except ImportError:
         raise ImportError("open_sweep needs xarray, which is not installed: pip install 'catena[tables]'") from None
     place = Folder(folder)
@@ -33,7 +33,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Any:
     members, size = identity["members"], identity["chunk"]
     there = [place.chunk_path(chunk).is_file() for chunk in range(-(-members // size))]
 
-    class Lazy(backend.BackendArray):  # type: ignore[misc]
+    class Lazy(backend_array):  # type: ignore[misc]
         """A variable of which chunks are read when they are indexed."""
 
         def __init__(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

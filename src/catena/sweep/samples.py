@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -38,7 +39,7 @@ def _points(method: Method, dimension: int, count: int, rng: np.random.Generator
     if method == "monte_carlo":
         return rng.random((count, dimension))
     try:
-        from scipy.stats import qmc
+        qmc = import_module("scipy.stats.qmc")
     except ImportError:
         raise ImportError(
             f"method={method!r} needs scipy, which is not installed: pip install scipy; 'monte_carlo' needs nothing"
