@@ -27,7 +27,7 @@ from .folder import SweepError
 from .job import Job
 
 # s between questions whether a chunk is done
-_PAUSE = 0.01
+_PAUSE = 0.02
 # chunks that an engine has on its hands at most, and how often a chunk may be lost with its worker
 _MOST_PENDING, _MOST_LOSSES = 256, 3
 
