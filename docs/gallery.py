@@ -34,6 +34,8 @@ ORDER = (
     "rope",
     "pendulum_chain",
     "batch_of_pendulums",
+    "misaligned_rotor",
+    "leg_lengths",
     "load_urdf",
     "custom_joint",
     "lqr",

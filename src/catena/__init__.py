@@ -47,6 +47,10 @@ from .simulate.live_batch import LiveBatch
 from .simulate.loads import Load
 from .simulate.simulator import Simulator, info
 from .simulate.summaries import Summaries
+from .sweep.folder import SweepError
+from .sweep.opening import open_sweep
+from .sweep.samples import sample
+from .sweep.sweep import Sweep, SweepSummary
 from .view import plot
 
 __all__ = [
@@ -134,6 +138,9 @@ __all__ = [
     "Status",
     "StuckWarning",
     "Summaries",
+    "Sweep",
+    "SweepError",
+    "SweepSummary",
     "Trajectory",
     "Universal",
     "VelocityRows",
@@ -142,8 +149,10 @@ __all__ = [
     "cylinder",
     "info",
     "join",
+    "open_sweep",
     "plot",
     "rod",
+    "sample",
     "scenes",
     "sphere",
 ]

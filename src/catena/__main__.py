@@ -218,6 +218,24 @@ def _parser() -> argparse.ArgumentParser:
     validate.add_argument("--html", type=Path, metavar="FILE", help="write the tables as a page too")
     validate.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
 
+    sweep = add(
+        "sweep",
+        commands.sweep,
+        "run the sweep that a file of Python defines, or a part of it",
+        "sweep study.py --part 3/40",
+    )
+    sweep.add_argument(
+        "study", metavar="STUDY", help="a file of Python that assigns a catena.Sweep to the name `sweep`"
+    )
+    sweep.add_argument("--part", default="1/1", metavar="K/N", help="compute part K of N (default: everything)")
+    sweep.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="output folder (default: the file's name without .py)"
+    )
+    sweep.add_argument(
+        "--workers", type=int, metavar="N", help="worker processes (default: as many as there are cores)"
+    )
+    sweep.add_argument("--retry", choices=("failed",), help="compute failed members again")
+
     add("info", commands.about, "print version and instruction sets", "info --json")
     for entry in entry_points(group="catena.commands"):
         entry.load()(known)

@@ -22,7 +22,9 @@ PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.m
 NEEDS = {
     r"\bplot\.|matplotlib": "matplotlib",
     r"to_dataframe|pandas": "pandas",
-    r"to_xarray|xarray": "xarray",
+    r"to_xarray|xarray|open_sweep": "xarray",
+    r"\bdask\b": "distributed",
+    r"ct\.sample\(": "scipy",
     r"\bgym\b|gymnasium": "gymnasium",
     r"mjcf|mujoco": "mujoco",
     r"\.show\(": "viser",

@@ -24,6 +24,7 @@ ROOMS = [
     "results",
     "simulate",
     "io",
+    "sweep",
     "view",
     "scenes",
     "validate",

@@ -27,8 +27,8 @@ def finish(progress: bool | Callable[[int, int], None], done: int, steps: int) -
         sys.stderr.write(f"{done} of {steps} done\n")
 
 
-def bar(step: int, steps: int) -> None:
-    """Show on stderr how much is done."""
+def bar(step: int, steps: int, words: str = "") -> None:
+    """Show on stderr how much is done, and words on it."""
     part = step / steps if steps else 1.0
-    sys.stderr.write(f"\r[{'=' * int(40 * part):<40}] {100 * part:3.0f} %")
+    sys.stderr.write(f"\r[{'=' * int(40 * part):<40}] {100 * part:3.0f} %{words}")
     sys.stderr.flush()

@@ -26,6 +26,7 @@ from ..view.viewer.page import refuse_file
 from ..view.viewer.posing import Poser
 from . import summary as account
 from .model_argument import load, load_seen, numbers
+from .sweep_argument import load_sweep, part_of
 
 
 def demo(args: argparse.Namespace) -> int:
@@ -169,6 +170,24 @@ def validate(args: argparse.Namespace) -> int:
     if args.html is not None:
         args.html.write_text(table.page(found), "utf-8")
     return 0 if all(outcome.passed for outcome in found) else 1
+
+
+def sweep(args: argparse.Namespace) -> int:
+    """Run the sweep that a file of Python defines, or a part of it."""
+    study = load_sweep(args.study)
+    found = study.run(
+        args.out or Path(args.study).with_suffix(""),
+        workers=args.workers,
+        part=part_of(args.part),
+        retry=args.retry,
+        progress=sys.stderr.isatty(),
+    )
+    if args.json:
+        counts = {name: getattr(found, name) for name in ("members", "finished", "failed", "missing")}
+        _print_json({"folder": str(found.folder), **counts, "warnings": args.heard})
+    else:
+        print(found)
+    return 0
 
 
 def about(args: argparse.Namespace) -> int:

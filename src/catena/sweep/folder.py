@@ -1,0 +1,139 @@
+"""The folder of a sweep: a plan, one file per chunk of members, and a manifest with one line per finished chunk.
+
+Files appear under their names only when they are complete. A chunk is finished when its file is there: the manifest
+records who computed it, and nothing is decided by it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._util.disk import file_name, open_plain, read_whole, write_whole
+from .._util.status import CatenaError
+from ..io.document import check_format, decoded, encoded
+
+Document = dict[str, Any]
+Rows = dict[str, NDArray[Any]]
+
+_MARK = "catena sweep"
+# raised when the contents of a folder change their meaning
+_FORMAT = 1
+_PLAN, _MANIFEST = "plan.json", "manifest.jsonl"
+_MOST_BYTES = 1 << 26
+
+
+class SweepError(CatenaError, RuntimeError):
+    """A sweep that could not go on; finished chunks stay in its folder, and a later run continues."""
+
+
+class Folder:
+    """The files of a sweep."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(file_name(path))
+
+    # ---- the plan
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether a sweep was begun here."""
+        return (self.path / _PLAN).is_file()
+
+    def plan(self) -> Document:
+        """What is computed here, and how."""
+        path = self.path / _PLAN
+        if not path.is_file():
+            raise ValueError(f"{self.path}: not the folder of a sweep, it has no {_PLAN}")
+        found = decoded(read_whole(path, _MOST_BYTES, "a readable plan"))
+        if not isinstance(found, dict) or found.get("mark") != _MARK:
+            raise ValueError(f"{path}: not the plan of a sweep")
+        try:
+            check_format(found.get("format"), _FORMAT)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        return found
+
+    def begin(self, plan: Document) -> None:
+        """Write the plan, unless another process has just done so."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise ValueError(f"{self.path}: is a file; the results of a sweep need a folder") from None
+        others = [item.name for item in self.path.iterdir() if not item.name.startswith((_PLAN, ".nfs"))]
+        if others and not self.has_plan:
+            raise ValueError(
+                f"{self.path}: has files that are not of a sweep, such as {others[0]!r}: use an empty folder"
+            )
+        if not self.has_plan:
+            text = encoded({"mark": _MARK, "format": _FORMAT, **plan}, indent=1)
+            write_whole(self.path / _PLAN, lambda file: file.write(text))
+
+    # ---- chunks
+
+    def chunk_path(self, chunk: int) -> Path:
+        """Where the results of a chunk are."""
+        return self.path / f"chunk-{chunk:06d}.npz"
+
+    def is_done(self, chunk: int) -> bool:
+        """Whether a chunk is there; one that a crash of the machine has damaged is not."""
+        try:
+            with open_plain(self.chunk_path(chunk), "a chunk") as file:
+                return "status.npy" in zipfile.ZipFile(file).namelist()
+        except (FileNotFoundError, zipfile.BadZipFile):
+            return False
+
+    def write_chunk(self, chunk: int, rows: Rows, messages: dict[int, str]) -> int:
+        """Write the rows of a chunk and its messages by row; returns the number of bytes."""
+        text = np.frombuffer(json.dumps({str(row): said for row, said in messages.items()}).encode(), dtype=np.uint8)
+        whole = BytesIO()
+        # in memory first: a zip file seeks, which not every file system does well
+        np.savez(whole, **rows, message=text)  # type: ignore[arg-type]
+        write_whole(self.chunk_path(chunk), lambda file: file.write(whole.getbuffer()))
+        return whole.getbuffer().nbytes
+
+    def read_chunk(self, chunk: int, name: str) -> NDArray[Any]:
+        """One variable of a chunk."""
+        path = self.chunk_path(chunk)
+        try:
+            with open_plain(path, "a chunk") as file, np.load(file, allow_pickle=False) as arrays:
+                found: NDArray[Any] = arrays[name]
+        except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
+            raise ValueError(f"{path}: damaged ({error}); run the sweep again to compute it anew") from None
+        return found
+
+    def read_messages(self, chunk: int) -> dict[int, str]:
+        """What is to be said of rows of a chunk, by row."""
+        found = json.loads(self.read_chunk(chunk, "message").tobytes())
+        return {int(row): said for row, said in found.items()}
+
+    # ---- the manifest
+
+    def record(self, line: Document) -> None:
+        """Add a line to the manifest, in one piece."""
+        text = (json.dumps(line) + "\n").encode()
+        handle = os.open(self.path / _MANIFEST, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            os.write(handle, text)
+        finally:
+            os.close(handle)
+
+    def manifest(self) -> Iterator[Document]:
+        """Lines of the manifest; one that a crash has cut short is left out."""
+        path = self.path / _MANIFEST
+        if not path.is_file():
+            return
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    continue

@@ -1,0 +1,219 @@
+"""Sweep: a study of many members, planned once and computed chunk by chunk into a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from .._util.checks import one_of, positive, seconds, shown, whole
+from ..compile.compile import default_kernel
+from ..results.trajectory import Trajectory
+from ..simulate.simulator import Simulator
+from .chunk import Chunk
+from .engines import Executor, engine_of, work
+from .folder import Folder
+from .job import BuildMechanism, Job, Keep, Setup, run_alone
+from .parameters import Draw, Numbers, source_of
+from .planning import begun
+from .rows import count_failures
+from .tally import Tally
+
+
+@dataclass(frozen=True)
+class SweepSummary:
+    """How far a sweep has come: members in all, those that have results or failed, and those that are missing."""
+
+    folder: Path
+    members: int
+    finished: int
+    failed: int
+
+    @property
+    def missing(self) -> int:
+        """Members that have not been computed."""
+        return self.members - self.finished
+
+    def __str__(self) -> str:
+        failed = f", {self.failed} of them failed" if self.failed else ""
+        missing = f", {self.missing} missing" if self.missing else ""
+        return f"{self.finished} of {self.members} members{failed}{missing}: {self.folder}"
+
+
+class Sweep:
+    """Many members of one study, computed in chunks on one machine or on many.
+
+    Parameters
+    ----------
+    simulator
+        Simulates the members; it needs a dt. Failed members do not stop a sweep.
+    grid
+        {"name": values}: a member for every combination of values; the last parameter changes fastest.
+    table
+        {"name": (members, ...)} or a DataFrame: a member per row. `ct.sample` makes tables of random samples.
+    draw
+        A function draw(rng, members) that returns {"name": (members, ...)}. Members are drawn in blocks of 256, each
+        from SeedSequence(seed, spawn_key=(first member of the block,)), so neither chunks nor workers change a number.
+    members
+        Number of members to draw.
+    setup
+        A function setup(numbers) of the parameters {"name": (members, ...)} of some members. It returns arguments of
+        `run_batch` for these members: states, masses, force_parameters and so on.
+    keep
+        A function keep(batch) that returns what to keep of some members: {"name": (members, ...)}.
+    build
+        A function build(numbers) of the parameters {"name": value} of one member. It returns the member's Mechanism,
+        where its structure or lengths differ from those of the simulator, whose settings apply.
+    duration, steps, record_every, bodies
+        As in `run_batch`.
+    seed
+        Seed of the draws.
+    chunk
+        Number of members that are computed together and stored in one file. A worker needs the memory of a batch of
+        this size.
+    budget
+        Largest CPU time of a member (s). A member that takes longer fails with the status "budget".
+
+    Functions must treat members independently of each other.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        *,
+        keep: Keep,
+        grid: Mapping[str, Any] | None = None,
+        table: Any = None,
+        draw: Draw | None = None,
+        members: int | None = None,
+        setup: Setup | None = None,
+        build: BuildMechanism | None = None,
+        duration: float | None = None,
+        steps: int | None = None,
+        record_every: int = 1,
+        bodies: Sequence[str] | None = None,
+        seed: int = 0,
+        chunk: int = 1024,
+        budget: float | None = None,
+    ) -> None:
+        if not isinstance(simulator, Simulator):
+            raise ValueError(f"a sweep needs a Simulator, got {shown(simulator)}")
+        simulator.plan.need_dt("without a dt, a batch takes the step that its first member needs")
+        for name, function in (("keep", keep), ("setup", setup), ("build", build)):
+            if not callable(function) and (function is not None or name == "keep"):
+                raise ValueError(f"{name} must be a function, got {shown(function)}")
+        self._source = source_of(grid, table, draw, members, whole(seed, "seed", least=0))
+        self._chunk = whole(chunk, "chunk")
+        simulator.plan.count_steps(duration, steps)
+        arguments = {
+            "duration": None if duration is None else seconds(duration),
+            "steps": None if steps is None else whole(steps, "steps", least=0),
+            "record_every": whole(record_every, "record_every"),
+            "bodies": None if bodies is None else list(bodies),
+        }
+        self._job = Job(
+            simulator=simulator,
+            source=self._source,
+            arguments=arguments,
+            setup=setup,
+            keep=keep,
+            build=build,
+            budget=None if budget is None else positive(budget, "budget"),
+            kernel="",
+            identity="",
+            kept={},
+            folder="",
+        )
+
+    def __len__(self) -> int:
+        return self._source.members
+
+    def __repr__(self) -> str:
+        return f"Sweep({len(self)} members by {self._source.kind}, chunks of {self._chunk})"
+
+    def numbers(self, first: int, stop: int) -> Numbers:
+        """The parameters of members first to stop - 1: {"name": (members, ...)}."""
+        first, stop = whole(first, "first", least=0), whole(stop, "stop", most=len(self))
+        if first >= stop:
+            raise ValueError(f"numbers(first, stop) needs first < stop, got {first} and {stop}")
+        return self._source.numbers(first, stop)
+
+    def member(self, member: int) -> Trajectory:
+        """Simulate one member by itself, for a look at its whole motion; one that fails ends where it fails."""
+        member = whole(member, "member", least=0, most=len(self) - 1)
+        job = self._job.with_kernel(self._job.simulator.plan.build.kernel or default_kernel())
+        job = replace(job, budget=None, arguments={**job.arguments, "record_every": 1, "bodies": None})
+        return run_alone(job, self._source.numbers(member, member + 1))[0]
+
+    def run(
+        self,
+        folder: str | os.PathLike[str],
+        executor: Executor | None = None,
+        *,
+        workers: int | None = None,
+        part: tuple[int, int] = (1, 1),
+        retry: Literal["failed"] | None = None,
+        progress: bool | Callable[[int, int], None] = False,
+    ) -> SweepSummary:
+        """Compute the members that the folder does not have yet, and return how far the sweep has come.
+
+        Parameters
+        ----------
+        folder
+            A new folder, or one of the same sweep, which is continued. If anything that determines results has changed
+            since it was begun, an error says what.
+        executor
+            An object with submit(function, chunk) that returns a future: a pool of concurrent.futures, a Client of
+            Dask, and others. The default is a process per core of this machine. Workers must see the folder.
+        workers
+            Number of processes on this machine, if there is no executor; 1 computes in this process.
+        part
+            (k, n): compute part k of n, counted from 1, as jobs of a scheduler do.
+        retry
+            "failed" computes failed members again, for example with a larger budget.
+        progress
+            True for a bar with rate and time left on stderr, or a function of (members done, members in all).
+        """
+        place = Folder(folder)
+        index, parts = (whole(number, "part") for number in part)
+        if index > parts:
+            raise ValueError(f"part must be (k, n) with k from 1 to n, got {part}")
+        if retry is not None:
+            one_of(retry, ("failed",), "retry")
+        if executor is not None and workers is not None:
+            raise ValueError("workers= is for processes of this machine; an executor has its own")
+        if executor is not None and not callable(getattr(executor, "submit", None)):
+            raise ValueError(
+                f"executor must have submit(function, chunk), which returns a future, got {shown(executor)}"
+            )
+        count = whole(workers, "workers") if workers is not None else os.cpu_count() or 1
+        job = begun(self._job, self._source, self._chunk, place, executor)
+        total = -(-len(self) // self._chunk)
+        there = set(filter(place.is_done, range(index - 1, total, parts)))
+        wanted = [number for number in range(index - 1, total, parts) if number not in there or retry is not None]
+        tally = Tally(sum(self._size(number) for number in wanted), progress)
+        failed = {number: _failed(place, number) for number in there}
+
+        def chunks() -> Iterator[Chunk]:
+            for number in wanted:
+                if number not in there or failed[number]:
+                    yield Chunk(number, number * self._chunk, self._size(number), retries=number in there)
+                else:
+                    tally.members -= self._size(number)
+
+        if wanted:
+            with engine_of(job, executor, min(count, len(wanted))) as engine:
+                work(engine, chunks(), tally)
+        tally.end()
+        done = [number for number in range(total) if place.is_done(number)]
+        finished = sum(map(self._size, done))
+        return SweepSummary(place.path, len(self), finished, sum(_failed(place, number) for number in done))
+
+    def _size(self, number: int) -> int:
+        return min(self._chunk, len(self) - number * self._chunk)
+
+
+def _failed(place: Folder, number: int) -> int:
+    return count_failures(place.read_chunk(number, "status"))
