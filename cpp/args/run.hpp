@@ -68,6 +68,8 @@ struct Tally {
   int worst_body = -1;               // the user's index of the body that errs most in it
   long coarse = 0;                   // steps that err by more than `coarse_error`
   long rough = 0;                    // pieces that err too much and cannot be halved any more
+  long impacts = 0;                  // at stops
+  long cut = 0, caught = 0;          // pieces that end where a stop is touched; steps that end at one without that
 
   // a step that began at a time and errs by so much, most in a body
   void count_error(double of_step, double start, int body) {
@@ -78,6 +80,13 @@ struct Tally {
     worst_time = start;
     worst_body = body;
   }
+};
+
+// of a stop that is touched anew, or that stands while another is
+struct Impact {
+  double time;
+  int law;
+  double impulse, approach, leaving;  // N s or N m s along the measure, its rate before and after
 };
 
 // of the composition of a step (simulate/compose.hpp)
@@ -93,6 +102,7 @@ struct RunArgs {
   double size = 1;         // of the mechanism, m
   double error_rate = 0;   // 1/s: steps that err by more for their length are taken in shorter ones; 0 if none are
   bool paper_start = false;
+  int cuts = 4;  // times that a step may be cut where a stop is touched; the rest is caught
   Offset steps = 0, record_every = 1;
 
   // first node: the user's body order, all in the world frame
@@ -142,6 +152,8 @@ struct RunArgs {
   double* out_control = nullptr;  // (record, body, 6) what is held on bodies from the node on
   double *control_position = nullptr, *control_orientation = nullptr, *control_velocity = nullptr,
          *control_angular_velocity = nullptr;
+  // called with the number of impacts before it, which may be smaller than that of the last one: steps are tried
+  void (*tell_impact)(void* context, long before, const Impact& impact) = nullptr;
   // called every poll_every steps; false stops
   bool (*poll)(void* context, long step) = nullptr;
   long poll_every = 0;

@@ -108,7 +108,10 @@ struct Checkpoint {
     visit.each(node.turns.counted, layout.counter_count);
     visit.each(solver.memories(), Solver::memory_count(layout),
                [](auto& to, auto& rows) { to.each(rows.angle, most_terms); });
-    visit(node.half), visit(node.turns.wound), visit(node.leaving), visit(node.now);
+    visit.each(projection.stops.stop, layout.stop_count, [](auto& to, Stop& s) {
+      to(s.held), to(s.at), to(s.left), to(s.touched), to(s.bounces), to(s.room), to(s.travel), to(s.age);
+    });
+    visit(node.half), visit(node.turns.wound), visit(node.leaving), visit(node.struck), visit(node.now);
   }
   template <class F>
   void visit_state(F&& visit) {

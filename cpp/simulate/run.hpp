@@ -12,6 +12,8 @@ namespace catena::CATENA_ISA {
 struct Room {
   // Node
   double *law_angle, *law_force, *law_momentum, *pushed, *counted;
+  // Stops
+  Stop* stop;
   // Projection
   double *zeros, *rates, *scratch, *momentum;
   Wrench<double>* owed;
@@ -48,8 +50,10 @@ struct Runner {
                        .law_momentum = room.law_momentum,
                        .pushed = room.pushed,
                        .counted = room.counted};
+  Stops<Solver> stops = {solver, room.stop, room.law_angle};
   Projection<Solver> projection = {.node = node,
                                    .newton = newton,
+                                   .stops = stops,
                                    .zeros = room.zeros,
                                    .rates = room.rates,
                                    .scratch = room.scratch,
@@ -78,7 +82,10 @@ struct Runner {
 
   // the caller's arrays -> state
   void enter() {
+    newton.stops = &stops;
+    solver.clock.stop = room.stop;
     node.enter();
+    stops.enter();
     step.enter();
     progress.origin = args.start_time;
     progress.usual = args.dt;
