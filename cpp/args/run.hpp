@@ -12,7 +12,7 @@ namespace catena {
 enum class SolverKind : int { articulated, ldu, dense };
 
 // how a run ended; module.cpp exports the codes by name, status.py has the sentences
-enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff };
+enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff, beyond };
 
 struct Status {
   StatusCode code = StatusCode::done;
@@ -20,8 +20,9 @@ struct Status {
   double time = 0;  // of the node reached
   int body = -1;    // the user's index of the body that moved most, or turned too far
   int joint = -1;   // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
-  int law = -1;     // the law that is too stiff, for a step backwards or at all, if one is
-  // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law
+  int law = -1;     // the law that is too stiff, for a step backwards or at all, if one is; the stop that is passed
+  // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law; how far a stop
+  // is passed, m or rad
   double size = 0;
   long records = 0;  // complete ones
 };

@@ -26,8 +26,8 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Segment* segment = arena.take<Segment>(layout.link_count);
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   Acting<double>* acting = arena.take<Acting<double>>(layout.axis_count);
-  AtStop<double>* hold = arena.take<AtStop<double>>(layout.stop_count > 0 ? layout.axis_count : 0);
-  for (int n = 0; n < layout.axis_count && layout.stop_count > 0 && arena.at; ++n) hold[n] = {};
+  AtStop<double>* stopped = arena.take<AtStop<double>>(layout.stop_count > 0 ? layout.axis_count : 0);
+  for (int n = 0; n < layout.axis_count && layout.stop_count > 0 && arena.at; ++n) stopped[n] = {};
   LawLine* line = arena.take<LawLine>(layout.law_count);
   for (int at = 0; at < layout.axis_law_count && arena.at; ++at)
     line[at].sign = layout.law[layout.axis_law[at]].sign, line[at].bent = true;
@@ -59,7 +59,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
           .segment = segment,
           .axis = axis,
           .acting = acting,
-          .hold = hold,
+          .stopped = stopped,
           .line = line,
           .swivel = swivel,
           .torsion = torsion,
@@ -113,6 +113,8 @@ Runner<Solver>& seat_in(const Layout& layout, Arena& arena, RunArgs& args, Seat<
                .pushed = arena.take<double>(layout.axis_count),
                .counted = arena.take<double>(layout.counter_count),
                .stop = arena.take<Stop>(layout.stop_count),
+               .near = arena.take<int>(layout.stop_count),
+               .freedom = arena.take<int>(layout.stop_count),
                .zeros = arena.take<double>(count),
                .rates = arena.take<double>(count),
                .scratch = arena.take<double>(count),

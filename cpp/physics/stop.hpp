@@ -15,22 +15,27 @@ struct Stop {
   double rate = 0;   // that its measure is to have, where velocities are projected
   double push = 0;   // its multiplier, along the measure
   // the node
+  double phi = 0;      // its measure, if it is near a bound
   int at = 0;          // the bound at which it stands
   bool left = false;   // it has bounced off and not yet been away
   bool takes = false;  // it takes part in the equations
+  bool near = false;   // it is looked at in every step
+  int age = 0;         // steps since the measure was taken from poses
   // the user's step
   bool touched = false;  // it has stood at a bound in it
   int bounces = 0;
   double approach = 0;  // rate of its measure before the last impact
-  // Where the measure is: `room` is its distance to the nearest bound when it was last looked at, `travel` at most how
-  // far it has gone since. While there is room nothing else need be known of it.
-  double room = 0, travel = 0;
-  int age = 0;  // steps since the measure was taken from poses
   // put aside while something else is solved for
   struct Aside {
     int held;
     bool takes, touched;
-  } aside[2];
+  } aside[2] = {};
+  // what the layout says of it: the law, its bounds, and the freedom that it measures, if the solver has that
+  int law = 0, axis = -1, variable = -1;
+  bool turns = false;
+  double sign = 1, lower = 0, upper = 0;
+
+  double gap(double of) const { return of - lower < upper - of ? of - lower : upper - of; }
 };
 
 // How near to a bound (rad or m) is at it; a stop is located twice as finely, or it would be open again.
@@ -39,5 +44,8 @@ constexpr double stop_rounding = 1e-12;
 constexpr double most_room = 2.5;
 // Steps over which a measure near its bound is summed up before it is taken from poses again.
 constexpr int most_age = 256;
+// Steps after which it is found anew which are near, and how many steps away that is; or at least so much (rad or m).
+constexpr int stop_period = 64;
+constexpr double near_steps = 16, least_near = 1e-3;
 
 }  // namespace catena::CATENA_ISA

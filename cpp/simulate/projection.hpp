@@ -119,8 +119,7 @@ struct Projection {
       const Stop& s = stops.stop[k];
       if (s.held == 0 || s.push == 0) continue;
       if (args.tell_impact)
-        args.tell_impact(args.context, args.tally.impacts,
-                         {node.now, layout.stop[k], s.push, s.approach, stops.rate_of(k)});
+        args.tell_impact(args.context, args.tally.impacts, {node.now, s.law, s.push, s.approach, stops.rate_of(s)});
       ++args.tally.impacts;
     }
   }

@@ -14,6 +14,7 @@ struct Room {
   double *law_angle, *law_force, *law_momentum, *pushed, *counted;
   // Stops
   Stop* stop;
+  int *near, *freedom;
   // Projection
   double *zeros, *rates, *scratch, *momentum;
   Wrench<double>* owed;
@@ -30,6 +31,9 @@ struct Room {
   // Rescue
   Place* end;
 };
+
+// A start that is further beyond a stop than this (rad or m) is refused.
+constexpr double start_rounding = 1e-9;
 
 template <class Solver>
 struct Runner {
@@ -50,7 +54,7 @@ struct Runner {
                        .law_momentum = room.law_momentum,
                        .pushed = room.pushed,
                        .counted = room.counted};
-  Stops<Solver> stops = {solver, room.stop, room.law_angle};
+  Stops<Solver> stops = {solver, room.stop, room.near, room.freedom, room.law_angle};
   Projection<Solver> projection = {.node = node,
                                    .newton = newton,
                                    .stops = stops,
@@ -114,6 +118,7 @@ struct Runner {
     for (long at = 0;; ++at) {
       double time = progress.time_of(at);
       arrive(at, time);
+      if (at == 0 && !begin_at_stops()) return fall_short(at, time);
       if (!springs.follow(at, time)) return fall_short(at, time);
       if (!look_at(at, time)) return;
       args.status.step = at;
@@ -125,6 +130,21 @@ struct Runner {
       }
       if (!look_between(at) || !leave(at, time)) return fall_short(at, time);
     }
+  }
+  // what starts at a stop and moves against it bounces; false if one is passed
+  bool begin_at_stops() {
+    if (stops.count() == 0 || args.checkpoint) return true;
+    int whose = -1;
+    const double over = stops.find_passed(whose);
+    if (whose >= 0 && over > start_rounding) {
+      args.status = {.code = StatusCode::beyond, .time = node.now, .body = 0, .law = stops.stop[whose].law, .size = over};
+      return false;
+    }
+    if (whose < 0 || args.paper_start) return true;
+    if (!projection.strike()) return fail(step, Outcome::singular, 0, node.now);
+    // where nothing has bounced the motion before is that after
+    node.struck = stops.struck;
+    return true;
   }
   // a run that cannot go on from a node has recorded it
   void fall_short(long at, double time) {
@@ -241,7 +261,7 @@ struct Runner {
     node.now = progress.time_of(0);
     node.place(0);
     checkpoint.reconcile();
-    return springs.follow(0, node.now) && show();
+    return begin_at_stops() && springs.follow(0, node.now) && show();
   }
   // at a node where another seat has been
   void wake() {

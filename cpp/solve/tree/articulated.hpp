@@ -29,7 +29,7 @@ struct Articulated {
   Segment* segment;
   Axis<T>* axis;
   Acting<T>* acting;  // (axis)
-  AtStop<T>* hold;      // (axis) where there are stops
+  AtStop<T>* stopped;  // (axis) where there are stops
   LawLine* line;      // (law on a freedom) over the step to be solved
   Swivel<T>* swivel;
   Torsion<T>* torsion;  // (swivel) where there are rotary dampers
@@ -254,7 +254,7 @@ struct Articulated {
   }
 
   // the motion that is left to a freedom at its stop
-  CATENA_INLINE T left_to(int n, T unknown) const { return (hold[n].target - unknown) / axis[n].gain; }
+  CATENA_INLINE T left_to(int n, T unknown) const { return (stopped[n].target - unknown) / axis[n].gain; }
   // some freedoms are held at their stops, others no more
   void hold_stops() {
     holds = false;
@@ -263,7 +263,7 @@ struct Articulated {
       s.acted = s.has_laws;
       const int manner = manner_of(s.branch);
       for (int n = s.slot; n < s.slot + (s.end - s.first) * manner && manner < swivel_manner; ++n)
-        s.acted |= hold[n].held, holds |= hold[n].held;
+        s.acted |= stopped[n].held, holds |= stopped[n].held;
     }
     prepared = false;
   }
@@ -426,7 +426,7 @@ struct Articulated {
   double multiplier_of(int l) const {
     const LawInfo& law = layout.law[l];
     if (law.axis < 0) return loop_multipliers()[layout.constraint[law.constraint].loop_row];
-    return law.stop < 0 ? axis_multiplier(l) : hold[law.axis].held ? law.sign * hold[law.axis].effort : 0;
+    return law.stop < 0 ? axis_multiplier(l) : stopped[law.axis].held ? law.sign * stopped[law.axis].effort : 0;
   }
   void find_gap() {
     if (layout.tie_count > 0) ties().find_gaps(z);

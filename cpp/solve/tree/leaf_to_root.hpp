@@ -43,7 +43,7 @@ inline bool Articulated<T>::eliminate(const Segment& s) {
         const T pivot = e.template divide<acted>(m, acts + k);
         fine &= pivot > T(0);
         if constexpr (acted)
-          if (holds && hold[x + k - axis].held) {
+          if (holds && stopped[x + k - axis].held) {
             hold_axis(m, l, static_cast<int>(x + k - axis), pivot, z[s.variable + (i - s.first) * manner + k],
                       k == 0 && !root);
             continue;
@@ -80,9 +80,9 @@ inline bool Articulated<T>::eliminate(const Segment& s) {
 template <class T>
 [[gnu::noinline]] void Articulated<T>::hold_axis(Articulation<T>& m, const Link<T>& l, int n, T pivot, T unknown,
                                                  bool moves) {
-  axis[n].hold(m, left_to(n, unknown), pivot, hold[n]);
+  axis[n].hold(m, left_to(n, unknown), pivot, stopped[n]);
   if (!moves) return;
-  hold[n].row_R = plus_cross(hold[n].row_R, l.r3, hold[n].row_P);
+  stopped[n].row_R = plus_cross(stopped[n].row_R, l.r3, stopped[n].row_P);
   move(m, l.r, l.r3);
 }
 template <class T>
@@ -120,8 +120,8 @@ inline void Articulated<T>::repeat_segment(const Segment& s) {
       if constexpr (acted) acts -= manner;
       for (int k = manner - 1; k >= 0; --k) {
         const int n = static_cast<int>(x + k - axis);
-        if (acted && holds && hold[n].held)
-          x[k].hold_again(m, left_to(n, z[s.variable + (i - s.first) * manner + k]), acts + k, hold[n]);
+        if (acted && holds && stopped[n].held)
+          x[k].hold_again(m, left_to(n, z[s.variable + (i - s.first) * manner + k]), acts + k, stopped[n]);
         else
           x[k].template repeat<acted>(m, acts + k);
       }

@@ -38,7 +38,7 @@ inline T Articulated<T>::effort_at(const LinkInfo& info) const {
   T effort = pushed[info.first_axis];
   for (int at = layout.first_axis_law[info.first_axis]; at < layout.first_axis_law[info.first_axis + 1]; ++at)
     effort += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
-  if (holds && hold[info.first_axis].held) effort += hold[info.first_axis].effort;
+  if (holds && stopped[info.first_axis].held) effort += stopped[info.first_axis].effort;
   return effort;
 }
 template <class T>
