@@ -70,8 +70,11 @@ struct Rescue {
   // one step of the usual length, in pieces if need be; `time` follows
   bool advance(long at, double& time) {
     const double start = time;
+    const long cut = args.tally.cut;
     int pieces = 1;
     if (!cover(args.dt, at, time, pieces)) return false;
+    // what was cut at a stop was not halved
+    pieces -= static_cast<int>(args.tally.cut - cut);
     // pieces that are short to be exact are not spent in vain
     progress.spent += args.error_rate > 0 ? 1 : pieces;
     args.tally.iterations += iterations;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .._util.rotation import Array
 from ..compile.compile import Compiled, compile_rows, default_kernel
 from ..compile.row_selection import RowSelection
-from ..describe.limits import law_parts
+from ..describe.limits import stops_of
 from .massless import loose_in_tree, refuse_loose
 from .redundancy import described_asked
 
@@ -32,7 +32,7 @@ def build_core(
     if asked is None:
         asked = described_asked(mechanism)
     kernel = kernel or default_kernel()
-    key = kernel, "joints" if frozen is not None or not law_parts(mechanism) and not mechanism.forces else "joints and forces"
+    key = kernel, "joints" if frozen is not None or not (mechanism.forces or stops_of(mechanism)) else "joints and forces"
     kept = mechanism._known.compiled if not frozen and asked is mechanism._known.asked else {}
     if key not in kept:
         kept[key] = compile_rows(mechanism, kernel=kernel, frozen=frozen, asked=asked)

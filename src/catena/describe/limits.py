@@ -83,6 +83,21 @@ def stops_of(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
     return [(joint, name, limits) for joint in joints for name, limits in joint.limits.items() if limits.stops]
 
 
+def hard_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
+    """Those of them that the coordinate cannot leave, in the order of the core's stops."""
+    return [found for found in stops_of(mechanism) if found[2].hard]
+
+
+def without_limits(mechanism: Mechanism) -> Mechanism:
+    """The same mechanism, whose coordinates have no limits."""
+    if not any(joint.limits for joint in mechanism.joints.values()):
+        return mechanism
+    free = mechanism.copy()
+    for joint in free.joints.values():
+        joint.limits = {}
+    return free.snapshot()
+
+
 def law_parts(mechanism: Mechanism) -> list[Part]:
     """All laws of a mechanism in the order of the core: those of its forces, then those of its stops."""
     parts = [part for force in mechanism.forces.values() for part in force.parts]

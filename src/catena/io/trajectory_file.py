@@ -18,6 +18,7 @@ from .._util.disk import file_name, open_plain, write_whole
 from .._util.provenance import RunInfo
 from .._util.rotation import Array, finite
 from ..compile.row_selection import SELECTION_ARRAYS, RowSelection, everything
+from ..describe.limits import hard_stops
 from ..kinematics.nodes import PER_STEP, Checkpoints, Making, Nodes
 from ..results.trajectory import Trajectory
 from ..simulate.events import Event, Occurrence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 8
+FORMAT = 9
 _MARK = "catena trajectory"
 
 Contents = dict[str, NDArray[np.generic]]
@@ -38,7 +39,7 @@ Contents = dict[str, NDArray[np.generic]]
 # by name: of what they have entries, and the numbers of an entry
 _SHAPES = {name: (of, () if width == 1 else (width,)) for name, per, of, width, _ in _core.records() if per == "node"}
 _ARRAYS = tuple(name for name, (of, _) in _SHAPES.items() if of not in ("counter", "input"))
-_NODES = (*_ARRAYS, "counted", "control", "inputs", "checkpoints")
+_NODES = (*_ARRAYS, "counted", "control", "inputs", "stops", "checkpoints")
 _EVENT = "event_"
 # all that a file may hold; what else is in it is never looked at
 _ASKED = "asked_"
@@ -47,6 +48,7 @@ _MEMBERS = {
     *(_EVENT + name for name in _NODES),
     *PER_STEP,
     *(_ASKED + name for name in SELECTION_ARRAYS),
+    "impacts",
     "document",
     "mark",
     "format",
@@ -75,7 +77,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "mechanism": describe(run.mechanism),
         "events": events,
     }
-    contents |= event_arrays
+    contents |= event_arrays | {"impacts": run.made.impacts}
     if run.made.asked is not None:
         contents |= {_ASKED + name: getattr(run.made.asked, name) for name in SELECTION_ARRAYS}
     contents["document"] = np.frombuffer(encoded(document), dtype=np.uint8)
@@ -171,6 +173,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
         asked=_asked(contents, kept) if _ASKED + "rows" in contents else None,
         events=_unpack_events(kept, contents, entry(document, "events", dict, "the document")),
+        impacts=_impacts(contents, kept),
     )
     return Trajectory(kept, nodes, made)
 
@@ -186,6 +189,13 @@ def _asked(contents: Contents, mechanism: Mechanism) -> RowSelection:
     if any(np.any((numbers < least) | (numbers > own)) for numbers, least in ((asked.rows, -1), (asked.excess, 0))):
         raise ValueError("rows of loops that joints do not have")
     return asked
+
+
+def _impacts(contents: Contents, mechanism: Mechanism) -> Array:
+    found = _numbers(contents, "impacts", (len(np.atleast_1d(_array(contents, "impacts"))), 5))
+    if not np.isin(found[:, 1], range(len(hard_stops(mechanism)))).all():
+        raise ValueError("impacts at stops that are not there")
+    return found
 
 
 def _checked_error(document: dict[str, Any]) -> float | None:
@@ -214,9 +224,9 @@ def _unpack_steps(contents: Contents, steps: int) -> dict[str, Any]:
 def _pack(run: Trajectory, prefix: str) -> Contents:
     contents: Contents = {prefix + name: getattr(run, name) for name in _ARRAYS}
     contents[prefix + "counted"] = _pack_angles(run)
-    for name in ("control", "inputs"):
-        if getattr(run, name) is not None:
-            contents[prefix + name] = getattr(run, name)
+    for name in ("control", "inputs", "stops"):
+        if getattr(run.nodes, name) is not None:
+            contents[prefix + name] = getattr(run.nodes, name)
     if run.checkpoints is not None:
         contents[prefix + "checkpoints"] = run.checkpoints.numbers
     return contents
@@ -243,6 +253,7 @@ def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | No
         **arrays,
         near=_unpack_angles(mechanism, contents, prefix, steps),
         inputs=maybe("inputs", (steps, len(mechanism.inputs))),
+        stops=maybe("stops", (steps, len(hard_stops(mechanism)))),
         control=maybe("control", (steps, n, 6)),
         checkpoints=None if key is None else _checkpoints(contents, prefix, key, steps),
     )

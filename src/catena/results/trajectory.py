@@ -24,6 +24,7 @@ from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
 from .histories import BodyHistory, CouplingHistory, JointHistory
+from .impacts import Impact, impact_rows, impacts_of
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
@@ -42,7 +43,7 @@ class Told(TypedDict):
     """What a run says beside its recording.
 
     `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
-    which stand those of forces; the key tells who can go on from it, `asked` which rows of loops were enforced, if
+    which stand those of forces, and at last `stop_count` of hard stops; the key tells who can go on from it, `asked` which rows of loops were enforced, if
     others than those of the described pose.
     """
 
@@ -53,6 +54,7 @@ class Told(TypedDict):
     info: RunInfo
     places: Mapping[str, slice]
     row_count: int
+    stop_count: int
     key: str
     asked: RowSelection | None
 
@@ -114,6 +116,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             multipliers=recording.multipliers[:, : told["row_count"]],
             near=ByJoint(recording.counted, told["places"]),
             inputs=recording.inputs,
+            stops=recording.multipliers[:, recording.multipliers.shape[1] - told["stop_count"] :],
             control=told["control"],
             checkpoints=None if numbers is None else Checkpoints(numbers, told["key"]),
         )
@@ -130,6 +133,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             status=self.status,
             info=told["info"],
             asked=told["asked"],
+            impacts=impact_rows(recording.impacts, self.mechanism),
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -375,6 +379,18 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     def angular_velocity_body(self) -> Array:
         """Angular velocity (step, n, 3) in the body frames (rad/s)."""
         return rotate(conjugate(self.orientation), self.angular_velocity)
+
+    @property
+    def impacts(self) -> tuple[Impact, ...]:
+        """Impacts at hard stops, in the order of time."""
+        return impacts_of(self.mechanism, self.made.impacts)
+
+    def dissipated(self) -> Array:
+        """Energy (step,) in J that impacts have taken from the mechanism since the first node."""
+        lost = np.array([impact.loss for impact in self.impacts])
+        times = self.made.impacts[:, 0]
+        found: Array = np.concatenate(((0.0,), np.cumsum(lost)))[np.searchsorted(times, self.time, side="right")]
+        return found
 
     @property
     def halved_count(self) -> int:

@@ -22,7 +22,6 @@ from ..compile.compile import start_arrays
 from ..kinematics.state import State
 from ..results.accuracy import AccuracyWarning, too_coarse
 from ..results.efforts import InputEfforts
-from ..results.run_warnings import beyond_now
 from ..results.trajectory import single_node
 from .batch import SIZES
 from .inputs import BatchInputs
@@ -239,11 +238,6 @@ class LiveBatch(Running, _core.LiveBatch):
     def status(self) -> list[Status]:
         """How every member fares: `ok`, or why it takes no more steps."""
         return [status_of(self._plan, self.ended(k)) for k in range(len(self))]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences on where members stand now: joints beyond their limits. They are looked for where this is read."""
-        return tuple(filter(None, (beyond_now(self.mechanism, self.coordinates),)))
 
     def state(self, member: int) -> State:
         """The node of a member as a State of its own, from which this or another simulator may go on."""

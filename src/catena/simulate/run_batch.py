@@ -18,7 +18,6 @@ from .._util.rotation import Array
 from .._util.status import status_of, warn
 from ..compile.compile import start_arrays
 from ..results.accuracy import AccuracyWarning, too_coarse
-from ..results.run_warnings import warn_of_members
 from .batch import SIZES, Batch, BatchError
 from .loads import Forces
 from .members import Laws, MemberNumbers, member_loads
@@ -137,7 +136,6 @@ def run_batch(
         raise BatchError(batch)
     if plan.on_inaccurate == "warn" and batch.too_coarse:
         warn(AccuracyWarning(batch.too_coarse))
-    warn_of_members(batch)
     return batch
 
 
@@ -151,6 +149,7 @@ def _why_alone(plan: Plan, signal_count: int) -> str:
         f"order {plan.order} has none": plan.order != 2,
         "each keeps its own accuracy": plan.error_rate > 0,
         "there are functions of time": signal_count > 0,
+        "there are joint limits": plan.build.stop_count > 0,
     }
     reason = next((reason for reason, holds in why.items() if holds), "its loops are too large or too special")
     return f"members ran one by one, not several at a time in lanes: {reason}"
