@@ -205,12 +205,12 @@ struct Layout {
   int loop_count, loop_row_count;  // rows of all loop closures
   const int* loop;                 // (loop) -> constraint
   int law_row_count;               // of them, those of forces and stops
-  Offset front_size;         // numbers in all fronts
-  int largest_closing;       // most rows closed at one link
-  double largest_inversion;  // most multiplications that inverting those of one link takes
-  int excess;                // directions among all loop rows that cannot be asked for
-  bool lends;                // some loop closures do
-  const FrontInfo* front;    // (link + 1)
+  Offset front_size;               // numbers in all fronts
+  int largest_closing;             // most rows closed at one link
+  double largest_inversion;        // most multiplications that inverting those of one link takes
+  int excess;                      // directions among all loop rows that cannot be asked for
+  bool lends;                      // some loop closures do
+  const FrontInfo* front;          // (link + 1)
   const LoopEnd* end;
   const int *column_row, *column_map;
 

@@ -261,10 +261,10 @@ inline Law law_of(const double* numbers) {
   return law;
 }
 // the names of its fields, in the order in which Python passes them
-constexpr const char* law_names[] = {
-    "stiffness",   "rest",  "damping", "friction", "threshold", "kp",   "kd",    "target", "target_rate",
-    "limit",       "force", "implicit", "inertia",  "side",      "lower", "upper", "restitution", "stop_stiffness",
-    "stop_damping"};
+constexpr const char* law_names[] = {"stiffness", "rest",        "damping",        "friction",    "threshold",
+                                     "kp",        "kd",          "target",         "target_rate", "limit",
+                                     "force",     "implicit",    "inertia",        "side",        "lower",
+                                     "upper",     "restitution", "stop_stiffness", "stop_damping"};
 static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 
 // two bodies and where something sits on them

@@ -19,8 +19,8 @@
 // A spring of one side, with its damper, acts only beyond its rest, as a cable does, or only below, as a bumper does,
 // and never the other way: f is nothing where it is slack, or where the damper would make a cable push.
 //
-// A soft stop is a spring with a damper beyond a bound, and acts at the end of the interval, f = -k (phi3 - bound) - c v:
-// in its middle, as other springs do, a stiff one would push where the motion has only just arrived and make energy.
+// A soft stop is a spring with a damper beyond a bound, and acts at the end of the interval, f = -k (phi3 - bound) - c
+// v: in its middle, as other springs do, a stiff one would push where the motion has only just arrived and make energy.
 // At the end it never does, at any stiffness; it is of first order.
 //
 // A rotor that turns with phi (an armature) has the discrete momentum p = I (phi3 - phi2)/dt on the interval, and what

@@ -170,6 +170,8 @@ struct Rescue {
       return compose(at, length, first, shortest);
     };
     Outcome outcome = compose(at, dt, first, shortest);
+    // one may be touched just where the step ends
+    touches = outcome == Outcome::converged && stops.count() > 0 && end_gap < stop_rounding;
     if (outcome != Outcome::passed) return outcome;
     double low = 0, high = dt, low_gap = start_gap, high_gap = end_gap;
     if (!(low_gap > 0.1 * stop_rounding)) {
@@ -191,7 +193,8 @@ struct Rescue {
       }
     }
     for (int k = 0, side = 0; k < 60; ++k) {
-      const double length = k > 10 && k % 2 == 1 ? 0.5 * (low + high) : high - high_gap * (high - low) / (high_gap - low_gap);
+      const double length =
+          k > 10 && k % 2 == 1 ? 0.5 * (low + high) : high - high_gap * (high - low) / (high_gap - low_gap);
       outcome = attempt(length, Aim::touch);
       if (outcome == Outcome::converged) {
         touches = true;
@@ -366,8 +369,8 @@ struct Rescue {
       if (args.poll && !args.poll(args.context, at)) return interrupt(args, at, time);
       node.now = time;
       if (done > 0) node.place(at);
-      outcome = reach(at, length * (static_cast<double>(piece) / static_cast<double>(whole)), first && done == 0,
-                      piece == 1);
+      outcome =
+          reach(at, length * (static_cast<double>(piece) / static_cast<double>(whole)), first && done == 0, piece == 1);
     }
   }
 };

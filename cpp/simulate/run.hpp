@@ -104,6 +104,9 @@ struct Runner {
   // one step from a node; if it fails, the state is the last one that was reached
   bool leave(long at, double& time) {
     reactions.look_back();
+    // after an impact a step is guessed from the node's velocities, whether they have been asked for or not
+    if (stops.count() > 0 && (history[0].count == 0 || history[parts.count - 1].count == 0))
+      projection.project(node.arriving());
     if (args.poll && at % args.poll_every == 0 && !args.poll(args.context, at)) return interrupt(args, at, time);
     if (rescue.advance(at, time)) return true;
     node.now = time;
@@ -137,7 +140,8 @@ struct Runner {
     int whose = -1;
     const double over = stops.find_passed(whose);
     if (whose >= 0 && over > start_rounding) {
-      args.status = {.code = StatusCode::beyond, .time = node.now, .body = 0, .law = stops.stop[whose].law, .size = over};
+      args.status = {
+          .code = StatusCode::beyond, .time = node.now, .body = 0, .law = stops.stop[whose].law, .size = over};
       return false;
     }
     if (whose < 0 || args.paper_start) return true;

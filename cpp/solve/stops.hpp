@@ -25,12 +25,12 @@ namespace catena::CATENA_ISA {
 template <class Solver>
 struct Stops {
   Solver& solver;
-  Stop* stop;              // (hard stop)
-  int* near;               // those that are
-  int* freedom;            // unknowns that stops measure
-  double* recent;          // (law) measures, from which turns are counted
-  bool fixed = false;      // the set must not change: parts of a composed step after the first
-  bool catches = false;    // those that have touched in the user's step take part
+  Stop* stop;            // (hard stop)
+  int* near;             // those that are
+  int* freedom;          // unknowns that stops measure
+  double* recent;        // (law) measures, from which turns are counted
+  bool fixed = false;    // the set must not change: parts of a composed step after the first
+  bool catches = false;  // those that have touched in the user's step take part
   bool catches_all = false;
   bool struck = false;  // some gave back their speed, or lost it, when velocities last arrived
   int near_count = 0, freedom_count = 0;
@@ -270,6 +270,10 @@ struct Stops {
     const double root = row_compliance(c, solver.body, layout.link, rows, 0);
     return 1 / (root * root);
   }
+  // at rest all unknowns are zero, and the increment is what there is
+  double push_of(const Stop& s) const {
+    return s.axis < 0 && solver.clock.resting ? solver.row_multiplier(s.law, solver.dz) : solver.multiplier_of(s.law);
+  }
   // after an increment: true if others are held than before
   bool settle() {
     if (fixed) return false;
@@ -277,7 +281,7 @@ struct Stops {
     each_near([&](Stop& s) {
       if (!s.takes) return;
       if (s.held) {
-        s.push = solver.multiplier_of(s.law);
+        s.push = push_of(s);
         if (!(s.held * s.push > 0) || is_locked(s) || !(s.held * s.push > 1e-14 * resistance(s))) return;
         s.held = 0;
         s.push = 0;

@@ -334,9 +334,10 @@ struct Ldu {
   static int memory_count(const Layout& layout) { return layout.constraint_count; }
   RowMemory* memories() { return memory; }
   static constexpr bool acts_on_axes = false;
-  double multiplier_of(int l) const {
-    return z[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
+  double row_multiplier(int l, const double* unknowns) const {
+    return unknowns[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
   }
+  double multiplier_of(int l) const { return row_multiplier(l, z); }
 
   // the state between steps; turns are counted on from wherever they are
   template <class F>

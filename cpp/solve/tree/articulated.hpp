@@ -28,9 +28,9 @@ struct Articulated {
   Link<T>* link;
   Segment* segment;
   Axis<T>* axis;
-  Acting<T>* acting;  // (axis)
+  Acting<T>* acting;   // (axis)
   AtStop<T>* stopped;  // (axis) where there are stops
-  LawLine* line;      // (law on a freedom) over the step to be solved
+  LawLine* line;       // (law on a freedom) over the step to be solved
   Swivel<T>* swivel;
   Torsion<T>* torsion;  // (swivel) where there are rotary dampers
   Articulation<T>* received;
@@ -423,9 +423,13 @@ struct Articulated {
   JointRows* memories() { return loop.old_rows; }
   // laws on freedoms of the tree are part of its pivots
   static constexpr bool acts_on_axes = true;
+  // of a law that has a row, among given unknowns
+  double row_multiplier(int l, const double* unknowns) const {
+    return unknowns[layout.variable_count + layout.constraint[layout.law[l].constraint].loop_row];
+  }
   double multiplier_of(int l) const {
     const LawInfo& law = layout.law[l];
-    if (law.axis < 0) return loop_multipliers()[layout.constraint[law.constraint].loop_row];
+    if (law.axis < 0) return row_multiplier(l, z);
     return law.stop < 0 ? axis_multiplier(l) : stopped[law.axis].held ? law.sign * stopped[law.axis].effort : 0;
   }
   void find_gap() {

@@ -80,9 +80,7 @@ struct AtStop {
   T target = T(0), effort = T(0);
   Vec3<T> row_P, row_R;
   T first, pivot;
-  CATENA_INLINE void settle(Vec3<T> dx, Vec3<T> phi, T y) {
-    effort = first + dot(row_P, dx, row_R, phi) + pivot * y;
-  }
+  CATENA_INLINE void settle(Vec3<T> dx, Vec3<T> phi, T y) { effort = first + dot(row_P, dx, row_R, phi) + pivot * y; }
 };
 
 // One freedom of a joint: directions of the link's centre in the old and new pose, change of the unknown per motion,

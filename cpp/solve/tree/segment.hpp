@@ -76,8 +76,9 @@ int find_segments(const Layout& layout, Link* link, Segment* segment) {
       continue;
     }
     if (parent >= 0 && link[parent].receiver < 0) link[parent].receiver = receivers++;
-    segment[count++] = {
-        info.branch, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver, false, acted, acted};
+    segment[count++] = {info.branch,   i,     i + 1, parent,
+                        info.variable, slot,  -1,    parent < 0 ? -1 : link[parent].receiver,
+                        false,         acted, acted};
   }
   // the last of several children is the first to hand over
   for (int k = count - 1; k >= 0; --k) {

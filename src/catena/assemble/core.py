@@ -32,7 +32,8 @@ def build_core(
     if asked is None:
         asked = described_asked(mechanism)
     kernel = kernel or default_kernel()
-    key = kernel, "joints" if frozen is not None or not (mechanism.forces or stops_of(mechanism)) else "joints and forces"
+    acted = frozen is None and (mechanism.forces or stops_of(mechanism))
+    key = kernel, "joints and forces" if acted else "joints"
     kept = mechanism._known.compiled if not frozen and asked is mechanism._known.asked else {}
     if key not in kept:
         kept[key] = compile_rows(mechanism, kernel=kernel, frozen=frozen, asked=asked)

@@ -43,7 +43,8 @@ class Told(TypedDict):
     """What a run says beside its recording.
 
     `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
-    which stand those of forces, and at last `stop_count` of hard stops; the key tells who can go on from it, `asked` which rows of loops were enforced, if
+    which stand those of forces, and at last
+    `stop_count` of hard stops; the key tells who can go on from it, `asked` which rows of loops were enforced, if
     others than those of the described pose.
     """
 
