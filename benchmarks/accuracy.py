@@ -86,7 +86,7 @@ def leaning_catenary() -> State:
 def sprung_scissor() -> State:
     """A scissor lift on a spring that is too weak for it, so that it bounces."""
     m = scenes.scissor(2)
-    m.add_force(ct.PointSpring("world", "platform", 120.0, anchors=((0, 0, 0), (0, 0, 0)), length=1.8))
+    m.add_force(ct.PointSpring("world", "platform", 120.0, anchors=((0, 0, 0), (0, 0, 0)), rest_length=1.8))
     return m.state()
 
 
@@ -153,7 +153,7 @@ def stiff_springs() -> State:
     """Three bars on hinges with stiff springs, bent at the start: slow swinging and fast vibration."""
     m = scenes.pendulum(3, angle=0.9)
     for k in (2, 3):
-        m.add_force(ct.Spring(f"joint{k}", 400.0, rest=0.1, implicit=True))
+        m.add_force(ct.Spring(f"joint{k}", 400.0, rest_length=0.1, implicit=True))
     return m.state()
 
 
@@ -289,7 +289,7 @@ def tried(name: str, scene: Scene) -> Iterator[Outcome | str]:
             apart = off(run, true[:: factor * 2 ** (LADDER - 1 - k)], size)
             energy = float(run.energy_error().max()) if scene.conserves else 0.0
             figures = map(float, (apart[-1], apart.max(), energy, run.error.sum(), run.error.max()))
-            yield Outcome(name, order, dt, *figures, bool(run.coarse), float(apart[-1]) > 10 * doubt)
+            yield Outcome(name, order, dt, *figures, bool(run.accuracy_warning), float(apart[-1]) > 10 * doubt)
 
 
 def judge_warnings() -> None:

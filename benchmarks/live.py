@@ -134,7 +134,7 @@ def batch_ways() -> dict[str, Way]:
         if count not in room:
             room[count] = {name: np.zeros((MEMBERS, count + 1, BATCH_LINKS, size)) for name, size in sizes.items()}
             room[count]["time"] = np.zeros((MEMBERS, count + 1))
-        simulate.run_batch(states, steps=count, threads=1, out=room[count])
+        simulate.run_batch(states=states, steps=count, threads=1, out=room[count])
 
     ways: dict[str, Way] = {
         "run_batch, every node recorded": whole,

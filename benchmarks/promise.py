@@ -181,9 +181,8 @@ def kept(name: str, scene: Promised, duration: float, accuracy: float) -> Kept:
     off = apart(run, true_run(run, accuracy), simulator.plan.extent) / accuracy
     told = None if run.checked_error is None else run.checked_error / accuracy
     order = 0 if run.info is None else run.info.order
-    return Kept(
-        name, scene.kind, duration, accuracy, off, told, int(run.substeps.sum()), order, seconds, bool(run.coarse)
-    )
+    warned = bool(run.accuracy_warning)
+    return Kept(name, scene.kind, duration, accuracy, off, told, int(run.substeps.sum()), order, seconds, warned)
 
 
 def judged(only: str = "") -> list[Kept]:

@@ -40,7 +40,7 @@ ACTING: dict[str, Callable[[str], Force] | None] = {
     "nothing": None,
     "damper": lambda joint: Damper(joint, 1e-4),
     "spring": lambda joint: Spring(joint, 1e-3),
-    "servo": lambda joint: Servo(joint, kp=1e-3, kd=1e-4, limit=5.0),
+    "servo": lambda joint: Servo(joint, kp=1e-3, kd=1e-4, effort_limit=5.0),
     "rotor": lambda joint: Armature(joint, 1e-5),
 }
 
@@ -70,7 +70,7 @@ def acted(budget: float) -> Rows:
         while rounds < 3 or time.perf_counter() < end:
             for name, simulator in alone.items():
                 run = partial(simulator.run, record_every=steps)
-                batch = partial(simulator.run_batch, starts[name], record_every=steps, threads=1)
+                batch = partial(simulator.run_batch, states=starts[name], record_every=steps, threads=1)
                 # after the others its code and data are cold, which must not fall to the call without steps alone
                 run(steps=steps)
                 for count in (0, steps):
@@ -83,7 +83,7 @@ def acted(budget: float) -> Rows:
         each = members * batch_steps * n
         lanes = {name: 1e9 * (best[name, f"batch {batch_steps}"] - best[name, "batch 0"]) / each for name in alone}
         for name, simulator in alone.items():
-            together = simulator.run_batch(starts[name], steps=batch_steps, record_every=steps, threads=1)
+            together = simulator.run_batch(states=starts[name], steps=batch_steps, record_every=steps, threads=1)
             yield {
                 "links": n,
                 "acting": name,
@@ -149,7 +149,7 @@ def loop_batch(budget: float) -> Rows:
     }
     for name, make in loops.items():
         simulator = Simulator(make(), 0.005)
-        ways = {"alone": simulator.run, "batch": partial(simulator.run_batch, members, threads=1)}
+        ways = {"alone": simulator.run, "batch": partial(simulator.run_batch, states=members, threads=1)}
         best: dict[tuple[str, int], float] = {}
         end = time.perf_counter() + 2 * budget
         rounds = 0

@@ -12,7 +12,7 @@ for amplitude in amplitudes:
     state = m.state()
     state.joint("joint1").angle = amplitude
     states.append(state)
-batch = ct.Simulator(m, dt=0.004).run_batch(states, duration=6, record_every=4)
+batch = ct.Simulator(m, dt=0.004).run_batch(states=states, duration=6, record_every=4)
 print(batch)
 
 # a straight line between two nodes finds where they hang down: half a period lies between the first two of these

@@ -107,7 +107,7 @@ def describe(m: ct.Mechanism) -> Robot:
             center = -joint.anchor_b
             axes = [to_matrix(joint.frame_b)[:, k] for k in _COLUMNS[type(joint)]]
             own = [laws[joint.name, k] for k in range(joint.dof)]
-            drives = [PrescribedMotion(law["kp"], law["kd"], law["target"], law["limit"]) for law in own]
+            drives = [PrescribedMotion(law["kp"], law["kd"], law["target"], law["effort_limit"]) for law in own]
         me = len(links)
         label = None if joint is None else joint.name
         links.append(Link(name, label, parent, place, turn, body.mass, center, body.inertia.tensor, axes, drives))

@@ -76,7 +76,7 @@ class CatenaBatch(Engine):
 
     def run(self, steps: int) -> None:
         """Take steps in one call."""
-        self.done = self.simulator.run_batch(self.starts, steps=steps, record_every=max(steps, 1), threads=1)
+        self.done = self.simulator.run_batch(states=self.starts, steps=steps, record_every=max(steps, 1), threads=1)
 
 
 class MuJoCo(Engine):

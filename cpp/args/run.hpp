@@ -58,24 +58,24 @@ struct HeldLoads {
 };
 
 // of a step that is too long for its motion, in parts of the mechanism's size or rad
-constexpr double coarse_error = 1e-3;
+constexpr double inaccurate_above = 1e-3;
 
 // of all steps of a run, or of the last ones of one that is taken step by step
 struct Tally {
-  long iterations = 0, pieces = 0;
-  double remainder = 0;              // the largest
+  long iterations = 0, substeps = 0;
+  double newton_residual = 0;        // the largest
   double error = 0;                  // estimated, of all steps together
   double worst = 0, worst_time = 0;  // the largest of a step, and when it began
   int worst_body = -1;               // the user's index of the body that errs most in it
-  long coarse = 0;                   // steps that err by more than `coarse_error`
-  long rough = 0;                    // pieces that err too much and cannot be halved any more
+  long inaccurate = 0;               // steps that err by more than `inaccurate_above`
+  long rough = 0;                    // substeps that err too much and cannot be halved any more
   long impacts = 0;                  // at stops
-  long cut = 0, caught = 0;          // pieces that end where a stop is touched; steps that end at one without that
+  long cut = 0, caught = 0;          // substeps that end where a stop is touched; steps that end at one without that
 
   // a step that began at a time and errs by so much, most in a body
   void count_error(double of_step, double start, int body) {
     error += of_step;
-    coarse += of_step > coarse_error;
+    inaccurate += of_step > inaccurate_above;
     if (!(of_step > worst)) return;
     worst = of_step;
     worst_time = start;
@@ -201,15 +201,15 @@ struct CloseArgs {
 // Which rows of loop closures say nothing new, at up to `poses` poses around the given one (solve/loops/probe.hpp); the
 // layout's masses are those of the search, and all its rows are asked for
 struct ExploreArgs {
-  double fit = 0;
+  double loop_tolerance = 0;
   int poses = 0;
   const double *position = nullptr, *orientation = nullptr;  // tree joints closed
   const double *term_start = nullptr, *signals = nullptr;
   const double* length = nullptr;  // (loop) what its lengths are measured by
   double *singular = nullptr,
-         *direction = nullptr,   // (1 + pose, loop, 6), (1 + pose, loop, 6, 6): one a little way off
-             *misfit = nullptr;  // (1 + pose, loop, 6) what is open along these, over the length or in rad
-  int found = 0;                 // poses
+         *direction = nullptr,          // (1 + pose, loop, 6), (1 + pose, loop, 6, 6): one a little way off
+             *loop_mismatch = nullptr;  // (1 + pose, loop, 6) what is open along these, over the length or in rad
+  int found = 0;                        // poses
 };
 
 // A joint's rows along a path of poses: gaps (count, rows), wrenches on b at its joint point (count, rows, 6), that
@@ -246,7 +246,7 @@ struct PlaceArgs {
 struct GapArgs {
   Offset count = 0;
   const double *position = nullptr, *orientation = nullptr, *term_start = nullptr, *signals = nullptr;
-  double *out = nullptr, *misfit = nullptr;
+  double *out = nullptr, *loop_mismatch = nullptr;
 };
 
 // Self-stress is taken out of multipliers (node, row), in place (solve/loops/self_stress.hpp). The layout has no laws,

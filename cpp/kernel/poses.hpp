@@ -1,4 +1,4 @@
-// What is asked of poses alone: assembly, exploration around a pose, Newton's matrix, gaps, self-stress.
+// What is computed from poses alone: assembly, exploration around a pose, Newton's matrix, gaps, self-stress.
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
   // rows that disagree are no matter for the solver below, which would share them out among all joints; nor is it for
   // mechanisms that it has no program for
-  if (layout.excess > 0 || !layout.vertex) {
+  if (layout.redundant > 0 || !layout.vertex) {
     Articulated<double> walker = make_walker(layout, arena);
     Settler{layout, walker}.run(args);
     return;
@@ -117,7 +117,7 @@ long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
     const ConstraintInfo& c = layout.constraint[layout.loop[l]];
     for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? args->length[l] : 1;
   }
-  Probe probe{layout, args->fit, weight, singular, direction, work, kept, image, square, end};
+  Probe probe{layout, args->loop_tolerance, weight, singular, direction, work, kept, image, square, end};
   solver.loop.probe = &probe;
   Explorer{{layout, solver}, probe, signals}.run(*args);
   return arena.used;
@@ -132,24 +132,25 @@ void add_gaps(const ConstraintInfo& c, const double* gap, double* out) {
     norm = std::sqrt(norm * norm + gap[k] * gap[k]);
   }
 }
-// of a joint of which less is asked than it has rows
-void add_reduced_gaps(const Layout& layout, const ConstraintInfo& c, const double* whole, double* out, double* misfit) {
+// of a joint with fewer active rows than rows
+void add_reduced_gaps(const Layout& layout, const ConstraintInfo& c, const double* whole, double* out,
+                      double* loop_mismatch) {
   const ReductionInfo& reduction = layout.reduction[c.item];
   const int count = reduction.whole.row_count;
-  double asked[6], part[6], rest[6];
-  combine_gaps(layout, c, whole, asked);
+  double active[6], part[6], rest[6];
+  combine_gaps(layout, c, whole, active);
   for (int r = 0; r < count; ++r) {
     part[r] = 0;
     for (int k = 0; k < c.row_count; ++k)
-      part[r] += asked[k] * reduction.combination[k * count + r] * reduction.weight[r] * reduction.weight[r];
+      part[r] += active[k] * reduction.combination[k * count + r] * reduction.weight[r] * reduction.weight[r];
     rest[r] = whole[r] - part[r];
   }
   add_gaps(reduction.whole, part, out);
-  add_gaps(reduction.whole, rest, misfit);
+  add_gaps(reduction.whole, rest, loop_mismatch);
 }
 
-// directions that cannot be asked for depend on the pose, and the solver finds them
-bool gaps_need_solver(const Layout& layout) { return layout.excess > 0; }
+// redundant directions depend on the pose, and the solver finds them
+bool gaps_need_solver(const Layout& layout) { return layout.redundant > 0; }
 long gaps_size(const Layout& layout) {
   Arena arena{nullptr};
   if (gaps_need_solver(layout))
@@ -168,13 +169,14 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
     Body<double>* const body = solver ? solver->body : arena.take<Body<double>>(layout.link_count);
     const double *position = args.position + 3L * layout.link_count * pose,
                  *orientation = args.orientation + 4L * layout.link_count * pose;
-    double *out = args.out + 2L * layout.joint_count * pose, *misfit = args.misfit + 2L * layout.joint_count * pose;
-    for (int k = 0; k < 2 * layout.joint_count; ++k) out[k] = misfit[k] = 0;
+    double *out = args.out + 2L * layout.joint_count * pose,
+           *loop_mismatch = args.loop_mismatch + 2L * layout.joint_count * pose;
+    for (int k = 0; k < 2 * layout.joint_count; ++k) out[k] = loop_mismatch[k] = 0;
     if (solver) {
       Walk walk{layout, *solver};
       walk.enter(position, orientation, args.term_start, args.signals, args.signals);
       walk.direction();
-      for (int k = 0; k < layout.loop_row_count; ++k) solver->loop.gap[k] = solver->loop.misfit[k] = 0;
+      for (int k = 0; k < layout.loop_row_count; ++k) solver->loop.gap[k] = solver->loop.loop_mismatch[k] = 0;
     }
     for (int i = 0; i < layout.link_count; ++i) {
       const int k = layout.link[i].body;
@@ -189,7 +191,7 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
       count_terms(whole, args.term_start, rows);
       rows_before({layout, whole, body, clock}, rows);
       if (c.rows == RowKind::combination)
-        add_reduced_gaps(layout, c, rows.g, out, misfit);
+        add_reduced_gaps(layout, c, rows.g, out, loop_mismatch);
       else if (c.loop >= 0 && solver)
         for (int k = 0; k < c.row_count; ++k) solver->loop.gap[c.loop_row + k] = rows.g[k];
       else
@@ -199,14 +201,14 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
     };
     for (int j = 0; j < layout.constraint_count; ++j)
       if (!layout.constraint[j].acts()) find(layout.constraint[j]);
-    for (int k = 0; k < layout.idle_count; ++k) find(layout.idle[k]);
+    for (int k = 0; k < layout.inactive_count; ++k) find(layout.inactive[k]);
     if (!solver) continue;
     solver->loop.split_gaps();
     for (int l = 0; l < layout.loop_count; ++l) {
       const ConstraintInfo& c = layout.constraint[layout.loop[l]];
       if (c.acts() || c.rows == RowKind::combination) continue;
       add_gaps(c, solver->loop.gap + c.loop_row, out);
-      add_gaps(c, solver->loop.misfit + c.loop_row, misfit);
+      add_gaps(c, solver->loop.loop_mismatch + c.loop_row, loop_mismatch);
     }
   }
 }

@@ -16,11 +16,11 @@ struct LaneEstimator {
   T error = T(0);
   T length = T(0), second2 = T(0), equal = T(0);  // see Estimator
 
-  // a step that has been solved and not yet taken; those of lanes that are tired are not seen
-  void see(Mask tired) {
+  // a step that has been solved and not yet taken; those of unsolved lanes are not seen
+  void see(Mask unsolved) {
     const double dt = node.common().dt;
     const T scale = T(1 / (node.common().size * node.common().size));
-    const bool skips = any(tired);
+    const bool skips = any(unsolved);
     T least_cosine = T(1);
     Vec3<T> most = {T(0), T(0), T(0)};
     past.turn_page();
@@ -29,16 +29,16 @@ struct LaneEstimator {
       const Wrench<T> motion = past.motion[i];
       most = larger(most, past.see(i, b, scale));
       least_cosine = least(least_cosine, b.w.w);
-      if (skips) keep(past.motion[i], motion, tired), keep(past.change[i], past.older[i], tired);
+      if (skips) keep(past.motion[i], motion, unsolved), keep(past.change[i], past.older[i], unsolved);
     }
     const T angle2 = T(4) * (T(1) - least_cosine) * (T(1) + least_cosine);
     const T cube2 = layout.has_threads ? cube2_along_threads(layout, node.tree.body) : angle2 * angle2 * angle2;
     const T since = choose((length < T(dt)) | (length > T(dt)), T(0), equal + T(1));
     const T now2 = choose(since > T(1.5), most.x + most.y + most.z, T(0));
     error = T(plain_gain) * sqrt(larger(larger(now2, second2), cube2));
-    equal = choose(tired, equal, since);
-    second2 = choose(tired, second2, now2);
-    length = choose(tired, length, T(dt));
+    equal = choose(unsolved, equal, since);
+    second2 = choose(unsolved, second2, now2);
+    length = choose(unsolved, length, T(dt));
   }
   static void keep(Wrench<T>& to, const Wrench<T>& from, Mask lanes) {
     const auto back = [&](Vec3<T>& a, const Vec3<T>& b) {

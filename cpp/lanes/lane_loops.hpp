@@ -28,7 +28,7 @@ struct LaneLoops {
   Wrench<T> after[2 * most_rows] = {};   // and at the iterate of the last matrix
   T gap[most_rows] = {}, lambda[most_rows] = {};
   T S[most_rows][most_rows] = {};  // its factors: unit lower, pivots, unit upper
-  T misfit = T(0);                 // of what is not asked for
+  T loop_mismatch = T(0);          // of inactive rows
 
   int count() const { return layout.loop_row_count; }
 
@@ -36,10 +36,10 @@ struct LaneLoops {
     const ConstraintInfo& whole = whole_of(layout, c);
     return whole.rows == RowKind::joint && joint_form[static_cast<int>(whole.kind)].extra == ExtraRow::none;
   }
-  static bool fit(const Layout& layout) {
-    bool fine = layout.loop_row_count <= most_rows && layout.excess == 0 && !layout.lends;
+  static bool can_run(const Layout& layout) {
+    bool fine = layout.loop_row_count <= most_rows && layout.redundant == 0 && !layout.lends;
     for (int k = 0; k < layout.loop_count; ++k) fine &= is_plain(layout, layout.constraint[layout.loop[k]]);
-    for (int k = 0; k < layout.idle_count; ++k) fine &= is_plain(layout, layout.idle[k]);
+    for (int k = 0; k < layout.inactive_count; ++k) fine &= is_plain(layout, layout.inactive[k]);
     // trees that only loops tie together share what keeps their momentum
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end)
       fine &= layout.link[i].keeper == i || layout.link[i].keeper < 0;
@@ -99,7 +99,7 @@ struct LaneLoops {
     T square = T(0);
     for (int r = 0; r < n; ++r) square += rest[r] * rest[r];
     const T open = sqrt(square);
-    misfit = choose(open > misfit, open, misfit);
+    loop_mismatch = choose(open > loop_mismatch, open, loop_mismatch);
   }
   template <class F>
   void each(bool moved, F&& use) {
@@ -144,7 +144,7 @@ struct LaneLoops {
 
   // rows at the iterate, or its gaps alone; in a projection of velocities there are none
   void look(bool rows_too) {
-    misfit = T(0);
+    loop_mismatch = T(0);
     if (tree.resting) {
       for (int r = 0; r < 2 * count(); ++r) after[r] = before[r];
       for (int r = 0; r < count(); ++r) gap[r] = T(0);
@@ -155,19 +155,19 @@ struct LaneLoops {
       for (int e = 0; e < 2 && rows_too; ++e) after[2 * row + e] = rows.on[e][r];
     });
   }
-  // the widest gap at the iterate, lengths over the reach, and what is not asked for
+  // the widest gap at the iterate, lengths over the span, and the mismatch of inactive rows
   T widest() {
     T open = T(0);
-    misfit = T(0);
+    loop_mismatch = T(0);
     each(true, [&](const ConstraintInfo& c, int, const Rows& rows, int r) {
-      const T by = T(c.lengths >> r & 1u ? 1 / layout.reach : 1);
+      const T by = T(c.lengths >> r & 1u ? 1 / layout.span : 1);
       const T size = by * choose(rows.gap[r] > T(0), rows.gap[r], -rows.gap[r]);
       // NaN is wide
       open = choose(size < open, open, size);
     });
-    for (int k = 0; k < layout.idle_count; ++k) {
+    for (int k = 0; k < layout.inactive_count; ++k) {
       Rows rows;
-      find(layout.idle[k], true, rows);
+      find(layout.inactive[k], true, rows);
     }
     return open;
   }

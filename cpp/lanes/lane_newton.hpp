@@ -2,8 +2,8 @@
 // by the same rules (solve/policy.hpp).
 //
 // Lanes must not wait for each other, so there is no line search and no second start: a lane that does not come closer
-// is tired, and left to the solver that has them. Most increments take the matrix of an earlier one, by a rule that no
-// lane's neighbours can change.
+// is unsolved, and left to the solver that has them. Most increments take the matrix of an earlier one, by a rule that
+// no lane's neighbours can change.
 #pragma once
 
 #include "lanes/lane_loops.hpp"
@@ -42,7 +42,7 @@ struct LaneNewton {
   int iteration_limit = 0;
   T extent = T(0);
   LaneMemory memory = {};
-  T iterations = T(0), remainder = T(0);  // of the last solve
+  T iterations = T(0), newton_residual = T(0);  // of the last solve
 
   T& last_solution(int e) const { return difference[points * e]; }
   // nothing is known of a lane
@@ -67,12 +67,12 @@ struct LaneNewton {
 
   // Differences of the new solution, and how many to trust: one more or one less where that would have been better. As
   // in Newton::learn, but a lane cannot ask for the squares of two differences: all are summed on the way.
-  void learn(Mask tired) {
+  void learn(Mask unsolved) {
     T squares[points];
     for (T& t : squares) t = T(0);
     for (int e = 0; e < layout.variable_count; ++e) {
       T* known = difference + points * e;
-      T value = choose(tired, known[0], tree.z[e]);
+      T value = choose(unsolved, known[0], tree.z[e]);
       for (int d = 0; d < points; ++d) {
         const T before = known[d];
         known[d] = value;
@@ -92,18 +92,18 @@ struct LaneNewton {
     const T order = choose(up, best + T(1), choose(down, best - T(1), best));
     // see Newton::points_of
     const T most = T(has_loops(layout) ? Single::few_points - 1 : points);
-    memory.order = choose(tired, m.order, least(choose(order < T(1), T(1), order), most));
-    memory.count = choose(tired, m.count, count);
+    memory.order = choose(unsolved, m.order, least(choose(order < T(1), T(1), order), most));
+    memory.count = choose(unsolved, m.count, count);
   }
 
-  // from the guess to the solution in all lanes that are alive; those that do not get there are tired
+  // from the guess to the solution in all lanes that are alive; those that do not get there are unsolved
   Mask iterate(double interval, T kick, Mask alive) {
     const T dt = T(std::fabs(interval)), tolerated = T(tolerance);
     const T floor = rounding_of(extent, T(plain_amplification)) / dt;
     T last = T(1e300), origin = T(0);
     LaneMemory& m = memory;
-    Mask active = alive, waiting = {}, tired = {};
-    iterations = remainder = T(0);
+    Mask active = alive, waiting = {}, unsolved = {};
+    iterations = newton_residual = T(0);
     for (int pass = 0; any(active) && pass < iteration_limit; ++pass) {
       const int age = pass % matrix_life;
       T fine = T(1), room, square;
@@ -161,18 +161,18 @@ struct LaneNewton {
         solved = below | trusted;
       }
       m.unchecked = choose(settled, T(1), choose(solved, unchecked, m.unchecked));
-      remainder = choose(settled, size, choose(solved, least(size, T(caution) * rate * size), remainder));
+      newton_residual = choose(settled, size, choose(solved, least(size, T(caution) * rate * size), newton_residual));
       last = choose(well, size, last);
-      tired |= moved & ~well;
-      active &= ~(solved | settled | tired);
+      unsolved |= moved & ~well;
+      active &= ~(solved | settled | unsolved);
     }
-    tired |= active;
+    unsolved |= active;
     if (has_loops(layout)) {
       // small increments alone do not prove a solution of a loop
-      const Mask shut = loops.widest() < closing_limit(extent, layout.reach, tolerance);
-      tired |= alive & ~(shut & ~(loops.misfit > T(layout.fit)));
+      const Mask shut = loops.widest() < closing_limit(extent, layout.span, tolerance);
+      unsolved |= alive & ~(shut & ~(loops.loop_mismatch > T(layout.loop_tolerance)));
     }
-    return tired;
+    return unsolved;
   }
 };
 

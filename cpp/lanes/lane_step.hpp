@@ -1,4 +1,4 @@
-// One plain step of several members in lanes: solved, judged, and taken by those that are not tired
+// One plain step of several members in lanes: solved, checked, and taken by those lanes that are solved
 // (simulate/step.hpp).
 #pragma once
 
@@ -18,7 +18,7 @@ struct LaneStep {
   LaneNewton& newton;
   const Layout& layout = node.layout;
   LaneTree& tree = node.tree;
-  Mask tired = {};  // could not take this step, or are not alive
+  Mask unsolved = {};  // could not take this step, or are not alive
 
   void solve(Mask alive) {
     const double dt = node.common().dt;
@@ -26,9 +26,9 @@ struct LaneStep {
     const T kick = node.half + T(0.5 * dt);
     tree.last(dt);
     node.push(kick);
-    tired = newton.iterate(dt, kick, alive);
-    if (node.common().rescue_depth > 0) tired |= too_fast(alive);
-    tired |= ~alive;
+    unsolved = newton.iterate(dt, kick, alive);
+    if (node.common().rescue_depth > 0) unsolved |= too_fast(alive);
+    unsolved |= ~alive;
   }
   // for the solver that judges them one by one: see Step::judged
   Mask too_fast(Mask alive) const {
@@ -45,7 +45,7 @@ struct LaneStep {
   // the step has been solved: its momenta become state, the bodies move on
   void commit() {
     const T per_dt = tree.per_dt;
-    newton.learn(tired);
+    newton.learn(unsolved);
     for (int i = 0; i < layout.link_count; ++i) {
       Body<T>& b = tree.body[i];
       const Quat<T> q = renormalised(b.w * b.q);
@@ -53,7 +53,7 @@ struct LaneStep {
       if (layout.drag) drag_momenta(b, q, layout.drag + 6L * i, tree.link[i].unit, v, L);
       b.v = keep(b.v, v);
       b.L = keep(b.L, L);
-      b.q = {choose(tired, b.q.w, q.w), keep(b.q.v, q.v)};
+      b.q = {choose(unsolved, b.q.w, q.w), keep(b.q.v, q.v)};
       if (slides(layout.link[i].branch)) {
         Vec3<T> way = LaneTree::zero();
         add_slides(layout.link[i], tree.z, way);
@@ -75,7 +75,7 @@ struct LaneStep {
       if (manner_of(layout.link[i].branch) == floating_manner)
         tree.body[i].x = keep(tree.body[i].x, tree.body[i].x + tree.body[i].d);
     if (node.common().counter_count > 0) wind();
-    node.half = choose(tired, node.half, T(0.5 * node.common().dt));
+    node.half = choose(unsolved, node.half, T(0.5 * node.common().dt));
   }
 
   // of laws on freedoms; there are no others inside the step here
@@ -84,30 +84,30 @@ struct LaneStep {
     LaneLaw& law = tree.law[l];
     const T by = moved_by(layout, layout.law[l], tree.z), lambda = tree.wanted(l, by, slope);
     const auto rotor = law.inertia > T(0);
-    law.before = choose(tired, law.before, choose(rotor, T(0), T(2) * tree.per_dt * tree.per_dt * lambda));
-    law.momentum = choose(tired, law.momentum, choose(rotor, law.momentum - tree.per_dt * lambda, T(0)));
-    law.measured = choose(tired, law.measured, law.measured + T(layout.law[l].sign) * by);
+    law.before = choose(unsolved, law.before, choose(rotor, T(0), T(2) * tree.per_dt * tree.per_dt * lambda));
+    law.momentum = choose(unsolved, law.momentum, choose(rotor, law.momentum - tree.per_dt * lambda, T(0)));
+    law.measured = choose(unsolved, law.measured, law.measured + T(layout.law[l].sign) * by);
   }
 
   // How far the ends of any counted angle have turned against each other, or a little more: with c the cosine of half
   // of it, acos c <= pi/2 sqrt(1 - c), or where c < 0 pi sqrt((1 - c)/2). Counting leaves the lanes, so this is closer
   // than what Turns::wind says of all bodies.
   void wind() {
-    const Quat<T> still = {T(1), LaneTree::zero()};
+    const Quat<T> identity = {T(1), LaneTree::zero()};
     T least_cosine = T(1);
     for (int c = 0; c < node.common().counter_count; ++c) {
       const int *end = layout.counter[c].end, a = end[0], b = end[1];
-      const Quat<T>&p = a < 0 ? still : tree.body[a].w, &q = b < 0 ? still : tree.body[b].w;
+      const Quat<T>&p = a < 0 ? identity : tree.body[a].w, &q = b < 0 ? identity : tree.body[b].w;
       least_cosine = least(least_cosine, p.w * q.w + dot(p.v, q.v));
     }
     const T turn = choose(least_cosine > T(0), T(std::numbers::pi), T(std::numbers::pi * std::numbers::sqrt2)) *
                    sqrt(T(1) - least_cosine);
-    node.wound = choose(tired, node.wound, node.wound + turn);
+    node.wound = choose(unsolved, node.wound, node.wound + turn);
   }
 
-  // the old value in lanes that are tired
+  // the old value in unsolved lanes
   CATENA_INLINE Vec3<T> keep(Vec3<T> old, Vec3<T> fresh) const {
-    return {choose(tired, old.x, fresh.x), choose(tired, old.y, fresh.y), choose(tired, old.z, fresh.z)};
+    return {choose(unsolved, old.x, fresh.x), choose(unsolved, old.y, fresh.y), choose(unsolved, old.z, fresh.z)};
   }
 
   // Momentum that Newton leaves, as in Step::balance; trees do not meet here, so every floating root keeps its own, and

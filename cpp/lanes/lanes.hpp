@@ -18,7 +18,7 @@ namespace catena::CATENA_ISA {
 inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
   if (layout.stop_count > 0) return false;
   return args.solver == SolverKind::articulated && args.order == 2 && !args.paper_start && args.signal_count == 0 &&
-         args.error_rate == 0 && LaneLoops::fit(layout);
+         args.error_rate == 0 && LaneLoops::can_run(layout);
 }
 
 // a number or vector of a member from the single solver to its lane, and back
@@ -72,7 +72,7 @@ struct LaneRunner {
   LaneStep step = {node, newton};
   long taken = 0;                 // steps of the group
   T began = T(0), origin = T(0);  // the one at which the member came, and its time
-  T extra = T(0);                 // pieces that rescued steps took more than one
+  T extra = T(0);                 // substeps that rescued steps took more than one
   long next_stiff_check = 0;
   Mask alive = {};  // still running
 
@@ -151,7 +151,7 @@ struct LaneRunner {
       use(one);
     });
   }
-  // a tired lane's step by the single solver, which may end the member
+  // an unsolved lane's step by the single solver, which may end the member
   void rescue(int k) {
     // records are kept here
     RunArgs own = node.args[k];
@@ -283,11 +283,11 @@ struct LaneRunner {
   // from a node that has been placed
   void advance() {
     step.solve(alive);
-    if (common().estimates) estimator.see(step.tired);
+    if (common().estimates) estimator.see(step.unsolved);
     step.commit();
     for (int k = 0; k < node.members; ++k)
-      if (!holds(step.tired, k)) count(k);
-    const Mask rescued = step.tired & alive;
+      if (!holds(step.unsolved, k)) count(k);
+    const Mask rescued = step.unsolved & alive;
     for (int k = 0; any(rescued) && k < node.members; ++k)
       if (holds(rescued, k)) rescue(k);
     ++taken;
@@ -298,16 +298,17 @@ struct LaneRunner {
     RunArgs& own = node.args[k];
     const int iterations = static_cast<int>(newton.iterations[k]);
     own.tally.iterations += iterations;
-    own.tally.pieces += 1;
-    own.tally.remainder = larger(own.tally.remainder, newton.remainder[k]);
+    own.tally.substeps += 1;
+    own.tally.newton_residual = larger(own.tally.newton_residual, newton.newton_residual[k]);
     if (own.out.iterations) own.out.iterations[taken] = iterations;
     if (own.out.substeps) own.out.substeps[taken] = 1;
-    if (own.out.newton_residual) own.out.newton_residual[taken] = newton.remainder[k];
+    if (own.out.newton_residual) own.out.newton_residual[taken] = newton.newton_residual[k];
     if (!own.estimates) return;
     if (own.out.error) own.out.error[taken] = estimator.error[k];
     // a name is asked for where it is coarse
     const double error = estimator.error[k];
-    own.tally.count_error(error, time_of(k), error > coarse_error && error > own.tally.worst ? estimator.body(k) : 0);
+    own.tally.count_error(error, time_of(k),
+                          error > inaccurate_above && error > own.tally.worst ? estimator.body(k) : 0);
   }
 
   void run() {

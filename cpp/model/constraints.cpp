@@ -69,19 +69,19 @@ void Model::find_coordinates(const Spec& spec) {
   }
 }
 
-void Model::reduce(ConstraintInfo& c, const RowSelection& asked) {
-  c.excess = asked.excess;
-  if (asked.rows < 0) return;
+void Model::reduce(ConstraintInfo& c, const RowSelection& selection) {
+  c.redundant = selection.redundant;
+  if (selection.rows < 0) return;
   ReductionInfo reduction{c, {}, {}};
-  std::copy_n(asked.combination, asked.rows * c.row_count, reduction.combination);
-  for (int k = 0; k < c.row_count; ++k) reduction.weight[k] = c.lengths >> k & 1u ? asked.length : 1;
+  std::copy_n(selection.combination, selection.rows * c.row_count, reduction.combination);
+  for (int k = 0; k < c.row_count; ++k) reduction.weight[k] = c.lengths >> k & 1u ? selection.length : 1;
   c.rows = RowKind::combination;
   c.item = static_cast<int>(reductions_.size());
   reductions_.push_back(reduction);
-  c.row_count = asked.rows;
+  c.row_count = selection.rows;
   // lengths are in parts of the bodies' size already
   c.lengths = 0;
-  layout_.has_idle_rows |= asked.rows == 0;
+  layout_.has_inactive_rows |= selection.rows == 0;
 }
 
 // the constraint that comes next, if it can be a tie; a freedom is part of one at most
@@ -171,11 +171,11 @@ void Model::build_constraints(const Spec& spec) {
     if (c.ground >= 0 && c.rows == RowKind::joint) c.rows = RowKind::ground;
     c.recorded = layout_.recorded_count;
     layout_.recorded_count += c.row_count;
-    if (c.link < 0) reduce(c, joint.asked);
+    if (c.link < 0) reduce(c, joint.selection);
     if (c.row_count > 0)
       add_constraint(c);
     else
-      idle_.push_back(c);
+      inactive_.push_back(c);
   }
   for (int k = 0; k < static_cast<int>(spec.coupling.size()); ++k) {
     const CouplingSpec& coupling = spec.coupling[k];
@@ -197,8 +197,8 @@ void Model::build_constraints(const Spec& spec) {
       c.lengths |= measure.lengths & 1u;
     }
     c.recorded = layout_.recorded_count++;
-    layout_.has_idle_rows |= coupling.idle;
-    if (coupling.idle) continue;
+    layout_.has_inactive_rows |= coupling.inactive;
+    if (coupling.inactive) continue;
     c.tied = tie(coupling, carried);
     add_constraint(c);
   }
@@ -255,7 +255,7 @@ void Model::build_constraints(const Spec& spec) {
   for (const ConstraintInfo& c : constraints_)
     for (const auto& [link, p] : {std::pair{c.end[0], c.anchor_a}, std::pair{c.end[1], c.anchor_b}})
       if (link >= 0) arms += std::hypot(p[0], p[1], p[2]) / (2.0 * static_cast<double>(constraints_.size()));
-  layout_.reach = arms > 0 ? arms : 1;
+  layout_.span = arms > 0 ? arms : 1;
   layout_.loop_count = static_cast<int>(loops_.size());
 }
 

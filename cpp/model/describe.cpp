@@ -20,10 +20,10 @@ JointSpec joint_of(const Description& given, std::size_t j) {
   joint.damping = given.joint_damping[j];
   joint.signal = given.joint_signal[j];
   joint.ground = given.joint_ground[j];
-  joint.asked.rows = given.asked.rows[j];
-  joint.asked.excess = given.asked.excess[j];
-  joint.asked.length = given.asked.length[j];
-  std::copy_n(given.asked.combination.data() + 36 * j, 36, joint.asked.combination);
+  joint.selection.rows = given.selection.rows[j];
+  joint.selection.redundant = given.selection.redundant[j];
+  joint.selection.length = given.selection.length[j];
+  std::copy_n(given.selection.combination.data() + 36 * j, 36, joint.selection.combination);
   return joint;
 }
 
@@ -47,7 +47,7 @@ Spec describe(const Description& given) {
   spec.drag = given.drag;
   spec.massless.assign(given.massless.begin(), given.massless.end());
   spec.signal_count = given.signal_count;
-  spec.fit = given.asked.fit;
+  spec.loop_tolerance = given.selection.loop_tolerance;
   for (std::size_t j = 0; j < given.joint_kind.size(); ++j) spec.joint.push_back(joint_of(given, j));
   const std::size_t laws = given.law_target.size();
   for (std::size_t l = 0; l < laws; ++l) spec.law.push_back(law_at(given, l));
@@ -61,7 +61,7 @@ Spec describe(const Description& given) {
     }
     coupling.offset = given.coupling_offset[c];
     coupling.signal = given.coupling_signal[c];
-    coupling.idle = given.asked.idle[c] != 0;
+    coupling.inactive = given.selection.inactive[c] != 0;
   }
   for (std::size_t k = 0; k < given.counter_ground.size(); ++k) {
     spec.counter.push_back({measure_of(given, laws + term + k), given.counter_ground[k], given.counter_joint[k]});

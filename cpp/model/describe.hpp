@@ -10,11 +10,11 @@ namespace catena {
 
 // what is asked of joints and couplings, see RowSelection
 struct RowSelectionArrays {
-  double fit = 0;
-  std::vector<int> rows, excess;    // (joint)
-  std::vector<double> combination;  // (joint, 6, 6)
-  std::vector<double> length;       // (joint)
-  std::vector<int> idle;            // (coupling)
+  double loop_tolerance = 0;
+  std::vector<int> rows, redundant;  // (joint)
+  std::vector<double> combination;   // (joint, 6, 6)
+  std::vector<double> length;        // (joint)
+  std::vector<int> inactive;         // (coupling)
 };
 
 struct Description {
@@ -45,7 +45,7 @@ struct Description {
   std::vector<int> counter_ground;             // (counter)
   std::vector<int> counter_joint;              // (counter) whose angle it is
   int signal_count = 0;
-  RowSelectionArrays asked;
+  RowSelectionArrays selection;
 };
 
 // of arrays that fit each other (checks.hpp)

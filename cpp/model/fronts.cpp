@@ -84,7 +84,7 @@ void Model::build_loops() {
         column[i][l] = front.columns;
         for (int k = 0; k < c.row_count; ++k) column_row_.push_back(c.loop_row + k);
         front.columns += c.row_count;
-        if (list == &closing[i]) front.excess += c.excess;
+        if (list == &closing[i]) front.redundant += c.redundant;
       }
       if (list == &passing[i]) front.outgoing = front.columns;
     }
@@ -109,7 +109,7 @@ void Model::build_loops() {
                                 shut * (7 * shut + 42 + outgoing * (shut + outgoing + 13));
     layout_.largest_inversion = std::max(layout_.largest_inversion, inversion);
     layout_.largest_closing = std::max(layout_.largest_closing, static_cast<int>(closed));
-    layout_.excess += front.excess;
+    layout_.redundant += front.redundant;
     front.first_end = static_cast<int>(ends_.size());
     if (i == world) break;
     for (int l : attached[i]) {
@@ -143,7 +143,7 @@ void Model::build_loops() {
     if (!front.shares) front.carried = take((Offset{13} + front.columns) * front.stride);
     front.kept = take(2 * (front.freedoms + rows) * front.stride + (9 + 2 * rows) * width + 8 * rows);
     // what cannot be asked for: how many directions, from the left, from the right
-    front.unasked = front.excess > 0 ? take(8 + 2 * rows * width) : 0;
+    front.dropped = front.redundant > 0 ? take(8 + 2 * rows * width) : 0;
     if (i < 0 || front.outgoing == 0) continue;
     FrontInfo& above = fronts_[parent(i)];
     above.shares = !reached[parent(i)] && front.same_columns && above.columns == front.outgoing;

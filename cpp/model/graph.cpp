@@ -64,7 +64,7 @@ Forest grow_forest(int vertex_count, const std::vector<Edge>& edges, const std::
   const auto grow = [&](int root) {
     std::vector<int> queue{root};
     seen[root] = 1;
-    const auto reach = [&](int at, int next, int e) {
+    const auto visit = [&](int at, int next, int e) {
       seen[next] = 1;
       forest.found.push_back(next);
       forest.parent[next] = at == world ? -1 : at;
@@ -77,7 +77,7 @@ Forest grow_forest(int vertex_count, const std::vector<Edge>& edges, const std::
       for (std::size_t k = queue.size() - 1; k < queue.size(); ++k) {
         const int at = queue[k];
         for (const auto& [next, e] : adjacent[at])
-          if (firm[e] && !seen[next]) reach(at, next, e);
+          if (firm[e] && !seen[next]) visit(at, next, e);
       }
     };
     flood();
@@ -85,7 +85,7 @@ Forest grow_forest(int vertex_count, const std::vector<Edge>& edges, const std::
       const int at = queue[k];
       for (const auto& [next, e] : adjacent[at]) {
         if (seen[next]) continue;
-        reach(at, next, e);
+        visit(at, next, e);
         flood();
       }
     }

@@ -42,9 +42,9 @@ Model::Model(const Spec& spec) {
   layout_.tie_count = static_cast<int>(ties_.size());
   layout_.tie = ties_.data();
   layout_.reduction = reductions_.data();
-  layout_.idle_count = static_cast<int>(idle_.size());
-  layout_.idle = idle_.data();
-  layout_.fit = spec.fit;
+  layout_.inactive_count = static_cast<int>(inactive_.size());
+  layout_.inactive = inactive_.data();
+  layout_.loop_tolerance = spec.loop_tolerance;
   layout_.counter_count = static_cast<int>(counters_.size());
   layout_.counter = counters_.data();
   layout_.coordinated_count = static_cast<int>(coordinated_.size());

@@ -59,7 +59,7 @@ struct ConstraintInfo {
   int item;          // of these: the first term, the law, the combination, or the user's function
   int recorded;      // its first row among those recorded, which are all rows of all joints in the user's order; -1 if
                      // they are not
-  int excess;        // of a loop closure: directions among its rows that cannot be asked for
+  int redundant;     // of a loop closure: redundant directions among its rows
                      // (solve/loops/regularised_inverse.hpp)
   unsigned lengths;  // bit k: row k is measured in metres, or else in radians
   bool tied;         // of a coupling: it is one of `tie`, and no loop passes through a link because of it
@@ -116,9 +116,9 @@ struct RowHook {
 // that close here, at the lowest common ancestor of their two ends. The front after the last link is the world's.
 struct FrontInfo {
   int columns, outgoing, stride;  // stride: columns rounded up
-  int excess;                     // directions among the closing rows that cannot be asked for
+  int redundant;                  // redundant directions among the closing rows
   int freedoms;                   // of the link's joint
-  Offset carried, kept, unasked;  // in the workspace: what goes on to the parent, what serves for the way back, and
+  Offset carried, kept, dropped;  // in the workspace: what goes on to the parent, what serves for the way back, and
                                   // what cannot be asked for
   int first_column;               // in `column_row`, the loop row of every column, and `column_map`, its parent column
   int first_end, end_count;       // loop closures attached to the link
@@ -165,11 +165,11 @@ struct CoordinatedInfo {
 
 struct Layout {
   int link_count, constraint_count, row_count, variable_count, joint_count;
-  int axis_count;      // freedoms that are eliminated one by one
-  int recorded_count;  // rows of the record of multipliers
-  bool has_idle_rows;  // some of them belong to no constraint
-  bool has_threads;    // some link moves along a screw
-  double reach;        // typical distance between a body's centre and its joints (m), 1 if there is none
+  int axis_count;          // freedoms that are eliminated one by one
+  int recorded_count;      // rows of the record of multipliers
+  bool has_inactive_rows;  // some of them belong to no constraint
+  bool has_threads;        // some link moves along a screw
+  double span;             // typical distance between a body's centre and its joints (m), 1 if there is none
   const LinkInfo* link;
   const double* drag;  // (link, 6) along and about its axes (physics/drag.hpp), null if there is none
   int rotary_count;
@@ -189,9 +189,9 @@ struct Layout {
   int tie_count;
   const TieInfo* tie;  // by the parent, the world last
   const ReductionInfo* reduction;
-  int idle_count;  // joints of which nothing is asked
-  const ConstraintInfo* idle;
-  double fit;  // what redundant joints may disagree by: rad, or parts of `reach`
+  int inactive_count;  // joints without active rows
+  const ConstraintInfo* inactive;
+  double loop_tolerance;  // what redundant joints may disagree by: rad, or parts of `span`
   int counter_count;
   const ConstraintInfo* counter;  // joint angles whose turns can be counted
   // joints that have coordinates, in the user's order
@@ -208,7 +208,7 @@ struct Layout {
   Offset front_size;               // numbers in all fronts
   int largest_closing;             // most rows closed at one link
   double largest_inversion;        // most multiplications that inverting those of one link takes
-  int excess;                      // directions among all loop rows that cannot be asked for
+  int redundant;                      // redundant directions among all loop rows
   bool lends;                      // some loop closures do
   const FrontInfo* front;          // (link + 1)
   const LoopEnd* end;
@@ -260,7 +260,7 @@ class Model {
   void build_constraints(const Spec& spec);
   ConstraintInfo placed(const Pair& pair) const;
   void add_constraint(ConstraintInfo c);
-  void reduce(ConstraintInfo& c, const RowSelection& asked);
+  void reduce(ConstraintInfo& c, const RowSelection& selection);
   bool tie(const CouplingSpec& coupling, const std::vector<int>& carried);
   void add_rotary(const JointSpec& joint, int carried);
   void add_stops();
@@ -284,7 +284,7 @@ class Model {
   std::vector<TieInfo> ties_;
   std::vector<char> in_tie_;  // (link)
   std::vector<ReductionInfo> reductions_;
-  std::vector<ConstraintInfo> idle_;
+  std::vector<ConstraintInfo> inactive_;
   std::vector<ConstraintInfo> counters_;
   std::vector<CoordinatedInfo> coordinated_;
   std::vector<FrontInfo> fronts_;

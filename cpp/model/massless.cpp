@@ -33,7 +33,7 @@ void Model::find_lenders() {
   const auto massless = [&](int i) { return i >= 0 && links_[i].mass == 0; };
   for (const int l : loops_) {
     ConstraintInfo& c = constraints_[l];
-    if (c.acts() || c.excess > 0 || c.end_count != 2 || massless(c.end[0]) == massless(c.end[1])) continue;
+    if (c.acts() || c.redundant > 0 || c.end_count != 2 || massless(c.end[0]) == massless(c.end[1])) continue;
     c.borrower = massless(c.end[0]) ? 0 : 1;
     layout_.lends = true;
     if (const int lender = c.end[1 - c.borrower]; lender >= 0) rows[lender] += c.row_count;

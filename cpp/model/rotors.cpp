@@ -9,22 +9,22 @@ namespace catena {
 
 namespace {
 
-constexpr double roundness = 1e-3;  // of rotors: parts of their inertia and of the bodies' reach
+constexpr double roundness = 1e-3;  // of rotors: parts of their inertia and of the bodies' span
 
 // whether turns of a body about an axis leave one end of a constraint as it is
-bool is_blind(const ConstraintInfo& c, const double* anchor, const double* frame, const double* axis, double reach) {
+bool is_blind(const ConstraintInfo& c, const double* anchor, const double* frame, const double* axis, double span) {
   const auto across = [&](const double* p) {
     return std::hypot(p[1] * axis[2] - p[2] * axis[1], p[2] * axis[0] - p[0] * axis[2],
                       p[0] * axis[1] - p[1] * axis[0]);
   };
   switch (c.kind) {
     case JointKind::ball:
-    case JointKind::measured_distance: return across(anchor) < roundness * reach;
+    case JointKind::measured_distance: return across(anchor) < roundness * span;
     case JointKind::revolute:
     case JointKind::cylindrical:
     case JointKind::screw:
     case JointKind::rolling_disk:
-    case JointKind::measured_angle: return across(anchor) < roundness * reach && across(frame + 6) < roundness;
+    case JointKind::measured_angle: return across(anchor) < roundness * span && across(frame + 6) < roundness;
     default: return false;
   }
 }
@@ -68,8 +68,8 @@ void Model::find_rotors() {
       if (!is_round(link.inertia, axis)) continue;
       const bool free = std::all_of(ends[i].begin(), ends[i].end(), [&](const auto& at) {
         const auto& [c, e] = at;
-        return e == 0 ? is_blind(*c, c->anchor_a, c->frame_a, axis, layout_.reach)
-                      : is_blind(*c, c->anchor_b, c->frame_b, axis, layout_.reach);
+        return e == 0 ? is_blind(*c, c->anchor_a, c->frame_a, axis, layout_.span)
+                      : is_blind(*c, c->anchor_b, c->frame_b, axis, layout_.span);
       });
       if (!free) continue;
       std::copy_n(axis, 3, link.spin);

@@ -261,9 +261,9 @@ inline Law law_of(const double* numbers) {
   return law;
 }
 // the names of its fields, in the order in which Python passes them
-constexpr const char* law_names[] = {"stiffness", "rest",        "damping",        "friction",    "threshold",
-                                     "kp",        "kd",          "target",         "target_rate", "limit",
-                                     "force",     "implicit",    "inertia",        "side",        "lower",
+constexpr const char* law_names[] = {"stiffness", "rest_length",        "damping",        "friction",    "threshold",
+                                     "kp",        "kd",          "target",         "target_rate", "effort_limit",
+                                     "effort",     "implicit",    "inertia",        "side",        "lower",
                                      "upper",     "restitution", "stop_stiffness", "stop_damping"};
 static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 
@@ -288,12 +288,12 @@ inline Pair pair_of(int kind, const int* bodies, const double* anchors, const do
 }
 
 // What is asked of a joint that closes a loop, where some of its rows follow from the other joints (redundancy.py):
-// `rows` combinations of its rows, constant in their frame; or all rows but `excess` directions that turn with the
+// `rows` combinations of its rows, constant in their frame; or all rows but `redundant` directions that turn with the
 // pose.
 struct RowSelection {
   int rows = -1;  // -1: all
-  int excess = 0;
-  double combination[36] = {};  // (asked row, row), orthonormal where lengths are measured by `length`
+  int redundant = 0;
+  double combination[36] = {};  // (active row, row), orthonormal where lengths are measured by `length`
   double length = 1;
 };
 
@@ -301,7 +301,7 @@ struct JointSpec : Pair {
   int row_count = 0;   // of a custom joint
   int cost = 0;        // of closing a loop here, where another may
   double damping = 0;  // of a rotary damper between its two bodies, N m s/rad
-  RowSelection asked{};
+  RowSelection selection{};
   int signal = -1;  // first of the values that a custom velocity joint's rows take
   int ground = -1;  // first of seven signals, the pose of the world's side
 };
@@ -324,7 +324,7 @@ struct CouplingSpec {
   std::vector<int> joint;  // whose only coordinate it is, or -1
   double offset = 0;
   int signal = -1;
-  bool idle = false;  // it follows from the other constraints, and is not asked for
+  bool inactive = false;  // it follows from the other constraints, and is not enforced
 };
 
 struct Spec {
@@ -338,7 +338,7 @@ struct Spec {
   std::vector<CouplingSpec> coupling;
   std::vector<CounterSpec> counter;  // joint angles whose turns may have to be counted
   int signal_count = 0;              // functions of time
-  double fit = 0;                    // what redundant joints may disagree by: rad, or parts of their bodies' size
+  double loop_tolerance = 0;         // what redundant joints may disagree by: rad, or parts of their bodies' size
 };
 
 }  // namespace catena

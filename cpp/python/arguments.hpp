@@ -13,7 +13,7 @@ namespace catena {
 void require_start(const Start& start, const Layout& layout, Offset terms);
 
 // Where a run, or every member of a batch, starts and under which loads; the couplings of the mechanism have `terms`
-// terms, idle ones too.
+// terms, inactive ones too.
 RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, const Start& start,
                   const LoadArrays& loads, int signal_count);
 

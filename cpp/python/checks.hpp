@@ -100,8 +100,8 @@ inline void require_joint(const JointSpec& joint, int body_count, int signal_cou
   require_pair(joint, body_count, "bodies of a joint");
   require_signal(joint.ground, 7, signal_count, "where the ground of a joint is found");
   const int rows = is_custom(joint.kind) ? joint.row_count : joint_row_count(joint.kind);
-  require(joint.asked.rows <= rows, "no more rows can be asked of a joint than it has");
-  require_between(joint.asked.excess, 0, rows, "directions that are not asked of a joint");
+  require(joint.selection.rows <= rows, "a joint cannot have more active rows than rows");
+  require_between(joint.selection.redundant, 0, rows, "redundant directions of a joint");
   require(std::isfinite(joint.damping) && joint.damping >= 0, "damping of a joint must not be negative");
   require(joint.damping == 0 || (joint.body_a >= 0 && joint.body_b >= 0),
           "damping of a joint: to the world it is drag");
@@ -112,7 +112,7 @@ inline void require_joint(const JointSpec& joint, int body_count, int signal_cou
 
 // arrays of a mechanism: those of the same things are of the same length
 inline void require_description(const Description& given) {
-  const RowSelectionArrays& asked = given.asked;
+  const RowSelectionArrays& selection = given.selection;
   const auto bodies = static_cast<Offset>(given.mass.size());
   require_size(given.inertia, 9 * bodies, "inertia");
   require_size(given.gravity, 3 * bodies, "gravity");
@@ -154,14 +154,15 @@ inline void require_description(const Description& given) {
   require_size(given.counter_ground, measures - laws - terms, "counter_ground");
   require_size(given.counter_joint, measures - laws - terms, "counter_joint");
   require(given.signal_count >= 0, "signal_count must not be negative");
-  require(std::isfinite(asked.fit) && asked.fit >= 0, "fit must not be negative");
-  require_size(asked.rows, joints, "rows asked for");
-  require_size(asked.excess, joints, "directions not asked for");
-  require_size(asked.combination, 36 * joints, "combinations of rows");
-  require_size(asked.length, joints, "lengths of joints");
-  require_size(asked.idle, couplings, "idle couplings");
-  require_finite(asked.combination.data(), asked.combination.size(), "combinations of rows");
-  require_finite(asked.length.data(), asked.length.size(), "lengths of joints");
+  require(std::isfinite(selection.loop_tolerance) && selection.loop_tolerance >= 0,
+          "loop_tolerance must not be negative");
+  require_size(selection.rows, joints, "active rows");
+  require_size(selection.redundant, joints, "redundant directions");
+  require_size(selection.combination, 36 * joints, "combinations of rows");
+  require_size(selection.length, joints, "lengths of joints");
+  require_size(selection.inactive, couplings, "inactive couplings");
+  require_finite(selection.combination.data(), selection.combination.size(), "combinations of rows");
+  require_finite(selection.length.data(), selection.length.size(), "lengths of joints");
 }
 
 // A mechanism as it was handed over

@@ -155,7 +155,7 @@ int Core::assemble(int iteration_limit, const Out<-1, 3>& position, const Out<-1
   Callbacks calls;
   // where the sparse solver has no program, the articulated one does it
   const SolverKind solver =
-      model_.layout().excess == 0 && model_.elimination().fits ? SolverKind::ldu : SolverKind::articulated;
+      model_.layout().redundant == 0 && model_.elimination().fits ? SolverKind::ldu : SolverKind::articulated;
   const Layout layout = attached(layout_for(solver), calls, rows);
   const Workspace space = workspace(solver, 2);
   {
@@ -231,11 +231,11 @@ double Core::close(int iteration_limit, double size, double amplitude, int seed,
 
 void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,
                 const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,
-                const Out<-1, -1, 2>& misfit) const {
+                const Out<-1, -1, 2>& loop_mismatch) const {
   require_shape(out, {-1, model_.layout().joint_count, 2}, "gaps");
   const auto poses = static_cast<Offset>(out.shape(0));
   const Offset n = model_.layout().link_count;
-  require_shape(misfit, {poses, model_.layout().joint_count, 2}, "loop_mismatch");
+  require_shape(loop_mismatch, {poses, model_.layout().joint_count, 2}, "loop_mismatch");
   require_size(position, 3 * n * poses, "position");
   require_size(orientation, 4 * n * poses, "orientation");
   require_size(term_start, term_count_, "what couplings measure");
@@ -247,7 +247,7 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
       .term_start = term_start.data(),
       .signals = signals.data(),
       .out = out.data(),
-      .misfit = misfit.data(),
+      .loop_mismatch = loop_mismatch.data(),
   };
   Callbacks calls;
   const Layout layout = attached(model_.layout(), calls, rows);
@@ -266,7 +266,7 @@ bool Core::stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const
   require_shape(angular_velocity, {n, 3}, "angular velocity");
   require_size(term_start, term_count_, "what couplings measure");
   // rows that are called, or that not all poses fulfil
-  if (layout.signal_count > 0 || !hook_rows_.empty() || layout.excess > 0 || layout.has_idle_rows) return false;
+  if (layout.signal_count > 0 || !hook_rows_.empty() || layout.redundant > 0 || layout.has_inactive_rows) return false;
   for (const ConstDoubles* array :
        std::initializer_list<const ConstDoubles*>{&position, &orientation, &velocity, &angular_velocity})
     if (!all_finite(array->data(), array->size())) return false;
@@ -295,7 +295,7 @@ bool Core::stands(const In<-1, 3>& position, const In<-1, 4>& orientation, const
                      .orientation = orientation.data(),
                      .term_start = term_start.data(),
                      .out = gaps.data(),
-                     .misfit = gaps.data() + 2 * layout.joint_count};
+                     .loop_mismatch = gaps.data() + 2 * layout.joint_count};
   const Workspace space = make_workspace(kernel_.gaps_size(layout));
   kernel_.gaps(layout, space.get(), args);
   for (int j = 0; j < layout.joint_count; ++j)
@@ -398,9 +398,10 @@ void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientati
   calls.rethrow();
 }
 
-int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1>& term_start,
-                  const RowFunctions& rows, const In<-1>& signals, const In<-1>& length, const Out<-1, -1, 6>& singular,
-                  const Out<-1, -1, 6, 6>& direction, const Out<-1, -1, 6>& misfit) const {
+int Core::explore(double loop_tolerance, const In<-1, 3>& position, const In<-1, 4>& orientation,
+                  const In<-1>& term_start, const RowFunctions& rows, const In<-1>& signals, const In<-1>& length,
+                  const Out<-1, -1, 6>& singular, const Out<-1, -1, 6, 6>& direction,
+                  const Out<-1, -1, 6>& loop_mismatch) const {
   const Offset loops = model_.layout().loop_count;
   require_pose(position, orientation);
   require_size(term_start, term_count_, "what couplings measure");
@@ -410,9 +411,9 @@ int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orient
   require(singular.shape(0) >= 2, "singular values: there is no room for a pose");
   const auto poses = static_cast<Offset>(singular.shape(0));
   require_shape(direction, {poses, loops, 6, 6}, "directions");
-  require_shape(misfit, {poses, loops, 6}, "misfits");
+  require_shape(loop_mismatch, {poses, loops, 6}, "loop_mismatch");
   ExploreArgs args{
-      .fit = fit,
+      .loop_tolerance = loop_tolerance,
       .poses = static_cast<int>(poses) - 1,
       .position = position.data(),
       .orientation = orientation.data(),
@@ -421,7 +422,7 @@ int Core::explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orient
       .length = length.data(),
       .singular = singular.data(),
       .direction = direction.data(),
-      .misfit = misfit.data(),
+      .loop_mismatch = loop_mismatch.data(),
   };
   Callbacks calls;
   const Layout layout = attached(model_.layout(), calls, rows);

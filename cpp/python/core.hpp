@@ -67,7 +67,7 @@ class Core {
   // see GapArgs; one pose, or poses with an axis in front
   void gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,
             const RowFunctions& rows, const In<-1>& signals, const Out<-1, -1, 2>& out,
-            const Out<-1, -1, 2>& misfit) const;
+            const Out<-1, -1, 2>& loop_mismatch) const;
 
   // Whether a pose can be started from as it is: finite, of unit quaternions to rounding, turning slower than `fastest`
   // and with gaps of so many parts of the bodies' spread, and roundings of their distance, or less. What is no plain
@@ -92,9 +92,9 @@ class Core {
                const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const;
 
   // see ExploreArgs; the number of poses
-  int explore(double fit, const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1>& term_start,
+  int explore(double loop_tolerance, const In<-1, 3>& position, const In<-1, 4>& orientation, const In<-1>& term_start,
               const RowFunctions& rows, const In<-1>& signals, const In<-1>& length, const Out<-1, -1, 6>& singular,
-              const Out<-1, -1, 6, 6>& direction, const Out<-1, -1, 6>& misfit) const;
+              const Out<-1, -1, 6, 6>& direction, const Out<-1, -1, 6>& loop_mismatch) const;
 
   // the user's joint, couplings after the joints, of every loop closure; -1 for a law
   std::vector<int> loop_joints() const;
@@ -137,7 +137,7 @@ class Core {
   const Kernel& kernel_;
   Model model_;
   std::vector<int> hook_rows_;  // of every custom joint
-  Offset term_count_;           // of all couplings, idle ones too
+  Offset term_count_;           // of all couplings, inactive ones too
 };
 
 }  // namespace catena

@@ -119,7 +119,7 @@ bool Live::start() {
   calls_.rethrow();
   started_ = true;
   error_ = 0;
-  coarse_ = false;
+  inaccurate_ = false;
   // functions of the user's are asked in steps, not by who reads
   args_.velocities_later = !has_functions_;
   show_inputs();
@@ -171,9 +171,9 @@ bool Live::step(Offset count) {
   node_has_moved();
   calls_.rethrow();
   error_ += args_.tally.error;
-  const bool told = coarse_;
-  coarse_ |= args_.tally.coarse + args_.tally.rough > 0;
-  return args_.status.code == StatusCode::done && coarse_ == told;
+  const bool told = inaccurate_;
+  inaccurate_ |= args_.tally.inaccurate + args_.tally.missed > 0;
+  return args_.status.code == StatusCode::done && inaccurate_ == told;
 }
 
 std::tuple<Matrix, Matrix, Status> Live::accelerations() {

@@ -136,8 +136,8 @@ class Live {
   bool has_functions_;
   std::atomic<bool> in_use_ = false, in_control_ = false;
   bool started_ = false;
-  double error_ = 0;     // of all steps since the start
-  bool coarse_ = false;  // one of them was
+  double error_ = 0;         // of all steps since the start
+  bool inaccurate_ = false;  // one of them was
 };
 
 }  // namespace catena

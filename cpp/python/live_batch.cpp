@@ -252,9 +252,9 @@ bool LiveBatch::step(Offset count) {
   std::vector<int> groups((count_ + group_ - 1) / group_);
   for (std::size_t g = 0; g < groups.size(); ++g) groups[g] = static_cast<int>(g);
   work_on(groups, {}, count);
-  const bool told = coarse_;
-  for (const Tally& tally : tally_) coarse_ |= tally.coarse + tally.rough > 0;
-  return coarse_ == told;
+  const bool told = inaccurate_;
+  for (const Tally& tally : tally_) inaccurate_ |= tally.inaccurate + tally.missed > 0;
+  return inaccurate_ == told;
 }
 
 void LiveBatch::work_on(const std::vector<int>& groups, const Entering& entering, Offset steps) {

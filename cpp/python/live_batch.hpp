@@ -81,7 +81,7 @@ class LiveBatch {
   Workspace rows_;
   std::vector<Status> status_;
   std::vector<Tally> tally_;
-  bool coarse_ = false;  // steps of a member have been
+  bool inaccurate_ = false;  // steps of a member have been
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ThreadPool> pool_;  // none for a single thread

@@ -154,12 +154,13 @@ void bind_tables(nb::module_& m) {
 }
 
 void bind_structs(nb::module_& m) {
-  bind_struct<RowSelectionArrays>(
-      m, "RowSelectionArrays", "What is asked of joints and couplings.",
-      field("loop_tolerance", &RowSelectionArrays::fit), copied<InInts<-1>>("rows", &RowSelectionArrays::rows),
-      copied<InInts<-1>>("excess", &RowSelectionArrays::excess),
-      copied<In<-1, 6, 6>>("combination", &RowSelectionArrays::combination),
-      copied<In<-1>>("length", &RowSelectionArrays::length), copied<InInts<-1>>("idle", &RowSelectionArrays::idle));
+  bind_struct<RowSelectionArrays>(m, "RowSelectionArrays", "Which rows of joints and couplings are enforced.",
+                                  field("loop_tolerance", &RowSelectionArrays::loop_tolerance),
+                                  copied<InInts<-1>>("rows", &RowSelectionArrays::rows),
+                                  copied<InInts<-1>>("redundant", &RowSelectionArrays::redundant),
+                                  copied<In<-1, 6, 6>>("combination", &RowSelectionArrays::combination),
+                                  copied<In<-1>>("length", &RowSelectionArrays::length),
+                                  copied<InInts<-1>>("inactive", &RowSelectionArrays::inactive));
   bind_struct<Settings>(m, "Settings", "How a run steps, and how far.", field("solver", &Settings::solver),
                         field("order", &Settings::order), field("dt", &Settings::dt),
                         field("tolerance", &Settings::tolerance), field("iteration_limit", &Settings::iteration_limit),
@@ -226,7 +227,7 @@ void bind_core(nb::module_& m) {
       copied<InInts<-1>>("coupling_signal", &CoreArguments::coupling_signal),
       copied<InInts<-1>>("counter_ground", &CoreArguments::counter_ground),
       copied<InInts<-1>>("counter_joint", &CoreArguments::counter_joint),
-      field("signal_count", &CoreArguments::signal_count), field("asked", &CoreArguments::asked),
+      field("signal_count", &CoreArguments::signal_count), field("selection", &CoreArguments::selection),
       field("kernel", &CoreArguments::kernel));
   core.def("run_batch", &Core::run_batch, nb::kw_only(), "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a,
            "signals"_a, "signal_count"_a, "numbers"_a, "bodies"_a, "records"_a, "poll"_a.none())
@@ -338,16 +339,16 @@ void bind_live(nb::module_& m) {
   recording.def_prop_ro(
       "checkpoint", [](const Recording& recording) { return recording.checkpoint(); },
       nb::sig("def checkpoint(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
-  nb::class_<Tally>(m, "Tally", "Newton increments and pieces of the last steps, and the most that may be left, m/s.")
+  nb::class_<Tally>(m, "Tally", "Newton increments and substeps of the last steps, and the most that may be left, m/s.")
       .def_ro("iterations", &Tally::iterations)
-      .def_ro("substeps", &Tally::pieces)
-      .def_ro("newton_residual", &Tally::remainder)
+      .def_ro("substeps", &Tally::substeps)
+      .def_ro("newton_residual", &Tally::newton_residual)
       .def_ro("error", &Tally::error)
       .def_ro("worst", &Tally::worst)
       .def_ro("worst_time", &Tally::worst_time)
       .def_ro("worst_body", &Tally::worst_body)
-      .def_ro("coarse", &Tally::coarse)
-      .def_ro("rough", &Tally::rough)
+      .def_ro("inaccurate", &Tally::inaccurate)
+      .def_ro("missed", &Tally::missed)
       .def_ro("impacts", &Tally::impacts)
       .def_ro("cut", &Tally::cut)
       .def_ro("caught", &Tally::caught);
@@ -356,9 +357,9 @@ void bind_live(nb::module_& m) {
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a, "signal_count"_a,
            "inputs"_a, "checkpoint"_a.none(), nb::keep_alive<1, 2>())
-      .def("enter", &Live::enter, nb::kw_only(), "core"_a, "solver"_a, "rows"_a, nb::keep_alive<1, 2>())
-      .def("put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "checkpoint"_a.none())
-      .def("begin", &Live::start)
+      .def("_enter", &Live::enter, nb::kw_only(), "core"_a, "solver"_a, "rows"_a, nb::keep_alive<1, 2>())
+      .def("_put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "checkpoint"_a.none())
+      .def("_begin", &Live::start)
       .def(
           "step",
           [](Live& live, Offset count) {
@@ -366,28 +367,28 @@ void bind_live(nb::module_& m) {
           },
           "count"_a = 1, step_doc)
       .def("step", &refuse_step<Live>, no_step, step_doc)
-      .def("room", &Live::room, "checkpoints"_a, "times"_a = 0)
-      .def("end_run", &Live::end_run)
-      .def("run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
+      .def("_room", &Live::room, "checkpoints"_a, "times"_a = 0)
+      .def("_end_run", &Live::end_run)
+      .def("_run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
            "control"_a.none() = nb::none(), "held"_a.none() = nb::none(), "times"_a.none() = nb::none(),
            "poll"_a.none() = nb::none())
       .def("checkpoint", &Live::checkpoint)
-      .def("all_multipliers", &Live::multipliers)
-      .def("all_accelerations", &Live::accelerations)
-      .def("hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
-      .def("hold_array", &Live::hold_array, "forces"_a)
-      .def("hold_as", &Live::hold_as, "other"_a)
+      .def("_all_multipliers", &Live::multipliers)
+      .def("_all_accelerations", &Live::accelerations)
+      .def("_hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
+      .def("_hold_array", &Live::hold_array, "forces"_a)
+      .def("_hold_as", &Live::hold_as, "other"_a)
       .def_prop_ro("tally", &Live::tally)
       .def("impact_table", [](const Live& live) { return impact_table(live.impacts(), live.tally().impacts); })
       .def_prop_ro("error", &Live::error)
-      .def_prop_ro("ended", &Live::ended)
+      .def_prop_ro("_ended", &Live::ended)
       .def_prop_ro("failed", &Live::failed)
       .def_prop_ro("time", &Live::time)
       .CATENA_VIEW("position", position, Live, "float64", "(None, 3)")
       .CATENA_VIEW("orientation", orientation, Live, "float64", "(None, 4)")
       .CATENA_VIEW("velocity", velocity(), Live, "float64", "(None, 3)")
       .CATENA_VIEW("angular_velocity", angular_velocity(), Live, "float64", "(None, 3)")
-      .CATENA_VIEW("counted", counted, Live, "float64", "(None,)")
+      .CATENA_VIEW("_counted", counted, Live, "float64", "(None,)")
       .CATENA_VIEW("inputs", input, Live, "float64", "(None,)")
       .CATENA_VIEW("coordinates", coordinates(), Live, "float64", "(None,)")
       .CATENA_VIEW("rates", rates(), Live, "float64", "(None,)");
@@ -399,7 +400,7 @@ void bind_live_batch(nb::module_& m) {
                     const SignalFunction&, int, const MemberArrays&, const InInts<-1, 2>&>(),
            nb::kw_only(), "core"_a, "settings"_a, "threads"_a, "start"_a, "loads"_a, "rows"_a, "signals"_a,
            "signal_count"_a, "numbers"_a, "inputs"_a, nb::keep_alive<1, 2>())
-      .def("begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
+      .def("_begin", &LiveBatch::begin, nb::kw_only(), "members"_a, "start"_a, "time"_a)
       .def(
           "step",
           [](LiveBatch& batch, Offset count) {
@@ -407,7 +408,7 @@ void bind_live_batch(nb::module_& m) {
           },
           "count"_a = 1, batch_step_doc)
       .def("step", &refuse_step<LiveBatch>, no_step, batch_step_doc)
-      .def("ended", &LiveBatch::status_of, "member"_a)
+      .def("_ended", &LiveBatch::status_of, "member"_a)
       .def("tally", &LiveBatch::tally_of, "member"_a)
       .def_prop_ro("in_lanes", &LiveBatch::in_lanes)
       .CATENA_VIEW("time", time, LiveBatch, "float64", "(None,)")
@@ -415,7 +416,7 @@ void bind_live_batch(nb::module_& m) {
       .CATENA_VIEW("orientation", orientation, LiveBatch, "float64", "(None, None, 4)")
       .CATENA_VIEW("velocity", velocity, LiveBatch, "float64", "(None, None, 3)")
       .CATENA_VIEW("angular_velocity", angular_velocity, LiveBatch, "float64", "(None, None, 3)")
-      .CATENA_VIEW("counted", counted, LiveBatch, "float64", "(None, None)")
+      .CATENA_VIEW("_counted", counted, LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("inputs", input, LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("coordinates", coordinates(), LiveBatch, "float64", "(None, None)")
       .CATENA_VIEW("rates", rates(), LiveBatch, "float64", "(None, None)")
@@ -429,7 +430,7 @@ void bind_live_batch(nb::module_& m) {
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of catena. Private: use catena.Simulator.";
-  m.attr("coarse_error") = catena::coarse_error;
+  m.attr("inaccurate_above") = catena::inaccurate_above;
   nanobind::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

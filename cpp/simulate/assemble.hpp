@@ -102,7 +102,7 @@ struct Assembler {
           store3(velocity + 3 * body, next);
         };
         take(args.velocity, solver.body[i].dx, 1);
-        take(args.angular_velocity, solver.body[i].phi, layout.reach * layout.reach);
+        take(args.angular_velocity, solver.body[i].phi, layout.span * layout.span);
       }
       if (!(change > 1e-28 * speed) || (k > 0 && change > 0.9 * last)) return;
       last = change;

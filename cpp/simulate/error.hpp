@@ -135,7 +135,7 @@ struct Estimator {
     second2 = equal >= 2 ? most.x + most.y + most.z : 0;
     error = plain_gain * std::sqrt(larger(larger(second2, before2), cube2));
     // a name is asked for where it is coarse
-    if (error > coarse_error) link = cube2 > second2 ? fastest() : most_changed(scale);
+    if (error > inaccurate_above) link = cube2 > second2 ? fastest() : most_changed(scale);
   }
   int most_changed(double scale) const {
     double most = -1;

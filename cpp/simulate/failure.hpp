@@ -40,9 +40,9 @@ bool fail(Step<Solver>& of, Outcome outcome, long step, double time) {
   for (int l = 0; l < layout.law_count && status.law < 0; ++l)
     if (outcome == Outcome::singular && of.refuses(l)) status.law = l;
   if (solver.widest_constraint >= 0) status.joint = layout.constraint[solver.widest_constraint].joint;
-  if (outcome == Outcome::locked && solver.misfit.size > layout.fit) {
-    status.joint = solver.misfit.joint;
-    status.size = solver.misfit.size;
+  if (outcome == Outcome::locked && solver.loop_mismatch.size > layout.loop_tolerance) {
+    status.joint = solver.loop_mismatch.joint;
+    status.size = solver.loop_mismatch.size;
   }
   if (flat) status.joint = of.flat_joint;
   // name the body that turns too far, or else the one whose increment is largest; NaN wins

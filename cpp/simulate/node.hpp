@@ -42,7 +42,7 @@ struct Node {
       b.v = layout.link[i].share * load3(args.velocity + 3 * k);
       b.L = b.J * load3(args.angular_velocity + 3 * k);
     }
-    solver.reach = layout.reach;
+    solver.span = layout.span;
     solver.momentum = law_momentum;
     if constexpr (Solver::acts_on_axes) solver.measured = law_angle, solver.pushed = pushed;
     solver.clock.now = signals.at_node();

@@ -14,7 +14,7 @@ struct Walk {
   const Layout& layout;
   Articulated<double>& solver;
 
-  static constexpr double stride = 0.25;   // of one move, at most: rad, or parts of the reach
+  static constexpr double stride = 0.25;   // of one move, at most: rad, or parts of the span
   static constexpr double nearly = 1e-10;  // an increment that need not be made
 
   void enter(const double* position, const double* orientation, const double* term_start, const double* signals,
@@ -52,7 +52,7 @@ struct Walk {
     double most = 0;
     for (int i = 0; i < layout.link_count; ++i) {
       const Body<double>& b = solver.body[i];
-      most = std::fmax(most, std::fmax(std::sqrt(norm2(b.phi)), std::sqrt(norm2(b.dx)) / layout.reach));
+      most = std::fmax(most, std::fmax(std::sqrt(norm2(b.phi)), std::sqrt(norm2(b.dx)) / layout.span));
     }
     return most;
   }
@@ -144,14 +144,14 @@ struct Explorer : Walk {
     for (int l = 0; l < layout.loop_count; ++l) {
       const ConstraintInfo& c = layout.constraint[layout.loop[l]];
       if (c.kind != JointKind::coupling || c.signal < 0) continue;
-      signals[c.signal] = start[c.signal] + stride * random() * (c.lengths & 1u ? layout.reach : 1);
+      signals[c.signal] = start[c.signal] + stride * random() * (c.lengths & 1u ? layout.span : 1);
       any = true;
     }
     return any;
   }
 
-  // the rows judged at this pose, into place k; what is found on the way is of no interest
-  bool judge(const ExploreArgs& args, int k) {
+  // the rows probed at this pose, into place k; what is found on the way is of no interest
+  bool probe_rows(const ExploreArgs& args, int k) {
     const Probe aside = probe;
     probe.singular = args.singular + 6L * layout.loop_count * k;
     probe.direction = args.direction + 36L * layout.loop_count * k;
@@ -162,7 +162,7 @@ struct Explorer : Walk {
         double along = 0;
         for (int r = 0; r < c.row_count; ++r)
           along += probe.direction[36 * l + 6 * r + v] * solver.loop.gap[c.loop_row + r] / probe.weight[c.loop_row + r];
-        args.misfit[6L * (layout.loop_count * k + l) + v] = std::fabs(along);
+        args.loop_mismatch[6L * (layout.loop_count * k + l) + v] = std::fabs(along);
       }
     }
     probe.singular = aside.singular;
@@ -177,20 +177,20 @@ struct Explorer : Walk {
     for (int k = 0; k < layout.signal_count; ++k) signals[k] = args.signals[k];
     enter(args.position, args.orientation, args.term_start, signals, signals);
     args.found = 0;
-    const double little = std::pow(args.fit, 2.0 / 3.0);
+    const double little = std::pow(args.loop_tolerance, 2.0 / 3.0);
     for (int tries = 0; args.found < args.poses && tries < 2 * args.poses; ++tries) {
       if (tries > 0) {
         wander();
         if (!direction()) return;
         // what cannot move has one pose
         const bool moves = length() >= nearly;
-        if (moves && tries == 1 && (!go(little / length()) || !judge(args, 0))) return;
+        if (moves && tries == 1 && (!go(little / length()) || !probe_rows(args, 0))) return;
         if (moves && !go(stride / length())) return;
         if (!drive(args.signals) && !moves) return;
         solver.place();
       }
       if (!close(20, 1e-5)) continue;
-      if (!judge(args, 1 + args.found)) return;
+      if (!probe_rows(args, 1 + args.found)) return;
       ++args.found;
     }
   }

@@ -1,5 +1,5 @@
-// How far a run has come, which a run that goes on takes over: times are multiples of the step, and pieces and looks at
-// springs are counted, from step 0 on.
+// How far a run has come, which a run that goes on takes over: times are multiples of the step, and substeps and looks
+// at springs are counted, from step 0 on.
 #pragma once
 
 #include "base/isa.hpp"
@@ -10,7 +10,7 @@ struct Progress {
   double origin = 0;  // time of step 0, which a run that goes on has long left behind
   double usual = 0;   // length of a step
   long base = 0;      // steps from there to the first node of this run
-  long spent = 0;     // pieces of all steps
+  long spent = 0;     // substeps of all steps
   long next_stiff_check = 0;
 
   double time_of(long step) const { return origin + static_cast<double>(base + step) * usual; }

@@ -173,8 +173,8 @@ struct Projection {
       if (!solver.direction()) return false;
       for (int i = 0; i < layout.link_count; ++i) {
         const Body<double>& b = solver.body[i];
-        change += norm2(b.dx - owed[i].f) + layout.reach * layout.reach * norm2(b.phi - owed[i].t);
-        speed += norm2(b.dx) + layout.reach * layout.reach * norm2(b.phi);
+        change += norm2(b.dx - owed[i].f) + layout.span * layout.span * norm2(b.phi - owed[i].t);
+        speed += norm2(b.dx) + layout.span * layout.span * norm2(b.phi);
       }
       if (!(change > 1e-28 * speed) || (k > 0 && change > 0.9 * last)) return true;
       last = change;

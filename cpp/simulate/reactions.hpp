@@ -31,7 +31,7 @@ struct Reactions {
   // the reaction is the impulse of the step over the time it stands for
   void write(double dt, double* out) {
     const double kick = node.half + 0.5 * dt;
-    for (int k = 0; k < layout.recorded_count && layout.has_idle_rows; ++k) out[k] = 0;
+    for (int k = 0; k < layout.recorded_count && layout.has_inactive_rows; ++k) out[k] = 0;
     solver.multipliers(1 / (dt * (kick != 0 ? kick : dt)), out);
   }
   // those of the step that has been solved: the record is complete

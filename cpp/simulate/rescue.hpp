@@ -1,4 +1,4 @@
-// A step of the user's dt: its substeps, its pieces if it cannot be taken whole, and as many equal steps as an accuracy
+// A step of the user's dt: its parts, its substeps if it cannot be taken whole, and as many equal steps as an accuracy
 // asks for.
 //
 // Rescue: a step that cannot be solved, or that errs by more than the caller allows, is replaced by two of half the
@@ -56,7 +56,7 @@ struct Rescue {
   RunArgs& args = node.args;
   Newton<Solver>& newton = step.newton;
   int iterations = 0, longest = 0;  // of the step, over all its solves
-  double error = 0, roughest = 0;   // of the step, over its pieces: together, and the largest
+  double error = 0, largest_error = 0;   // of the step, over its substeps: together, and the largest
   int errs = 0;                     // the link to blame for that
   Stops<Solver>& stops = step.stops;
   Composition plain = composition_of(2);
@@ -67,36 +67,36 @@ struct Rescue {
   double start_gap = 0, end_gap = 0, covered = 0;
   bool touches = false;  // it ends at a stop
 
-  // one step of the usual length, in pieces if need be; `time` follows
+  // one step of the usual length, in substeps if need be; `time` follows
   bool advance(long at, double& time) {
     const double start = time;
     const long cut = args.tally.cut;
-    int pieces = 1;
-    if (!cover(args.dt, at, time, pieces)) return false;
+    int substeps = 1;
+    if (!cover(args.dt, at, time, substeps)) return false;
     // what was cut at a stop was not halved
-    pieces -= static_cast<int>(args.tally.cut - cut);
-    // pieces that are short to be exact are not spent in vain
-    progress.spent += args.error_rate > 0 ? 1 : pieces;
+    substeps -= static_cast<int>(args.tally.cut - cut);
+    // substeps that are short to be exact are not spent in vain
+    progress.spent += args.error_rate > 0 ? 1 : substeps;
     args.tally.iterations += iterations;
-    args.tally.pieces += pieces;
-    args.tally.remainder = std::fmax(args.tally.remainder, step.remainder);
+    args.tally.substeps += substeps;
+    args.tally.newton_residual = std::fmax(args.tally.newton_residual, step.newton_residual);
     if (args.estimates) args.tally.count_error(error, start, node.layout.link[errs].body);
     if (args.out.iterations) args.out.iterations[at] = iterations;
-    if (args.out.substeps) args.out.substeps[at] = pieces;
-    if (args.out.newton_residual) args.out.newton_residual[at] = step.remainder;
+    if (args.out.substeps) args.out.substeps[at] = substeps;
+    if (args.out.newton_residual) args.out.newton_residual[at] = step.newton_residual;
     if (args.out.error) args.out.error[at] = error;
     newton.trace = nullptr;
     return true;
   }
 
   // so much time from the node on
-  bool cover(double length, long at, double& time, int& pieces) {
+  bool cover(double length, long at, double& time, int& substeps) {
     iterations = longest = 0;
-    step.remainder = error = roughest = 0;
+    step.newton_residual = error = largest_error = 0;
     newton.trace = args.out_increments ? args.out_increments + args.iteration_limit * args.steps : nullptr;
     begin_stops();
-    if (parts.count == 1 && args.error_rate > 0) return refine(length, at, time, pieces);
-    return take(length, at, true, time, pieces);
+    if (parts.count == 1 && args.error_rate > 0) return refine(length, at, time, substeps);
+    return take(length, at, true, time, substeps);
   }
   void begin_stops() {
     for (int k = 0; k < stops.count(); ++k) stops.stop[k].bounces = 0, stops.stop[k].touched = false;
@@ -106,13 +106,13 @@ struct Rescue {
     cuts = 0;
   }
   // from stop to stop; the first piece from a node completes the node's record
-  bool take(double length, long at, bool first, double& time, int& pieces) {
-    if (stops.count() == 0) return go(length, at, first, time, pieces);
+  bool take(double length, long at, bool first, double& time, int& substeps) {
+    if (stops.count() == 0) return go(length, at, first, time, substeps);
     const double end = time + length;
-    for (pieces = 0;; first = false) {
+    for (substeps = 0;; first = false) {
       int some = 1;
       if (!go(end - time, at, first, time, some)) return false;
-      pieces += some;
+      substeps += some;
       if (!touches) break;
       node.now = time;
       node.place(at);
@@ -141,7 +141,7 @@ struct Rescue {
     return step.projection.strike();
   }
   // up to the next stop in one step, or in its halves
-  bool go(double length, long at, bool first, double& time, int& pieces) {
+  bool go(double length, long at, bool first, double& time, int& substeps) {
     const long records = args.status.records;
     node.now = time;
     Outcome outcome = reach(at, length, first, false);
@@ -154,7 +154,7 @@ struct Rescue {
         outcome = reach(at, length, first, false);
       }
     }
-    if (outcome != Outcome::converged) return halve(length, outcome, at, first, records, time, pieces);
+    if (outcome != Outcome::converged) return halve(length, outcome, at, first, records, time, substeps);
     time += covered;
     return true;
   }
@@ -230,28 +230,28 @@ struct Rescue {
   }
   int passing = -1;  // the stop that is passed first
   // in equal plain steps, twice as many until their end moves by little enough
-  bool refine(double length, long at, double& time, int& pieces) {
+  bool refine(double length, long at, double& time, int& substeps) {
     const double start = time, allowed = args.error_rate * length;
     const long records = args.status.records;
     const Tally tally = args.tally;
     checkpoint.save_motion(saved);
     for (long count = 1, before = 0;; count *= 2) {
       time = start;
-      pieces = 0;
-      error = roughest = 0;
+      substeps = 0;
+      error = largest_error = 0;
       for (long k = 0; k < count; ++k) {
         int taken = 1;
         if (k > 0) node.place(at);
         begin_stops();
         if (!take(length / static_cast<double>(count), at, k == 0, time, taken)) return false;
-        pieces += taken;
+        substeps += taken;
       }
       node.now = time = start + length;
-      const bool equal = pieces == count + (args.tally.cut - tally.cut), compared = equal && before > 0;
-      if (compared) error = roughest = moved() / 3;
+      const bool equal = substeps == count + (args.tally.cut - tally.cut), compared = equal && before > 0;
+      if (compared) error = largest_error = moved() / 3;
       const bool reached = compared && error <= allowed;
       if (reached || count == most_refined) {
-        args.tally.rough += !reached;
+        args.tally.missed += !reached;
         return true;
       }
       before = equal ? count : 0;
@@ -310,12 +310,12 @@ struct Rescue {
       if (!shortest) {
         undo(at);
         if (estimator.error > absurd_error) unlearn();
-        return Outcome::rough;
+        return Outcome::inaccurate;
       }
-      ++args.tally.rough;
+      ++args.tally.missed;
     }
     error += estimator.error;
-    if (estimator.error > roughest) roughest = estimator.error, errs = estimator.link;
+    if (estimator.error > largest_error) largest_error = estimator.error, errs = estimator.link;
     return Outcome::converged;
   }
   // another solution than the right one is no guess for what comes
@@ -341,21 +341,22 @@ struct Rescue {
   }
 
   // a step that could not be taken whole
-  bool halve(double length, Outcome outcome, long at, bool first, long records, double& time, int& pieces) {
+  bool halve(double length, Outcome outcome, long at, bool first, long records, double& time, int& substeps) {
     const long whole = 1L << args.rescue_depth;
     const double start = time;
     long done = 0, piece = whole;
-    pieces = 0;
+    substeps = 0;
     while (true) {
       if (outcome != Outcome::converged) {
         // the node's record is complete once a piece from it is
         if (done == 0) args.status.records = records;
         if (piece == 1) return fail(step, outcome, at, time);
         piece /= 2;
-        if (outcome != Outcome::rough && progress.spent + pieces > first_budget + (progress.base + at) * step_budget)
+        if (outcome != Outcome::inaccurate &&
+            progress.spent + substeps > first_budget + (progress.base + at) * step_budget)
           return fail(step, Outcome::exhausted, at, time);
       } else {
-        ++pieces;
+        ++substeps;
         if (touches) {
           time = start + length * (static_cast<double>(done) / static_cast<double>(whole)) + covered;
           return true;

@@ -173,7 +173,7 @@ struct Runner {
   }
   // its record, and the user's control
   bool look_at(long at, double time) {
-    recorder.recorded = is_asked_for(at, time);
+    recorder.recorded = is_recorded(at, time);
     // from the first node's velocities a first step is guessed
     if (recorder.recorded ? !recorder.record(time) : (args.control || at == 0) && !projection.project(node.arriving()))
       return fail(step, Outcome::singular, at, time);
@@ -181,11 +181,11 @@ struct Runner {
     if (recorder.recorded) reactions.weigh(at, args.control && at > 0);
     return true;
   }
-  bool is_asked_for(long at, double time) {
+  bool is_recorded(long at, double time) {
     if (args.times) {
-      const bool asked = seen < args.time_count && args.times[seen] <= time + same_time();
-      seen += asked;
-      return asked;
+      const bool due = seen < args.time_count && args.times[seen] <= time + same_time();
+      seen += due;
+      return due;
     }
     if (at != args.steps && at != recorder.next) return false;
     recorder.next += args.record_every;
@@ -239,8 +239,8 @@ struct Runner {
     bool fine = true;
     for (; fine && seen < args.time_count && args.times[seen] < end; ++seen) {
       double time = start;
-      int pieces = 1;
-      fine = rescue.cover(args.times[seen] - start, at, time, pieces);
+      int substeps = 1;
+      fine = rescue.cover(args.times[seen] - start, at, time, substeps);
       if (fine) {
         node.now = args.times[seen];
         node.place(at);

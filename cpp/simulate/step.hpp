@@ -29,13 +29,13 @@ struct Step {
   const Layout& layout = node.layout;
   const RunArgs& args = node.args;
   Solver& solver = node.solver;
-  double remainder = 0;  // the largest since it was set to zero
-  double least = 1;      // cosine of half the turn of the body that turns most in the step
-  int flat_joint = -1;   // whose wheel lay flat in the last step that was refused for it
-  double flat_time = 0;  // of the node before that
-  bool floats = false;   // some tree has no hold on the world
-  bool rubs = false;     // there is friction
-  bool plain = false;    // nothing but joints of trees, gravity and loads acts, and all bodies have a mass
+  double newton_residual = 0;  // the largest since it was set to zero
+  double least = 1;            // cosine of half the turn of the body that turns most in the step
+  int flat_joint = -1;         // whose wheel lay flat in the last step that was refused for it
+  double flat_time = 0;        // of the node before that
+  bool floats = false;         // some tree has no hold on the world
+  bool rubs = false;           // there is friction
+  bool plain = false;          // nothing but joints of trees, gravity and loads acts, and all bodies have a mass
 
   void enter() {
     for (int i = 0; i < layout.link_count; ++i) {
@@ -52,13 +52,13 @@ struct Step {
     aim(dt);
     const bool guessed = newton.history->count > 0, rescues = args.rescue_depth > 0;
     face_stops();
-    Outcome outcome = judged(newton.solve(dt));
+    Outcome outcome = accepted(newton.solve(dt));
     if (outcome != Outcome::converged && (guessed || rubs)) {
       newton.forget();
       int before = newton.iterations;
       if (projection.project(node.half)) {
         aim(dt);
-        if (guessed) outcome = judged(newton.solve_from(dt, projection.rates));
+        if (guessed) outcome = accepted(newton.solve_from(dt, projection.rates));
       }
       if (outcome != Outcome::converged && rubs) {
         before += newton.iterations;
@@ -76,7 +76,7 @@ struct Step {
       newton.learn(dt);
     else
       newton.forget();
-    remainder = std::fmax(remainder, newton.remainder);
+    newton_residual = std::fmax(newton_residual, newton.newton_residual);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
   }
   // who takes part in the step; in a part of a composed one, those who did in the first
@@ -110,13 +110,13 @@ struct Step {
     }
     solver.clock.soft = 1;
     newton.iterations = spent;
-    return judged(outcome);
+    return accepted(outcome);
   }
 
   // A step too long for its motion has several solutions, and invents energy: what turns a body too far is not taken.
   // That depends on the solution alone, which is the same from either end: all solvers halve the same steps, and so do
   // runs that begin at any node or go backwards, which is what keeps energy from drifting where lengths change.
-  Outcome judged(Outcome outcome) {
+  Outcome accepted(Outcome outcome) {
     if (outcome != Outcome::converged) return outcome;
     for (int l = 0; l < layout.law_count && solver.clock.dt < 0; ++l)
       if (refuses(l)) return Outcome::singular;

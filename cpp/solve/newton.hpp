@@ -17,7 +17,7 @@
 // is larger than the one that led there.
 //
 // Which solution: a step too long for its motion has several, and the guess decides which one is found. That is for the
-// caller to judge (`Step::judged`), who may have Newton begin again at the node's own velocity.
+// caller to judge (`Step::accepted`), who may have Newton begin again at the node's own velocity.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@
 
 namespace catena::CATENA_ISA {
 
-// of steps that were solved, `rough` is what errs too much, and `passed` what goes beyond a stop
-enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat, rough, passed };
+// of steps that were solved, `inaccurate` is what errs too much, and `passed` what goes beyond a stop
+enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat, inaccurate, passed };
 
 // Times that the set of stops may change in a solve.
 constexpr int most_changes = 60;
@@ -64,11 +64,11 @@ struct Newton {
   // solution at which one is not counts as another one.
   bool by_sign = false;
 
-  int iterations = 0;       // of the last solve
-  double remainder = 0;     // that it may have left: what one more increment would be
-  double* trace = nullptr;  // (iteration limit) increments of the last start, if they are wanted
-  int traced = 0;           // how many
-  double size = 0;          // last increment
+  int iterations = 0;          // of the last solve
+  double newton_residual = 0;  // that it may have left: what one more increment would be
+  double* trace = nullptr;     // (iteration limit) increments of the last start, if they are wanted
+  int traced = 0;              // how many
+  double size = 0;             // last increment
 
   // The articulated solver measures an increment and evaluates where it leads while it finds it, and can do so with the
   // matrix of the last one; the others do one after the other.
@@ -277,7 +277,7 @@ struct Newton {
   bool go() {
     if constexpr (looks_ahead) {
       swap(solver.z, solver.ahead);
-      return solver.in_reach;
+      return solver.in_range;
     }
     for (int k = 0; k < count; ++k) solver.z[k] += solver.dz[k];
     return solver.evaluate();
@@ -286,7 +286,7 @@ struct Newton {
   Outcome accept(int unchecked_now, double left) {
     if (by_sign && (!solver.positive || is_turned_over())) return Outcome::diverged;
     history->unchecked = unchecked_now;
-    remainder = left < size ? left : size;
+    newton_residual = left < size ? left : size;
     return Outcome::converged;
   }
 
@@ -320,12 +320,12 @@ struct Newton {
   // Small increments alone do not prove a solution of a loop: a gap may be left that no motion closes. Where joints are
   // not closed by construction, an increment leaves gaps of the order of its square.
   bool closed(double dt) {
-    const auto limit = [&] { return closing_limit(extent, solver.reach, tolerance); };
+    const auto limit = [&] { return closing_limit(extent, solver.span, tolerance); };
     if (!has_loops(solver.layout) && !stops->holds_rows()) {
       if (looks_ahead || (size * dt) * (size * dt) < limit()) return true;
     }
     solver.find_gap();
-    if (solver.misfit.size > solver.layout.fit) return false;
+    if (solver.loop_mismatch.size > solver.layout.loop_tolerance) return false;
     if (solver.widest_gap < limit()) return true;
     // the mechanism may be far from where it was
     measure_extent();

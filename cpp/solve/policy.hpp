@@ -11,7 +11,7 @@ constexpr int most_unchecked = 16;
 constexpr double unknown = 1e300;  // of a number that has not been seen yet
 
 // closed by more than rows of laws
-inline bool has_loops(const Layout& layout) { return layout.loop_count + layout.idle_count > layout.law_row_count; }
+inline bool has_loops(const Layout& layout) { return layout.loop_count + layout.inactive_count > layout.law_row_count; }
 
 // Rounding of poses of so many metres (m), as amplified by what is solved.
 constexpr double plain_amplification = 256;
@@ -34,10 +34,10 @@ CATENA_INLINE T watched(T kappa, T size, T last, T floor) {
   return choose((size > floor) | (seen < kappa), next, kappa);
 }
 
-// How far a loop may be open at a solution (parts of the reach, rad): rounding, and what the tolerance leaves.
+// How far a loop may be open at a solution (parts of the span, rad): rounding, and what the tolerance leaves.
 template <class T>
-CATENA_INLINE T closing_limit(T extent, double reach, double tolerance) {
-  return T(1e-11) * (T(1) + extent / T(reach)) + T(1e-2) * T(tolerance);
+CATENA_INLINE T closing_limit(T extent, double span, double tolerance) {
+  return T(1e-11) * (T(1) + extent / T(span)) + T(1e-2) * T(tolerance);
 }
 
 }  // namespace catena::CATENA_ISA

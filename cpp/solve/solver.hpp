@@ -35,7 +35,7 @@ concept IsSolver = requires(S solver, const Layout& layout, const ConstraintInfo
   solver.find_gap();
   { solver.widest_gap } -> std::convertible_to<double>;
   { solver.widest_constraint } -> std::convertible_to<int>;
-  { solver.misfit } -> std::convertible_to<Misfit>;
+  { solver.loop_mismatch } -> std::convertible_to<LoopMismatch>;
   { solver.smallest() } -> std::convertible_to<double>;
   { solver.positive } -> std::convertible_to<bool>;
 

@@ -54,7 +54,7 @@ def nothing(_time: float, _live: ct.Live) -> None:
 def kept(m: Mechanism, name: str, **how: float) -> float:
     run = Simulator(m, **how).run(SHORT.get(name, 2.0))
     assert run.status.ok
-    assert run.coarse == ""
+    assert run.accuracy_warning == ""
     return float(run.energy_error().max())
 
 
@@ -162,10 +162,10 @@ def test_live_mechanisms_and_batches_keep_it_too() -> None:
     live.step(50)
     np.testing.assert_array_equal(live.position, run.position[-1])
     assert live.error == pytest.approx(run.error.sum(), rel=1e-12)
-    batch = simulator.run_batch(2, 1.0)
+    batch = simulator.run_batch(1.0, states=2)
     np.testing.assert_array_equal(batch.position[1], run.position)
     # without a dt members take that of the first
-    found = Simulator(m).run_batch(2, 1.0)
+    found = Simulator(m).run_batch(1.0, states=2)
     np.testing.assert_array_equal(found.position[1], Simulator(m).run(1.0).position)
 
 
@@ -290,7 +290,7 @@ DISSIPATING = {
     "soft damper": lambda: damped(lambda j: ct.Damper(j, 1.0)),
     "friction": lambda: damped(lambda j: ct.Friction(j, 3.0)),
     "servos": lambda: damped(lambda j: ct.Servo(j, kp=2000.0, kd=50.0, target=1.2)),
-    "limited servos": lambda: damped(lambda j: ct.Servo(j, kp=500.0, kd=20.0, target=1.2, limit=20.0)),
+    "limited servos": lambda: damped(lambda j: ct.Servo(j, kp=500.0, kd=20.0, target=1.2, effort_limit=20.0)),
 }
 
 
@@ -391,7 +391,7 @@ def test_chaos_says_so() -> None:
     with pytest.warns(ct.AccuracyWarning, match="the accuracy of 1e-08 was not reached: .* off by"):
         run = Simulator(scenes.pendulum(4, angle=3.0), accuracy=1e-8).run(20.0)
     assert run.checked_error > 1e-8
-    assert run.warnings[0] == run.coarse
+    assert run.warnings[0] == run.accuracy_warning
     assert "error at nodes at most" in repr(run)
 
 

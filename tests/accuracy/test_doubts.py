@@ -64,13 +64,13 @@ def test_members_that_pass_limits_are_told() -> None:
     hanging.joint("joint1").angle = -pi / 2
     moving, states = m.state(), [hanging, hanging]
     with pytest.warns(ct.LimitWarning, match="member 2: revolute joint 'joint2' passes its limit") as caught:
-        batch = Simulator(m, 0.005).run_batch([*states, moving], 1.0)
+        batch = Simulator(m, 0.005).run_batch(1.0, states=[*states, moving])
     assert caught[0].filename == __file__
     assert str(caught[0].message) in batch.warnings
     angle = batch.joint("joint2").coordinates
     over = max(angle.max() - 0.1, -0.05 - angle.min())
     assert f"by up to {over:.3g}" in str(caught[0].message)
-    assert not Simulator(m, 0.005).run_batch(states, 1.0).warnings
+    assert not Simulator(m, 0.005).run_batch(1.0, states=states).warnings
     live = Simulator(m, 0.005).start_batch([*states, moving])
     assert live.warnings == ()
     live.step(100)
@@ -164,7 +164,12 @@ def test_an_edit_that_comes_too_late_is_told(edit) -> None:
     simulator = Simulator(m, 0.01)
     first = simulator.run(0.05)
     edit(m)
-    for go in (lambda: simulator.run(0.05), simulator.start, lambda: simulator.run_batch(2, 0.05), simulator.step):
+    for go in (
+        lambda: simulator.run(0.05),
+        simulator.start,
+        lambda: simulator.run_batch(0.05, states=2),
+        simulator.step,
+    ):
         with pytest.warns(
             ct.CatenaWarning, match=f"{EDITS[edit]}.* was changed after this Simulator was made"
         ) as caught:

@@ -13,7 +13,7 @@ import pytest
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
 from catena._util.rotation import conjugate, from_rotation_vector, multiply, rotation_vector
-from catena.results.accuracy import COARSE, round_down, too_coarse
+from catena.results.accuracy import INACCURATE, describe_inaccuracy, round_down
 from catena.simulate.run_steps import run_steps
 
 
@@ -30,7 +30,7 @@ def elastic() -> Mechanism:
     """A ball on a soft spring, on an ellipse so thin that it passes its hook closely and fast."""
     m = Mechanism()
     m.add_body("bob", ct.sphere(0.05, mass=1.0), position=(1.0, 0.0, 0.0), velocity=(0.0, 0.35, 0.0))
-    m.add_force(ct.PointSpring("world", "bob", 200.0, points=((0, 0, 0), (1.0, 0, 0)), length=0.6))
+    m.add_force(ct.PointSpring("world", "bob", 200.0, points=((0, 0, 0), (1.0, 0, 0)), rest_length=0.6))
     return m
 
 
@@ -148,7 +148,7 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
         states.append(state)
     simulator = Simulator(m, 0.01, on_inaccurate="warn")
     with pytest.warns(ct.AccuracyWarning, match=r"of 9 members, most of all member 4: .* body 'link\d'"):
-        batch = simulator.run_batch(states, steps=100)
+        batch = simulator.run_batch(states=states, steps=100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         live = simulator.start_batch(states)
@@ -164,7 +164,7 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
         for k, state in enumerate(states):
             run = simulator.run(steps=100, state=state)
             np.testing.assert_allclose(batch.error[k], run.error, rtol=1e-6, atol=1e-13)
-            assert batch[k].coarse == run.coarse
+            assert batch[k].accuracy_warning == run.accuracy_warning
             assert live.error[k] == pytest.approx(run.error.sum(), rel=1e-6)
     assert batch.warnings
 
@@ -177,7 +177,7 @@ def test_members_whose_steps_are_halved_err_as_single_runs() -> None:
     # the step that is halved errs by what the jerk before it has left to remember
     jerk[12:17, 0, 3] = 200.0, -200.0, 0.0, 1000.0, -1000.0
     simulator = Simulator(m, 0.01)
-    run, batch = simulator.run(steps=40, loads=jerk), simulator.run_batch(3, steps=40, loads=jerk)
+    run, batch = simulator.run(steps=40, loads=jerk), simulator.run_batch(states=3, steps=40, loads=jerk)
     assert np.flatnonzero(run.substeps > 1).tolist() == [15]
     for member in range(3):
         np.testing.assert_array_equal(batch.substeps[member], run.substeps)
@@ -201,7 +201,7 @@ def test_what_goes_wrong_is_said(case: str) -> None:
     assert len(caught) == 1
     assert caught[0].filename == __file__
     worst = int(run.error.argmax())
-    assert run.error[worst] > COARSE
+    assert run.error[worst] > INACCURATE
     sentence = run.warnings[0]
     assert sentence == str(caught[0].message)
     assert f"t = {run.time[worst]:.6g} s" in sentence
@@ -219,13 +219,13 @@ def test_what_goes_wrong_is_said(case: str) -> None:
 def test_what_goes_well_is_silent(build, dt: float, order: int) -> None:
     run = Simulator(build(), dt, order=order).run(10.0)
     assert run.warnings == ()
-    assert run.error.max() < COARSE
+    assert run.error.max() < INACCURATE
 
 
 def test_the_advice_helps() -> None:
     with pytest.warns(ct.AccuracyWarning, match="dt = "):
         run = Simulator(scenes.four_bar(), 0.08, order=4).run(10.0)
-    dt = float(run.coarse.split("dt = ")[1].split(",")[0])
+    dt = float(run.accuracy_warning.split("dt = ")[1].split(",")[0])
     assert dt < 0.08
     assert Simulator(scenes.four_bar(), dt, order=4).run(10.0).error.max() < run.error.max() / 10
 
@@ -234,15 +234,15 @@ def test_on_inaccurate() -> None:
     m = scenes.four_bar()
     with pytest.raises(ct.SimulationError, match="too coarse") as caught:
         Simulator(m, 0.08, order=4, on_inaccurate="raise").run(10.0)
-    assert caught.value.status.reason == "coarse"
+    assert caught.value.status.reason == "inaccurate"
     assert len(caught.value.trajectory) == 126
     ignoring = Simulator(m, 0.08, order=4, on_inaccurate="ignore").run(10.0)
     assert ignoring.error is None
-    assert ignoring.coarse == ""
+    assert ignoring.accuracy_warning == ""
     with pytest.raises(ct.SimulationError, match="too coarse"):
         Simulator(m, 0.08, order=4, on_inaccurate="raise").start().step(125)
     with pytest.raises(ct.BatchError):
-        Simulator(m, 0.08, order=4, on_inaccurate="raise").run_batch(2, 10.0)
+        Simulator(m, 0.08, order=4, on_inaccurate="raise").run_batch(10.0, states=2)
     with pytest.raises(ValueError, match="on_inaccurate must be one of"):
         Simulator(m, 0.08, on_inaccurate="shout")
     # what is not asked for changes nothing
@@ -281,9 +281,9 @@ def test_other_silent_facts() -> None:
     with pytest.warns(ct.AccuracyWarning):
         run = Simulator(shaken(), 0.08).run(4.0)
     assert any("steps had to be halved" in sentence for sentence in run.warnings)
-    batch = Simulator(scenes.pendulum(2), 0.01, order=4).run_batch(3, steps=5)
+    batch = Simulator(scenes.pendulum(2), 0.01, order=4).run_batch(states=3, steps=5)
     assert batch.warnings == ("members ran one by one, not several at a time in lanes: order 4 has none",)
-    assert Simulator(scenes.pendulum(2), 0.01).run_batch(3, steps=5).warnings == ()
+    assert Simulator(scenes.pendulum(2), 0.01).run_batch(states=3, steps=5).warnings == ()
     m = scenes.four_bar()
     tilted = m.joints[list(m.joints)[-1]]
     tilted.frame_b = multiply(tilted.frame_b, from_rotation_vector((1e-6, 1e-6, 0.0)))
@@ -304,8 +304,8 @@ def test_the_advised_step_errs_by_what_the_order_says(order: int) -> None:
     """An error of order p + 1 that is k^(p + 1) times too large asks for a step that is k times shorter."""
     simulator = Simulator(scenes.pendulum(1), 1.0, order=order)
     worst = 3e-4 * 50.0 ** (order + 1)
-    tally = SimpleNamespace(rough=0, coarse=1, worst=worst, worst_body=0, worst_time=0.0)
-    assert "try dt = 0.02, " in too_coarse(simulator, tally, 5)
+    tally = SimpleNamespace(missed=0, inaccurate=1, worst=worst, worst_body=0, worst_time=0.0)
+    assert "try dt = 0.02, " in describe_inaccuracy(simulator, tally, 5)
 
 
 def test_the_advised_step_is_fine_enough_and_not_too_fine() -> None:
@@ -315,7 +315,7 @@ def test_the_advised_step_is_fine_enough_and_not_too_fine() -> None:
     advised = float(str(caught[0].message).split("try dt = ")[1].split(",")[0])
     worst = Simulator(m, advised).run(4.0).error.max()
     # rounded down to a number that people write, by at most a factor of two
-    assert 3e-4 / 8 < worst < COARSE
+    assert 3e-4 / 8 < worst < INACCURATE
 
 
 def test_a_nut_is_not_accused() -> None:
@@ -329,7 +329,7 @@ def test_a_nut_is_not_accused() -> None:
     assert end < 1e-3
     assert run.warnings == ()
     assert 0.1 < end / run.error.sum() < 10
-    batch = Simulator(m, 0.01).run_batch(3, steps=400)
+    batch = Simulator(m, 0.01).run_batch(states=3, steps=400)
     np.testing.assert_allclose(batch.error[1], run.error, rtol=1e-6, atol=1e-13)
 
 
@@ -366,3 +366,11 @@ def test_advice_is_for_substeps_where_steps_were_halved(scene: str, dt: float) -
     errors = run_steps(plan, round(3.0 / advised)).error
     # meant are 3e-4; the worst moment of an estimate is three times that
     assert errors.max() < 1e-3
+
+
+def test_inaccurate_steps_raise_where_failures_do_not() -> None:
+    """on_failure="stop" is for steps without a solution; on_inaccurate="raise" raises nevertheless."""
+    simulator = Simulator(scenes.pendulum(5), 0.1, on_failure="stop", on_inaccurate="raise")
+    with pytest.raises(ct.SimulationError) as raised:
+        simulator.run(5.0)
+    assert raised.value.status.reason == "inaccurate"

@@ -46,7 +46,7 @@ def calls(folder: str) -> dict[str, Callable[[Any], object]]:
         "coordinates": lambda value: setattr(state.joint(joint), "coordinates", value),
         "loop_tolerance": lambda value: setattr(m, "loop_tolerance", value),
         "gravity": lambda value: setattr(m, "gravity", value),
-        "length": lambda value: ct.PointSpring("world", name, 1.0, length=value, **two),
+        "length": lambda value: ct.PointSpring("world", name, 1.0, rest_length=value, **two),
         "dt": lambda value: ct.Simulator(m, value, on_inaccurate="ignore").run(steps=1),
         "state": lambda value: simulator.run(steps=1, state=value),
         "steps": lambda value: simulator.run(steps=value),

@@ -88,7 +88,7 @@ def test_joint_space_of_states_runs_and_batches() -> None:
     m = zoo()
     simulate = Simulator(m, 0.002)
     run = simulate.run(steps=60, record_every=10)
-    batch = simulate.run_batch(3, steps=60, record_every=10)
+    batch = simulate.run_batch(states=3, steps=60, record_every=10)
     names = [name for name in m.joints if name in m.coordinate_places()]
     # both from the same poses, by different formulas
     for what in ("coordinates", "rates"):

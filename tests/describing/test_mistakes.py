@@ -76,15 +76,20 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "live.qpos": (lambda w: w.live.qpos, AttributeError, ("qpos", "coordinates")),
     "live.data": (lambda w: w.live.data, AttributeError, ("data", "live.position")),
     "live.reset()": (lambda w: w.live.reset(), AttributeError, ("reset", "live.restart")),
-    "Spring(rest_length=)": (
-        lambda w: ct.Spring("hinge", 1.0, rest_length=0.1),
+    "Spring(springref=)": (
+        lambda w: ct.Spring("hinge", 1.0, springref=0.1),
         TypeError,
-        ("rest_length", "called 'rest'"),
+        ("springref", "called 'rest_length'"),
     ),
     "Servo(max_force=)": (
         lambda w: ct.Servo("hinge", kp=1.0, max_force=2.0),
         TypeError,
-        ("max_force", "called 'limit'"),
+        ("max_force", "called 'effort_limit'"),
+    ),
+    "sim.run_batch([state, state])": (
+        lambda w: w.sim.run_batch([w.live.state()] * 2, states=2),
+        ValueError,
+        ("given by name", "run_batch(duration, states=...)"),
     ),
     "live.set_input": (lambda w: w.live.set_input(1), AttributeError, ("set_input", "live.set(")),
     "live.dt": (lambda w: w.live.dt, AttributeError, ("dt", "live.simulator.dt")),
@@ -278,7 +283,7 @@ def test_what_is_returned_can_be_imported(made: SimpleNamespace) -> None:
     live = ct.Simulator(m, 0.01).start()
     returned: list[object] = [live.body("arm"), live.joint("hinge"), live.force("spring"), m.spanning_tree()]
     returned += [m.copy().add(arm(), "b_"), made.run.body("arm"), made.state.joint("hinge"), m.report()]
-    returned += [made.sim.run_batch(2, steps=1).joint("hinge")]
+    returned += [made.sim.run_batch(states=2, steps=1).joint("hinge")]
     for item in returned:
         assert getattr(ct, type(item).__name__) is type(item)
 

@@ -11,6 +11,10 @@ import catena as ct
 from catena._util.lookup import did_you_mean
 
 
+def pair(m, **settings):
+    return ct.Simulator(m, 0.01).run_batch(states=2, steps=1, **settings)
+
+
 def rig() -> ct.Mechanism:
     """A crank and a slider with one of everything."""
     m = ct.Mechanism()
@@ -46,10 +50,18 @@ def rig() -> ct.Mechanism:
         (lambda m: ct.Simulator(m, 0.01).run(steps=1).joint("crank"), "'crank' is a body, not a joint"),
         (lambda m: ct.Simulator(m, 0.01).run(steps=1).coupling("rak"), "did you mean 'rack'?"),
         (lambda m: ct.Simulator(m, 0.01).run(steps=1, loads={"crnk": (0, 0, 1)}), "did you mean 'crank'?"),
-        (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, masses={"crnk": (1, 2)}), "did you mean 'crank'?"),
-        (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, bodies=["motor"]), "'motor' is a joint, not a body"),
         (
-            lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1, force_parameters={"coi": {"rest": (1, 2)}}),
+            lambda m: pair(m, masses={"crnk": (1, 2)}),
+            "did you mean 'crank'?",
+        ),
+        (
+            lambda m: pair(m, bodies=["motor"]),
+            "'motor' is a joint, not a body",
+        ),
+        (
+            lambda m: ct.Simulator(m, 0.01).run_batch(
+                states=2, steps=1, force_parameters={"coi": {"rest_length": (1, 2)}}
+            ),
             "did you mean 'coil'?",
         ),
     ],
@@ -110,8 +122,16 @@ def test_a_name_like_no_other_gets_the_list():
             "velocity",
             "'crank': velocity cannot be set",
         ),
-        (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1), "postion", "Batch has no 'postion' to set; did you"),
-        (lambda m: ct.Simulator(m, 0.01).run_batch(2, steps=1), "time", "Batch: time cannot be set: it is what was"),
+        (
+            lambda m: pair(m),
+            "postion",
+            "Batch has no 'postion' to set; did you",
+        ),
+        (
+            lambda m: pair(m),
+            "time",
+            "Batch: time cannot be set: it is what was",
+        ),
     ],
 )
 def test_an_attribute_that_does_not_exist_cannot_be_set(find, name, sentence):
@@ -203,7 +223,7 @@ def owned(tmp_path):
     simulator = ct.Simulator(rig(), 0.01)
     run = simulator.run(steps=1)
     run.save(tmp_path / "run.npz")
-    batch = simulator.run_batch(2, steps=1, masses={"crank": (1.0, 2.0)})
+    batch = simulator.run_batch(states=2, steps=1, masses={"crank": (1.0, 2.0)})
     return {
         "simulator": simulator.mechanism,
         "run": run.mechanism,

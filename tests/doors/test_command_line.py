@@ -436,7 +436,7 @@ def test_coarse_steps_warn_and_are_strictly_a_failure(tmp_path, capsys):
     assert "the steps are too coarse" in err
     saved = tmp_path / "run.npz"
     found, err = answer(capsys, *coarse, "--strict", "--out", str(saved), code=1)
-    assert found["status"]["reason"] == "coarse"
+    assert found["status"]["reason"] == "inaccurate"
     assert f"catena: {found['status']['message']}\n" in err
     assert not catena.Trajectory.load(saved).status.ok
 

@@ -59,7 +59,7 @@ def plant() -> Mechanism:
     m.add_joint(Custom(m.world, "b1", lambda a, b: [b.position[2]], name="own"))
     m.add_coupling(Gear("h0", "h1", -1.0, name="gear"))
     m.add_force(Spring("h0", 2.0, damping=0.1, name="spring"))
-    m.add_force(Servo("screw", kp=1.0, kd=0.1, limit=5.0, name="servo"))
+    m.add_force(Servo("screw", kp=1.0, kd=0.1, effort_limit=5.0, name="servo"))
     m.add_force(PointSpring("b1", "b2", 3.0, points=((1, 0, 0.2), (2, 0, 0.2)), name="rope"))
     m.add_force(Motor("h1", lambda t: 0.1 * t, name="motor"))
     m.add_frame("tool", "b3", position=(0, 0, 0.2))
@@ -286,7 +286,7 @@ def test_the_core_checks_what_a_run_is_handed(
     sim = Simulator(scenes.pendulum(2), 0.01)
     real = getattr(_core, struct)
     monkeypatch.setattr(_core, struct, lambda **given: real(**given | {name: change(given[name])}))
-    calls = {"MemberArrays": lambda: sim.run_batch(2, steps=2, masses={"link1": (1.0, 2.0)})}
+    calls = {"MemberArrays": lambda: sim.run_batch(states=2, steps=2, masses={"link1": (1.0, 2.0)})}
     with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
         calls.get(struct, lambda: sim.run(steps=2, loads={"link1": (1.0, 0, 0)}))()
 
@@ -313,14 +313,14 @@ def test_the_core_checks_where_a_batch_is_recorded(name: str, change: Any, monke
 
     monkeypatch.setitem(vars(sim.plan.compiled), "core", Handed())
     with pytest.raises(ValueError, match=r"\w+ \w+ \w+"):
-        sim.run_batch(2, steps=2)
+        sim.run_batch(states=2, steps=2)
 
 
 def test_the_core_checks_the_block_it_writes_into() -> None:
     live = Simulator(scenes.pendulum(2), 0.01).start()
-    for block in (np.empty(live.room(False) - 1), np.empty((2, live.room(False)))):
+    for block in (np.empty(live._room(False) - 1), np.empty((2, live._room(False)))):
         with pytest.raises(ValueError, match="block that a run is written into"):
-            live.run(block)
+            live._run(block)
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -387,9 +387,9 @@ CALLS: dict[str, Callable[[Any], object]] = {
     },
     "step state": lambda x: sims()[0].step(x),
     "step force": lambda x: sims()[0].step(loads=x),
-    "states": lambda x: sims()[0].run_batch(x, steps=1),
+    "states": lambda x: sims()[0].run_batch(states=x, steps=1),
     **{
-        f"batch {name}": lambda x, name=name: sims()[0].run_batch(2, **{"steps": 1} | {name: x})
+        f"batch {name}": lambda x, name=name: sims()[0].run_batch(states=2, **{"steps": 1} | {name: x})
         for name in (
             *(
                 "steps",
@@ -405,12 +405,12 @@ CALLS: dict[str, Callable[[Any], object]] = {
             *("record_every", "bodies", "out", "progress"),
         )
     },
-    "masses of a body": lambda x: sims()[0].run_batch(2, steps=1, masses={"link1": x}),
-    "inertias of a body": lambda x: sims()[0].run_batch(2, steps=1, inertias={"link1": x}),
-    "forces of members": lambda x: sims()[0].run_batch(2, steps=1, loads=[x, x]),
-    "arrays of a batch": lambda x: sims()[0].run_batch(2, steps=1, out={"position": x}),
-    "member": lambda x: sims()[0].run_batch(2, steps=1)[x],
-    "joint of a batch": lambda x: sims()[0].run_batch(2, steps=1).joint(x),
+    "masses of a body": lambda x: sims()[0].run_batch(states=2, steps=1, masses={"link1": x}),
+    "inertias of a body": lambda x: sims()[0].run_batch(states=2, steps=1, inertias={"link1": x}),
+    "forces of members": lambda x: sims()[0].run_batch(states=2, steps=1, loads=[x, x]),
+    "arrays of a batch": lambda x: sims()[0].run_batch(states=2, steps=1, out={"position": x}),
+    "member": lambda x: sims()[0].run_batch(states=2, steps=1)[x],
+    "joint of a batch": lambda x: sims()[0].run_batch(states=2, steps=1).joint(x),
     "turned": lambda x: sims()[0].run(steps=1, state=turned(x)),
     "load": lambda x: Trajectory.load(x),
     "load mechanism": lambda x: Mechanism.load(x),

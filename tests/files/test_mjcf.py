@@ -334,7 +334,7 @@ def test_forces_on_a_joint_are_limited_as_in_mujoco(tmp_path: Path) -> None:
         """,
     )
     m = ct.Mechanism.from_mjcf(path)
-    assert [m.forces[name].parts[0].law["limit"] for name in ("hold", "bend")] == [2, 6]
+    assert [m.forces[name].parts[0].law["effort_limit"] for name in ("hold", "bend")] == [2, 6]
     reference = Reference(path, m)
     state = m.state()
     inputs = reference.control(np.random.default_rng(3), 1.0)

@@ -117,7 +117,7 @@ def test_springs_damping_and_limits(tmp_path: Path) -> None:
     )
     assert m.joints["j"].limits["angle"] == ct.Limits(upper=1.0, speed=3.0)
     law = m.forces["spring of j"].parts[0].law
-    assert (law["stiffness"], law["rest"], law["damping"]) == (5, 0.2, 0.1)
+    assert (law["stiffness"], law["rest_length"], law["damping"]) == (5, 0.2, 0.1)
 
 
 def test_springs_that_are_too_stiff_for_a_step_are_implicit(tmp_path: Path) -> None:

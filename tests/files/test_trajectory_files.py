@@ -18,7 +18,7 @@ import pytest
 
 import catena
 from catena import Custom, Mechanism, Revolute, Servo, SimulationError, Simulator, Spring, Trajectory, scenes, sphere
-from catena.compile.row_selection import everything
+from catena.compile.row_selection import select_all
 from catena.io import trajectory_file as files
 from catena.io.document import FORMAT
 from catena.kinematics.nodes import Nodes
@@ -68,10 +68,12 @@ def full_run() -> Trajectory:
 
 def replace_error(run: Trajectory) -> Trajectory:
     """With an estimate, and a sentence on it, as if it had been asked for, and rows of its own."""
-    asked = everything(run.mechanism, run.mechanism.loop_tolerance)
+    selection = select_all(run.mechanism, run.mechanism.loop_tolerance)
     error = np.zeros(len(run.substeps))
     return Trajectory(
-        run.mechanism, run.nodes, replace(run.made, error=error, coarse="coarse", checked_error=1e-3, asked=asked)
+        run.mechanism,
+        run.nodes,
+        replace(run.made, error=error, accuracy_warning="coarse", checked_error=1e-3, selection=selection),
     )
 
 
@@ -331,7 +333,7 @@ def test_a_run_says_how_it_was_computed(tmp_path: Path) -> None:
     assert (run.info.solver, run.info.order, run.info.dt, run.info.tolerance) == ("ldu", 4, 0.02, 1e-11)
     run[1:].save(tmp_path / "run.npz")
     assert Trajectory.load(tmp_path / "run.npz").info == run.info
-    assert sim.run_batch(2, steps=2)[1].info.solver == "ldu"
+    assert sim.run_batch(states=2, steps=2)[1].info.solver == "ldu"
 
 
 @pytest.mark.parametrize(
@@ -370,7 +372,7 @@ def test_saving_and_loading_take_time_and_room_in_proportion(tmp_path: Path) -> 
 
 
 def test_members_of_a_batch_are_saved_without_reactions(tmp_path: Path) -> None:
-    member = Simulator(scenes.pendulum(2), 0.01).run_batch(2, steps=3)[1]
+    member = Simulator(scenes.pendulum(2), 0.01).run_batch(states=2, steps=3)[1]
     member.save(tmp_path / "run.npz")
     again = Trajectory.load(tmp_path / "run.npz")
     np.testing.assert_array_equal(again.position, member.position)
@@ -400,8 +402,8 @@ def test_what_a_control_did_is_saved(tmp_path: Path) -> None:
 def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     m = zoo()
     m.loop_tolerance = 1e-4
-    m.add_force(Spring("elbow", 3.0, damping=0.5, rest=0.1, name="spring"))
-    m.add_force(Servo("rail", kp=2.0, kd=1.0, target=lambda t: t, limit=4.0, name="servo"))
+    m.add_force(Spring("elbow", 3.0, damping=0.5, rest_length=0.1, name="spring"))
+    m.add_force(Servo("rail", kp=2.0, kd=1.0, target=lambda t: t, effort_limit=4.0, name="servo"))
     path = tmp_path / "zoo.json"
     m.save(path)
     document = json.loads(path.read_text())
@@ -409,7 +411,7 @@ def test_a_mechanism_is_a_readable_document(tmp_path: Path) -> None:
     assert document["version"] == catena.__version__
     assert [body["name"] for body in document["bodies"]] == list(m.bodies)
     law = document["forces"][1]["parts"][0]["law"]
-    assert law == {"kp": 2.0, "kd": 1.0, "limit": 4.0, "target": "a function, not saved"}
+    assert law == {"kp": 2.0, "kd": 1.0, "effort_limit": 4.0, "target": "a function, not saved"}
     again = Mechanism.load(path)
     assert_same_mechanism(again, m)
     assert repr(again) == repr(m)

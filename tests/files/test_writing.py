@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from math import sqrt
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -323,7 +324,7 @@ def test_springs_between_points_become_tendons(tmp_path: Path) -> None:
     m = ct.scenes.pendulum(2)
     m.add_force(
         ct.PointSpring(
-            "link1", "link2", 30.0, anchors=((0, 0, 0.1), (0, 0, -0.1)), length=0.4, damping=0.2, name="rope"
+            "link1", "link2", 30.0, anchors=((0, 0, 0.1), (0, 0, -0.1)), rest_length=0.4, damping=0.2, name="rope"
         )
     )
     m.to_mjcf(tmp_path / "m.xml")
@@ -371,3 +372,12 @@ def test_laws_of_joints_that_close_loops_are_said_to_be_lost(tmp_path: Path) -> 
     m.add_force(ct.Damper(closing, 0.1))
     with pytest.warns(ct.ModelWarning, match=f"damping, .* of a joint that closes a loop.*{closing.name}"):
         m.to_mjcf(tmp_path / "chain.xml")
+
+
+def test_efforts_are_limited_both_ways(tmp_path: Path) -> None:
+    m = ct.scenes.pendulum(1, "revolute")
+    m.add_force(ct.Servo("joint1", kp=2.0, effort_limit=3.0, name="servo"))
+    path = tmp_path / "m.xml"
+    m.to_mjcf(path)
+    (actuator,) = (element for element in ElementTree.parse(path).iter() if "forcerange" in element.attrib)
+    assert [float(number) for number in actuator.attrib["forcerange"].split()] == [-3.0, 3.0]

@@ -362,7 +362,9 @@ def test_dampers_that_cannot_be() -> None:
     with pytest.raises(ValueError, match="no single coordinate"):
         m.add_force(Damper("socket", 1.0, coordinate="angle", name="other"))
     with pytest.raises(ValueError, match="same numbers for all members"):
-        Simulator(m, 0.01).run_batch([m.state()] * 2, steps=1, force_parameters={"grease": {"damping": [1.0, 2.0]}})
+        Simulator(m, 0.01).run_batch(
+            states=[m.state()] * 2, steps=1, force_parameters={"grease": {"damping": [1.0, 2.0]}}
+        )
     moving = Mechanism()
     moving.add_body("bob", sphere(0.1, mass=1.0))
     moving.add_joint(Ball("world", "bob", at=(0, 0, 0), name="hook")).ground = lambda t: (0.1 * t, 0, 0)

@@ -38,7 +38,7 @@ def slider(velocity: float = 0.0) -> Mechanism:
 def test_a_spring_and_its_damper() -> None:
     """By place and rate; together they are what the sledge's acceleration needs."""
     m = slider(1.0)
-    m.add_force(Spring("rail", 8.0, rest=0.3, name="spring"))
+    m.add_force(Spring("rail", 8.0, rest_length=0.3, name="spring"))
     m.add_force(Spring("rail", 5.0, damping=0.7, implicit=True, name="soft"))
     run = Simulator(m, 0.01).run(2.0)
     x, v = run.position[:, 0, 0], run.velocity[:, 0, 0]
@@ -56,7 +56,7 @@ def test_a_spring_and_its_damper() -> None:
 def test_motor_servo_and_friction() -> None:
     m = slider(0.2)
     m.add_force(Motor("rail", lambda t: 3 * np.cos(t), name="motor"))
-    m.add_force(Servo("rail", kp=30.0, kd=4.0, target=np.sin, limit=2.5, name="servo"))
+    m.add_force(Servo("rail", kp=30.0, kd=4.0, target=np.sin, effort_limit=2.5, name="servo"))
     m.add_force(Servo("rail", kd=0.5, target_rate=0.4, name="speed"))
     m.add_force(Friction("rail", 0.5, threshold=0.05, name="rub"))
     run = Simulator(m, 0.01).run(3.0)
@@ -94,7 +94,7 @@ def test_power_is_what_the_energy_changes_by() -> None:
     assert run.force("motor").coordinate[-1] > 2 * np.pi
     assert run.force("pad").effort.shape == (len(run), 6)
     # kinetic energy and weight: the potential energy of springs is theirs
-    stored = 0.5 * 3.0 * (run.force("strut").coordinate - m.forces["strut"].parts[0].law["rest"]) ** 2
+    stored = 0.5 * 3.0 * (run.force("strut").coordinate - m.forces["strut"].parts[0].law["rest_length"]) ** 2
     pad = run.force("pad").coordinate[:, [0, 2]]
     stored = stored + 0.5 * np.sum(np.array((40, 30)) * pad**2, axis=1)
     mechanical = run.energy() - stored
@@ -137,8 +137,8 @@ def test_states_and_batches_tell_what_drives_exert() -> None:
         np.testing.assert_array_equal(run[k].copy().efforts, run.efforts[k])
     np.testing.assert_allclose(m.state().efforts, (30 * 0.4, 1.5), rtol=1e-15)
 
-    laws = {"knee": {"kp": (10.0, 30.0), "target": (0.4, -0.2)}, "hip": {"force": (1.5, 0.5)}}
-    batch = simulator.run_batch(2, steps=20, force_parameters=laws)
+    laws = {"knee": {"kp": (10.0, 30.0), "target": (0.4, -0.2)}, "hip": {"effort": (1.5, 0.5)}}
+    batch = simulator.run_batch(states=2, steps=20, force_parameters=laws)
     assert batch.efforts.shape == (2, 21, 2)
     live = simulator.start_batch(2, force_parameters=laws)
     live.step(20)
@@ -146,3 +146,18 @@ def test_states_and_batches_tell_what_drives_exert() -> None:
         # a member's own numbers are those of a mechanism of its own
         np.testing.assert_array_equal(batch.efforts[k], batch[k].efforts)
         np.testing.assert_array_equal(live.efforts[k], batch.efforts[k, -1])
+
+
+def test_efforts_of_servos_that_hold_a_speed() -> None:
+    """The input is the target rate: kd (target_rate - rate), as the force itself tells, and as described if unset."""
+    m = scenes.pendulum(2, "revolute", angle=0.7)
+    m.add_force(Servo("joint2", kd=0.5, target_rate=6.0, effort_limit=2.0, name="wheel"))
+    np.testing.assert_array_equal(m.state().efforts, (2.0,))
+    live = Simulator(m, 0.01).start()
+    live.set(wheel=1.0)
+    live.step(5)
+    np.testing.assert_allclose(live.efforts, 0.5 * (1.0 - live.joint("joint2").rate), rtol=1e-14)
+    np.testing.assert_allclose(live.efforts, live.force("wheel").effort, rtol=1e-14)
+    batch = Simulator(m, 0.01).run_batch(states=2, steps=5, force_parameters={"wheel": {"target_rate": (1.0, -1.0)}})
+    rates = batch.joint("joint2").rates[..., 0]
+    np.testing.assert_allclose(batch.efforts[..., 0], 0.5 * (np.array([[1.0], [-1.0]]) - rates), rtol=1e-14)

@@ -67,7 +67,7 @@ def test_a_run_that_never_takes_a_step_has_its_first_node(order: Any) -> None:
     # poses follow along the tree, to rounding
     np.testing.assert_allclose(run[0].position, state.position, atol=1e-15)
     assert run.multipliers.shape == (1, 5)
-    batch = simulator.run_batch([state, state], 1.0, force_parameters={"spring0": {"stiffness": (1.0, 1e9)}})
+    batch = simulator.run_batch(1.0, states=[state, state], force_parameters={"spring0": {"stiffness": (1.0, 1e9)}})
     np.testing.assert_array_equal(batch.counts, (101, 1))
     np.testing.assert_allclose(batch[1][0].position, state.position, atol=1e-15)
 
@@ -84,7 +84,7 @@ def test_members_of_a_batch_one_by_one() -> None:
     soft = m.forces["spring0"].parts[0].law["stiffness"]
     sim = Simulator(m, DT, on_failure="stop")
     batch = sim.run_batch(
-        [pushed(m)] * 3, 1.0, force_parameters={"spring0": {"stiffness": (soft, 20 * soft, 0.5 * soft)}}
+        1.0, states=[pushed(m)] * 3, force_parameters={"spring0": {"stiffness": (soft, 20 * soft, 0.5 * soft)}}
     )
     assert batch.failed == [1]
     assert batch.status[1].reason == "stiff"

@@ -87,7 +87,7 @@ def test_changing_inputs_balance_to_second_order(make: Callable[[], Mechanism]) 
     [
         lambda m: m.add_force(Damper("joint1", 0.4)),
         lambda m: m.add_force(Friction("joint2", 0.2, threshold=0.5)),
-        lambda m: m.add_force(Servo("joint2", kp=3.0, kd=0.4, target=0.5, limit=2.0)),
+        lambda m: m.add_force(Servo("joint2", kp=3.0, kd=0.4, target=0.5, effort_limit=2.0)),
         lambda m: m.add_force(Servo("joint2", kp=3.0, kd=0.4, target=lambda t: 0.3 * np.sin(3 * t))),
         lambda m: m.add_force(Motor("joint1", lambda t: 0.5 * np.sin(4 * t))),
     ],
@@ -107,7 +107,7 @@ def test_all_that_drives_or_brakes(add: Callable[[Mechanism], None]) -> None:
 
 def test_springs_give_back_what_they_took() -> None:
     m = scenes.pendulum(2, "revolute", angle=0.8)
-    m.add_force(Spring("joint2", 3.0, rest=0.2, name="coil"))
+    m.add_force(Spring("joint2", 3.0, rest_length=0.2, name="coil"))
     run = Simulator(m, 0.01).run(2.0)
     stored = 1.5 * (run.force("coil").coordinate - 0.2) ** 2
     # exactly, but for rounding
@@ -117,7 +117,9 @@ def test_springs_give_back_what_they_took() -> None:
 def test_a_live_mechanism_tells_forces_and_energies() -> None:
     """What a run records at the same node."""
     m = arm()
-    m.add_force(PointSpring("world", [*m.bodies][-1], 2.0, name="rope", anchors=((1, 0, 0), (0, 0, 0)), length=0.1))
+    m.add_force(
+        PointSpring("world", [*m.bodies][-1], 2.0, name="rope", anchors=((1, 0, 0), (0, 0, 0)), rest_length=0.1)
+    )
     simulate = Simulator(m, 0.01)
     live = simulate.start()
     live.step(7)

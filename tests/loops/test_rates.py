@@ -144,8 +144,11 @@ def test_a_long_chain_takes_its_rates():
 @pytest.mark.parametrize(
     ("rates", "sentence"),
     [
-        ({"motor": 3.0, "knee": 5.0}, r"'knee' cannot have 5: with 'motor' as asked, the other joints give it -?\d"),
-        ({"knee": 1.0, "foot": 1.0, "motor": 9.0}, r"'foot' cannot have 1: with 'knee' as asked"),
+        (
+            {"motor": 3.0, "knee": 5.0},
+            r"'knee' cannot have 5: with 'motor' as requested, the other joints give it -?\d",
+        ),
+        ({"knee": 1.0, "foot": 1.0, "motor": 9.0}, r"'foot' cannot have 1: with 'knee' as requested"),
         ({"moter": 1.0}, r"rates: there is no joint called 'moter'; did you mean 'motor'\?"),
         ({"motor": (1.0, 2.0)}, r"rates of revolute joint 'motor' must have shape \(1,\)"),
         ({"motor": float("nan")}, "rates of revolute joint 'motor' must be finite"),

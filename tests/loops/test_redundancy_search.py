@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from catena import (
     AssemblyError,
     Custom,
     Distance,
+    Gear,
     LoopWarning,
     Mechanism,
     Revolute,
@@ -26,19 +28,20 @@ from catena import (
 from catena._util import rotation as rot
 from catena._util.rotation import Array
 from catena.assemble import redundancy
+from catena.compile.row_selection import select_all
 
 
 @pytest.fixture
 def judged(monkeypatch):
     """How often rows are judged, with nothing known from before."""
     calls: list[int] = []
-    judge = redundancy._judge
+    judge = redundancy._select_rows_around
 
     def counted(*arguments):
         calls.append(1)
         return judge(*arguments)
 
-    monkeypatch.setattr(redundancy, "_judge", counted)
+    monkeypatch.setattr(redundancy, "_select_rows_around", counted)
     redundancy._found.clear()
     return calls
 
@@ -72,20 +75,20 @@ def four_bar_closed_by_a_function(tilt: float) -> Mechanism:
 def test_a_simulator_says_which_loops_were_not_judged(make):
     m = make()
     closing = {joint.name for joint in m.spanning_tree().loops}
-    assert set(Simulator(m, 0.01).info()["unjudged_joints"]) == closing
-    assert Simulator(scenes.four_bar(), 0.01).info()["unjudged_joints"] == ()
+    assert set(Simulator(m, 0.01).info()["unchecked_joints"]) == closing
+    assert Simulator(scenes.four_bar(), 0.01).info()["unchecked_joints"] == ()
 
 
 def test_a_report_says_so_in_words(monkeypatch):
     m = scenes.ladder(30)
-    assert m.report().unjudged_joints == ()
+    assert m.report().unchecked_joints == ()
     assert "not looked at" not in str(m.report())
     # as if the mechanism were far larger
     monkeypatch.setattr(redundancy, "_BUDGET", 1e6)
     redundancy._found.clear()
     r = m.copy().report()
     redundancy._found.clear()
-    assert r.unjudged_joints == tuple(joint.name for joint in m.spanning_tree().loops)
+    assert r.unchecked_joints == tuple(joint.name for joint in m.spanning_tree().loops)
     assert r.loop_mismatches == {}
     words = "not checked for redundancy: 30 loop joints"
     follows = "because that would take too long; all their rows are enforced and must agree"
@@ -102,7 +105,7 @@ def test_loops_that_cannot_be_closed_are_not_judged():
     for k, length in enumerate((2.0, 1.0, 5.0, 0.3, 8.0, 1.0, 3.0)):
         m.add_joint(Distance("a", "b", anchors=((0.1 * (k % 2), 0.2 * (k // 2), 0), (0, 0.1 * k, 0.1)), length=length))
     r = m.report(m.state())
-    assert r.unjudged_joints == tuple(m.joints)
+    assert r.unchecked_joints == tuple(m.joints)
     assert "because their loops cannot be closed around this pose" in str(r)
 
 
@@ -113,7 +116,7 @@ def test_a_loop_closed_by_a_function_is_taken_at_its_word():
     m = four_bar_closed_by_a_function(0.0)
     r = m.report()
     assert (r.freedom, r.rank, r.loop_mismatches) == (1, 17, {})
-    assert r.unjudged_joints == ("pin",)
+    assert r.unchecked_joints == ("pin",)
     assert "custom constraints and joints to moving ground are always enforced exactly" in str(r)
     run = Simulator(m, 0.01).run(steps=50)
     # solved to 1e-10, in a mechanism of 1 m
@@ -172,12 +175,12 @@ def _untie(m: Mechanism) -> None:
 @pytest.mark.parametrize("edit", [_move, _shift, _turn, _fit, _tie, _untie])
 def test_whatever_is_edited_is_judged_anew(judged, edit):
     m = scenes.ladder(2)
-    redundancy.described_asked(m)
+    redundancy.select_described_rows(m)
     edit(m)
-    found = redundancy.described_asked(m)
+    found = redundancy.select_described_rows(m)
     assert len(judged) == 2
     redundancy._found.clear()
-    fresh = redundancy.described_asked(m.copy())
+    fresh = redundancy.select_described_rows(m.copy())
     for name, value in vars(fresh).items():
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
 
@@ -185,7 +188,7 @@ def test_whatever_is_edited_is_judged_anew(judged, edit):
 def test_functions_of_the_users_are_asked_again_every_time(judged):
     m = four_bar_closed_by_a_function(0.0)
     for count in (1, 2, 3):
-        redundancy.described_asked(m)
+        redundancy.select_described_rows(m)
         assert len(judged) == count
 
 
@@ -193,7 +196,7 @@ def test_a_pose_that_is_singular_by_chance_is_not_asked(monkeypatch):
     """One more direction that says nothing new, at one of the poses, changes nothing of what is found."""
     m = scenes.four_bar()
     redundancy._found.clear()
-    expected, explore = redundancy.described_asked(m), redundancy._explore
+    expected, explore = redundancy.select_described_rows(m), redundancy._explore
 
     def with_another(*arguments):
         values, vectors, loop_mismatch = explore(*arguments)
@@ -207,17 +210,17 @@ def test_a_pose_that_is_singular_by_chance_is_not_asked(monkeypatch):
 
     monkeypatch.setattr(redundancy, "_explore", with_another)
     redundancy._found.clear()
-    found = redundancy.described_asked(scenes.four_bar())
+    found = redundancy.select_described_rows(scenes.four_bar())
     redundancy._found.clear()
-    for name in ("rows", "excess", "unasked", "weak", "dropped"):
+    for name in ("rows", "redundant", "inactive", "weak", "dropped"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     np.testing.assert_allclose(found.combination, expected.combination, rtol=0, atol=1e-12)
 
 
 def test_what_is_shared_cannot_be_written_to():
-    asked = redundancy.described_asked(scenes.four_bar())
+    selection = redundancy.select_described_rows(scenes.four_bar())
     with pytest.raises(ValueError, match="read-only"):
-        asked.rows[0] = 3
+        selection.rows[0] = 3
 
 
 def test_few_are_kept_and_threads_may_ask_at_once():
@@ -228,7 +231,7 @@ def test_few_are_kept_and_threads_may_ask_at_once():
         for length in part:
             m = scenes.four_bar()
             m.add_joint(Distance(*list(m.bodies)[:2], anchors=((0, 0, 0), (0, 0, 0)), length=float(length)))
-            redundancy.described_asked(m)
+            redundancy.select_described_rows(m)
 
     threads = [threading.Thread(target=ask, args=(lengths[k::3],)) for k in range(3)]
     for thread in threads:
@@ -270,7 +273,7 @@ def _lived(simulator: Simulator, state: State) -> Array:
 
 
 def _ran_in_a_batch(simulator: Simulator, state: State) -> Array:
-    return simulator.run_batch([state] * 3, 1.0).position[1]
+    return simulator.run_batch(1.0, states=[state] * 3).position[1]
 
 
 def _lived_in_a_batch(simulator: Simulator, state: State) -> Array:
@@ -303,7 +306,7 @@ def _restarted(simulator: Simulator, state: State) -> Array:
 def test_rows_are_judged_where_a_run_starts(go):
     """As described a row is left out, and without it the leg locks after 0.1 s; where it starts it is meant."""
     m, fits = leg_out_of_true(elsewhere=-0.5)
-    assert redundancy.described_asked(m).dropped.any()
+    assert redundancy.select_described_rows(m).dropped.any()
     simulator = Simulator(m, 0.005)
     found = go(simulator, fits)
     # the other freedom, in which the leg would fall, is not there
@@ -324,7 +327,7 @@ def test_gaps_are_those_of_the_rows_that_a_run_enforced(tmp_path):
     run.save(tmp_path / "run.npz")
     live = simulator.start(fits)
     live.step(20)
-    batch = simulator.run_batch([fits] * 2, 0.1)
+    batch = simulator.run_batch(0.1, states=[fits] * 2)
     for made in (run, run[10:], Trajectory.load(tmp_path / "run.npz"), pickle.loads(pickle.dumps(run)), batch[1]):
         # by the described rows 2e-3 rad would be left out
         assert made.loop_mismatch().max() < 1e-12
@@ -373,3 +376,22 @@ def test_rounded_numbers_are_not_judged_again(judged):
     run = Simulator(m, 0.01).run(1.0, state=m.assemble())
     assert run.loop_mismatch().max() > 1e-6
     assert len(judged) == 1
+
+
+def test_a_selection_differs_in_couplings_too() -> None:
+    m = scenes.four_bar()
+    m.add_coupling(Gear(*list(m.joints)[:2], 1.0, name="gear"))
+    everything = select_all(m)
+    without = replace(everything, inactive_couplings=np.ones_like(everything.inactive_couplings))
+    assert everything.same_rows(select_all(m))
+    assert not everything.same_rows(without)
+
+
+def test_what_turns_with_the_pose_can_be_left_out_whole() -> None:
+    """The joints with redundant directions have no rows then, and the others theirs."""
+    everything = select_all(scenes.four_bar())
+    redundant = np.zeros_like(everything.redundant)
+    redundant[1] = 2
+    found = replace(everything, redundant=redundant).without_redundant()
+    np.testing.assert_array_equal(found.rows, np.where(redundant > 0, 0, everything.rows))
+    assert not found.redundant.any()

@@ -29,7 +29,7 @@ from catena import (
     sphere,
 )
 from catena._util import rotation as rot
-from catena.assemble.redundancy import find_asked
+from catena.assemble.redundancy import select_rows
 from catena.kinematics.geometry import extent
 
 # steps are coarse on purpose
@@ -111,7 +111,7 @@ def askew(m: Mechanism, by: float) -> Mechanism:
 def shifted(m: Mechanism, by: float) -> Mechanism:
     """A joint moved along its axis by so many parts of its body's size."""
     joint = closing(m)
-    size = float(find_asked(m, m.state()).length[list(m.joints).index(joint.name)])
+    size = float(select_rows(m, m.state()).length[list(m.joints).index(joint.name)])
     joint.anchor_a = joint.anchor_a + by * size * rot.rotate(joint.frame_a, np.array((0, 0, 1.0)))
     return m
 
@@ -189,11 +189,11 @@ def try_wrong(case: str, kind: str, size: float, duration: float | None) -> None
         assert not run.loop_mismatch().any()
         return
     check(case, run, size, duration)
-    if kind == "askew" and case in MOVES_AT_ITS_WORD and find_asked(m, m.state()).weak.any():
+    if kind == "askew" and case in MOVES_AT_ITS_WORD and select_rows(m, m.state()).weak.any():
         # it closes as it is described, and goes on moving: the numbers are taken at their word
         assert run.loop_mismatch().max() < 1e-12
     elif size > 1e-12:
-        assert run.loop_mismatch().max() > 0.1 * size * min(1.0, find_asked(m, m.state()).length.min())
+        assert run.loop_mismatch().max() > 0.1 * size * min(1.0, select_rows(m, m.state()).length.min())
 
 
 @pytest.mark.parametrize("size", [1e-7, 1e-4])
@@ -451,8 +451,8 @@ def test_masses_do_not_change_the_rank(light: str, size: float) -> None:
     m = tilted(scenes.four_bar(), size)
     whole = m.bodies[light].inertia
     m.bodies[light].inertia = Inertia(1e-6 * whole.mass, 1e-6 * whole.tensor)
-    asked = find_asked(m, m.state())
-    assert sorted(asked.rows) == [-1, -1, -1, 2]
+    selection = select_rows(m, m.state())
+    assert sorted(selection.rows) == [-1, -1, -1, 2]
     assert m.report().rank == 17
     run = Simulator(m, 0.005).run(0.5, state=m.assemble())
     check_closed(run)
@@ -603,7 +603,7 @@ def test_two_planes_that_hold_weakly(angle: float) -> None:
 @pytest.mark.parametrize("angle", [1e-4, 1e-3])
 def test_rounding_at_the_seventh_digit_leaves_what_is_meant(angle: float) -> None:
     m = ball_on_two_planes(3e-3, angle, apart=1e-7)
-    assert find_asked(m, m.state()).weak.max() == pytest.approx(angle, rel=0.01)
+    assert select_rows(m, m.state()).weak.max() == pytest.approx(angle, rel=0.01)
     rough = m.state()
     rough.position[0] += (1e-3, 1e-4, 0)
     closed = m.assemble(rough)
@@ -637,7 +637,7 @@ def test_rows_that_turn_go_with_servos(noise: float) -> None:
     exact = Simulator(pulled(0.0), 0.01).run(2.0)
     m = pulled(noise)
     simulator, start = Simulator(m, 0.01), m.assemble()
-    assert simulator.plan.build.compiled.asked.turning
+    assert simulator.plan.build.compiled.selection.turning
     run = simulator.run(2.0, state=start)
     assert run.halved_count == 0
     # 6 of the noise after swings of 1.7 m
@@ -645,4 +645,4 @@ def test_rows_that_turn_go_with_servos(noise: float) -> None:
     live = simulator.start(start)
     live.step(200)
     np.testing.assert_array_equal(live.position, run.position[-1])
-    np.testing.assert_array_equal(simulator.run_batch([start] * 2, 2.0)[1].position, run.position)
+    np.testing.assert_array_equal(simulator.run_batch(2.0, states=[start] * 2)[1].position, run.position)

@@ -27,7 +27,7 @@ def test_forces_act_beside_loops_that_disagree(feet: int) -> None:
     """Pins left and right hold the body's axis twice; what is said twice is left out."""
     m = standing(feet)
     sim = Simulator(m, 0.002)
-    assert (sim.plan.compiled.asked.rows >= 0).any()
+    assert (sim.plan.compiled.selection.rows >= 0).any()
     run = sim.run(steps=10)
     # three pins stand at the end of what the legs allow, where gaps are squares of what rounding leaves
     assert run.drift().max() < 1e-10

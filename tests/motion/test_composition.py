@@ -86,7 +86,7 @@ CASES: dict[str, Case] = {
     ),
 }
 # steps at which the errors of order 8 are above rounding
-COARSE = {
+INACCURATE = {
     "ball pendulum": (0.16, 0.08, 0.04),
     "heavy top": (5e-3, 2.5e-3, 1.25e-3),
     "free body": (0.4, 0.2, 0.1),
@@ -99,7 +99,7 @@ COARSE = {
 def test_measured_order(case: str, order: int) -> None:
     make, time, steps, exact, bound = CASES[case]
     if order == 8:
-        steps = COARSE[case]
+        steps = INACCURATE[case]
     start = make()
     then = exact(start, time)
     errors = []
@@ -175,7 +175,7 @@ def test_solvers_agree_at_every_order(scene: str, order: int) -> None:
 
 
 def conservative(m: Mechanism) -> None:
-    m.add_force(Spring("joint1", 5.0, rest=0.3))
+    m.add_force(Spring("joint1", 5.0, rest_length=0.3))
     m.add_force(PointSpring("world", "link2", 8.0, points=((0, 1, 0), m.bodies["link2"].position)))
 
 
@@ -205,7 +205,7 @@ def test_damped_oscillator_at_every_order(order: int) -> None:
     m = Mechanism(gravity=(0, 0, 0))
     m.add_body("body", Inertia(2.0, np.eye(3)))
     m.add_joint(Prismatic("world", "body", axis=(1, 0, 0), at=(0, 0, 0), name="rail"))
-    m.add_force(Spring("rail", 30.0, rest=0.4, damping=0.8))
+    m.add_force(Spring("rail", 30.0, rest_length=0.4, damping=0.8))
     root = np.roots((2.0, 0.8, 30.0))[0]
     time = 1.6
     exact = 0.4 * (1 - ((np.conj(root) * np.exp(root * time)) / (np.conj(root) - root) * 2).real)

@@ -134,9 +134,9 @@ def floating(name: str, *, forces: str = "", grounded: bool = False) -> State:
     first, second = coupling.terms[0].measure, coupling.terms[-1].measure
     on = [{"joint": t.joint, "coordinate": m.joints[t.joint].names[t.index]} for t in (first, second)]
     if "motor" in forces:
-        m.add_force(Motor(force=0.4, **on[0]))
+        m.add_force(Motor(effort=0.4, **on[0]))
     if "spring" in forces:
-        m.add_force(Spring(stiffness=3.0, rest=0.3, **on[1]))
+        m.add_force(Spring(stiffness=3.0, rest_length=0.3, **on[1]))
     if "damper" in forces:
         m.add_force(Damper(damping=0.2, **on[0]))
     state = m.state()

@@ -151,7 +151,7 @@ def test_members_of_a_batch_are_single_runs(mechanism: Callable[[str], Mechanism
     states = batch_states(m)
     gravity = np.array([(0, 0, -9.81 + k) for k in range(5)])
     heavy = "arm" if mechanism is tree else "crank"
-    batch = simulator.run_batch(states, steps=300, gravity=gravity, masses={heavy: np.full(5, 2.0)})
+    batch = simulator.run_batch(states=states, steps=300, gravity=gravity, masses={heavy: np.full(5, 2.0)})
     for k, state in enumerate(states):
         own = m.copy()
         own.gravity = gravity[k]
@@ -166,7 +166,7 @@ def test_members_of_a_batch_are_single_runs(mechanism: Callable[[str], Mechanism
 def with_forces(m: Mechanism, first: str, second: str, coordinates: tuple[str | None, str | None]) -> Mechanism:
     """One of every kind on the two angles of a cardan joint."""
     (one, two) = coordinates
-    m.add_force(Spring(first, stiffness=3.0, rest=0.2, coordinate=one, name="spring"))
+    m.add_force(Spring(first, stiffness=3.0, rest_length=0.2, coordinate=one, name="spring"))
     m.add_force(Damper(first, damping=0.02, coordinate=one, name="damper"))
     m.add_force(Motor(first, 0.1, coordinate=one, name="motor"))
     m.add_force(Servo(second, target=0.3, kp=2.0, kd=0.05, coordinate=two, name="servo"))
@@ -191,7 +191,7 @@ def test_forces_on_the_hinges_are_forces_on_the_joint(mechanism: Callable[[str],
 def test_members_of_a_batch_have_them_too() -> None:
     m = forced(tree, True)
     simulator = Simulator(m, 2e-3, tolerance=TOLERANCE)
-    batch = simulator.run_batch(3, steps=200, force_parameters={"spring": {"stiffness": np.array([3.0, 3.0, 3.0])}})
+    batch = simulator.run_batch(states=3, steps=200, force_parameters={"spring": {"stiffness": np.full(3, 3.0)}})
     assert_same(simulator.run(steps=200), batch[1])
 
 
@@ -207,7 +207,9 @@ def test_what_acts_on_a_massless_body_acts_on_its_neighbours(solver: Solver) -> 
             m.add_body(held, inertia, position=(0.2, 0, -0.4))
             m.add_joint(Fixed("arm", held))
         point = np.array((0.2, 0, -0.4)) - m.bodies[held].position
-        m.add_force(PointSpring("world", held, 20.0, anchors=[(0.5, 0.3, 0), tuple(point)], damping=0.5, length=0.1))
+        m.add_force(
+            PointSpring("world", held, 20.0, anchors=[(0.5, 0.3, 0), tuple(point)], damping=0.5, rest_length=0.1)
+        )
 
         def control(t: float, live: Live, held: str = held, point: Array = point) -> dict[str, Load]:
             return {held: Load((np.sin(9 * t), 0, 1.0), (0, 0.1, 0.2), at=point, frame="body")}
@@ -311,7 +313,7 @@ def test_a_plate_on_massless_rods_is_a_pendulum(solver: Solver) -> None:
 
 def test_members_of_a_batch_borrow_too() -> None:
     simulator = Simulator(rods(massless=True), 2e-3)
-    assert_same(simulator.run(steps=300), simulator.run_batch(3, steps=300)[2], atol=1e-12)
+    assert_same(simulator.run(steps=300), simulator.run_batch(states=3, steps=300)[2], atol=1e-12)
 
 
 def lattice() -> Mechanism:
@@ -507,7 +509,7 @@ def test_members_of_a_batch_have_the_same_massless_bodies() -> None:
         ("arm-left 0", np.ones(2), np.tile(np.eye(3), (2, 1, 1))),
     ):
         with pytest.raises(ValueError, match=f"body '{name}' must be massless in all members or in none"):
-            simulator.run_batch(2, steps=1, masses={name: masses}, inertias={name: inertias})
+            simulator.run_batch(states=2, steps=1, masses={name: masses}, inertias={name: inertias})
 
 
 def test_report_and_files_know_it(tmp_path: Path) -> None:

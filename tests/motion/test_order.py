@@ -157,5 +157,5 @@ def test_order_one_says_that_it_is_not_judged(tmp_path: Path) -> None:
     assert Simulator(m, 0.04).run(1.2).warnings == ()
     with pytest.raises(ValueError, match="on_inaccurate='raise' needs error estimates"):
         Simulator(m, 0.04, order=1, on_inaccurate="raise")
-    batch = Simulator(m, 0.04, order=1).run_batch([m.state()] * 3, 1.2)
+    batch = Simulator(m, 0.04, order=1).run_batch(1.2, states=[m.state()] * 3)
     assert batch.error is None

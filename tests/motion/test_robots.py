@@ -168,7 +168,7 @@ def test_batch_is_the_same(robot: str) -> None:
     m = make(robot)
     states = [m.state(), moving(m)]
     simulator = Simulator(m, 2e-3, tolerance=1e-12)
-    batch = simulator.run_batch(states, steps=250)
+    batch = simulator.run_batch(states=states, steps=250)
     for k, state in enumerate(states):
         run = simulator.run(steps=250, state=state)
         np.testing.assert_allclose(batch.position[k], run.position, rtol=0, atol=1e-10)

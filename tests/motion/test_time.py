@@ -424,7 +424,7 @@ def test_rates_on_moving_ground_are_those_of_the_coordinates(kind: str, flipped:
     slopes = (angles[2:] - angles[:-2]) / 0.01
     np.testing.assert_allclose(rates[1:-1], slopes, rtol=0, atol=2e-3)
     assert np.abs(rates).max() > 0.05
-    batch = simulator.run_batch([state], steps=100)
+    batch = simulator.run_batch(states=[state], steps=100)
     np.testing.assert_allclose(batch.joint("joint").rates[0], rates, rtol=0, atol=1e-10)
     for k in (0, 50, 100):
         np.testing.assert_allclose(run[k].joint("joint").rates, rates[k], rtol=0, atol=1e-10)

@@ -86,8 +86,8 @@ def test_threads_of_a_batch_do_not_share_what_functions_return(scene: str) -> No
     m = SCENES[scene]()
     sim = Simulator(m, 0.01)
     states = starts(m, 3 * THREADS)
-    alone = sim.run_batch(states, steps=STEPS[scene], threads=1)
-    together = sim.run_batch(states, steps=STEPS[scene], threads=THREADS)
+    alone = sim.run_batch(states=states, steps=STEPS[scene], threads=1)
+    together = sim.run_batch(states=states, steps=STEPS[scene], threads=THREADS)
     np.testing.assert_array_equal(together.position, alone.position)
     np.testing.assert_array_equal(together.velocity, alone.velocity)
 
@@ -143,7 +143,7 @@ def test_an_error_in_one_member_ends_the_batch_soon() -> None:
 
     m.add_force(Motor("joint1", torque))
     with pytest.raises(ZeroDivisionError, match="enough"):
-        Simulator(m, 0.01).run_batch(8, steps=100_000, threads=2)
+        Simulator(m, 0.01).run_batch(states=8, steps=100_000, threads=2)
     assert len(asked) < 200
 
 

@@ -116,7 +116,7 @@ def test_more_than_is_free(pendulum: Mechanism, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ValueError, match=f"recording 1000001 nodes of .*{message}"):
         sim.run(steps=10**6)
     with pytest.raises(ValueError, match=f"recording 1000 members x 1001 nodes x .*{message}"):
-        sim.run_batch(1000, steps=1000)
+        sim.run_batch(states=1000, steps=1000)
     assert sim.run(steps=10**3, record_every=100).status.ok
 
 

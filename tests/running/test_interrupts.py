@@ -44,7 +44,7 @@ def run(n: int, dt: float, angle: float = 0.3) -> Callable[[], object]:
 def batch(mechanism: Mechanism) -> Callable[[], object]:
     sim = Simulator(mechanism, 0.001)
     sim.run(steps=1)
-    return lambda: sim.run_batch(8, steps=LONG, record_every=LONG, threads=2)
+    return lambda: sim.run_batch(states=8, steps=LONG, record_every=LONG, threads=2)
 
 
 def reactions() -> Callable[[], object]:
@@ -129,7 +129,7 @@ def test_threads_that_cannot_be_had(room: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + {room} * 2**20,) * 2)
         resource.setrlimit(resource.RLIMIT_STACK, (64 * 2**20, resource.RLIM_INFINITY))
         try:
-            many = sim.run_batch(64, steps=5, threads=64)
+            many = sim.run_batch(states=64, steps=5, threads=64)
             print("same" if abs(many.position - alone.position).max() < 1e-12 else "different")
         except RuntimeError as error:
             print(error)
@@ -151,7 +151,7 @@ def test_nothing_is_left_at_the_exit() -> None:
         m.add_joint(ct.VelocityRows(m.world, "rod", lambda a, b: [[0.0] * 6 + [1.0] + [0.0] * 5], value=lambda t: t))
         sim = ct.Simulator(m, 0.01)
         run = sim.run(steps=3)
-        batch = sim.run_batch(2, steps=3)
+        batch = sim.run_batch(states=2, steps=3)
         wire.keeps = sim
     """)
     assert ended.returncode == 0

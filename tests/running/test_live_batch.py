@@ -33,7 +33,7 @@ from mechanisms import slider, tree
 # steps are coarse on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
-ARRAYS = ("position", "orientation", "velocity", "angular_velocity", "counted")
+ARRAYS = ("position", "orientation", "velocity", "angular_velocity", "_counted")
 
 
 def same(one: LiveBatch, other: LiveBatch, members: object = slice(None)) -> None:
@@ -68,7 +68,7 @@ def test_steps_of_a_live_batch_are_those_of_a_batch(scene: str, kernel: str) -> 
     m = {**SCENES, "acted": acted, "humanoid": scenes.humanoid}[scene]()
     states = starts(m, 7)
     sim = simulator(m, kernel=kernel)
-    batch = sim.run_batch(states, steps=30)
+    batch = sim.run_batch(states=states, steps=30)
     for threads, count in ((1, 1), (2, 6), (2, 30)):
         live = sim.start_batch(states, threads=threads)
         np.testing.assert_array_equal(live.position, batch.position[:, 0])
@@ -151,7 +151,7 @@ def test_own_numbers(options: dict[str, int]) -> None:
         "force_parameters": {"servo": {"target": rng.normal(size=6)}, "spring": {"stiffness": rng.uniform(5, 30, 6)}},
         "loads": [{"arm0": (f, 0, 0)} for f in rng.normal(size=6)],
     }
-    batch = sim.run_batch(states, steps=20, **numbers)  # type: ignore[arg-type]
+    batch = sim.run_batch(states=states, steps=20, **numbers)  # type: ignore[arg-type]
     live = sim.start_batch(states, threads=2, **numbers)  # type: ignore[arg-type]
     np.testing.assert_array_equal(live.inputs_by_name["servo"], numbers["force_parameters"]["servo"]["target"])  # type: ignore[index,call-overload]
     for _ in range(20):
@@ -256,12 +256,14 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one member"):
         sim.start_batch([])
     batch = sim.start_batch(4)
-    batch.set(push=(1.0, 1.0, np.nan, 1.0))
+    batch.inputs[:, 0] = (1.0, 1.0, np.nan, 1.0)
     with pytest.raises(ValueError, match="input 0 of member 2"):
         batch.step()
     assert (batch.time == 0).all()
+    with pytest.raises(ValueError, match="input 'push' must be a finite number, or 4 of them, got"):
+        batch.set(push=(1.0, 1.0, np.nan, 1.0))
     batch.set(push=1.0)
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match=r"or 4 of them, got \(1.0, 2.0\)"):
         batch.set(push=(1.0, 2.0))
     with pytest.raises(KeyError, match="'push'"):
         batch.set(pull=1.0)

@@ -18,7 +18,7 @@ def failing(_: int = 0) -> object:
 
 
 def failing_batch(_: int = 0) -> object:
-    return Simulator(scenes.pendulum(10, angle=np.pi / 2), 0.01, rescue=False).run_batch(2, 10.0)
+    return Simulator(scenes.pendulum(10, angle=np.pi / 2), 0.01, rescue=False).run_batch(10.0, states=2)
 
 
 def open_loop(_: int = 0) -> object:

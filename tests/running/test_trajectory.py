@@ -308,7 +308,7 @@ def test_a_bar_is_for_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch
     """A file gets one line."""
     simulator = Simulator(scenes.pendulum(1), 0.01)
     simulator.run(steps=10, progress=True)
-    simulator.run_batch(4, steps=10, progress=True)
+    simulator.run_batch(states=4, steps=10, progress=True)
     assert capsys.readouterr().err == "10 of 10 done\n4 of 4 done\n"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     simulator.run(steps=10, progress=True)

@@ -39,7 +39,7 @@ count.restype = ctypes.c_long
 
 def hinges():
     m = scenes.pendulum(5, angle=1.5)
-    m.add_force(ct.Servo("joint2", kp=5.0, kd=0.1, limit=3.0))
+    m.add_force(ct.Servo("joint2", kp=5.0, kd=0.1, effort_limit=3.0))
     m.add_force(ct.Friction("joint3", 0.1))
     return m
 

@@ -62,7 +62,7 @@ def digest(run: Trajectory | Batch) -> str:
 def found(scene: str, kernel: str) -> dict[str, Any]:
     simulate = simulator(scene, kernel)
     run = simulate.run(steps=STEPS)
-    batch = simulate.run_batch(starts(simulate.mechanism), steps=STEPS, threads=1)
+    batch = simulate.run_batch(states=starts(simulate.mechanism), steps=STEPS, threads=1)
     iterations = [int(result.iterations.sum()) for result in (run, batch)]
     return {"iterations": iterations, "run": digest(run), "batch": digest(batch)}
 
@@ -117,7 +117,7 @@ def test_trajectories(kernel: str, scene: str) -> None:
 def test_batches(kernel: str, scene: str, threads: int) -> None:
     golden = stored_digests(kernel)["scenes"][scene]
     simulate = simulator(scene, kernel)
-    batch = simulate.run_batch(starts(simulate.mechanism), steps=STEPS, threads=threads)
+    batch = simulate.run_batch(states=starts(simulate.mechanism), steps=STEPS, threads=threads)
     assert digest(batch) == golden["batch"]
 
 

@@ -215,15 +215,15 @@ def test_matrix_at_rest_is_the_mass_matrix() -> None:
 # numbers of size one, so that no term hides behind another; a step of 0.1 s moves the joint by up to 0.3
 LAWS: dict[str, Callable[..., Force]] = {
     "damper": lambda **on: Damper("joint", 0.7, **on),
-    "implicit spring": lambda **on: Spring("joint", 30.0, rest=0.2, implicit=True, **on),
+    "implicit spring": lambda **on: Spring("joint", 30.0, rest_length=0.2, implicit=True, **on),
     "implicit spring and damper": lambda **on: Spring("joint", 30.0, damping=0.7, implicit=True, **on),
     "friction": lambda **on: Friction("joint", 2.0, threshold=3.0, **on),
     "servo": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=0.5, **on),
     "servo of a place": lambda **on: Servo("joint", kp=20.0, target=0.5, **on),
     "servo of a speed": lambda **on: Servo("joint", kd=0.9, target_rate=1.0, **on),
-    "servo with a limit": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=0.5, limit=1e3, **on),
+    "servo with a limit": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=0.5, effort_limit=1e3, **on),
     "servo of time": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=lambda t: 0.0, **on),
-    "servo at its limit": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=5.0, limit=1.0, **on),
+    "servo at its limit": lambda **on: Servo("joint", kp=20.0, kd=0.9, target=5.0, effort_limit=1.0, **on),
     "rotor": lambda **on: Armature("joint", 0.4, **on),
 }
 COORDINATES: dict[str, tuple[type[Joint], dict[str, object], str | None]] = {
@@ -309,7 +309,9 @@ def test_rows_of_forces_between_bodies_are_derivatives(kind: str) -> None:
         m = two_bodies(rng)
         if kind == "points":
             m.add_force(
-                PointSpring("near", "far", 30.0, points=rng.normal(size=(2, 3)), damping=0.7, length=0.5, implicit=True)
+                PointSpring(
+                    "near", "far", 30.0, points=rng.normal(size=(2, 3)), damping=0.7, rest_length=0.5, implicit=True
+                )
             )
         else:
             m.add_force(

@@ -71,7 +71,7 @@ ALIKE = """
                 run = sim.run(steps=6, state=state)
                 live = sim.start(state)
                 live.step(4)
-                batch = sim.run_batch([state] * 5, steps=5, threads=1)
+                batch = sim.run_batch(states=[state] * 5, steps=5, threads=1)
                 print(name, order, solver, digest(
                     run.position, run.orientation, run.velocity, run.angular_velocity, run.multipliers, run.iterations,
                     run.newton_residual, run.checkpoints.numbers, live.position, live.velocity, live.multipliers(),

@@ -59,7 +59,7 @@ def test_a_linear_step_takes_one_increment(law: str, solver: Solver) -> None:
 
 @pytest.mark.parametrize("law", LINEAR)
 def test_a_linear_step_takes_one_increment_in_a_batch(law: str) -> None:
-    batch = Simulator(slider(LINEAR[law]()), 0.02).run_batch(5, steps=30, loads=jolts(30))
+    batch = Simulator(slider(LINEAR[law]()), 0.02).run_batch(states=5, steps=30, loads=jolts(30))
     assert batch.iterations.max() == 2
 
 
@@ -68,7 +68,7 @@ def test_a_linear_step_takes_one_increment_in_a_batch(law: str) -> None:
 
 BENT: dict[str, Callable[[str], Force]] = {
     "friction": lambda joint: Friction(joint, 1.0, threshold=0.01),
-    "servo with a limit": lambda joint: Servo(joint, kp=1e4, kd=100.0, target=1.0, limit=30.0),
+    "servo with a limit": lambda joint: Servo(joint, kp=1e4, kd=100.0, target=1.0, effort_limit=30.0),
 }
 
 

@@ -187,7 +187,7 @@ def test_rotors_may_spin_faster(solver: Literal["articulated", "ldu", "dense"]) 
         state = m.state()
         state.joint("axle").rate = rate
         run = Simulator(m, 0.01, solver=solver).run(steps=5, state=state)
-        (batch,) = Simulator(m, 0.01, solver=solver).run_batch([state], steps=5)
+        (batch,) = Simulator(m, 0.01, solver=solver).run_batch(states=[state], steps=5)
         assert batch.halved_count == run.halved_count
         assert run.angular_velocity[-1] == pytest.approx(run.angular_velocity[0], abs=1e-9 if pin == center else 1)
         return run.halved_count > 0

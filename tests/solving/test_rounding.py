@@ -101,7 +101,7 @@ def test_a_floor_is_reported() -> None:
     assert "Newton's method at rounding" in repr(run)
     assert "rounding" in run._repr_html_()
     again = m.assemble()
-    assert Simulator(m, 0.01).run_batch([again, again], 0.5)[1].floor_count > 0
+    assert Simulator(m, 0.01).run_batch(0.5, states=[again, again])[1].floor_count > 0
 
 
 @pytest.mark.parametrize("order", [1, 2, 4, 8])

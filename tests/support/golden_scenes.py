@@ -50,10 +50,10 @@ def joints() -> Mechanism:
 
 def forces() -> Mechanism:
     m = scenes.pendulum(5, "revolute", angle=0.75)
-    m.add_force(Spring("joint1", 4.0, rest=0.25))
+    m.add_force(Spring("joint1", 4.0, rest_length=0.25))
     m.add_force(Damper("joint2", 0.5))
     m.add_force(Friction("joint3", 0.25, threshold=0.0625))
-    m.add_force(Servo("joint4", kp=16.0, kd=1.0, target=0.5, limit=2.0))
+    m.add_force(Servo("joint4", kp=16.0, kd=1.0, target=0.5, effort_limit=2.0))
     m.add_force(Armature("joint5", 0.125))
     return m
 

@@ -36,5 +36,5 @@ def assert_batches_agree_with_runs(m: Mechanism) -> None:
     """Members of a batch, in lanes or one by one, move as a single run does."""
     simulator = Simulator(m, 0.005)
     alone = simulator.run(steps=60)
-    batch = simulator.run_batch([m.state()] * 5, steps=60)
+    batch = simulator.run_batch(states=[m.state()] * 5, steps=60)
     np.testing.assert_allclose(batch.position, np.broadcast_to(alone.position, batch.position.shape), atol=1e-10)

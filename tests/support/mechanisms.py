@@ -42,7 +42,7 @@ def tree() -> Mechanism:
     m.add_joint(Universal("finger", "hand", axes=((1, 0, 0), (0, 1, 0)), at=(1.6, 0, 0), name="cross"))
     m.add_body("nut", box((0.1, 0.1, 0.2), mass=0.2), position=(0, 1.5, 0))
     m.add_joint(Screw("arm1", "nut", axis=(0, 1, 0), at=(0, 1.4, 0), pitch=0.2, name="thread"))
-    m.add_force(Spring("slide", 20.0, rest=0.1, name="spring"))
+    m.add_force(Spring("slide", 20.0, rest_length=0.1, name="spring"))
     m.add_force(Motor("wrist", 0.05, name="motor"))
     return m
 

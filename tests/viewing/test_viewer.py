@@ -237,7 +237,7 @@ def test_a_link_that_its_file_does_not_show_is_not_seen():
 
 
 def test_members_of_a_batch_are_seen_without_reactions():
-    batch = ct.Simulator(linkage(), dt=0.01).run_batch([linkage().state()], duration=0.1)
+    batch = ct.Simulator(linkage(), dt=0.01).run_batch(states=[linkage().state()], duration=0.1)
     assert scene_of(batch[0]).arrows == []
 
 

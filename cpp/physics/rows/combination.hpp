@@ -16,15 +16,15 @@ inline const ConstraintInfo& whole_of(const Layout& layout, const ConstraintInfo
 }
 
 // of a joint's gaps what is asked for, and how much is not (rad, or parts of the bodies' size)
-CATENA_INLINE double combine_gaps(const Layout& layout, const ConstraintInfo& c, const double* whole, double* asked) {
+CATENA_INLINE double combine_gaps(const Layout& layout, const ConstraintInfo& c, const double* whole, double* active) {
   const ReductionInfo& reduction = layout.reduction[c.item];
   const int count = reduction.whole.row_count;
   double rest[6];
   for (int r = 0; r < count; ++r) rest[r] = whole[r] / reduction.weight[r];
   for (int k = 0; k < c.row_count; ++k) {
-    asked[k] = 0;
-    for (int r = 0; r < count; ++r) asked[k] += reduction.combination[k * count + r] * whole[r];
-    for (int r = 0; r < count; ++r) rest[r] -= asked[k] * reduction.combination[k * count + r] * reduction.weight[r];
+    active[k] = 0;
+    for (int r = 0; r < count; ++r) active[k] += reduction.combination[k * count + r] * whole[r];
+    for (int r = 0; r < count; ++r) rest[r] -= active[k] * reduction.combination[k * count + r] * reduction.weight[r];
   }
   double square = 0;
   for (int r = 0; r < count; ++r) square += rest[r] * rest[r];

@@ -44,7 +44,7 @@ inline double gaps_after(const RowSite& at, const RowMemory& before, const LawSt
 }
 
 // the widest of what joints are not asked for, and whose it is
-struct Misfit {
+struct LoopMismatch {
   double size = 0;
   int joint = -1;
   CATENA_INLINE void note(double open, int whose) {
@@ -54,12 +54,14 @@ struct Misfit {
   }
 };
 // of those of which nothing is asked; turns need not be counted, their rows know none
-inline void note_idle(const Layout& layout, const Body<double>* body, const Clock& clock, Misfit& misfit) {
-  for (int k = 0; k < layout.idle_count; ++k) {
+inline void note_inactive(const Layout& layout, const Body<double>* body, const Clock& clock,
+                          LoopMismatch& loop_mismatch) {
+  for (int k = 0; k < layout.inactive_count; ++k) {
     JointRows rows;
     RowMemory before;
     before.angle[0] = 0;
-    misfit.note(gaps_after({layout, layout.idle[k], body, clock}, before, {}, rows), layout.idle[k].joint);
+    loop_mismatch.note(gaps_after({layout, layout.inactive[k], body, clock}, before, {}, rows),
+                       layout.inactive[k].joint);
   }
 }
 

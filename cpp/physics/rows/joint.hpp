@@ -225,11 +225,11 @@ inline double turned_over(const ConstraintInfo& info, const Pose<double>& a, con
   return cosine_off < 0 ? std::acos(cosine_off > -1 ? cosine_off : -1) : 0;
 }
 
-// keep the widest gap, angles in rad and lengths in parts of `reach`, and whose it is; NaN is the widest
-CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const double* gap, double reach, double& widest,
+// keep the widest gap, angles in rad and lengths in parts of `span`, and whose it is; NaN is the widest
+CATENA_INLINE void note_gap(const ConstraintInfo& info, int index, const double* gap, double span, double& widest,
                             int& whose) {
   for (int k = 0; k < info.row_count; ++k) {
-    const double open = std::fabs(gap[k]) / (info.lengths >> k & 1u ? reach : 1);
+    const double open = std::fabs(gap[k]) / (info.lengths >> k & 1u ? span : 1);
     if (open <= widest) continue;
     widest = open;
     whose = index;

@@ -46,7 +46,7 @@ struct Columns {
 struct Front {
   const FrontInfo& info;
   const int *rows, *map;  // (column) loop row, the parent's column
-  double *carried, *kept, *unasked;
+  double *carried, *kept, *dropped;
   int* order;            // room for a permutation
   const double* weight;  // (loop row) what its gap is measured by
   Probe* probe;          // set where redundant rows are looked for
@@ -122,25 +122,25 @@ struct Front {
       for (int w = 0; w < width; w += pack_size) __builtin_memcpy(m + k * width + w, s(o + k) + o + w, sizeof(Pack));
     }
     if (probe) return probe->invert(m, n, rows + o, inverse(0));
-    const int rank = invert_loosely(m, own_scale, inverse(0), n, info.excess, smallest_pivot, order, *least_pivot);
-    if (info.excess == 0) return;
+    const int rank = invert_loosely(m, own_scale, inverse(0), n, info.redundant, smallest_pivot, order, *least_pivot);
+    if (info.redundant == 0) return;
     double* own_weight = solved_p(1);
     for (int k = 0; k < n; ++k) own_weight[k] = weight[rows[o + k]];
-    *unasked = n - rank;
+    *dropped = n - rank;
     take_out(m, own_scale, own_weight, inverse(0), n, rank, order, left(0), left(n));
   }
-  double* left(int k) const { return unasked + 8 + k * closing_stride(); }
-  // of gaps (loop row) at the closing rows, only what can be asked for; what is left over goes to `misfit`
-  void split(double* gap, double* misfit) const {
+  double* left(int k) const { return dropped + 8 + k * closing_stride(); }
+  // of gaps (loop row) at the closing rows, only the part along active directions; the rest goes to `loop_mismatch`
+  void split(double* gap, double* loop_mismatch) const {
     const int n = closing(), o = info.outgoing;
-    for (int k = 0; k < n; ++k) misfit[rows[o + k]] = 0;
-    for (int v = 0; info.excess > 0 && v < static_cast<int>(*unasked); ++v) {
+    for (int k = 0; k < n; ++k) loop_mismatch[rows[o + k]] = 0;
+    for (int v = 0; info.redundant > 0 && v < static_cast<int>(*dropped); ++v) {
       double along = 0;
       for (int k = 0; k < n; ++k) along += left(v)[k] / weight[rows[o + k]] * gap[rows[o + k]];
       for (int k = 0; k < n; ++k) {
         const double part = along * left(v)[k] * weight[rows[o + k]];
         gap[rows[o + k]] -= part;
-        misfit[rows[o + k]] += part;
+        loop_mismatch[rows[o + k]] += part;
       }
     }
   }

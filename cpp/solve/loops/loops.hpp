@@ -23,7 +23,7 @@ struct Loops {
   const Body<double>* body;
   JointRows *old_rows, *new_rows;  // (loop) at the node and at the iterate
   double *gap, *scale;             // (loop row); one over the root of its compliance
-  double *weight, *misfit;         // (loop row) what its gap is measured by; what of it cannot be asked for
+  double *weight, *loop_mismatch;  // (loop row) what its gap is measured by; its part along redundant directions
   double* lent;                    // (loop row) the inertia w
   char* holds_own;                 // (loop row) it holds its own multiplier
   double* space;                   // of all fronts
@@ -39,7 +39,7 @@ struct Loops {
             layout.column_map + info.first_column,
             space + info.carried,
             space + info.kept,
-            space + info.unasked,
+            space + info.dropped,
             order,
             weight,
             probe,
@@ -58,7 +58,7 @@ struct Loops {
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
       first_angles({layout, c, body, Clock{}}, old_rows[k]);
-      for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? layout.reach : 1;
+      for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? layout.span : 1;
       for (int r = 0; r < c.row_count; ++r) holds_own[c.loop_row + r] = c.acts();
     }
   }
@@ -110,37 +110,37 @@ struct Loops {
   }
 
   // the widest gap at the iterate, and whose it is; likewise of what is not asked for
-  void find_gap(const Clock& clock, double reach, double& widest, int& whose, Misfit& unasked) {
+  void find_gap(const Clock& clock, double span, double& widest, int& whose, LoopMismatch& mismatch) {
     widest = 0;
-    unasked = {};
-    note_idle(layout, body, clock, unasked);
+    mismatch = {};
+    note_inactive(layout, body, clock, mismatch);
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
       if (holds_multiplier({layout, c, body, clock})) continue;
       if (c.tied) {
-        note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
+        note_gap(c, layout.loop[k], gap + c.loop_row, span, widest, whose);
         continue;
       }
-      unasked.note(gaps_after({layout, c, body, clock}, old_rows[k], {}, new_rows[k]), c.joint);
-      if (layout.excess == 0) note_gap(c, layout.loop[k], new_rows[k].g, reach, widest, whose);
-      for (int r = 0; r < c.row_count && layout.excess > 0; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
+      mismatch.note(gaps_after({layout, c, body, clock}, old_rows[k], {}, new_rows[k]), c.joint);
+      if (layout.redundant == 0) note_gap(c, layout.loop[k], new_rows[k].g, span, widest, whose);
+      for (int r = 0; r < c.row_count && layout.redundant > 0; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
     }
-    if (layout.excess == 0) return;
+    if (layout.redundant == 0) return;
     for (int r = 0; r < layout.loop_row_count; ++r)
       if (holds_own[r]) gap[r] = 0;
     split_gaps();
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
       if (holds_own[c.loop_row] || c.tied) continue;
-      note_gap(c, layout.loop[k], gap + c.loop_row, reach, widest, whose);
+      note_gap(c, layout.loop[k], gap + c.loop_row, span, widest, whose);
       for (int r = 0; r < c.row_count; ++r)
-        unasked.note(std::fabs(misfit[c.loop_row + r]) / weight[c.loop_row + r], c.joint);
+        mismatch.note(std::fabs(loop_mismatch[c.loop_row + r]) / weight[c.loop_row + r], c.joint);
     }
   }
-  // `gap` into what can be asked for and `misfit`, along the directions of the last matrix
+  // `gap` into the part along active directions and `loop_mismatch`, along the directions of the last matrix
   void split_gaps() {
     for (int i = 0; i <= layout.link_count; ++i)
-      if (layout.front[i].columns > layout.front[i].outgoing) front(i).split(gap, misfit);
+      if (layout.front[i].columns > layout.front[i].outgoing) front(i).split(gap, loop_mismatch);
   }
 
   //---- from leaf to root ----

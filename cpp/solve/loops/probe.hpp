@@ -4,8 +4,8 @@
 // eliminated. Bodies are given a turning inertia of one and the mass that makes a shift by their own size cost as much
 // as a turn by one rad, and gaps are measured by that size: then s has no units, knows nothing of the mechanism's
 // masses, and the eigenvalues of a joint's own block are squares of how far its rows are free to move. Joint by joint,
-// those below `fit` squared are directions that say nothing new; the others are eliminated before the next joint's
-// turn.
+// those below `loop_tolerance` squared are directions that say nothing new; the others are eliminated before the next
+// joint's turn.
 #pragma once
 
 #include <cmath>
@@ -55,10 +55,11 @@ inline void eigen(double* a, int n, double* values, double* v) {
 
 struct Probe {
   const Layout& layout;
-  double fit;
+  double loop_tolerance;
   const double* weight;  // (loop row) what its gap is measured by
-  double* singular;      // (loop, 6) how far its rows are free to move, ascending; below `fit` they say nothing new
-  double* direction;     // (loop, 6, 6) the columns of a joint's rows, measured by `weight`, that go with them
+  double*
+      singular;  // (loop, 6) how far its rows are free to move, ascending; below `loop_tolerance` they say nothing new
+  double* direction;            // (loop, 6, 6) the columns of a joint's rows, measured by `weight`, that go with them
   double *work, *kept, *image;  // room for (closing, closing) each
   double* square;               // (closing)
   int* end;                     // (closing) one past the last row that a vector has
@@ -89,7 +90,7 @@ struct Probe {
       eigen(block, count, values, v);
       for (int k = 0; k < count; ++k) {
         singular[6 * c.loop + k] = values[k] > 0 ? std::sqrt(values[k]) : 0;
-        if (!(singular[6 * c.loop + k] > fit)) continue;
+        if (!(singular[6 * c.loop + k] > loop_tolerance)) continue;
         double *x = kept + rank * size, *y = image + rank * size;
         for (int e = 0; e < size; ++e) x[e] = e >= first && e < first + count ? v[6 * (e - first) + k] : 0;
         for (int e = first; e < size; ++e) {

@@ -7,7 +7,7 @@
 // rows and columns are multiplied by `scale`, and so are those of the inverse. Only the matrix is touched, never the
 // residual, so the solution of the step is not; multipliers of redundant rows are one choice of many.
 //
-// Rows that follow from each other only nearly, because their numbers are rounded, cannot all be met: of `excess`
+// Rows that follow from each other only nearly, because their numbers are rounded, cannot all be met: of `redundant`
 // directions the elimination stops short. What is left open then holds the null vectors: with i an open row, one has 1
 // at i and the factors of row i at the pivot rows; likewise for columns. Made orthonormal in a constant metric, left
 // ones L (new pose, what the gaps cannot do) and right ones R (old pose, what multipliers need not do) are taken out,
@@ -60,7 +60,7 @@ CATENA_INLINE double largest_entry(Pack a) {
 
 // Width 0: as many columns as there are
 template <int Width>
-inline int invert_rows(double* m, const double* scale, double* transposed, int size, int excess, double loose_below,
+inline int invert_rows(double* m, const double* scale, double* transposed, int size, int redundant, double loose_below,
                        int* order, double& least_pivot) {
   const int width = Width > 0 ? Width : padded(size);
   int *row = order, *column = order + size;
@@ -78,7 +78,7 @@ inline int invert_rows(double* m, const double* scale, double* transposed, int s
     }
   }
   int rank = 0;
-  for (; rank < size - excess; ++rank) {
+  for (; rank < size - redundant; ++rank) {
     const double key = largest_entry(largest);
     if (!(key > smallest_remainder)) break;
     const unsigned place = static_cast<unsigned>(__builtin_bit_cast(long long, key)), columns = width;
@@ -180,12 +180,12 @@ inline void take_out(const double* m, const double* scale, const double* weight,
 
 // m has rows of padded(size) numbers, as `scale` has, and room for two more of them; it is destroyed, whatever its
 // padding. `order` has room for 2 size indices. The number of pivots is returned, the smallest is noted.
-inline int invert_loosely(double* m, const double* scale, double* transposed, int size, int excess, double loose_below,
-                          int* order, double& least_pivot) {
+inline int invert_loosely(double* m, const double* scale, double* transposed, int size, int redundant,
+                          double loose_below, int* order, double& least_pivot) {
   switch (padded(size)) {
-    case 4: return invert_rows<4>(m, scale, transposed, size, excess, loose_below, order, least_pivot);
-    case 8: return invert_rows<8>(m, scale, transposed, size, excess, loose_below, order, least_pivot);
-    default: return invert_rows<0>(m, scale, transposed, size, excess, loose_below, order, least_pivot);
+    case 4: return invert_rows<4>(m, scale, transposed, size, redundant, loose_below, order, least_pivot);
+    case 8: return invert_rows<8>(m, scale, transposed, size, redundant, loose_below, order, least_pivot);
+    default: return invert_rows<0>(m, scale, transposed, size, redundant, loose_below, order, least_pivot);
   }
 }
 

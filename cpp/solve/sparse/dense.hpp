@@ -14,10 +14,10 @@ struct Dense {
   Ldu sparse;
   Clock clock;
   const double* momentum;
-  double reach;  // a length that lengths of gaps are measured by
+  double span;  // a length that lengths of gaps are measured by
   double widest_gap;
   int widest_constraint;
-  Misfit misfit;
+  LoopMismatch loop_mismatch;
   double* first;   // (size) the solution before refinement
   double* matrix;  // (size, size) by rows; also what the linearisation hands out
   double *z, *dz;
@@ -40,11 +40,11 @@ struct Dense {
   }
   void find_gap() {
     sparse.clock = clock;
-    sparse.reach = reach;
+    sparse.span = span;
     sparse.find_gap();
     widest_gap = sparse.widest_gap;
     widest_constraint = sparse.widest_constraint;
-    misfit = sparse.misfit;
+    loop_mismatch = sparse.loop_mismatch;
   }
   double smallest() const { return smallest_pivot; }
   void commit(double dt) { sparse.commit(dt); }

@@ -48,10 +48,10 @@ struct Ldu {
   double* row_scale;       // (row), square root of its compliance; for loops and braces only
   Clock clock;             // of the step to be solved
   const double* momentum;  // (law) of rotors, before it
-  double reach;            // a length that lengths of gaps are measured by
-  double widest_gap;       // over the reach or in rad
+  double span;             // a length that lengths of gaps are measured by
+  double widest_gap;       // over the span or in rad
   int widest_constraint;
-  Misfit misfit;  // of loops, what is not asked for
+  LoopMismatch loop_mismatch;  // of the inactive rows of loops
   BlockRow* block;
   BlockRow* vector;  // (vertex) multipliers of the iterate, then the increment with a one in the extra entry
   double* z;         // unknowns: displacement and eta of every link, multipliers times dt^2
@@ -132,14 +132,14 @@ struct Ldu {
   // the widest of all joints at the iterate
   void find_gap() {
     widest_gap = 0;
-    misfit = {};
-    note_idle(layout, body, clock, misfit);
+    loop_mismatch = {};
+    note_inactive(layout, body, clock, loop_mismatch);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
       if (holds_multiplier({layout, c, body, clock})) continue;
       JointRows rows;
-      misfit.note(gaps_after({layout, c, body, clock}, memory[j], {}, rows), c.joint);
-      note_gap(c, j, rows.g, reach, widest_gap, widest_constraint);
+      loop_mismatch.note(gaps_after({layout, c, body, clock}, memory[j], {}, rows), c.joint);
+      note_gap(c, j, rows.g, span, widest_gap, widest_constraint);
     }
   }
 

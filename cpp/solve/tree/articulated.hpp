@@ -43,13 +43,13 @@ struct Articulated {
   const double* momentum = nullptr;  // (law) of rotors, before it
   const double* measured = nullptr;  // (law) at the node, of those on freedoms of the tree
   const double* pushed = nullptr;    // (axis) impulse of the step at the node, times dt
-  double reach = 1;                  // a length that lengths of gaps are measured by
-  double widest_gap = 0;             // of the loops, over the reach or in rad
+  double span = 1;                   // a length that lengths of gaps are measured by
+  double widest_gap = 0;             // of the loops, over the span or in rad
   int widest_constraint = -1;
-  Misfit misfit = {};         // of loops, what is not asked for
-  bool in_reach = true;       // no body turns too far at `ahead`
-  bool prepared = false;      // for a new matrix at the iterate
-  Vec3<T> moved = {0, 0, 0};  // squares of the increments of the poses, summed
+  LoopMismatch loop_mismatch = {};  // of the inactive rows of loops
+  bool in_range = true;             // no body turns too far at `ahead`
+  bool prepared = false;            // for a new matrix at the iterate
+  Vec3<T> moved = {0, 0, 0};        // squares of the increments of the poses, summed
   int segment_count = 0;
   bool holds = false;    // freedoms at their stops
   bool positive = true;  // so were all pivots of the last matrix
@@ -365,7 +365,7 @@ struct Articulated {
   template <bool on>
   void substitute() {
     T* lambda = dz + layout.variable_count;
-    in_reach = true;
+    in_range = true;
     prepared = false;
     moved = {T(0), T(0), T(0)};
     if (layout.loop_count == 0)
@@ -434,7 +434,7 @@ struct Articulated {
   }
   void find_gap() {
     if (layout.tie_count > 0) ties().find_gaps(z);
-    loop.find_gap(clock, reach, widest_gap, widest_constraint, misfit);
+    loop.find_gap(clock, span, widest_gap, widest_constraint, loop_mismatch);
   }
 
   // the state between steps

@@ -97,7 +97,7 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
     s += freedoms(branch), ds += freedoms(branch), next += freedoms(branch);
   }
   moved = sum;
-  in_reach &= fine;
+  in_range &= fine;
 }
 
 }  // namespace catena::CATENA_ISA

@@ -47,7 +47,7 @@ CATENA_INLINE void dispatch(const Segment& s, F f) {
   }(std::make_integer_sequence<int, tree_branches.count>{});
 }
 
-// links that their children reach through memory, at most: a parent whose child is not its only one or not like it
+// links that their children span through memory, at most: a parent whose child is not its only one or not like it
 inline int receiver_count(const Layout& layout) {
   int count = 0;
   for (int i = 0; i < layout.link_count; ++i) {

@@ -81,7 +81,7 @@ def _batches(sizes: Sizes, progress: Progress) -> Iterator[Row]:
         return len(few)
 
     def together(threads: int) -> int:
-        sim.run_batch(states, steps=steps, record_every=steps, threads=threads)
+        sim.run_batch(states=states, steps=steps, record_every=steps, threads=threads)
         return members
 
     cores = os.cpu_count() or 1

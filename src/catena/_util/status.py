@@ -101,7 +101,7 @@ def status_of(plan: Plan, ended: _core.Ended) -> Status:
         message = f"{stiff} is too stiff for the backward substeps of order {plan.order} at t = {time:.6g} s"
     if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not plan.rescue):
         message += _ADVICE[plan.rescue]
-    dropped = plan.compiled.asked.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
+    dropped = plan.compiled.selection.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
     if dropped:
         message += (
             f"; its nearly redundant rows ({dropped:.2g}) are not enforced: if they are meant, lower loop_tolerance="

@@ -14,12 +14,12 @@ from .._util.lookup import no_such
 from .._util.rotation import Array, finite
 from .._util.status import CatenaError, CatenaWarning, warn
 from ..compile.compile import Compiled, all_rows
-from ..compile.row_selection import everything
+from ..compile.row_selection import select_all
 from ..describe.limits import hard_stops
 from ..kinematics.geometry import extent
 from ..kinematics.state import State
 from .core import build_core
-from .redundancy import described_asked, find_asked, warn_of, whole_size
+from .redundancy import select_described_rows, select_rows, warn_of, whole_size
 from .trust_region import close_wide, open_alone
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _assembled(
     from .placeholders import lightened
 
     state = mechanism.state() if guess is None else _of(mechanism, guess)
-    rough = _described(mechanism) if guess is None else state.copy()
+    given = _described(mechanism) if guess is None else state.copy()
     mechanism = lightened(mechanism)
     goals = {name: _coordinates(mechanism, name, value) for name, value in (coordinates or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
@@ -106,10 +106,10 @@ def _assembled(
     for k in range(1, count + 1):
         frozen = {name: start[name] + k / count * (goals.get(name, start[name]) - start[name]) for name in start}
         if k == 1:
-            state, compiled = _begun(mechanism, state, rough, frozen, guess is None)
-            asked = compiled.asked
+            state, compiled = _begun(mechanism, state, given, frozen, guess is None)
+            selection = compiled.selection
         else:
-            compiled = build_core(mechanism, frozen=frozen, asked=asked)
+            compiled = build_core(mechanism, frozen=frozen, selection=selection)
             _bring(mechanism, compiled, state, frozen)
         for name in goals:
             # welded joints are not followed on the way
@@ -118,7 +118,7 @@ def _assembled(
     if start:
         # velocities are those that the joints themselves allow
         state.velocity, state.angular_velocity = velocity
-        compiled = build_core(mechanism, frozen={}, asked=asked)
+        compiled = build_core(mechanism, frozen={}, selection=selection)
         _close(compiled, state, iterations=0)
         for name in goals:
             if np.abs(state.joint(name).coordinates - goals[name]).max(initial=0.0) > 1e-9:
@@ -132,36 +132,36 @@ def _assembled(
     gaps = open_joints(compiled, state)
     if gaps:
         what = f"the mechanism cannot be assembled: {describe(mechanism, gaps)}"
-        raise AssemblyError(what + _alone(mechanism, rough, gaps), gaps)
+        raise AssemblyError(what + _alone(mechanism, given, gaps), gaps)
     refuse_loop_mismatch(compiled, state)
-    warn_of(mechanism, asked)
+    warn_of(mechanism, selection)
     return state
 
 
 def _begun(
-    mechanism: Mechanism, state: State, rough: State, frozen: Mapping[str, Array], described: bool
+    mechanism: Mechanism, state: State, given: State, frozen: Mapping[str, Array], described: bool
 ) -> tuple[State, Compiled]:
     """A first closed pose: the nearest one, or else, and where joints are wide open, one along a tree of joints.
 
-    What cannot be closed is left as it comes nearest to it. `rough` is the same with all bodies as they were given.
+    What cannot be closed is left as it comes nearest to it. `given` is the same with all bodies as they were given.
     """
     found: list[tuple[State, Compiled]] = []
     velocity = state.velocity, state.angular_velocity
-    if not is_wide(mechanism, rough):
-        asked = described_asked(mechanism) if described else find_asked(mechanism, state)
-        nearest = build_core(mechanism, frozen=frozen, asked=asked)
+    if not is_wide(mechanism, given):
+        selection = select_described_rows(mechanism) if described else select_rows(mechanism, state)
+        nearest = build_core(mechanism, frozen=frozen, selection=selection)
         _bring(mechanism, nearest, state, frozen)
         found.append((state, nearest))
         if not open_joints(nearest, state):
             return found[0]
-    along = rough.copy()
+    along = given.copy()
     along.velocity, along.angular_velocity = velocity
     is_closed = close_wide(mechanism, along, frozen)
-    asked = find_asked(mechanism, along)
-    if not is_closed and asked.loop_mismatch > asked.loop_tolerance:
+    selection = select_rows(mechanism, along)
+    if not is_closed and selection.loop_mismatch > selection.loop_tolerance:
         # loops that no pose closes say nothing twice
-        asked = everything(mechanism, mechanism.loop_tolerance)
-    compiled = build_core(mechanism, frozen=frozen, asked=asked)
+        selection = select_all(mechanism, mechanism.loop_tolerance)
+    compiled = build_core(mechanism, frozen=frozen, selection=selection)
     found.append((along.copy(), compiled))
     _bring(mechanism, compiled, along, frozen)
     found.append((along, compiled))
@@ -169,11 +169,11 @@ def _begun(
 
 
 def _bring(mechanism: Mechanism, compiled: Compiled, state: State, frozen: Mapping[str, Array]) -> None:
-    """Bring a pose onto what is asked, with the least motion, and its velocities with it, in place."""
+    """Bring a pose onto the enforced rows, with the least motion, and its velocities with it, in place."""
     velocity = state.velocity.copy(), state.angular_velocity.copy()
-    if compiled.asked.excess.any():
+    if compiled.selection.redundant.any():
         # loops whose directions turn are closed by a walk along the other joints, which must be closed before
-        _close(build_core(mechanism, frozen=frozen, asked=compiled.asked.still()), state)
+        _close(build_core(mechanism, frozen=frozen, selection=compiled.selection.without_redundant()), state)
         state.velocity, state.angular_velocity = velocity
     _close(compiled, state)
 
@@ -207,7 +207,9 @@ def is_wide(mechanism: Mechanism, state: State) -> bool:
     """Whether joints are so far open that the nearest motion need not close them."""
     # what has no loops is compiled with all its rows anyway
     is_tree = not (mechanism.spanning_tree().loops or mechanism.couplings)
-    compiled = build_core(mechanism, frozen={}, asked=described_asked(mechanism)) if is_tree else all_rows(mechanism)
+    compiled = (
+        build_core(mechanism, frozen={}, selection=select_described_rows(mechanism)) if is_tree else all_rows(mechanism)
+    )
     gaps, _ = joint_gaps(compiled, state)
     return not ((gaps[:, 0] <= _WIDE * whole_size(state)) & (gaps[:, 1] <= _WIDE)).all()
 
@@ -234,9 +236,9 @@ def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.3g} degrees" if angle > 1e-9 else ""
 
 
-def close_nearest(mechanism: Mechanism, asked: RowSelection, state: State) -> State | None:
-    """A state beside another in which all that is asked is closed, or None."""
-    found, compiled = state.copy(), build_core(mechanism, frozen={}, asked=asked)
+def close_nearest(mechanism: Mechanism, selection: RowSelection, state: State) -> State | None:
+    """A state beside another in which all enforced rows are closed, or None."""
+    found, compiled = state.copy(), build_core(mechanism, frozen={}, selection=selection)
     _close(compiled, found)
     return None if open_joints(compiled, found) else found
 
@@ -320,13 +322,13 @@ def loop_mismatches(compiled: Compiled, state: State) -> Array:
 
 
 def _lengths(compiled: Compiled, state: State) -> Array:
-    return np.concatenate((compiled.asked.length, np.ones(len(state.mechanism.couplings))))
+    return np.concatenate((compiled.selection.length, np.ones(len(state.mechanism.couplings))))
 
 
 def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
     """Raise where redundant joints disagree by more than the mechanism's `loop_tolerance`."""
-    loop_tolerance, mechanism = compiled.asked.loop_tolerance, state.mechanism
-    if not (compiled.asked.unasked.any() or compiled.asked.idle.any()):
+    loop_tolerance, mechanism = compiled.selection.loop_tolerance, state.mechanism
+    if not (compiled.selection.inactive.any() or compiled.selection.inactive_couplings.any()):
         return
     _, loop_mismatch = joint_gaps(compiled, state)
     length = _lengths(compiled, state)

@@ -45,16 +45,16 @@ def with_rates(state: State, rates: Mapping[str, ArrayLike]) -> State:
         return found
 
     # one more at a time: the first that cannot be had is the one to name
-    asked: dict[str, Array] = {}
+    accepted: dict[str, Array] = {}
     for name, value in wanted.items():
-        before, others = _projected(state, asked), list(asked)
-        asked[name] = value
-        if not reached(_projected(state, asked), asked):
+        before, others = _projected(state, accepted), list(accepted)
+        accepted[name] = value
+        if not reached(_projected(state, accepted), accepted):
             break
     joint = state.mechanism.joints[name]
-    asked_before = f" with {', '.join(map(repr, others))} as asked," if others else ""
+    condition = f" with {', '.join(map(repr, others))} as requested," if others else ""
     raise ValueError(
-        f"rates: {joint.label} cannot have {_shown(value)}:{asked_before} the other joints give it "
+        f"rates: {joint.label} cannot have {_shown(value)}:{condition} the other joints give it "
         f"{_shown(before.joint(name).rates)}"
     )
 
@@ -76,17 +76,17 @@ def _shown(rates: Array) -> str:
 def _projected(state: State, wanted: Mapping[str, Array]) -> State:
     """The nearest velocities that the joints allow, and if they can the wanted rates as well."""
     mechanism = state.mechanism.copy()
-    still = state.copy()
-    still.velocity = still.angular_velocity = np.zeros_like(state.velocity)
+    at_rest = state.copy()
+    at_rest.velocity = at_rest.angular_velocity = np.zeros_like(state.velocity)
     for name, rates in wanted.items():
         if len(rates):
             joint, rows = mechanism.joints[name], _rate_rows(state, name)
-            moving_ground = still.joint(name).rates
+            moving_ground = at_rest.joint(name).rates
             mechanism.add_joint(VelocityRows(joint.a, joint.b, _constant(rows), value=rates - moving_ground))
-    asked = assemble(mechanism, _of(mechanism, state))
+    closed = assemble(mechanism, _of(mechanism, state))
 
     # where wanted rates and joints contradict each other this is a compromise, and the joints have the last word
-    return assemble(state.mechanism, _of(state.mechanism, asked))
+    return assemble(state.mechanism, _of(state.mechanism, closed))
 
 
 def _of(mechanism: Mechanism, state: State) -> State:

@@ -10,7 +10,7 @@ from ..compile.compile import Compiled, compile_rows, default_kernel
 from ..compile.row_selection import RowSelection
 from ..describe.limits import stops_of
 from .massless import loose_in_tree, refuse_loose
-from .redundancy import described_asked
+from .redundancy import select_described_rows
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -21,24 +21,24 @@ def build_core(
     *,
     kernel: str | None = None,
     frozen: Mapping[str, Array] | None = None,
-    asked: RowSelection | None = None,
+    selection: RowSelection | None = None,
 ) -> Compiled:
     """Compile a mechanism; joints in `frozen` are welded at the given coordinates (dof,), and forces left out.
 
-    `asked` says which rows of loops to ask for, by default those that are found around the described pose: these, and
+    `selection` says which rows of loops to enforce, by default those found around the described pose: these, and
     nothing welded, are compiled once.
     """
     mechanism = mechanism.snapshot()
-    if asked is None:
-        asked = described_asked(mechanism)
+    if selection is None:
+        selection = select_described_rows(mechanism)
     kernel = kernel or default_kernel()
     acted = frozen is None and (mechanism.forces or stops_of(mechanism))
     key = kernel, "joints and forces" if acted else "joints"
-    kept = mechanism._known.compiled if not frozen and asked is mechanism._known.asked else {}
+    kept = mechanism._known.compiled if not frozen and selection is mechanism._known.selection else {}
     if key not in kept:
-        kept[key] = compile_rows(mechanism, kernel=kernel, frozen=frozen, asked=asked)
+        kept[key] = compile_rows(mechanism, kernel=kernel, frozen=frozen, selection=selection)
     compiled = kept[key]
     if frozen is None and compiled.loose_in_tree is None:
         refuse_loose(mechanism)
-        compiled.loose_in_tree = loose_in_tree(mechanism, asked)
+        compiled.loose_in_tree = loose_in_tree(mechanism, selection)
     return compiled

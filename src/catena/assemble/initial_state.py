@@ -59,7 +59,7 @@ def checked(plan: Plan, state: State) -> State:
         time=state.time,
         multipliers=state.multipliers,
         turned=state._angles,
-        reached=state.reached,
+        computed=state.computed,
     )
     if refuse_open(plan, state):
         state = plan.mechanism.assemble(state)

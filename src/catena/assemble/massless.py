@@ -46,21 +46,21 @@ def loose(mechanism: Mechanism) -> list[str]:
     return _loose(mechanism, _holders(mechanism)) if names(mechanism) else []
 
 
-def loose_in_tree(mechanism: Mechanism, asked: RowSelection) -> list[str]:
-    """The same as the joint-space solver sees it: of what closes loops, what is asked at one massless body each."""
+def loose_in_tree(mechanism: Mechanism, selection: RowSelection) -> list[str]:
+    """The same as the joint-space solver sees it: of what closes loops, what is enforced at one massless body each."""
     if not names(mechanism):
         return []
     holders = _holders(mechanism)
     branches = {branch.joint.name for branch in mechanism.spanning_tree().branches}
-    idle = {name for name, idle in zip(mechanism.couplings, asked.idle, strict=True) if idle}
-    idle |= {name for name, excess in zip(mechanism.joints, asked.excess, strict=True) if excess}
+    inactive = {name for name, off in zip(mechanism.couplings, selection.inactive_couplings, strict=True) if off}
+    inactive |= {name for name, count in zip(mechanism.joints, selection.redundant, strict=True) if count}
 
     def is_seen(name: str) -> bool:
         ends = _ends(holders[name])
         light = [end for end in ends if end in mechanism.bodies and mechanism.bodies[end].mass == 0]
-        return name in branches or (len(ends) == 2 and len(light) == 1 and name not in idle)
+        return name in branches or (len(ends) == 2 and len(light) == 1 and name not in inactive)
 
-    return _loose(mechanism, {name: holder for name, holder in holders.items() if is_seen(name)}, asked)
+    return _loose(mechanism, {name: holder for name, holder in holders.items() if is_seen(name)}, selection)
 
 
 def refuse_loose(mechanism: Mechanism) -> None:
@@ -128,10 +128,10 @@ def _groups(mechanism: Mechanism, holders: dict[str, Holder]) -> list[tuple[list
     return list(groups.values())
 
 
-def _loose(mechanism: Mechanism, holders: dict[str, Holder], asked: RowSelection | None = None) -> list[str]:
+def _loose(mechanism: Mechanism, holders: dict[str, Holder], selection: RowSelection | None = None) -> list[str]:
     groups = _groups(mechanism, holders)
     state = mechanism.state()
-    free = _free(state, groups, asked)
+    free = _free(state, groups, selection)
     branches = {branch.joint.name for branch in mechanism.spanning_tree().branches}
     doubtful = [group for group in groups if set(free) & set(group[0])]
     turned = [group for group in doubtful if branches.issuperset(group[1])]
@@ -160,10 +160,12 @@ def _turned(state: State) -> State:
     return result
 
 
-def _free(state: State, groups: Iterable[tuple[list[str], list[str]]], asked: RowSelection | None = None) -> list[str]:
-    """Bodies that take part in a motion of their group that no row sees, or none that is asked for."""
+def _free(
+    state: State, groups: Iterable[tuple[list[str], list[str]]], selection: RowSelection | None = None
+) -> list[str]:
+    """Bodies that take part in a motion of their group that no row sees, or none that is enforced."""
     node, size, holders = instant(state), extent(state), _holders(state.mechanism)
-    combinations = {} if asked is None else asked.combinations(state.mechanism)
+    combinations = {} if selection is None else selection.combinations(state.mechanism)
     found = []
     for bodies, held_by in groups:
         columns = {name: 6 * k for k, name in enumerate(bodies)}

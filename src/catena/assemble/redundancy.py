@@ -1,4 +1,4 @@
-"""Redundancy: which rows of the joints that close loops follow from the other joints, and what is asked instead.
+"""Redundancy: which rows of the joints that close loops follow from the other joints, and which are enforced instead.
 
 A linkage in a plane that is described in space has rows too many: a four-bar of whole hinges twenty, of which seventeen
 say something. With exact numbers the others are met by themselves; with numbers rounded to a few digits they can only
@@ -10,7 +10,7 @@ alone and is as large as the numbers are wrong.
 A direction that hardly moves, by a value s per rad or size, may also be meant: two planes that are nearly parallel hold
 a point on a line. Numbers that are wrong by e bring back values of about e and leave mismatches m of about e: s and m
 are of a size. Where s is far above m the numbers agree much better than they would by chance, and the direction is
-asked for, unless nothing could move then. Of either there is a warning.
+enforced, unless nothing could move then. Of either there is a warning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from .._util.rotation import Array
 from .._util.status import CatenaWarning, warn
 from ..compile.compile import all_rows
-from ..compile.row_selection import EXACT, RowSelection, body_sizes, everything
+from ..compile.row_selection import EXACT, RowSelection, body_sizes, select_all
 from ..describe.joint import FORMS
 from ..kinematics.geometry import extent
 
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from ..kinematics.state import State
     from ..results.trajectory import Trajectory
 
-# poses at which rows are judged, and multiplications that may be spent on them; a pose takes about so many increments
+# poses at which rows are examined, and multiplications that may be spent on them; a pose takes about so many increments
 _POSES = 5
 _BUDGET = 3e9
 _INCREMENTS = 6
 
 # a direction stands still if it turns by less than its cosine says between poses
-_STILL = 0.999
+_CONSTANT = 0.999
 
 # what was found last, by all that it follows from: whatever is edited is another key
 _KEPT = 4
 _found: OrderedDict[bytes, RowSelection] = OrderedDict()
 _lock = Lock()
 
-# why joints are not judged
+# why joints are not examined
 _TOO_LONG = "that would take too long"
 _OPEN = "their loops cannot be closed around this pose"
 _AT_THEIR_WORD = "custom constraints and joints to moving ground are always enforced exactly"
@@ -81,15 +81,15 @@ def whole_size(state: State) -> float:
     return max(extent(state), float(body_sizes(state.mechanism).max(initial=0.0)))
 
 
-def described_asked(mechanism: Mechanism) -> RowSelection:
-    """What is asked around the described pose; found once for a mechanism that cannot change."""
+def select_described_rows(mechanism: Mechanism) -> RowSelection:
+    """The rows enforced around the described pose; found once for a mechanism that cannot change."""
     mechanism = mechanism.snapshot()
-    if mechanism._known.asked is None:
-        mechanism._known.asked = find_asked(mechanism, mechanism.state())
-    return mechanism._known.asked
+    if mechanism._known.selection is None:
+        mechanism._known.selection = select_rows(mechanism, mechanism.state())
+    return mechanism._known.selection
 
 
-def find_asked(mechanism: Mechanism, state: State, agreed: float = np.inf) -> RowSelection:
+def select_rows(mechanism: Mechanism, state: State, agreed: float = np.inf) -> RowSelection:
     """Judge the rows around a pose, which is closed first as well as it can be.
 
     `agreed` is what the numbers are known to disagree by elsewhere, which may be less. What was found before for the
@@ -98,25 +98,25 @@ def find_asked(mechanism: Mechanism, state: State, agreed: float = np.inf) -> Ro
     mechanism = mechanism.snapshot()
     if mechanism.loop_tolerance == 0 or not (mechanism.spanning_tree().loops or mechanism.couplings):
         # the same at any pose
-        mechanism._known.asked = mechanism._known.asked or everything(mechanism, mechanism.loop_tolerance)
-        return mechanism._known.asked
+        mechanism._known.selection = mechanism._known.selection or select_all(mechanism, mechanism.loop_tolerance)
+        return mechanism._known.selection
     compiled = all_rows(mechanism)
     key = _key(compiled, state, agreed)
     with _lock:
         if key is not None and key in _found:
             _found.move_to_end(key)
             return _found[key]
-    asked = _judge(mechanism, state, compiled, agreed)
+    selection = _select_rows_around(mechanism, state, compiled, agreed)
     if key is not None:
         # several mechanisms share it from now on
-        for value in vars(asked).values():
+        for value in vars(selection).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
         with _lock:
-            _found[key] = asked
+            _found[key] = selection
             while len(_found) > _KEPT:
                 _found.popitem(last=False)
-    return asked
+    return selection
 
 
 def _key(given: Compiled, state: State, agreed: float) -> bytes | None:
@@ -135,26 +135,26 @@ def _key(given: Compiled, state: State, agreed: float) -> bytes | None:
         else:
             digest.update(repr(value).encode())
 
-    # all rows are asked for, and the walk from pose to pose knows no gravity
-    add((given.asked.loop_tolerance, agreed))
-    add(tuple(value for name, value in given.arguments.items() if name not in ("asked", "gravity")))
+    # all rows are enforced, and the walk from pose to pose knows no gravity
+    add((given.selection.loop_tolerance, agreed))
+    add(tuple(value for name, value in given.arguments.items() if name not in ("selection", "gravity")))
     add((state.position, state.orientation, given.signals.read(state.time)))
     add(tuple(given.start(measures, [state]) for measures in (given.terms, given.counters)))
     return digest.digest()
 
 
-def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float) -> RowSelection:
-    whole, loop_tolerance = everything(mechanism, mechanism.loop_tolerance), mechanism.loop_tolerance
+def _select_rows_around(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float) -> RowSelection:
+    whole, loop_tolerance = select_all(mechanism, mechanism.loop_tolerance), mechanism.loop_tolerance
     owner = np.array(compiled.core.loop_joints, dtype=int)
     length = _lengths(mechanism, body_sizes(mechanism))
-    unjudged = np.isin(np.arange(len(whole.unjudged)), owner)
+    unchecked = np.isin(np.arange(len(whole.unchecked)), owner)
     poses = min(_POSES, int(_BUDGET / (_INCREMENTS * compiled.core.explore_work)))
     if poses == 0:
-        return replace(whole, unjudged=unjudged, why=_TOO_LONG)
+        return replace(whole, unchecked=unchecked, why=_TOO_LONG)
     size = np.concatenate((length, np.ones(len(mechanism.couplings))))
     found = _explore(mechanism, compiled, state, poses, owner, size)
     if found is None:
-        return replace(whole, unjudged=unjudged, why=_OPEN)
+        return replace(whole, unchecked=unchecked, why=_OPEN)
     values, vectors, loop_mismatch = found
     loop_mismatch = np.minimum(loop_mismatch, agreed)
     null, weak = _null(compiled, owner, values, loop_mismatch, loop_tolerance)
@@ -175,18 +175,18 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float
     beyond = np.isinf(values[0])
     weights, axes = np.linalg.eigh(null_part.mean(axis=0) - np.eye(6) * beyond[:, None])
     least = np.take_along_axis(weights, np.maximum(6 - count, 0)[:, None].clip(max=5), axis=1)[:, 0]
-    still = least > _STILL**2
+    constant = least > _CONSTANT**2
     joints = list(mechanism.joints.values())
     for loop, joint in enumerate(owner):
         k = int(count[loop])
         if k == 0:
             continue
         if joint >= len(joints):
-            result.idle[joint - len(joints)] = 1
+            result.inactive_couplings[joint - len(joints)] = 1
             continue
-        result.unasked[joint] = k
-        if not still[loop]:
-            result.excess[joint] = k
+        result.inactive[joint] = k
+        if not constant[loop]:
+            result.redundant[joint] = k
             continue
         lengths = FORMS[joints[joint].code].lengths
         row_count = len(lengths)
@@ -195,14 +195,14 @@ def _judge(mechanism: Mechanism, state: State, compiled: Compiled, agreed: float
         result.rows[joint] = row_count - k
         result.combination[joint].reshape(-1)[: (row_count - k) * row_count] = (_orthonormal(kept).T / weight).ravel()
     largest_zero, smallest_kept = values[null & used].max(initial=0.0), values[~null & used].min(initial=np.inf)
-    unjudged[: len(joints)] &= [joint.code == "custom" or joint.ground is not None for joint in joints]
-    unjudged[len(joints) :] = False
+    unchecked[: len(joints)] &= [joint.code == "custom" or joint.ground is not None for joint in joints]
+    unchecked[len(joints) :] = False
     return replace(
         result,
-        unjudged=unjudged,
+        unchecked=unchecked,
         largest_zero=float(largest_zero),
         smallest_kept=float(smallest_kept),
-        why=_AT_THEIR_WORD if unjudged.any() else "",
+        why=_AT_THEIR_WORD if unchecked.any() else "",
     )
 
 
@@ -216,7 +216,7 @@ def _explore(
     from .assembly import is_wide, joint_gaps
     from .trust_region import close_wide
 
-    core, guess, loop_tolerance = compiled.core, state.copy(), compiled.asked.loop_tolerance
+    core, guess, loop_tolerance = compiled.core, state.copy(), compiled.selection.loop_tolerance
     signals = compiled.signals.read(state.time)
     terms = compiled.start(compiled.terms, [state])[0]
     # a pose that is closed needs no assembly; where that would take too long, the walk below has to do
@@ -280,15 +280,15 @@ def meant_after_all(compiled: Compiled, run: Trajectory) -> RowSelection | None:
     """
     from .assembly import loop_mismatches
 
-    if not compiled.asked.dropped.any() or len(run) < 2:
+    if not compiled.selection.dropped.any() or len(run) < 2:
         return None
     nodes = [*range(0, len(run), max(1, len(run) // _LOOKS)), len(run) - 1]
     parts = [float(loop_mismatches(compiled, run[k]).max(initial=0.0)) for k in nodes]
     worst = int(np.argmax(parts))
     if parts[worst] <= _MEANT * max(parts[0], _CLOSED):
         return None
-    there = find_asked(run.mechanism, run[nodes[worst]], max(parts[0], _CLOSED))
-    return there if there.count_left_out < compiled.asked.count_left_out else None
+    there = select_rows(run.mechanism, run[nodes[worst]], max(parts[0], _CLOSED))
+    return there if there.count_left_out < compiled.selection.count_left_out else None
 
 
 def _beside(one: State, other: State) -> bool:
@@ -316,29 +316,29 @@ def _null(
         largest = some[ordinary][null[ordinary][:, own]].max(initial=0.0)
         if largest <= EXACT or largest <= _MEANT * loop_mismatch[own][null[:, own].any(axis=0)].max(initial=0.0):
             continue
-        # rows that are not judged, and those beyond a joint's own, have no value
-        judged = np.isfinite(some)
-        others = int((rows[own] - judged[0].sum(axis=1)).sum())
+        # rows that are not examined, and those beyond a joint's own, have no value
+        finite = np.isfinite(some)
+        others = int((rows[own] - finite[0].sum(axis=1)).sum())
         held, at_word = (
-            (others + (judged & (some > least)).sum(axis=(1, 2))).max() for least in (loop_tolerance, EXACT)
+            (others + (finite & (some > least)).sum(axis=(1, 2))).max() for least in (loop_tolerance, EXACT)
         )
         if freedom - at_word <= 0 < freedom - held:
             continue
         # what is meant holds at the first pose too; roots of what closing leaves open vanish there
-        if others + (judged[0] & (some[0] > EXACT)).sum() < at_word:
+        if others + (finite[0] & (some[0] > EXACT)).sum() < at_word:
             continue
         null[:, own] = some <= EXACT
-        kept = judged & (some <= loop_tolerance) & (some > EXACT) & ordinary[:, None, None]
+        kept = finite & (some <= loop_tolerance) & (some > EXACT) & ordinary[:, None, None]
         weak[own] = np.where(kept, some, 0.0).max(axis=(0, 2))
     return null, weak
 
 
-def warn_of(mechanism: Mechanism, asked: RowSelection) -> None:
+def warn_of(mechanism: Mechanism, selection: RowSelection) -> None:
     """Warn of what is left out, and of what holds weakly, once for a mechanism that cannot change."""
     known = mechanism.snapshot()._known
-    if known.warned_of is asked:
+    if known.warned_of is selection:
         return
-    known.warned_of = asked
+    known.warned_of = selection
     names = [*mechanism.joints, *mechanism.couplings]
 
     def listed(numbers: Array) -> str:
@@ -348,18 +348,18 @@ def warn_of(mechanism: Mechanism, asked: RowSelection) -> None:
     sentences = []
     units = "(rad, or parts of the bodies' size)"
     # what disagrees by more is refused where a run starts
-    if asked.dropped.any() and asked.loop_mismatch <= asked.loop_tolerance:
+    if selection.dropped.any() and selection.loop_mismatch <= selection.loop_tolerance:
         sentences.append(
-            f"what nearly follows from other joints is left out of {listed(asked.dropped)}: values up to "
-            f"{asked.dropped.max():.2g}, while the numbers disagree by {asked.loop_mismatch:.2g} {units}; "
+            f"what nearly follows from other joints is left out of {listed(selection.dropped)}: values up to "
+            f"{selection.dropped.max():.2g}, while the numbers disagree by {selection.loop_mismatch:.2g} {units}; "
             "if it is meant, "
             "give the numbers more digits, or lower loop_tolerance="
         )
-    if asked.weak.any():
+    if selection.weak.any():
         sentences.append(
-            f"{listed(asked.weak)} and other joints hold some direction only weakly, by values down to "
-            f"{asked.weak[asked.weak > 0].min():.2g}, and are taken at their word, since the numbers agree to "
-            f"{asked.loop_mismatch:.2g} {units}; if two of them were meant to say the same, remove one"
+            f"{listed(selection.weak)} and other joints hold some direction only weakly, by values down to "
+            f"{selection.weak[selection.weak > 0].min():.2g}, and are taken at their word, since the numbers agree to "
+            f"{selection.loop_mismatch:.2g} {units}; if two of them were meant to say the same, remove one"
         )
     if sentences:
         warn(LoopWarning("; ".join(sentences)))

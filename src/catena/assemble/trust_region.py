@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._util.rotation import Array, conjugate, multiply, rotation_vector
-from ..compile.row_selection import everything
+from ..compile.row_selection import select_all
 from ..describe.joint import Joint, Pose, pose_between
 from .massless import loose_at
 from .redundancy import whole_size
@@ -249,7 +249,7 @@ def _placed(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> 
     loops = np.array(
         [place not in held for place in range(mechanism.joint_count + len(mechanism.couplings))], dtype=bool
     )
-    compiled = build_core(mechanism, frozen=frozen, asked=everything(mechanism)) if frozen else all_rows(mechanism)
+    compiled = build_core(mechanism, frozen=frozen, selection=select_all(mechanism)) if frozen else all_rows(mechanism)
     return Tree(
         compiled,
         whole_size(state),

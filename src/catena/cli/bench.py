@@ -120,7 +120,7 @@ def batch(budget: float, members: int, links: int = 10) -> Rows:
         while rounds < 2 or time.perf_counter() < end:
             for k, count in enumerate((0, steps)):
                 start = time.perf_counter()
-                simulator.run_batch(states, steps=count, record_every=steps, threads=threads)
+                simulator.run_batch(states=states, steps=count, record_every=steps, threads=threads)
                 best[k] = min(best[k], time.perf_counter() - start)
             rounds += 1
         each = (best[1] - best[0]) / (members * steps * links)

@@ -226,7 +226,7 @@ def _simulated(
     seconds = time.perf_counter() - begun
     # that steps are too coarse has been said by the run itself
     for doubt in result.warnings:
-        if doubt != result.coarse:
+        if doubt != result.accuracy_warning:
             warn(CatenaWarning(doubt))
     return result, account.facts(simulator, result, seconds)
 

@@ -22,7 +22,7 @@ from ..describe.limits import law_parts, stops_of
 from ..describe.measures import Measure, angle_measures, closing_costs
 from ..describe.signals import Signals
 from ..kinematics.unwrap import ByJoint
-from .row_selection import RowSelection, body_sizes, everything
+from .row_selection import RowSelection, body_sizes, select_all
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -68,7 +68,7 @@ class Arguments(TypedDict):
     counter_ground: Ints
     counter_joint: Ints
     signal_count: int
-    asked: _core.RowSelectionArrays
+    selection: _core.RowSelectionArrays
     kernel: str
 
 
@@ -103,7 +103,7 @@ class Compiled:
     laws: list[Measure]
     terms: list[Measure]
     counters: list[Measure]
-    asked: RowSelection
+    selection: RowSelection
     coupling_count: int
     names: tuple[tuple[str, ...], tuple[str, ...]]  # of bodies and joints
     inputs: dict[str, tuple[int, int]]  # by the name of a force: its law, and which of the law's numbers
@@ -118,8 +118,8 @@ class Compiled:
     def digest(self) -> str:
         """Of all numbers that the core was made of, by which it is known again in another process."""
         found = sha256(repr(self.names).encode())
-        for name, value in (*self.arguments.items(), *vars(self.asked).items()):
-            if name not in ("asked", "kernel"):
+        for name, value in (*self.arguments.items(), *vars(self.selection).items()):
+            if name not in ("selection", "kernel"):
                 found.update(f"{name}:{value.tobytes().hex() if isinstance(value, np.ndarray) else value!r};".encode())
         return found.hexdigest()
 
@@ -139,7 +139,7 @@ class Compiled:
         work = self.work
         if self.loose_in_tree:
             return "ldu"
-        return "articulated" if self.asked.turning else min(work, key=lambda name: work[name])
+        return "articulated" if self.selection.turning else min(work, key=lambda name: work[name])
 
     @cached_property
     def counter_places(self) -> dict[str, slice]:
@@ -176,7 +176,7 @@ class Compiled:
     @cached_property
     def is_plain(self) -> bool:
         """Whether the core alone can tell that a state holds: no massless bodies, loops that disagree, or screws."""
-        odd = self.asked.unasked.any() or self.asked.idle.any() or self.arguments["massless"].any()
+        odd = self.selection.count_left_out > 0 or self.arguments["massless"].any()
         return not odd and not any(screws for _, screws in self._turns.values())
 
     @property
@@ -243,8 +243,8 @@ def all_rows(mechanism: Mechanism) -> Compiled:
     mechanism, kernel = mechanism.snapshot(), default_kernel()
     key, kept = (kernel, "all rows"), mechanism._known.compiled
     if key not in kept:
-        asked, sizes = everything(mechanism, mechanism.loop_tolerance), body_sizes(mechanism)
-        kept[key] = compile_rows(mechanism, kernel=kernel, frozen={}, asked=asked, sizes=sizes)
+        selection, sizes = select_all(mechanism, mechanism.loop_tolerance), body_sizes(mechanism)
+        kept[key] = compile_rows(mechanism, kernel=kernel, frozen={}, selection=selection, sizes=sizes)
     return kept[key]
 
 
@@ -253,10 +253,10 @@ def compile_rows(
     *,
     kernel: str,
     frozen: Mapping[str, Array] | None,
-    asked: RowSelection,
+    selection: RowSelection,
     sizes: Array | None = None,
 ) -> Compiled:
-    """Compile a mechanism with the rows that are asked for; `frozen` as in `build_core`, `sizes` as in `all_rows`."""
+    """Compile a mechanism with the selected rows; `frozen` as in `build_core`, `sizes` as in `all_rows`."""
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
     places = {name: k for k, name in enumerate(mechanism.joints)}
@@ -265,10 +265,11 @@ def compile_rows(
     drag = np.zeros((0, 6)) if frozen is not None else _drag(mechanism)
     damping = np.zeros(len(joints)) if frozen is not None else _rotary(mechanism)
     couplings = list(mechanism.couplings.values())
-    # a closing joint of which only some rows are asked keeps them, and its coordinates are held besides
-    held = [joints[k] for k in np.flatnonzero(asked.rows >= 0) if joints[k].names and joints[k].name in (frozen or {})]
-    couplings += [hold for joint in held for hold in holds(joint, (frozen or {})[joint.name])]
-    frozen = {name: value for name, value in (frozen or {}).items() if name not in {joint.name for joint in held}}
+    # a closing joint of which only some rows are enforced keeps them, and its coordinates are held besides
+    frozen = frozen or {}
+    held = [joints[k] for k in np.flatnonzero(selection.rows >= 0) if joints[k].names and joints[k].name in frozen]
+    couplings += [hold for joint in held for hold in holds(joint, frozen[joint.name])]
+    frozen = {name: value for name, value in frozen.items() if name not in {joint.name for joint in held}}
     laws = [part.measure for part in parts]
     terms = [term.measure for coupling in couplings for term in coupling.terms]
     counters = [measure for joint in joints for measure in angle_measures(joint)]
@@ -300,25 +301,25 @@ def compile_rows(
             -1, len(NUMBERS)
         ),
         law_target=_ints(_function(part, "target", signals) for part in parts),
-        law_force=_ints(_function(part, "force", signals) for part in parts),
+        law_force=_ints(_function(part, "effort", signals) for part in parts),
         law_joint=_ints(places.get(m.joint, -1) for m in laws),
         law_coordinate=_ints(m.index if m.joint else -1 for m in laws),
         coupling_terms=_ints(len(coupling.terms) for coupling in couplings),
         term_coefficient=np.array([term.coefficient for c in couplings for term in c.terms], dtype=float),
-        # where rows are judged every coupling is one
+        # where rows are examined every coupling is one
         term_joint=_ints(-1 if sizes is not None else places.get(m.joint, -1) for m in terms),
         coupling_offset=np.array([coupling.offset for coupling in couplings], dtype=float),
         coupling_signal=_ints(-1 if c.function is None else signals.add(c.label, c.function) for c in couplings),
         counter_ground=_ints(grounds[m.joint] for m in counters),
         counter_joint=_ints(places[m.joint] for m in counters),
         signal_count=signals.count,
-        asked=asked.arrays(len(couplings)),
+        selection=selection.arrays(len(couplings)),
         kernel=kernel,
     )
     # a joint that is welded has no rows of its own
     given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
     names, inputs = (tuple(mechanism.bodies), tuple(mechanism.joints)), _inputs(mechanism, parts)
-    return Compiled(arguments, given, signals, laws, terms, counters, asked, len(couplings), names, inputs)
+    return Compiled(arguments, given, signals, laws, terms, counters, selection, len(couplings), names, inputs)
 
 
 def _drag(mechanism: Mechanism) -> Array:

@@ -28,27 +28,27 @@ _DOUBTFUL, _NEARLY = 0.05, 3.0
 
 @dataclass(frozen=True)
 class RowSelection:
-    """What is asked of every joint and coupling; arrays in the mechanism's order.
+    """Which rows of every joint and coupling are enforced; arrays in the mechanism's order.
 
-    rows (joint,) is how many combinations of its rows are asked for, -1 for all its rows; combination (joint, 6, 6)
-    are those; excess (joint,) counts directions that turn with the pose and are left to the solver; length (joint,) is
-    what its lengths are measured by (m). idle (coupling,) says which couplings follow from the rest.
+    rows (joint,) is how many combinations of its rows are enforced, -1 for all its rows; combination (joint, 6, 6)
+    are those; redundant (joint,) counts directions that turn with the pose and are left to the solver; length (joint,)
+    is what its lengths are measured by (m). inactive_couplings (coupling,) says which couplings follow from the rest.
     largest_zero is the largest singular value that was taken for zero, smallest_kept the smallest that was not, at the
-    poses that were looked at. unasked (joint,) is how many of its rows say nothing new. unjudged (joint + coupling,)
-    says which close loops and were not looked at, all their rows being asked for, and `why` for what reason.
+    poses that were looked at. inactive (joint,) is how many of its rows say nothing new. unchecked (joint + coupling,)
+    says which close loops and were not examined, all their rows being enforced, and `why` for what reason.
     weak (joint + coupling,) is the largest value, or 0, by which a joint holds weakly and is taken at its word; dropped
     (joint + coupling,) that of what is left out, where it is no rounding of what is computed; loop_mismatch is the
-    largest that was found where these were judged.
+    largest that was found where these were examined.
     """
 
     loop_tolerance: float
     rows: NDArray[np.int32]
-    excess: NDArray[np.int32]
+    redundant: NDArray[np.int32]
     combination: Array
     length: Array
-    idle: NDArray[np.int32]
-    unasked: NDArray[np.int32]
-    unjudged: NDArray[np.bool_]
+    inactive_couplings: NDArray[np.int32]
+    inactive: NDArray[np.int32]
+    unchecked: NDArray[np.bool_]
     weak: Array
     dropped: Array
     loop_mismatch: float = 0.0
@@ -57,22 +57,22 @@ class RowSelection:
     why: str = ""
 
     def arrays(self, coupling_count: int) -> _core.RowSelectionArrays:
-        """As the core takes them, for so many couplings: those beyond the mechanism's own are asked for."""
-        idle = np.zeros(coupling_count, dtype=np.int32)
-        idle[: len(self.idle)] = self.idle
+        """As the core takes them, for so many couplings: those beyond the mechanism's own are enforced."""
+        inactive = np.zeros(coupling_count, dtype=np.int32)
+        inactive[: len(self.inactive_couplings)] = self.inactive_couplings
         return _core.RowSelectionArrays(
             loop_tolerance=self.loop_tolerance,
             rows=self.rows,
-            excess=self.excess,
+            redundant=self.redundant,
             combination=self.combination,
             length=self.length,
-            idle=idle,
+            inactive=inactive,
         )
 
     @property
     def turning(self) -> bool:
         """Whether some of the directions that are left out turn with the pose, in data that are not exact."""
-        return bool(self.excess.any()) and self.largest_zero > EXACT
+        return bool(self.redundant.any()) and self.largest_zero > EXACT
 
     @property
     def is_doubtful(self) -> bool:
@@ -86,20 +86,20 @@ class RowSelection:
     @property
     def count_left_out(self) -> int:
         """Rows and couplings that are left out."""
-        return int(self.unasked.sum() + self.idle.sum())
+        return int(self.inactive.sum() + self.inactive_couplings.sum())
 
     def same_rows(self, other: RowSelection) -> bool:
-        """Whether the same is asked."""
-        names = ("rows", "excess", "idle")
+        """Whether the same rows are enforced."""
+        names = ("rows", "redundant", "inactive_couplings")
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
-    def still(self) -> RowSelection:
-        """The same without the joints of which some directions turn: nothing is asked of them."""
-        turning = self.excess > 0
-        return replace(self, rows=np.where(turning, np.int32(0), self.rows), excess=np.zeros_like(self.excess))
+    def without_redundant(self) -> RowSelection:
+        """The same without the joints of which some directions turn: none of their rows is enforced."""
+        turning = self.redundant > 0
+        return replace(self, rows=np.where(turning, np.int32(0), self.rows), redundant=np.zeros_like(self.redundant))
 
     def combinations(self, mechanism: Mechanism) -> dict[str, Array]:
-        """Of the joints of which not all rows are asked: combinations (asked, row) of these."""
+        """Of the joints of which not all rows are enforced: combinations (active, row) of these."""
         joints = zip(mechanism.joints.values(), self.rows, self.combination, strict=True)
         return {
             joint.name: flat.ravel()[: rows * joint.row_count].reshape(rows, joint.row_count)
@@ -107,21 +107,21 @@ class RowSelection:
             if rows >= 0
         }
 
-    def unjudged_joints(self, mechanism: Mechanism) -> tuple[str, ...]:
+    def unchecked_joints(self, mechanism: Mechanism) -> tuple[str, ...]:
         """Joints and couplings that close loops and were not looked at."""
         names = [*mechanism.joints, *mechanism.couplings]
-        return tuple(names[k] for k in np.flatnonzero(self.unjudged))
+        return tuple(names[k] for k in np.flatnonzero(self.unchecked))
 
     def turning_joints(self, mechanism: Mechanism) -> list[str]:
         """Those joints whose left out directions turn with the pose."""
-        return [name for name, excess in zip(mechanism.joints, self.excess, strict=True) if excess]
+        return [name for name, count in zip(mechanism.joints, self.redundant, strict=True) if count]
 
 
-# what says which rows are asked, and how much says nothing new
-SELECTION_ARRAYS = ("rows", "excess", "combination", "length", "idle", "unasked")
+# what says which rows are enforced, and how much says nothing new
+SELECTION_ARRAYS = ("rows", "redundant", "combination", "length", "inactive_couplings", "inactive")
 
 
-def everything(mechanism: Mechanism, loop_tolerance: float = 0.0) -> RowSelection:
+def select_all(mechanism: Mechanism, loop_tolerance: float = 0.0) -> RowSelection:
     """All rows of all joints."""
     joints, couplings = mechanism.joint_count, len(mechanism.couplings)
     return RowSelection(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._util.checks import number
 from .._util.lookup import name_of, no_such
 from .._util.rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
-from .forces import Force, Part, Resistance
+from .forces import SPRING, Force, Part, Resistance
 from .measures import Z_TO_X, Z_TO_Y, Measure
 
 if TYPE_CHECKING:
@@ -31,10 +31,11 @@ class _BetweenBodies(Force):
 class PointSpring(_BetweenBodies):
     """A spring and damper between a point of a and a point of b, along the line between them.
 
-    `points` are two world points in the described pose, or `anchors` two points in the body frames; `length` (m) is the
-    length at rest, by default the described one. Stiffness in N/m, damping in N s/m.
+    `points` are two world points in the described pose, or `anchors` two points in the body frames. `rest_length`
+    (m) is the described distance by default. Stiffness in N/m, damping in N s/m.
     """
 
+    parameters = SPRING
     _side = 0.0
 
     def __init__(
@@ -45,19 +46,19 @@ class PointSpring(_BetweenBodies):
         *,
         points: ArrayLike | None = None,
         anchors: ArrayLike | None = None,
-        length: float | None = None,
+        rest_length: float | None = None,
         damping: float = 0.0,
         implicit: bool = False,
         name: str | None = None,
     ) -> None:
         super().__init__(a, b, name)
-        self._length = length
-        if length is not None and not number(length) >= 0:
-            raise ValueError(f"{self.label}: length must not be negative, got {length}")
+        self._rest_length = rest_length
+        if rest_length is not None and not number(rest_length) >= 0:
+            raise ValueError(f"{self.label}: rest_length must not be negative, got {rest_length}")
         self._numbers = self._law(
             {
                 "stiffness": stiffness,
-                "rest": 0.0 if length is None else length,
+                "rest_length": 0.0 if rest_length is None else rest_length,
                 "damping": damping,
                 # a damper that must not push a cable has to know its pull
                 "implicit": float(implicit or (self._side != 0 and damping != 0)),
@@ -81,14 +82,14 @@ class PointSpring(_BetweenBodies):
         if distance == 0:
             raise ValueError(f"{self.label}: its two points coincide in the described pose, so it has no direction")
         law, functions = self._numbers
-        if self._length is None:
-            law["rest"] = distance
+        if self._rest_length is None:
+            law["rest_length"] = distance
         measure = Measure("measured_distance", self._a, self._b, anchors, np.array((IDENTITY, IDENTITY)))
         self.parts = [Part(measure, law, functions)]
 
 
 class Cable(PointSpring):
-    """A rope between two points, given as those of a PointSpring: it pulls where it is longer than `length`.
+    """A rope between two points, given as those of a PointSpring: it pulls where it is longer than `rest_length`.
 
     Where it is shorter it hangs slack. Without damping it acts at the nodes and keeps energy; its damper acts while
     it is taut, and never pushes.
@@ -98,7 +99,7 @@ class Cable(PointSpring):
 
 
 class Bumper(PointSpring):
-    """A spring between two points, given as those of a PointSpring, that pushes where it is shorter than `length`.
+    """A spring between two points, given as those of a PointSpring, that pushes where it is shorter than `rest_length`.
 
     Where it is longer it does nothing. Without damping it acts at the nodes and keeps energy; its damper never pulls.
     """

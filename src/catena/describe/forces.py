@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -35,7 +36,7 @@ NumberOrFunction: TypeAlias = float | Callable[[float], float]
 # the numbers of a law, and what they are if not given
 LAW: dict[str, float] = {
     "stiffness": 0.0,
-    "rest": 0.0,
+    "rest_length": 0.0,
     "damping": 0.0,
     "friction": 0.0,
     "threshold": 1.0,
@@ -43,8 +44,8 @@ LAW: dict[str, float] = {
     "kd": 0.0,
     "target": 0.0,
     "target_rate": 0.0,
-    "limit": inf,
-    "force": 0.0,
+    "effort_limit": inf,
+    "effort": 0.0,
     "implicit": 0.0,
     "inertia": 0.0,
     "side": 0.0,
@@ -54,11 +55,19 @@ LAW: dict[str, float] = {
     "stop_stiffness": 0.0,
     "stop_damping": 0.0,
 }
+
+
+def named_alike(*names: str) -> Mapping[str, str]:
+    """Arguments of a force that are numbers of its law by the same name; see Force.parameters."""
+    return MappingProxyType({name: name for name in names})
+
+
+SPRING = named_alike("stiffness", "rest_length", "damping")
 # in the order in which the core takes them
 NUMBERS = _core.law_names()
-_SIGNED = ("rest", "target", "target_rate", "force", "side")
+SIGNED = ("rest_length", "target", "target_rate", "effort", "side")
 # those that feed or take energy, where they are not zero
-WORKING = ("damping", "friction", "kp", "kd", "force")
+WORKING = ("damping", "friction", "kp", "kd", "effort")
 # joints that turn about any axis, which a damper acts on as a whole
 ROTARY = ("ball", "free")
 # those that make heat of it
@@ -67,7 +76,7 @@ DISSIPATING = ("damping", "friction", "kd")
 
 @dataclass
 class Part(Strict):
-    """One measure and the law along it; `functions` stand in place of the numbers "target" or "force"."""
+    """One measure and the law along it; `functions` stand in place of the numbers "target" or "effort"."""
 
     measure: Measure
     law: Mapping[str, float]
@@ -101,6 +110,8 @@ class Force(Named):
     """
 
     parts: Sequence[Part]
+    # arguments that members of a batch may have as their own, and the numbers of the law that they are
+    parameters: Mapping[str, str] = MappingProxyType({})
     resistances: Sequence[Resistance] = ()
     rotaries: Sequence[Rotary] = ()
     _kind = "force"
@@ -151,16 +162,16 @@ class Force(Named):
         """Numbers, checked, and functions."""
         law, functions = dict(LAW), {}
         for what, value in given.items():
-            if callable(value) and what in ("target", "force"):
+            if callable(value) and what in ("target", "effort"):
                 functions[what] = value
                 continue
             try:
                 number = float(value)  # type: ignore[arg-type]
             except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"{self.label}: {what} must be a number, got {shown(value)}") from None
-            if np.isnan(number) or (np.isinf(number) and what != "limit"):
+            if np.isnan(number) or (np.isinf(number) and what != "effort_limit"):
                 raise ValueError(f"{self.label}: {what} must be finite, got {value}")
-            if number < 0 and what not in _SIGNED:
+            if number < 0 and what not in SIGNED:
                 raise ValueError(f"{self.label}: {what} must not be negative, got {value}")
             law[what] = number
         return law, functions

@@ -49,7 +49,7 @@ class CompileCache:
     tree: SpanningTree | None = None
     described_tree: SpanningTree | None = None
     walk: Walk | None = None
-    asked: RowSelection | None = None
+    selection: RowSelection | None = None
     warned_of: RowSelection | None = None
     lightened: Mechanism | None = None
     placeholders: tuple[tuple[str, ...], float] = (), 0.0

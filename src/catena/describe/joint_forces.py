@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import inf
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from .._util.lookup import name_of, no_such
-from .forces import ROTARY, Force, NumberOrFunction, Part, Rotary
+from .forces import ROTARY, SPRING, Force, NumberOrFunction, Part, Rotary, named_alike
 from .measures import coordinate_measure
 
 if TYPE_CHECKING:
@@ -34,20 +35,25 @@ class JointForce(Force):
 
 
 class Spring(JointForce):
-    """A spring (N/m or N m/rad) on a joint coordinate, zero at `rest`, with a damper (N s/m or N m s/rad) beside it."""
+    """A spring (N/m or N m/rad) on a joint coordinate, with a damper (N s/m or N m s/rad) beside it.
+
+    Its effort is -stiffness (q - rest_length) - damping rate; for an angle, `rest_length` is in rad.
+    """
+
+    parameters = SPRING
 
     def __init__(
         self,
         joint: Joint | str,
         stiffness: float,
         *,
-        rest: float = 0.0,
+        rest_length: float = 0.0,
         damping: float = 0.0,
         implicit: bool = False,
         coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
-        law = {"stiffness": stiffness, "rest": rest, "damping": damping, "implicit": float(implicit)}
+        law = {"stiffness": stiffness, "rest_length": rest_length, "damping": damping, "implicit": float(implicit)}
         super().__init__(joint, coordinate=coordinate, name=name, **law)
 
 
@@ -57,6 +63,8 @@ class Damper(JointForce):
     On a Ball or a Free joint it is one torque (N m s/rad) against the angular velocity of b against a, the same about
     all axes. On a Universal joint without a `coordinate` it acts on both angles.
     """
+
+    parameters = named_alike("damping")
 
     def __init__(
         self,
@@ -82,30 +90,34 @@ class Damper(JointForce):
 
 
 class Motor(JointForce):
-    """A force or torque (N or N m) on a joint coordinate: a number, or a function of time (s)."""
+    """A motor on a joint coordinate: its `effort` (N or N m) is a number, or a function of time (s)."""
+
+    parameters = named_alike("effort")
 
     def __init__(
         self,
         joint: Joint | str,
-        force: NumberOrFunction,
+        effort: NumberOrFunction,
         *,
         coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(joint, coordinate=coordinate, name=name, force=force)
+        super().__init__(joint, coordinate=coordinate, name=name, effort=effort)
 
     @property
     def input(self) -> str | None:
-        """Its force."""
-        return None if self.parts[0].functions else "force"
+        """Its effort."""
+        return None if self.parts[0].functions else "effort"
 
 
 class Servo(JointForce):
     """Drives a joint coordinate to `target` (rad or m) by kp (target - q) + kd (target_rate - rate).
 
-    Evaluated inside every step; the force never exceeds `limit` (N or N m). With kp 0 it holds a speed. A target that
-    is a function of time (s) brings its own rate.
+    Evaluated inside every step; its effort never exceeds `effort_limit` (N or N m). With kp 0 it holds a speed. A
+    target that is a function of time (s) brings its own rate.
     """
+
+    parameters = named_alike("kp", "kd", "target", "target_rate", "effort_limit")
 
     def __init__(
         self,
@@ -115,7 +127,7 @@ class Servo(JointForce):
         kd: float = 0.0,
         target: NumberOrFunction = 0.0,
         target_rate: float = 0.0,
-        limit: float = inf,
+        effort_limit: float = inf,
         coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
@@ -127,7 +139,7 @@ class Servo(JointForce):
             kd=kd,
             target=target,
             target_rate=target_rate,
-            limit=limit,
+            effort_limit=effort_limit,
         )
         if callable(target) and target_rate != 0:
             raise ValueError(f"{self.label}: a target that is a function of time brings its own target_rate")
@@ -142,18 +154,20 @@ class Servo(JointForce):
 
 
 class Friction(JointForce):
-    """Dry friction of at most `force` (N or N m), of which tanh(rate / threshold) acts against the motion."""
+    """Dry friction of at most `effort` (N or N m), of which tanh(rate / threshold) acts against the motion."""
+
+    parameters = MappingProxyType({"effort": "friction", "threshold": "threshold"})
 
     def __init__(
         self,
         joint: Joint | str,
-        force: float,
+        effort: float,
         *,
         threshold: float = 0.01,
         coordinate: str | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(joint, coordinate=coordinate, name=name, friction=force, threshold=threshold)
+        super().__init__(joint, coordinate=coordinate, name=name, friction=effort, threshold=threshold)
         if threshold <= 0:
             raise ValueError(f"{self.label}: threshold must be positive, got {threshold}")
 
@@ -164,6 +178,8 @@ class Armature(JointForce):
     What it is worth on the joint's side: with a gear of ratio n, n^2 times the rotor's own. It adds
     inertia x rate^2 / 2 to the kinetic energy.
     """
+
+    parameters = named_alike("inertia")
 
     def __init__(
         self, joint: Joint | str, inertia: float, *, coordinate: str | None = None, name: str | None = None

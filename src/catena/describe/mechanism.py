@@ -1,4 +1,7 @@
-"""Mechanism: named bodies, joints, forces and couplings, as the user describes them."""
+"""Mechanism: named bodies, joints, forces and couplings, as the user describes them.
+
+Above 450 lines: every call of the user on a mechanism is here with its docstring, and what it does in other files.
+"""
 
 from __future__ import annotations
 
@@ -395,16 +398,16 @@ class Mechanism(MechanismFiles, Posable, Held):
 
     def report(self, state: State | None = None) -> Report:
         """Counts, degrees of freedom, rank, redundant joints, loops and cost estimate; by default when assembled."""
-        from ..assemble.redundancy import described_asked, find_asked
+        from ..assemble.redundancy import select_described_rows, select_rows
         from ..kinematics.state import State
         from ..results.report import report
 
         locked = self.snapshot()
         if state is None:
-            return report(locked, locked.assemble(), described_asked(locked))
+            return report(locked, locked.assemble(), select_described_rows(locked))
         if not isinstance(state, State) or list(state.mechanism.bodies) != list(self.bodies):
             raise ValueError(f"report needs a State of this mechanism, got {state!r:.80}")
-        return report(locked, state, find_asked(locked, state))
+        return report(locked, state, select_rows(locked, state))
 
     def snapshot(self, owner: str = "simulator") -> Mechanism:
         """Return a copy that cannot be changed, because it belongs to a simulator or another owner.

@@ -181,8 +181,8 @@ def _seen_from(function: Callable[..., ArrayLike], joint: Joint, place: Pose) ->
 
     def seen(*poses: BodyPose) -> ArrayLike:
         before = [
-            pose if still else BodyPose(rotate(back, pose.position - place[0]), multiply(back, pose.orientation))
-            for pose, still in zip(poses, fixed, strict=True)
+            pose if is_fixed else BodyPose(rotate(back, pose.position - place[0]), multiply(back, pose.orientation))
+            for pose, is_fixed in zip(poses, fixed, strict=True)
         ]
         return function(*before)
 

@@ -67,8 +67,8 @@ def _on_joint(m: Mechanism, rng: np.random.Generator, length: float, pace: float
     kind = int(rng.integers(7))
     if kind <= 1:
         rest, damping = unit * float(rng.normal(scale=0.3)), inertia * fading * kind * float(rng.integers(2))
-        implicit = bool(rng.random() < 0.2)
-        m.add_force(Spring(joint, inertia * rate**2, rest=rest, damping=damping, implicit=implicit, coordinate=name))
+        implicit, stiffness = bool(rng.random() < 0.2), inertia * rate**2
+        m.add_force(Spring(joint, stiffness, rest_length=rest, damping=damping, implicit=implicit, coordinate=name))
     elif kind == 2:
         m.add_force(Damper(joint, inertia * fading, coordinate=name))
     elif kind == 3:
@@ -77,7 +77,7 @@ def _on_joint(m: Mechanism, rng: np.random.Generator, length: float, pace: float
     elif kind == 4:
         target, limit = unit * float(rng.normal(scale=0.3)), inertia * unit * rate**2 * 10 ** rng.uniform(-2, 2)
         m.add_force(
-            Servo(joint, kp=inertia * rate**2, kd=inertia * fading, target=target, limit=limit, coordinate=name)
+            Servo(joint, kp=inertia * rate**2, kd=inertia * fading, target=target, effort_limit=limit, coordinate=name)
         )
     elif kind == 5:
         speed = unit * pace / dt
@@ -105,7 +105,7 @@ def _between(m: Mechanism, rng: np.random.Generator, length: float, dt: float, c
     mass = 1 / (1 / mass + max(arms) ** 2 / turned)
     if rng.random() < 0.6:
         natural = float(np.linalg.norm(points[1] - points[0])) * float(rng.uniform(0.7, 1.3))
-        m.add_force(PointSpring(a, b, mass * rate**2, points=points, length=natural, damping=mass * fading))
+        m.add_force(PointSpring(a, b, mass * rate**2, points=points, rest_length=natural, damping=mass * fading))
     else:
         at = points[0]
         far = max(float(np.linalg.norm(at - m.bodies[n].position)) for n in (a, b) if n != m.world.name)

@@ -247,8 +247,8 @@ def _energy_error(run: Trajectory) -> float:
     scale = float(max(kinetic.max(), np.ptp(potential)))
     total = kinetic + potential
     mass = float(analysis.masses(run.mechanism).sum())
-    still = mass * (1e-10 * (1 + float(np.abs(run.position).max())) / run.dt) ** 2
-    if scale <= still or scale <= 1e-9 * np.abs(potential).max():
+    least = mass * (1e-10 * (1 + float(np.abs(run.position).max())) / run.dt) ** 2
+    if scale <= least or scale <= 1e-9 * np.abs(potential).max():
         return 0.0
     return float(np.abs(total - total[0]).max() / scale)
 

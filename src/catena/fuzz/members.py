@@ -57,7 +57,7 @@ class Case:
     @property
     def conservative(self) -> bool:
         """Whether energy is kept: no dampers, servos, friction, motors or drives."""
-        lossy = ("damping", "kp", "kd", "friction", "force", "implicit")
+        lossy = ("damping", "kp", "kd", "friction", "effort", "implicit")
         parts = [part for force in self.mechanism.forces.values() for part in force.parts]
         driven = any(coupling.function is not None for coupling in self.mechanism.couplings.values())
         driven |= any(force.slows for force in self.mechanism.forces.values())

@@ -96,7 +96,7 @@ def leg() -> Task:
     # bars of 0.1 and 0.2 m between hip and foot
     m = scenes.standing_leg(acos((0.1**2 + middle**2 - 0.2**2) / (2 * 0.1 * middle)))
     for side in ("front", "rear"):
-        m.add_force(Servo(f"leg {side} motor", kp=5.0, kd=0.15, limit=3.5, name=side))
+        m.add_force(Servo(f"leg {side} motor", kp=5.0, kd=0.15, effort_limit=3.5, name=side))
     m.add_force(Damper("ground", 2.0))
     places = m.coordinate_places()
     seen = [places[joint].start for joint in ("rail", "ground", "leg front motor", "leg rear motor")]

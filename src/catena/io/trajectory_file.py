@@ -17,7 +17,7 @@ from .. import _core
 from .._util.disk import file_name, open_plain, write_whole
 from .._util.provenance import RunInfo
 from .._util.rotation import Array, finite
-from ..compile.row_selection import SELECTION_ARRAYS, RowSelection, everything
+from ..compile.row_selection import SELECTION_ARRAYS, RowSelection, select_all
 from ..describe.limits import hard_stops
 from ..kinematics.nodes import PER_STEP, Checkpoints, Making, Nodes
 from ..results.trajectory import Trajectory
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 9
+FORMAT = 10
 _MARK = "catena trajectory"
 
 Contents = dict[str, NDArray[np.generic]]
@@ -42,12 +42,12 @@ _ARRAYS = tuple(name for name, (of, _) in _SHAPES.items() if of not in ("counter
 _NODES = (*_ARRAYS, "counted", "control", "inputs", "stops", "checkpoints")
 _EVENT = "event_"
 # all that a file may hold; what else is in it is never looked at
-_ASKED = "asked_"
+_SELECTION = "selection_"
 _MEMBERS = {
     *_NODES,
     *(_EVENT + name for name in _NODES),
     *PER_STEP,
-    *(_ASKED + name for name in SELECTION_ARRAYS),
+    *(_SELECTION + name for name in SELECTION_ARRAYS),
     "impacts",
     "document",
     "mark",
@@ -70,7 +70,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     document = {
         "dt": float(run.dt),
         "status": asdict(run.status),
-        "coarse": run.coarse,
+        "accuracy_warning": run.accuracy_warning,
         "checked_error": run.checked_error,
         "info": None if run.info is None else asdict(run.info),
         "checkpoints": None if run.checkpoints is None else run.checkpoints.key,
@@ -78,8 +78,8 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "events": events,
     }
     contents |= event_arrays | {"impacts": run.made.impacts}
-    if run.made.asked is not None:
-        contents |= {_ASKED + name: getattr(run.made.asked, name) for name in SELECTION_ARRAYS}
+    if run.made.selection is not None:
+        contents |= {_SELECTION + name: getattr(run.made.selection, name) for name in SELECTION_ARRAYS}
     contents["document"] = np.frombuffer(encoded(document), dtype=np.uint8)
     contents |= {"mark": np.array(_MARK), "format": np.array(FORMAT)}
     write_whole(path, lambda file: np.savez(file, **contents))
@@ -167,28 +167,31 @@ def _rebuild(contents: Contents) -> Trajectory:
         dt=dt,
         **_unpack_steps(contents, steps),
         increments=_increments(contents, steps) if "increments" in contents else None,
-        coarse=entry(document, "coarse", str, "the document"),
+        accuracy_warning=entry(document, "accuracy_warning", str, "the document"),
         checked_error=_checked_error(document),
         status=status,
         info=None if info is None else _record(RunInfo, info, "the record of the run"),
-        asked=_asked(contents, kept) if _ASKED + "rows" in contents else None,
+        selection=_selection(contents, kept) if _SELECTION + "rows" in contents else None,
         events=_unpack_events(kept, contents, entry(document, "events", dict, "the document")),
         impacts=_impacts(contents, kept),
     )
     return Trajectory(kept, nodes, made)
 
 
-def _asked(contents: Contents, mechanism: Mechanism) -> RowSelection:
-    found = everything(mechanism, mechanism.loop_tolerance)
+def _selection(contents: Contents, mechanism: Mechanism) -> RowSelection:
+    found = select_all(mechanism, mechanism.loop_tolerance)
     values: dict[str, Any] = {}
     for name in SELECTION_ARRAYS:
         like = getattr(found, name)
-        values[name] = _numbers(contents, _ASKED + name, like.shape).astype(like.dtype)
-    asked = replace(found, **values)
+        values[name] = _numbers(contents, _SELECTION + name, like.shape).astype(like.dtype)
+    selection = replace(found, **values)
     own = [joint.row_count for joint in mechanism.joints.values()]
-    if any(np.any((numbers < least) | (numbers > own)) for numbers, least in ((asked.rows, -1), (asked.excess, 0))):
+    if any(
+        np.any((numbers < least) | (numbers > own))
+        for numbers, least in ((selection.rows, -1), (selection.redundant, 0))
+    ):
         raise ValueError("rows of loops that joints do not have")
-    return asked
+    return selection
 
 
 def _impacts(contents: Contents, mechanism: Mechanism) -> Array:
@@ -272,7 +275,7 @@ def _checkpoints(contents: Contents, prefix: str, key: str, steps: int) -> Check
 def _pack_events(run: Trajectory) -> tuple[dict[str, Any], Contents]:
     events = list({id(event): event for event, _ in run.events}.values())
     document: dict[str, Any] = {
-        "asked": [{"direction": event.direction, "stop": bool(event.stop)} for event in events],
+        "given": [{"direction": event.direction, "stop": bool(event.stop)} for event in events],
         "happened": [next(k for k, other in enumerate(events) if other is event) for event, _ in run.events],
         "checkpoints": None,
     }
@@ -284,11 +287,11 @@ def _pack_events(run: Trajectory) -> tuple[dict[str, Any], Contents]:
 
 
 def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str, Any]) -> list[Occurrence]:
-    asked = entry(document, "asked", list, "the events")
+    given = entry(document, "given", list, "the events")
     happened = entry(document, "happened", list, "the events")
     key = entry(document, "checkpoints", (str, type(None)), "the events")
     events = []
-    for k, item in enumerate(asked):
+    for k, item in enumerate(given):
         direction, stop = (entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())
         events.append(Event(_not_written, direction, stop))
     if any(type(k) is not int or not 0 <= k < len(events) for k in happened):

@@ -123,8 +123,8 @@ class Nodes:
 
         return Nodes(**{each.name: of(each.name) for each in fields(self)})
 
-    def state(self, mechanism: Mechanism, node: int, *, reached: bool = True) -> State:
-        """One node as a State; `reached` says that a run computed it."""
+    def state(self, mechanism: Mechanism, node: int, *, computed: bool = True) -> State:
+        """One node as a State; `computed` says that a run computed it."""
         return State(
             mechanism,
             self.position[node],
@@ -134,7 +134,7 @@ class Nodes:
             time=float(self.time[node]),
             multipliers=self.multipliers[node] if self.multipliers.shape[1] else None,
             turned=angles_at(self.near, node),
-            reached=reached,
+            computed=computed,
             checkpoint=None if self.checkpoints is None else self.checkpoints.at(node, len(self)),
             inputs=None if self.inputs is None else self.inputs[node],
         )
@@ -158,11 +158,11 @@ class Making:
     # how far off the nodes are at most, if a coarser run was made to compare with
     checked_error: float | None = None
     # of the run's warnings, the sentence on steps that are too coarse
-    coarse: str = ""
+    accuracy_warning: str = ""
     status: Status = field(default_factory=Status)
     info: RunInfo | None = None
     # rows of loops that were enforced, if others than those of the described pose
-    asked: RowSelection | None = None
+    selection: RowSelection | None = None
     # that were asked for and happened
     events: list[Occurrence] = field(default_factory=list)
     # (impact, 5): time, which hard stop, impulse, rate before and after

@@ -63,7 +63,7 @@ class State(Posable, Strict):
         time: float = 0.0,
         multipliers: ArrayLike | None = None,
         turned: Mapping[str, ArrayLike] | None = None,
-        reached: bool = False,
+        computed: bool = False,
         checkpoint: Checkpoint | tuple[Array, str] | None = None,
         inputs: ArrayLike | None = None,
     ) -> None:
@@ -82,13 +82,13 @@ class State(Posable, Strict):
             self._turned = {name: np.array(angles, dtype=float) for name, angles in (turned or {}).items()}
         self.multipliers = multipliers
         self._checkpoint = Checkpoint(*checkpoint, self._image()) if isinstance(checkpoint, tuple) else checkpoint
-        self._reached = reached
+        self._computed = computed
         self._inputs = None if inputs is None else np.array(inputs, dtype=float)
 
     @property
-    def reached(self) -> bool:
+    def computed(self) -> bool:
         """Whether a run computed this state, so that its velocities are node velocities of the scheme."""
-        return self._reached
+        return self._computed
 
     @property
     def inputs(self) -> Array | None:
@@ -250,7 +250,7 @@ class State(Posable, Strict):
             time=self.time,
             multipliers=self.multipliers,
             turned=self._angles,
-            reached=self._reached,
+            computed=self._computed,
             checkpoint=self._checkpoint,
             inputs=self._inputs,
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..results.trajectory import Trajectory
     from ..simulate.plan import Plan
 
-COARSE: float = _core.coarse_error
+INACCURATE: float = _core.inaccurate_above
 
 # what is asked for where nobody says how long a step is, nor how accurate
 USUAL_ACCURACY = 1e-4
@@ -32,7 +32,7 @@ _HELD = 0.05
 _MANY_HALVED = 0.1
 
 # of the publication's scheme, in which forces act half a step late from the beginning on
-NOT_JUDGED = "errors of order 1 are not estimated: its first step is force free, and all that follows is off by that"
+NOT_ESTIMATED = "errors of order 1 are not estimated: its first step is force free, and all that follows is off by that"
 
 _ROUND_NUMBERS = (1.0, 2.0, 2.5, 4.0, 5.0, 8.0)
 
@@ -53,18 +53,18 @@ def round_down(dt: float) -> float:
     return float(f"{digit * power:.3g}")
 
 
-def too_coarse(plan: Plan, tally: _core.Tally, steps: int, recording: _core.Recording | None = None) -> str:
+def describe_inaccuracy(plan: Plan, tally: _core.Tally, steps: int, recording: _core.Recording | None = None) -> str:
     """Message about steps that are too long; empty if they are short enough.
 
     The recording of a run contains the number of substeps of each step.
     """
-    if not tally.rough and (not tally.coarse or plan.accuracy is not None):
+    if not tally.missed and (not tally.inaccurate or plan.accuracy is not None):
         return ""
     body = list(plan.mechanism.bodies)[tally.worst_body]
     where = f"most at t = {tally.worst_time:.6g} s, body {body!r}, by {tally.worst:.2g}"
-    if tally.rough:
+    if tally.missed:
         return (
-            f"the accuracy was not reached: {tally.rough} substeps err by more than {plan.error_rate:.2g}"
+            f"the accuracy was not reached: {tally.missed} substeps err by more than {plan.error_rate:.2g}"
             f" per second and are as short as can be, {where}; take a smaller dt"
         )
     # what errs in a step that had to be halved are its substeps
@@ -75,14 +75,14 @@ def too_coarse(plan: Plan, tally: _core.Tally, steps: int, recording: _core.Reco
     lengths = (_ADVISED * substeps[errs] / error[errs]) ** (1 / (max(plan.order, 2) + 1)) / substeps[errs]
     dt = round_down(plan.dt * min(0.7, float(lengths.min())))
     return (
-        f"the steps are too coarse: {tally.coarse} of {steps} err by more than {COARSE:g} (parts of the mechanism's "
-        f"size, or rad), {where}; try dt = {dt:g}, or accuracy={COARSE:g}"
+        f"the steps are too coarse: {tally.inaccurate} of {steps} err by more than {INACCURATE:g} (parts of the "
+        f"mechanism's size, or rad), {where}; try dt = {dt:g}, or accuracy={INACCURATE:g}"
     )
 
 
-def not_judged(run: Trajectory) -> str:
+def not_estimated(run: Trajectory) -> str:
     """Message that the error of a run is not estimated; empty if it is."""
-    return NOT_JUDGED if run.info is not None and run.info.order == 1 else ""
+    return NOT_ESTIMATED if run.info is not None and run.info.order == 1 else ""
 
 
 def held_too_long(plan: Plan, time: Array, forces: Array) -> str:
@@ -108,8 +108,8 @@ def held_too_long(plan: Plan, time: Array, forces: Array) -> str:
         size = np.linalg.norm(forces[:, :, columns], axis=2)
         change = np.linalg.norm(np.diff(forces[:, :, columns], axis=0), axis=2)
         lag = 0.5 * period * np.minimum(length * np.maximum(size[1:], size[:-1]), memory * change)
-        judged = floats & (resistance > 0)
-        moved = np.maximum(moved, np.divide(lag.sum(axis=0), resistance, out=np.zeros_like(moved), where=judged))
+        resists = floats & (resistance > 0)
+        moved = np.maximum(moved, np.divide(lag.sum(axis=0), resistance, out=np.zeros_like(moved), where=resists))
     worst = int(moved.argmax())
     if moved[worst] <= _HELD:
         return ""

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._util.rotation import Array, conjugate, cross, rotate
 from ..assemble.core import build_core
-from ..assemble.redundancy import described_asked
+from ..assemble.redundancy import select_described_rows
 from ..describe.custom import VelocityRows
 from ..describe.forces import WORKING
 from ..kinematics.geometry import extent, gaps, measure_rows, poses
@@ -63,7 +63,7 @@ def potential_energy(run: Trajectory) -> Array:
     for force in run.mechanism.forces.values():
         for part in force.parts:
             if part.law["stiffness"] > 0:
-                longer = measured(run, part.measure) - part.law["rest"]
+                longer = measured(run, part.measure) - part.law["rest_length"]
                 slack = part.law["side"] * longer < 0
                 energy = energy + 0.5 * part.law["stiffness"] * np.where(slack, 0.0, longer) ** 2
     return energy
@@ -202,7 +202,7 @@ def angular_momentum(run: Trajectory, about: tuple[float, float, float] = (0.0, 
     return total
 
 
-def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None:
+def active_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None:
     """Gaps (step, joint, 2) in m and rad of the enforced rows, of the redundant rows, and which joints have the latter.
 
     None if no joint of the mechanism is redundant.
@@ -210,10 +210,10 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
     mechanism = run.mechanism
     if not mechanism.spanning_tree().loops:
         return None
-    asked = run.made.asked or described_asked(mechanism)
-    if not asked.unasked.any():
+    selection = run.made.selection or select_described_rows(mechanism)
+    if not selection.inactive.any():
         return None
-    compiled = build_core(mechanism, asked=asked)
+    compiled = build_core(mechanism, selection=selection)
     count = mechanism.joint_count + len(mechanism.couplings)
     gap, loop_mismatch = np.empty((len(run), count, 2)), np.empty((len(run), count, 2))
     compiled.core.gaps(
@@ -227,13 +227,13 @@ def asked_gaps(run: Trajectory) -> tuple[Array, Array, NDArray[np.bool_]] | None
         loop_mismatch=loop_mismatch,
     )
     joints = mechanism.joint_count
-    return gap[:, :joints], loop_mismatch[:, :joints], asked.unasked > 0
+    return gap[:, :joints], loop_mismatch[:, :joints], selection.inactive > 0
 
 
 def loop_mismatch(run: Trajectory) -> Array:
     """Disagreement of redundant joints (step, joint, 2), in m and rad; zero for the others."""
-    asked = asked_gaps(run)
-    return np.zeros((len(run), run.mechanism.joint_count, 2)) if asked is None else asked[1]
+    enforced = active_gaps(run)
+    return np.zeros((len(run), run.mechanism.joint_count, 2)) if enforced is None else enforced[1]
 
 
 def loop_mismatch_sentence(run: Trajectory) -> str:
@@ -272,9 +272,9 @@ def misalignment(run: Trajectory) -> Array:
 
 
 def _per_joint(run: Trajectory, which: int) -> Array:
-    asked = asked_gaps(run)
+    enforced = active_gaps(run)
     columns = [
-        asked[0][:, k, which] if asked is not None and asked[2][k] else gaps(joint, *poses(run, joint))[which]
+        enforced[0][:, k, which] if enforced is not None and enforced[2][k] else gaps(joint, *poses(run, joint))[which]
         for k, joint in enumerate(run.mechanism.joints.values())
     ]
     return np.stack(columns, axis=1) if columns else np.zeros((len(run), 0))

@@ -153,9 +153,9 @@ class ForceHistory:
         """Work between each node and the next (step - 1,)."""
         time, position = self._run.time, analysis.measured(self._run, part.measure)
         way = np.diff(position)
-        force, target = self._function(part, "force"), self._function(part, "target")
+        force, target = self._function(part, "effort"), self._function(part, "target")
         # functions of time act at the nodes; what is set holds from one to the next
-        held = 0.5 * (force[1:] + force[:-1]) if "force" in part.functions else force[:-1]
+        held = 0.5 * (force[1:] + force[:-1]) if "effort" in part.functions else force[:-1]
         wanted = self._function(part, "target_rate")[:-1]
         if "target" in part.functions:
             wanted = np.diff(target) / np.diff(time)
@@ -178,7 +178,7 @@ class ForceHistory:
         wanted = self._function(part, "target_rate")
         if "target" in part.functions:
             wanted = np.array([float(derivative(part.functions["target"], float(t))) for t in self._run.time])
-        force, target = self._function(part, "force"), self._function(part, "target")
+        force, target = self._function(part, "effort"), self._function(part, "target")
         position = analysis.measured(self._run, part.measure)
         return _exerted(
             self._law(part), position, analysis.measured_rate(self._run, part.measure), force, target, wanted
@@ -211,9 +211,9 @@ def _exerted(
     law: Mapping[str, float], position: Array, rate: Array, force: Array, target: Array, target_rate: Array
 ) -> Array:
     """Effort along the measure, at positions and rates (...) of it."""
-    pull = -law["stiffness"] * (position - law["rest"]) - law["damping"] * rate
+    pull = -law["stiffness"] * (position - law["rest_length"]) - law["damping"] * rate
     # a spring of one side is slack on the other, and its damper does not turn it round
-    slack = (law["side"] * (law["rest"] - position) > 0) | (law["side"] * pull > 0)
+    slack = (law["side"] * (law["rest_length"] - position) > 0) | (law["side"] * pull > 0)
     effort = force + np.where(slack, 0.0, pull)
     effort -= law["friction"] * np.tanh(rate / law["threshold"])
     return effort + _driven(law, position, rate, target, target_rate)
@@ -224,7 +224,7 @@ def _driven(
 ) -> Array:
     """Effort of a servo, which may be limited."""
     servo = law["kp"] * (target - position) + law["kd"] * (target_rate - rate)
-    found: Array = np.clip(servo, -law["limit"], law["limit"])
+    found: Array = np.clip(servo, -law["effort_limit"], law["effort_limit"])
     return found
 
 
@@ -239,7 +239,10 @@ class InputEfforts:
         forces = [mechanism.forces[name] for name in mechanism.inputs]
         measures = [force.parts[0].measure for force in forces]
         self._place = np.array([places[m.joint].start + m.index for m in measures], dtype=int)
-        self._is_servo = np.array([force.input == "target" for force in forces], dtype=bool)
+        kinds = np.array([force.input for force in forces], dtype=object)
+        self._is_motor, self._is_position, self._is_rate = (
+            kinds == kind for kind in ("effort", "target", "target_rate")
+        )
         if laws is None:
             own = np.reshape([[force.parts[0].law[key] for key in NUMBERS] for force in forces], (-1, len(NUMBERS)))
         else:
@@ -251,12 +254,14 @@ class InputEfforts:
     @property
     def described(self) -> Array:
         """Inputs (..., input) as described in the mechanism or for the members."""
-        return np.where(self._is_servo, self._law["target"], self._law["force"])
+        servo = np.where(self._is_position, self._law["target"], self._law["target_rate"])
+        return np.where(self._is_motor, self._law["effort"], servo)
 
     def __call__(self, coordinates: Array, rates: Array, inputs: Array | None) -> Array:
         """Efforts at the given coordinates and rates, N m or N; for inputs None, those described are used."""
         if inputs is None:
             inputs = np.broadcast_to(self.described, (*coordinates.shape[:-1], len(self._place)))
         position, rate = coordinates[..., self._place], rates[..., self._place]
-        servo = _driven(self._law, position, rate, inputs, self._law["target_rate"])
-        return np.where(self._is_servo, servo, inputs)
+        target = np.where(self._is_position, inputs, self._law["target"])
+        servo = _driven(self._law, position, rate, target, np.where(self._is_rate, inputs, self._law["target_rate"]))
+        return np.where(self._is_motor, inputs, servo)

@@ -158,8 +158,8 @@ class JointReader(Recorded, OfJoint):
                 run.angular_velocity[..., row, :],
             )
         if joint.ground is None:
-            still = np.zeros((*shape, 3))
-            return still, np.broadcast_to(body.orientation, (*shape, 4)), still, still
+            zero = np.zeros((*shape, 3))
+            return zero, np.broadcast_to(body.orientation, (*shape, 4)), zero, zero
         # all members pass the same instants, unless one failed between two of them
         instants, place = np.unique(run.time, return_inverse=True)
         found = np.full((len(instants), 13), np.nan)

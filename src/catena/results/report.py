@@ -51,8 +51,8 @@ class Report:
     per Newton iteration for each solver. driven says whether functions of time move the mechanism. mismatches lists the
     joints that close loops and have rows that are not enforced, because they are redundant, with the disagreement in m
     and rad at this pose. largest_zero is the largest singular value that counts as zero, smallest_kept the smallest
-    that does not. unjudged_joints close loops that were not checked for redundant rows, for the reason in
-    unjudged_because: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
+    that does not. unchecked_joints close loops that were not checked for redundant rows, for the reason in
+    unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
     without mass. limited lists the joints with limits.
     """
 
@@ -70,8 +70,8 @@ class Report:
     largest_zero: float = 0.0
     smallest_kept: float = np.inf
     loop_tolerance: float = 0.0
-    unjudged_joints: tuple[str, ...] = ()
-    unjudged_because: str = ""
+    unchecked_joints: tuple[str, ...] = ()
+    unchecked_reason: str = ""
     massless: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
 
@@ -107,10 +107,10 @@ class Report:
                 f"(singular values: largest dropped {self.largest_zero:.2g}, smallest kept {self.smallest_kept:.2g}, "
                 f"loop tolerance {self.loop_tolerance:g})"
             )
-        if self.unjudged_joints:
+        if self.unchecked_joints:
             lines.append(
-                f"not checked for redundancy: {len(self.unjudged_joints)} loop joints "
-                f"({_shorten(self.unjudged_joints)}), because {self.unjudged_because}; all their rows "
+                f"not checked for redundancy: {len(self.unchecked_joints)} loop joints "
+                f"({_shorten(self.unchecked_joints)}), because {self.unchecked_reason}; all their rows "
                 "are enforced and must agree to rounding"
             )
         if self.loop_tolerance > 0 and self.smallest_kept < _NEAR_FIT * self.loop_tolerance:
@@ -142,8 +142,8 @@ def _shorten(names: tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def report(mechanism: Mechanism, state: State, asked: RowSelection) -> Report:
-    """See Mechanism.report; `asked` contains the rows that a run enforces."""
+def report(mechanism: Mechanism, state: State, selection: RowSelection) -> Report:
+    """See Mechanism.report; `selection` contains the rows that a run enforces."""
     tree = mechanism.spanning_tree()
     motions = Motions(mechanism, state)
     carrier, path = motions.carrier, motions.path
@@ -159,7 +159,7 @@ def report(mechanism: Mechanism, state: State, asked: RowSelection) -> Report:
     blocks, pulls = [], []
     strict: list[bool] = []
     all_names = [*mechanism.joints, *mechanism.couplings]
-    strict_names = {all_names[k] for k in np.flatnonzero(asked.unjudged | (asked.weak > 0))}
+    strict_names = {all_names[k] for k in np.flatnonzero(selection.unchecked | (selection.weak > 0))}
     for closure in motions.closures:
         on_bodies = motions.pulls(closure)
         blocks.append(motions.rows(on_bodies))
@@ -171,19 +171,19 @@ def report(mechanism: Mechanism, state: State, asked: RowSelection) -> Report:
 
     # rows over the size and slides in sizes are of order one, so that rounding can be told from motion
     jacobian = np.concatenate(blocks) if blocks else np.zeros((0, len(motions.twists)))
-    compiled = build_core(mechanism, asked=asked)
+    compiled = build_core(mechanism, selection=selection)
     if jacobian.size:
         left = np.linalg.svd(jacobian)[0]
         rank = _rank(jacobian, np.array(strict), mechanism.loop_tolerance)
         # what a run does not ask for does not count, though it may be just above `loop_tolerance` in the units used
         # here
-        rank = min(rank, len(jacobian) - int(asked.unasked.sum() + asked.idle.sum()))
+        rank = min(rank, len(jacobian) - int(selection.inactive.sum() + selection.inactive_couplings.sum()))
     else:
         left, rank = np.eye(len(jacobian)), 0
     row_total = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
     _, loop_mismatch = joint_gaps(compiled, state)
     names = [*mechanism.joints, *mechanism.couplings]
-    unasked = np.flatnonzero(np.concatenate((asked.unasked, asked.idle)))
+    inactive = np.flatnonzero(np.concatenate((selection.inactive, selection.inactive_couplings)))
     return Report(
         body_count=mechanism.body_count,
         joint_count=mechanism.joint_count,
@@ -196,12 +196,12 @@ def report(mechanism: Mechanism, state: State, asked: RowSelection) -> Report:
         solver=compiled.solver,
         driven=any(c.function is not None for c in mechanism.couplings.values())
         or any(joint.ground is not None for joint in mechanism.joints.values()),
-        loop_mismatches={names[k]: (float(loop_mismatch[k, 0]), float(loop_mismatch[k, 1])) for k in unasked},
-        largest_zero=asked.largest_zero,
-        smallest_kept=asked.smallest_kept,
-        loop_tolerance=asked.loop_tolerance,
-        unjudged_joints=asked.unjudged_joints(mechanism),
-        unjudged_because=asked.why,
+        loop_mismatches={names[k]: (float(loop_mismatch[k, 0]), float(loop_mismatch[k, 1])) for k in inactive},
+        largest_zero=selection.largest_zero,
+        smallest_kept=selection.smallest_kept,
+        loop_tolerance=selection.loop_tolerance,
+        unchecked_joints=selection.unchecked_joints(mechanism),
+        unchecked_reason=selection.why,
         massless=massless.names(mechanism),
         limited=tuple(name for name, joint in mechanism.joints.items() if joint.limits),
     )
@@ -211,9 +211,9 @@ def _rank(jacobian: Array, strict: NDArray[np.bool_], loop_tolerance: float) -> 
     """Rank of the rows under `loop_tolerance`, and of the strict rows on the freedoms that remain."""
     rank, free = 0, np.eye(jacobian.shape[1])
     for rows, least in ((~strict, loop_tolerance), (strict, 0.0)):
-        asked = jacobian[rows] @ free
-        if asked.size:
-            _, values, ways = np.linalg.svd(asked)
+        along = jacobian[rows] @ free
+        if along.size:
+            _, values, ways = np.linalg.svd(along)
             new = int(np.count_nonzero(values > (least or _RANK_TOLERANCE * max(values[0], 1.0))))
             rank, free = rank + new, free @ ways[new:].T
     return rank

@@ -10,7 +10,7 @@ import numpy as np
 from .._util.status import CatenaWarning, warn
 from ..kinematics import geometry
 from . import analysis
-from .accuracy import AccuracyWarning, not_judged, often_halved
+from .accuracy import AccuracyWarning, not_estimated, often_halved
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -30,8 +30,8 @@ class StuckWarning(CatenaWarning):
 def doubts(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
     """All messages about a run."""
     found = (
-        (AccuracyWarning, run.coarse),
-        (AccuracyWarning, not_judged(run)),
+        (AccuracyWarning, run.accuracy_warning),
+        (AccuracyWarning, not_estimated(run)),
         (AccuracyWarning, often_halved(run)),
         (CatenaWarning, analysis.loop_mismatch_sentence(run)),
         (StuckWarning, stuck(run)),
@@ -41,15 +41,15 @@ def doubts(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
 
 def raise_doubts(run: Trajectory, *, accuracy: bool) -> None:
     """Issue the messages as Python warnings, once per run; those about its steps only on request."""
-    for kind, sentence in found_unasked(run):
+    for kind, sentence in found_inactive(run):
         warn(kind(sentence))
     # that steps are too long is said once, and of a few that were halved not at all
-    sentence = run.coarse or (often_halved(run) if run.halved_count >= _MANY else "")
+    sentence = run.accuracy_warning or (often_halved(run) if run.halved_count >= _MANY else "")
     if accuracy and sentence:
         warn(AccuracyWarning(sentence))
 
 
-def found_unasked(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
+def found_inactive(run: Trajectory) -> Iterator[tuple[type[CatenaWarning], str]]:
     """Messages about the mechanism of a run that cost little time to find."""
     sentence = stuck(run) if run.mechanism.body_count <= _FEW else ""
     return iter([(StuckWarning, sentence)] if sentence else [])

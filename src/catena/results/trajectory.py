@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,6 @@ from .impacts import Impact, impact_rows, impacts_of
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
-    from ..compile.row_selection import RowSelection
     from ..describe.bodies import Body
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
@@ -37,27 +36,7 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
     from ..kinematics.state import State
     from ..simulate.events import Occurrence
-
-
-class Told(TypedDict):
-    """What a run says beside its recording.
-
-    `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
-    which stand those of forces, and at last
-    `stop_count` of hard stops; the key tells who can go on from it, `asked` which rows of loops were enforced, if
-    others than those of the described pose.
-    """
-
-    dt: float
-    coarse: str
-    increments: Array | None
-    control: Array | None
-    info: RunInfo
-    places: Mapping[str, slice]
-    row_count: int
-    stop_count: int
-    key: str
-    asked: RowSelection | None
+    from .told import Told
 
 
 _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
@@ -130,10 +109,10 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             dt=told["dt"],
             **{name: getattr(recording, name) for name in STEP_RECORDS},
             increments=told["increments"],
-            coarse=told["coarse"],
+            accuracy_warning=told["accuracy_warning"],
             status=self.status,
             info=told["info"],
-            asked=told["asked"],
+            selection=told["selection"],
             impacts=impact_rows(recording.impacts, self.mechanism),
         )
 
@@ -232,9 +211,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return self.made.increments
 
     @property
-    def coarse(self) -> str:
+    def accuracy_warning(self) -> str:
         """Of the warnings, the sentence on steps that are too coarse."""
-        return self.made.coarse
+        return self.made.accuracy_warning
 
     @property
     def info(self) -> RunInfo | None:
@@ -256,7 +235,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return len(self.time)
 
     def __repr__(self) -> str:
-        from .run_warnings import found_unasked
+        from .run_warnings import found_inactive
 
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
@@ -266,7 +245,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         error = f", sum of step errors {self.error.sum():.1g}" if self.error is not None and len(self) else ""
         error += f" (largest {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
         error += f", error at nodes at most {self.checked_error:.1g}" if self.checked_error is not None else ""
-        failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_unasked(self))
+        failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_inactive(self))
         failed += "" if self.status.ok else f", stopped: {self.status.message}"
         bodies = how_many(self.mechanism.body_count, "body", "bodies")
         return f"Trajectory({bodies}, {len(self)} nodes, {span}{halved}{error}{failed})"
@@ -321,7 +300,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         found = resampled(self, times)
         if unresolved := not_resolved(self, times):
             warn(AccuracyWarning(unresolved))
-        return found.nodes.state(self.mechanism, 0, reached=False) if np.ndim(time) == 0 else found
+        return found.nodes.state(self.mechanism, 0, computed=False) if np.ndim(time) == 0 else found
 
     @property
     def efforts(self) -> Array:

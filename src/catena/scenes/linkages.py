@@ -113,10 +113,10 @@ def slider_crank(
     drop = offset - crank_pin.place[1]
     if not abs(drop) < rod:
         raise ValueError(f"slider_crank: a rod of {rod:g} m does not reach down {abs(drop):g} m to the slider")
-    reach = np.array((sqrt(rod * rod - drop * drop), drop))
+    along = np.array((sqrt(rod * rod - drop * drop), drop))
 
     # the rod keeps its length
-    wrist = Pin(crank_pin.place + reach, np.array((reach @ crank_pin.speed / reach[0], 0.0)))
+    wrist = Pin(crank_pin.place + along, np.array((along @ crank_pin.speed / along[0], 0.0)))
     m = Mechanism()
     first = plane_bar(m, "crank", center, crank_pin, width=0.03, mass=2 * crank)
     second = plane_bar(m, "rod", crank_pin, wrist, width=0.03, mass=2 * rod)

@@ -51,7 +51,14 @@ def flyball_governor(
         ends = np.stack((hinge - (0.0, 0.0, 0.5), hinge + 0.5 * along))
         m.add_force(
             PointSpring(
-                slider, rod, stiffness, points=ends, length=0.5, damping=damping, implicit=implicit, name=f"spring{k}"
+                slider,
+                rod,
+                stiffness,
+                points=ends,
+                rest_length=0.5,
+                damping=damping,
+                implicit=implicit,
+                name=f"spring{k}",
             )
         )
     return m
@@ -118,7 +125,7 @@ def andrews_squeezer() -> Mechanism:
 
     # D on K3: 18 and 20 mm from B in its frame, seen from the center of mass
     ends = np.stack((c.world(), (0.0, 0.02 - 0.01043, 0.01874 - 0.018)))
-    m.add_force(PointSpring(m.world, "K3", 4530.0, anchors=ends, length=0.07785, name="spring"))
+    m.add_force(PointSpring(m.world, "K3", 4530.0, anchors=ends, rest_length=0.07785, name="spring"))
     return m
 
 

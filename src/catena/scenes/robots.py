@@ -28,7 +28,7 @@ class Gains(NamedTuple):
 
     kp: float
     kd: float
-    limit: float
+    effort_limit: float
 
 
 def quadruped(*, hung: bool = False) -> Mechanism:

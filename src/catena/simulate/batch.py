@@ -55,13 +55,13 @@ class Batch(Recorded, JointSpace):
     substeps: NDArray[np.int32]
     newton_residual: Array
     error: Array | None
-    coarse: list[str]  # of every member, what is to be said of steps that are too coarse
+    accuracy_warnings: list[str]  # of every member, what is to be said of steps that are too coarse
     counts: NDArray[np.int64]
     status: list[Status]
     numbers: MemberNumbers
     near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
-    asked: RowSelection | None  # rows of loops that were enforced, if others than those of the described pose
+    selection: RowSelection | None  # rows of loops that were enforced, if others than those of the described pose
     alone: str  # why members ran one by one, empty if they ran in lanes
 
     def __len__(self) -> int:
@@ -78,16 +78,16 @@ class Batch(Recorded, JointSpace):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what makes members doubtful, empty if nothing does; those of one member: `batch[k].warnings`."""
-        return tuple(filter(None, (self.too_coarse, self.alone)))
+        return tuple(filter(None, (self.accuracy_warning, self.alone)))
 
     @property
-    def too_coarse(self) -> str:
+    def accuracy_warning(self) -> str:
         """The sentence on the member whose steps are most too coarse; empty if none are."""
-        coarse = [k for k, sentence in enumerate(self.coarse) if sentence]
-        if not coarse or self.error is None:
+        inaccurate = [k for k, sentence in enumerate(self.accuracy_warnings) if sentence]
+        if not inaccurate or self.error is None:
             return ""
-        worst = coarse[int(self.error[coarse].max(axis=1).argmax())]
-        return f"{len(coarse)} of {len(self)} members, most of all member {worst}: {self.coarse[worst]}"
+        worst = inaccurate[int(self.error[inaccurate].max(axis=1).argmax())]
+        return f"{len(inaccurate)} of {len(self)} members, most of all member {worst}: {self.accuracy_warnings[worst]}"
 
     @property
     def failed(self) -> list[int]:
@@ -118,10 +118,10 @@ class Batch(Recorded, JointSpace):
             substeps=self.substeps[member, :done],
             newton_residual=self.newton_residual[member, :done],
             error=None if self.error is None else self.error[member, :done],
-            coarse=self.coarse[member],
+            accuracy_warning=self.accuracy_warnings[member],
             status=self.status[member],
             info=self.info,
-            asked=self.asked,
+            selection=self.selection,
         )
         return Trajectory(self.numbers.mechanism_of(self.mechanism, member), nodes, made)
 

@@ -111,12 +111,12 @@ class Watch:
                 if event.happens(was, now):
                     self._found.append((event, before, was, now))
             if any(event.stop for event, node, _, _ in self._found if node is before):
-                live.end_run()
+                live._end_run()
                 return None
         arrays = (live.position, live.orientation, live.velocity, live.angular_velocity)
         copies = (arrays[0].copy(), arrays[1].copy(), arrays[2].copy(), arrays[3].copy())
         index = 0 if before is None else before.index + 1
-        self._node = node = _Node(index, copies, time, live.counted.copy(), live.checkpoint(), values)
+        self._node = node = _Node(index, copies, time, live._counted.copy(), live.checkpoint(), values)
         node.forces = None if self._control is None else self._control(time, live)
         node.inputs = live.inputs.copy()
         return node.forces
@@ -182,7 +182,7 @@ class Watch:
             *node.arrays,
             time=node.time,
             turned=plan.compiled.by_joint(node.turned),
-            reached=True,
+            computed=True,
             checkpoint=(node.checkpoint, self._key),
         )
         plan = plan.with_step(length, rate=plan.error_rate)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping
-from math import isfinite
-from typing import TypeVar
+from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from .._util.checks import shown
 from .._util.rotation import Array
 
-Value = TypeVar("Value")
 
+class Inputs(MutableMapping[str, Any]):
+    """Inputs by name: a number of a live mechanism, (member,) of a batch; they hold from the next step on."""
 
-class _ByName(MutableMapping[str, Value]):
-    def __init__(self, input: Array, names: Iterable[str]) -> None:
-        self._input = input
+    def __init__(self, inputs: Array, names: Iterable[str]) -> None:
+        self._inputs = inputs
         self._places = {name: k for k, name in enumerate(names)}
 
     def _place(self, name: str) -> int:
@@ -23,6 +24,21 @@ class _ByName(MutableMapping[str, Value]):
             known = ", ".join(map(repr, self._places)) or "none: no motor or servo without a function of time"
             raise KeyError(f"there is no input {name!r}; there are {known}")
         return self._places[name]
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._inputs[..., self._place(name)]
+        return float(found) if found.ndim == 0 else found
+
+    def __setitem__(self, name: str, value: ArrayLike) -> None:
+        place, members = self._place(name), self._inputs.shape[:-1]
+        try:
+            given = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            given = np.array(np.nan)
+        if not np.isfinite(given).all() or given.shape not in ((), members):
+            each = f", or {members[0]} of them" if members else ""
+            raise ValueError(f"input {name!r} must be a finite number{each}, got {shown(value)}")
+        self._inputs[..., place] = given
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("inputs cannot be taken away")
@@ -35,30 +51,3 @@ class _ByName(MutableMapping[str, Value]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({dict(self)})"
-
-
-class Inputs(_ByName[float]):
-    """Inputs of a live mechanism by name; they hold from the next step on."""
-
-    def __getitem__(self, name: str) -> float:
-        return float(self._input[self._place(name)])
-
-    def __setitem__(self, name: str, value: float) -> None:
-        place = self._place(name)
-        try:
-            is_fine = isfinite(value)
-        except TypeError:
-            is_fine = False
-        if not is_fine:
-            raise ValueError(f"input {name!r} must be a finite number, got {value!r}")
-        self._input[place] = value
-
-
-class BatchInputs(_ByName[Array]):
-    """Inputs (member,) of a live batch by name; they hold from the next step on."""
-
-    def __getitem__(self, name: str) -> Array:
-        return self._input[:, self._place(name)]
-
-    def __setitem__(self, name: str, value: ArrayLike) -> None:
-        self._input[:, self._place(name)] = value

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,11 @@ from .._util.words import Spoken
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
 from ..kinematics.views import BodyView, JointView, frame_of
-from ..results.accuracy import AccuracyWarning, too_coarse
+from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
 from ..results.reactions import reaction
 from ..results.trajectory import Trajectory
-from .inputs import BatchInputs, Inputs
+from .inputs import Inputs
 from .loads import Forces, held_loads, load_table, plain_forces
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class Running(Spoken):
         """What motors and servos exert (..., input) by `mechanism.inputs`, with the inputs as set; N m or N."""
         return self._efforts(self.coordinates, self.rates, self.inputs)
 
-    @property
-    def inputs_by_name(self) -> Inputs | BatchInputs:
-        """The same numbers as `inputs`, by the names of their motors and servos."""
-        raise NotImplementedError
+    @cached_property
+    def inputs_by_name(self) -> Inputs:
+        """The same numbers as `inputs`, by the names of their motors and servos: a float, or (member,) of a batch."""
+        return Inputs(self.inputs, self.mechanism.inputs)
 
     def set(self, values: Mapping[str, ArrayLike] = MappingProxyType({}), /, **named: ArrayLike) -> None:
         """Set inputs by name, from the next step on: `set(knee=3.0)` or `set({"left knee": 3.0})`; others stay.
@@ -75,8 +75,7 @@ class Running(Spoken):
             raise ValueError(
                 f"set takes inputs by name, as in set(knee=3.0), got {values!r}; `inputs` holds all of them in order"
             )
-        by_name: MutableMapping[str, Any] = self.inputs_by_name
-        by_name.update(values, **named)
+        self.inputs_by_name.update(values, **named)
 
     @cached_property
     def _efforts(self) -> InputEfforts:
@@ -146,9 +145,9 @@ class Live(Running, _core.Live):
         """Make ready for another run, under no forces, by a plan whose loops may have other rows."""
         begins, compiled = self._start(plan, state, steps, record_every), plan.compiled
         if compiled is not self._plan.compiled:
-            self.enter(core=compiled.core, solver=_core.SolverKind[plan.solver], rows=compiled.rows)
+            self._enter(core=compiled.core, solver=_core.SolverKind[plan.solver], rows=compiled.rows)
         self._plan, self._begun = plan, state
-        self.put(loads=self._no_loads, **begins)
+        self._put(loads=self._no_loads, **begins)
 
     @cached_property
     def _no_loads(self) -> _core.LoadArrays:
@@ -169,7 +168,7 @@ class Live(Running, _core.Live):
 
     def _stand(self) -> None:
         """Find the node from which it goes on; called by whoever makes one."""
-        if not self.begin():
+        if not self._begin():
             self._fail()
 
     def hold(self, forces: Forces | None) -> None:
@@ -179,35 +178,30 @@ class Live(Running, _core.Live):
         """
         # an array as it is, which takes no time
         plain = forces if isinstance(forces, np.ndarray) else plain_forces(self.mechanism, forces)
-        if plain is not None and plain.ndim == 2 and plain.dtype.char == "d" and self.hold_array(plain):
+        if plain is not None and plain.ndim == 2 and plain.dtype.char == "d" and self._hold_array(plain):
             return
         values, point, in_body_frame = held_loads(self.mechanism, forces)
-        self.hold_arrays(values=values, point=point, in_body_frame=in_body_frame)
+        self._hold_arrays(values=values, point=point, in_body_frame=in_body_frame)
 
     def copy(self) -> Live:
         """Another one that stands where this one does, and goes on by itself in the same way, inputs and forces too."""
         other = Live(self._plan, self.state())
-        other.hold_as(self)
+        other._hold_as(self)
         other._stand()
         other.inputs[:] = self.inputs
         return other
 
     # ---- reading
 
-    @cached_property
-    def inputs_by_name(self) -> Inputs:
-        """The same numbers as `inputs`, by the names of their motors and servos."""
-        return Inputs(self.inputs, self.mechanism.inputs)
-
     @property
     def turned(self) -> Mapping[str, Array]:
         """Angles of joints, turns counted, by joint name."""
-        return self._plan.compiled.by_joint(self.counted)
+        return self._plan.compiled.by_joint(self._counted)
 
     @property
     def status(self) -> Status:
         """How it fares: `ok`, or why it took no more steps."""
-        return status_of(self._plan, self.ended)
+        return status_of(self._plan, self._ended)
 
     def state(self) -> State:
         """The node as a State of its own, from which this or another simulator may go on."""
@@ -219,14 +213,14 @@ class Live(Running, _core.Live):
             self.angular_velocity,
             time=self.time,
             turned=self.turned,
-            reached=True,
+            computed=True,
             checkpoint=(self.checkpoint(), self.key),
             inputs=self.inputs,
         )
 
     def multipliers(self) -> Array:
         """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
-        return self.all_multipliers()[: self._plan.build.row_count]
+        return self._all_multipliers()[: self._plan.build.row_count]
 
     def accelerations(self) -> tuple[Array, Array]:
         """Accelerations (n, 3) of bodies and angular ones (n, 3), world frame, m/s^2 and rad/s^2, from the node on.
@@ -234,7 +228,7 @@ class Live(Running, _core.Live):
         With the inputs and forces as they are set now, which hold over the next step; of second order in dt. They take
         two steps to find, from which it comes back. `live.body(name)` has them of one body and its points.
         """
-        linear, angular, ended = self.all_accelerations()
+        linear, angular, ended = self._all_accelerations()
         if ended.code != _core.StatusCode.done:
             raise SimulationError(status_of(self._plan, ended), self._node())
         return linear, angular
@@ -315,11 +309,11 @@ class Live(Running, _core.Live):
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
         if self.status.ok and self._plan.on_inaccurate != "ignore":
-            coarse = too_coarse(self._plan, self.tally, steps)
-            if self._plan.on_inaccurate == "raise" and coarse:
-                raise SimulationError(self._plan.fail_if_inaccurate(self.status, coarse), self._node())
-            if coarse:
-                warn(AccuracyWarning(coarse))
+            warning = describe_inaccuracy(self._plan, self.tally, steps)
+            if self._plan.on_inaccurate == "raise" and warning:
+                raise SimulationError(self._plan.fail_if_inaccurate(self.status, warning), self._node())
+            if warning:
+                warn(AccuracyWarning(warning))
         elif not self.status.ok:
             self._fail()
 
@@ -340,7 +334,7 @@ class Live(Running, _core.Live):
             inputs=self.inputs[None].copy(),
         )
         plan = self._plan
-        made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), asked=plan.other_rows)
+        made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), selection=plan.other_rows)
         return Trajectory(self.mechanism, nodes, made)
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:

@@ -20,11 +20,10 @@ from ..assemble.initial_state import checked, refuse_fast
 from ..assemble.massless import names as massless
 from ..compile.compile import start_arrays
 from ..kinematics.state import State
-from ..results.accuracy import AccuracyWarning, too_coarse
+from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import InputEfforts
 from ..results.trajectory import single_node
 from .batch import SIZES
-from .inputs import BatchInputs
 from .live import Running
 from .loads import Forces
 from .members import Laws, MemberNumbers, member_loads
@@ -69,7 +68,7 @@ class LiveBatch(Running, _core.LiveBatch):
         signals = compiled.signals.extended()
         # where every member began last, and whether runs have been there
         self._begun = _numbers(compiled, states)
-        self._reached = states[0].reached
+        self._computed = states[0].computed
         self._refuse_mixed(states)
         numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
         self._laws = numbers.law
@@ -85,11 +84,11 @@ class LiveBatch(Running, _core.LiveBatch):
             numbers=numbers.arrays(),
             inputs=compiled.input_places,
         )
-        self._begin(np.arange(count))
+        self._begin_anew(np.arange(count))
 
-    def _begin(self, members: NDArray[np.intp]) -> None:
+    def _begin_anew(self, members: NDArray[np.intp]) -> None:
         start = {name: values[members] for name, values in self._begun.items() if name != "time"}
-        self.begin(members=members.astype(np.int32), start=_core.Start(**start), time=self._begun["time"][members])
+        self._begin(members=members.astype(np.int32), start=_core.Start(**start), time=self._begun["time"][members])
 
     # ---- going on
 
@@ -120,7 +119,7 @@ class LiveBatch(Running, _core.LiveBatch):
             return
         for name, values in given.items():
             self._begun[name][chosen] = values
-        self._begin(chosen)
+        self._begin_anew(chosen)
 
     def _given(
         self,
@@ -202,7 +201,7 @@ class LiveBatch(Running, _core.LiveBatch):
 
     def _refuse_mixed(self, states: Sequence[State]) -> None:
         """At order 1 a first step is another than those that follow."""
-        if self._plan.order == 1 and any(state.reached != self._reached for state in states):
+        if self._plan.order == 1 and any(state.computed != self._computed for state in states):
             raise ValueError("at order 1 either all members begin at states that runs have reached, or none does")
 
     def _chosen(self, members: ArrayLike) -> NDArray[np.intp]:
@@ -226,18 +225,13 @@ class LiveBatch(Running, _core.LiveBatch):
     # ---- reading
 
     @cached_property
-    def inputs_by_name(self) -> BatchInputs:
-        """The same numbers as `inputs`, each (member,), by the names of their motors and servos."""
-        return BatchInputs(self.inputs, self.mechanism.inputs)
-
-    @cached_property
     def _efforts(self) -> InputEfforts:
         return InputEfforts(self.mechanism, self._laws)
 
     @property
     def status(self) -> list[Status]:
         """How every member fares: `ok`, or why it takes no more steps."""
-        return [status_of(self._plan, self.ended(k)) for k in range(len(self))]
+        return [status_of(self._plan, self._ended(k)) for k in range(len(self))]
 
     def state(self, member: int) -> State:
         """The node of a member as a State of its own, from which this or another simulator may go on."""
@@ -252,8 +246,8 @@ class LiveBatch(Running, _core.LiveBatch):
             self.velocity[k],
             self.angular_velocity[k],
             time=float(self.time[k]),
-            turned=self._plan.compiled.by_joint(self.counted[k]),
-            reached=self._reached or bool(self.time[k] != self._begun["time"][k]),
+            turned=self._plan.compiled.by_joint(self._counted[k]),
+            computed=self._computed or bool(self.time[k] != self._begun["time"][k]),
             inputs=self.inputs[k],
         )
 
@@ -263,10 +257,10 @@ class LiveBatch(Running, _core.LiveBatch):
         if plan.on_inaccurate == "ignore":
             return
         worst = max(range(len(self)), key=lambda k: self.tally(k).worst)
-        coarse = f"member {worst}: {too_coarse(plan, self.tally(worst), steps)}"
+        warning = f"member {worst}: {describe_inaccuracy(plan, self.tally(worst), steps)}"
         if plan.on_inaccurate == "raise":
-            raise SimulationError(plan.fail_if_inaccurate(self.status[worst], coarse), single_node(self.state(worst)))
-        warn(AccuracyWarning(coarse))
+            raise SimulationError(plan.fail_if_inaccurate(self.status[worst], warning), single_node(self.state(worst)))
+        warn(AccuracyWarning(warning))
 
     def __len__(self) -> int:
         return len(self._begun["time"])

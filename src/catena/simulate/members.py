@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._util.lookup import no_such
 from .._util.rotation import Array, finite
-from ..describe.forces import LAW, NUMBERS
+from ..describe.forces import NUMBERS, SIGNED
 from ..describe.inertia import Inertia
 from ..describe.limits import law_parts
 from .loads import Forces, LoadTable, load_table
@@ -42,7 +42,7 @@ class MemberNumbers:
     ) -> None:
         bodies = list(mechanism.bodies.values())
         rows = {body.name: k for k, body in enumerate(bodies)}
-        for label, mapping in (("masses", masses), ("inertias", inertias), ("laws", force_parameters)):
+        for label, mapping in (("masses", masses), ("inertias", inertias), ("force_parameters", force_parameters)):
             if mapping is not None and not isinstance(mapping, Mapping):
                 raise ValueError(f"{label} must be a mapping from names to numbers, got {mapping!r}")
         self._masses, self._inertias, self._laws = masses or {}, inertias or {}, force_parameters or {}
@@ -85,28 +85,32 @@ class MemberNumbers:
         table = np.tile([[part.law[key] for key in NUMBERS] for part in law_parts(mechanism)], (count, 1, 1))
         for name, numbers in self._laws.items():
             if name not in mechanism.forces:
-                raise no_such("force", name, mechanism, "laws: ")
+                raise no_such("force", name, mechanism, "force_parameters: ")
             label = mechanism.forces[name].label
             places = [k for k, (owner, _) in enumerate(parts) if owner == name]
             if not places:
-                raise ValueError(f"laws: {label} has the same numbers for all members")
+                raise ValueError(f"force_parameters: {label} has the same numbers for all members")
             if not isinstance(numbers, Mapping):
-                raise ValueError(f"laws: numbers of {label} must be a mapping, got {numbers!r}")
+                raise ValueError(f"force_parameters: numbers of {label} must be a mapping, got {numbers!r}")
             for key, value in numbers.items():
-                if key not in LAW:
-                    raise ValueError(f"laws: {label} has no {key!r}, only {', '.join(LAW)}")
+                own = mechanism.forces[name].parameters
+                if key not in own:
+                    raise ValueError(f"force_parameters: {label} has no {key!r}, only {', '.join(own)}")
+                number = own[key]
                 if len(places) > 1:
-                    raise ValueError(f"laws: {label} has several parts, whose numbers are the same for all members")
+                    raise ValueError(
+                        f"force_parameters: {label} has several parts, whose numbers are the same for all members"
+                    )
                 column = finite(value, (count,), f"{key} of {label}")
-                if (column < 0).any() and key not in ("rest", "target", "target_rate", "force"):
+                if (column < 0).any() and number not in SIGNED:
                     raise ValueError(f"{key} of {label} must not be negative")
                 base = parts[places[0]][1].law
-                if key in _STAGED and column.any() and not any(base[other] for other in _STAGED):
+                if number in _STAGED and column.any() and not any(base[other] for other in _STAGED):
                     raise ValueError(
-                        f"laws: {label} has no {key} of its own, so its members cannot: "
+                        f"force_parameters: {label} has no {key} of its own, so its members cannot: "
                         f"give the mechanism's a small one before the simulator is built"
                     )
-                table[:, places[0], NUMBERS.index(key)] = column
+                table[:, places[0], NUMBERS.index(number)] = column
         self.law = table
 
     def arrays(self) -> _core.MemberArrays:

@@ -22,7 +22,7 @@ from ..assemble.assembly import close_nearest
 from ..assemble.core import build_core
 from ..assemble.initial_state import checked, refuse_open
 from ..assemble.placeholders import lightened
-from ..assemble.redundancy import described_asked, find_asked, meant_after_all, warn_of
+from ..assemble.redundancy import meant_after_all, select_described_rows, select_rows, warn_of
 from ..compile.compile import Compiled, start_arrays
 from ..compile.row_selection import RowSelection
 from ..describe.forces import DISSIPATING
@@ -31,7 +31,7 @@ from ..describe.limits import hard_stops, stops_of, without_limits
 from ..describe.mechanism import Mechanism
 from ..kinematics import geometry
 from ..kinematics.state import State
-from ..results.accuracy import NOT_JUDGED, USUAL_ACCURACY, usual_order
+from ..results.accuracy import NOT_ESTIMATED, USUAL_ACCURACY, usual_order
 from .refinement import per_second, plain_step
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Build:
 
     def __init__(self, mechanism: Mechanism, kernel: str | None, rows: RowSelection | None = None) -> None:
         self.mechanism, self.kernel = mechanism, kernel
-        self.compiled = build_core(mechanism, kernel=kernel, asked=rows)
+        self.compiled = build_core(mechanism, kernel=kernel, selection=rows)
         self.row_count = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
         self.stop_count = len(hard_stops(mechanism))
         # by solver and order, live mechanisms that no run uses now
@@ -104,7 +104,7 @@ class Build:
 
     def with_rows(self, rows: RowSelection) -> Build:
         """The same with other rows of loops."""
-        if self.other_rows is None or not self.other_rows.compiled.asked.same_rows(rows):
+        if self.other_rows is None or not self.other_rows.compiled.selection.same_rows(rows):
             self.other_rows = Build(self.mechanism, self.kernel, rows)
         return self.other_rows
 
@@ -204,32 +204,32 @@ class Plan:
 
     def with_rows(self, rows: RowSelection) -> Plan:
         """The same with these rows of loops."""
-        if rows.same_rows(self.compiled.asked):
+        if rows.same_rows(self.compiled.selection):
             return self
         build = self.build.with_rows(rows)
         return replace(self, build=build, solver=self.solver if self.solver_given else build.compiled.solver)
 
     def at(self, states: Iterable[State | None]) -> Plan:
         """What runs from states: another one if loops say something else there than where this one ran."""
-        rows = described_asked(self.mechanism)
+        rows = select_described_rows(self.mechanism)
         if not rows.is_doubtful:
             return self
         given = [state for state in states if isinstance(state, State)]
         # what a run has led to goes on as it came
         for build in filter(None, (self.build, self.build.other_rows)):
             if any(state.comes_from(build.compiled.digest) for state in given):
-                return self.with_rows(build.compiled.asked)
+                return self.with_rows(build.compiled.selection)
         # poses at which least is left out are those that are not singular by chance
-        here = min((find_asked(self.mechanism, s) for s in given), key=lambda a: a.count_left_out, default=rows)
-        if not here.same_rows(self.compiled.asked):
+        here = min((select_rows(self.mechanism, s) for s in given), key=lambda a: a.count_left_out, default=rows)
+        if not here.same_rows(self.compiled.selection):
             warn_of(self.mechanism, here)
         return self.with_rows(here)
 
     @property
     def other_rows(self) -> RowSelection | None:
         """Rows of loops that are enforced, if others than those of the described pose."""
-        rows = self.compiled.asked
-        return None if rows is described_asked(self.mechanism) else rows
+        rows = self.compiled.selection
+        return None if rows is select_described_rows(self.mechanism) else rows
 
     def after(self, run: Trajectory, state: State | None) -> tuple[Plan, State] | None:
         """What enforces rows that a run has left out and were meant, and where it starts; None if there are none."""
@@ -287,8 +287,10 @@ class Plan:
 
     def count_steps(self, duration: float | None, steps: int | None) -> int:
         """Steps of a run; without a dt 1, or 0 of one that lasts no time."""
-        if isinstance(duration, State):
-            raise ValueError("the state to start from is given by name: run(duration, state=...)")
+        if isinstance(duration, State | list | tuple):
+            raise ValueError(
+                "states to start from are given by name: run(duration, state=...), run_batch(duration, states=...)"
+            )
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
@@ -331,7 +333,7 @@ class Plan:
             estimates=self.estimates_errors,
             size=self.extent,
             error_rate=self.error_rate,
-            paper_start=self.order == 1 and not first.reached,
+            paper_start=self.order == 1 and not first.computed,
             start_time=first.time,
             steps=steps,
             record_every=record_every,
@@ -352,7 +354,7 @@ class Plan:
         """How a run ended, if a sentence on too coarse steps makes a failure of it."""
         if not sentence or not status.ok or self.on_inaccurate != "raise":
             return status
-        return replace(status, ok=False, reason="coarse", message=sentence)
+        return replace(status, ok=False, reason="inaccurate", message=sentence)
 
 
 def make_plan(
@@ -385,7 +387,7 @@ def make_plan(
     one_of(on_failure, ("raise", "stop"), "on_failure")
     one_of(on_inaccurate, ("warn", "raise", "ignore"), "on_inaccurate")
     if given_order == 1 and on_inaccurate == "raise":
-        raise ValueError(f"{NOT_JUDGED}, and on_inaccurate='raise' needs error estimates: use order 2")
+        raise ValueError(f"{NOT_ESTIMATED}, and on_inaccurate='raise' needs error estimates: use order 2")
     rescue = flag(rescue, "rescue")
     if accuracy is not None and (given_order == 1 or not rescue):
         raise ValueError("an accuracy is reached by shorter steps, of order 2, 4, 6 or 8, and with rescue")
@@ -396,7 +398,7 @@ def make_plan(
         raise ValueError(f"kernel must be the name of one, got {kernel!r}")
     snapshot = original.snapshot if limits == "enforce" else without_limits(original.snapshot)
     build = Build(lightened(snapshot), kernel)
-    warn_of(build.mechanism, build.compiled.asked)
+    warn_of(build.mechanism, build.compiled.selection)
     placeholders.warn_of(original.snapshot)
     _refuse_solver(build, solver)
     order = given_order or build.usual_order(accuracy, dt)
@@ -423,11 +425,11 @@ def make_plan(
 def _refuse_solver(build: Build, solver: str) -> None:
     """Raise where a solver that was asked for cannot take the mechanism."""
     compiled = build.compiled
-    turning = compiled.asked.turning
+    turning = compiled.selection.turning
     if turning and solver in ("ldu", "dense"):
         raise ValueError(
             f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
-            f"pose ({', '.join(map(repr, compiled.asked.turning_joints(build.mechanism)))}); use 'articulated'"
+            f"pose ({', '.join(map(repr, compiled.selection.turning_joints(build.mechanism)))}); use 'articulated'"
         )
     if compiled.loose_in_tree and (solver == "articulated" or turning):
         unheld = ", ".join(map(repr, compiled.loose_in_tree))

@@ -81,8 +81,8 @@ def refined(
 ) -> tuple[Trajectory, Plan]:
     """A run over a duration that keeps the plan's accuracy, or says that it does not, and by what it was made."""
     if duration == 0:
-        still = plan.with_step(plan.given_dt or first_guess(plan, state))
-        return attempt(still, 0, 1), still
+        plain = plan.with_step(plan.given_dt or first_guess(plan, state))
+        return attempt(plain, 0, 1), plain
     if plan.order == 2:
         return _doubled(plan, attempt, state, duration)
     return _composed(plan, attempt, state, duration, force)
@@ -281,7 +281,7 @@ def _gain(run: Trajectory, before: Trajectory, order: int) -> float:
 
 
 def _is_finer(run: Trajectory, before: Trajectory, ratio: float) -> bool:
-    """Whether two runs can be compared: they end alike, and one has taken so many more pieces than the other."""
+    """Whether two runs can be compared: they end alike, and one has taken so many more substeps than the other."""
     if run.status.ok != before.status.ok or run.status.reason != before.status.reason or not len(run) * len(before):
         return False
     if abs(run.time[-1] - before.time[-1]) > 2 * before.dt:
@@ -313,8 +313,8 @@ def _settled(run: Trajectory, plan: Plan, told: float, per: int, given: float | 
         known["checked_error"] = told
     if told <= plan.target_accuracy and plan.order == 2:
         # a comparison knows better than estimates of steps
-        known["coarse"] = ""
+        known["accuracy_warning"] = ""
     elif told > plan.target_accuracy and run.status.ok:
-        known["coarse"] = not_checked(plan) if told == inf else not_reached(plan, told)
-        known["status"] = plan.fail_if_inaccurate(known.get("status", run.status), known["coarse"])
+        known["accuracy_warning"] = not_checked(plan) if told == inf else not_reached(plan, told)
+        known["status"] = plan.fail_if_inaccurate(known.get("status", run.status), known["accuracy_warning"])
     return Trajectory(run.mechanism, run.nodes, replace(run.made, **known))

@@ -17,7 +17,7 @@ from .._util.progress import finish, watcher
 from .._util.rotation import Array
 from .._util.status import status_of, warn
 from ..compile.compile import start_arrays
-from ..results.accuracy import AccuracyWarning, too_coarse
+from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from .batch import SIZES, Batch, BatchError
 from .loads import Forces
 from .members import Laws, MemberNumbers, member_loads
@@ -113,20 +113,20 @@ def run_batch(
     )
     if progress:
         finish(progress, count, count)
-    coarse = [too_coarse(plan, tally, end.step) for tally, end in zip(tallies, ended, strict=True)]
+    warnings = [describe_inaccuracy(plan, tally, end.step) for tally, end in zip(tallies, ended, strict=True)]
     batch = Batch(
         mechanism=mechanism,
         dt=plan.dt,
         bodies=tuple(kept),
         **arrays,
         **{"error": None, **made},
-        coarse=coarse,
+        accuracy_warnings=warnings,
         counts=np.array([end.records for end in ended]),
-        status=[plan.fail_if_inaccurate(status_of(plan, end), each) for end, each in zip(ended, coarse, strict=True)],
+        status=[plan.fail_if_inaccurate(status_of(plan, end), each) for end, each in zip(ended, warnings, strict=True)],
         numbers=numbers,
         near=compiled.by_joint(angles),
         info=plan.run_info(),
-        asked=plan.other_rows,
+        selection=plan.other_rows,
         alone=_why_alone(plan, signals.count) if count > 1 else "",
     )
     for k in batch.failed:
@@ -134,8 +134,8 @@ def run_batch(
             array[k, batch.counts[k] :] = np.nan
     if batch.failed and (plan.on_failure == "raise" or plan.on_inaccurate == "raise"):
         raise BatchError(batch)
-    if plan.on_inaccurate == "warn" and batch.too_coarse:
-        warn(AccuracyWarning(batch.too_coarse))
+    if plan.on_inaccurate == "warn" and batch.accuracy_warning:
+        warn(AccuracyWarning(batch.accuracy_warning))
     return batch
 
 

@@ -11,7 +11,7 @@ from .._util.memory import refuse_if_too_large
 from .._util.progress import finish, watcher
 from .._util.rotation import Array
 from .._util.status import status_of
-from ..results.accuracy import held_too_long, too_coarse
+from ..results.accuracy import describe_inaccuracy, held_too_long
 from ..results.trajectory import Trajectory
 from .live import give_back, take
 
@@ -39,12 +39,12 @@ def run_steps(
     live = take(plan, state, steps, record_every, loads)
     count = 0 if times is None else len(times)
     n, records = plan.mechanism.body_count, (count or -(-steps // record_every)) + 1
-    room = live.room(checkpoints, count)
+    room = live._room(checkpoints, count)
     traced = (steps + 1) * plan.max_iterations if increments else 0
     refuse_if_too_large(8 * (room + traced), f"recording {records} nodes of {n} bodies", "raise record_every")
     trace = np.zeros((steps + 1, plan.max_iterations)) if increments else None
     held = None if control is None else np.zeros((records, n, 6))
-    sheet = live.run(
+    sheet = live._run(
         np.empty(room),
         checkpoints,
         increments=trace,
@@ -59,16 +59,16 @@ def run_steps(
     ended = sheet.ended
     if progress:
         finish(progress, ended.step, steps)
-    coarse = too_coarse(plan, sheet.tally, ended.step, sheet)
+    warning = describe_inaccuracy(plan, sheet.tally, ended.step, sheet)
     if held is not None and plan.estimates_errors:
-        coarse = coarse or held_too_long(plan, sheet.time, held[: ended.records])
+        warning = warning or held_too_long(plan, sheet.time, held[: ended.records])
     return Trajectory.written(
         sheet,
         plan.mechanism,
-        plan.fail_if_inaccurate(status_of(plan, ended), coarse),
+        plan.fail_if_inaccurate(status_of(plan, ended), warning),
         {
             "dt": plan.dt,
-            "coarse": coarse,
+            "accuracy_warning": warning,
             "increments": None if trace is None else trace[: ended.step],
             "control": None if held is None else held[: ended.records],
             "info": plan.run_info(),
@@ -76,6 +76,6 @@ def run_steps(
             "row_count": plan.build.row_count,
             "stop_count": plan.build.stop_count,
             "key": live.key,
-            "asked": plan.other_rows,
+            "selection": plan.other_rows,
         },
     )

@@ -204,7 +204,7 @@ class Simulator(Spoken):
             "row_count": compiled.core.row_count,
             "workspace_bytes": compiled.core.workspace_size(_core.SolverKind[plan.solver], max(plan.order, 2)),
             "estimated_work": compiled.work,
-            "unjudged_joints": compiled.asked.unjudged_joints(self.mechanism),
+            "unchecked_joints": compiled.selection.unchecked_joints(self.mechanism),
         }
 
     def step(self, state: State | None = None, *, loads: Forces | None = None) -> State:
@@ -356,19 +356,19 @@ class Simulator(Spoken):
             other = made_by(plan, plan)
             # what locks a mechanism that moves without it was not meant
             if other.status.ok or not result.status.ok:
-                warn_of(self.mechanism, plan.compiled.asked)
+                warn_of(self.mechanism, plan.compiled.selection)
                 result = other
         status = result.status
-        if not status.ok and (plan.on_failure == "raise" or status.reason == "coarse"):
+        if not status.ok and (plan.on_failure == "raise" or status.reason == "inaccurate"):
             raise SimulationError(status, result)
         raise_doubts(result, accuracy=plan.on_inaccurate == "warn")
         return result
 
     def run_batch(
         self,
-        states: Sequence[State] | int,
         duration: float | None = None,
         *,
+        states: Sequence[State] | int,
         steps: int | None = None,
         loads: Forces | Sequence[Forces | None] | None = None,
         masses: Mapping[str, ArrayLike] | None = None,

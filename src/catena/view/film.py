@@ -43,7 +43,7 @@ class Stage:
         self._plane = plane_axes(plane)
         across, up = np.eye(3)[self._plane]
         self._towards = np.cross(across, up)
-        left, right, bottom, top = _reached(mechanism, self._plane) if window is None else window
+        left, right, bottom, top = _window_around(mechanism, self._plane) if window is None else window
         if not (left < right and bottom < top):
             raise ValueError(f"window must be (left, right, bottom, top), got {window!r}")
         self._window = left, right, bottom, top
@@ -194,7 +194,7 @@ def _hull(points: Array) -> Array:
     return np.array(half(ordered) + half(ordered[::-1]) or ordered[:1])
 
 
-def _reached(mechanism: Mechanism, plane: list[int]) -> tuple[float, float, float, float]:
+def _window_around(mechanism: Mechanism, plane: list[int]) -> tuple[float, float, float, float]:
     """A square window around the joints to the world, or all bodies if there are none, that holds what they reach.
 
     Shapes of the world that fit beside it make it larger.

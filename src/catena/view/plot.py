@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._util.rotation import Array, rotate
-from ..results.accuracy import COARSE
+from ..results.accuracy import INACCURATE
 from ..results.analysis import keeps_energy
 from ..results.interpolation import resampled
 from .film import Stage as Stage
@@ -128,7 +128,7 @@ def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
     axis = _axes(ax)
     start = float(run.time[0]) if len(run) else 0.0
     axis.semilogy(start + run.dt * np.arange(len(run.error)), np.maximum(run.error, _SMALLEST_GAP), linewidth=0.8)
-    axis.axhline(COARSE, color="tab:red", linewidth=0.8, linestyle=":", label="too coarse")
+    axis.axhline(INACCURATE, color="tab:red", linewidth=0.8, linestyle=":", label="too coarse")
     axis.legend(loc="best", fontsize="small")
     _over_time(axis, run, "error of a step [of the size, rad]")
     return _whole(axis)

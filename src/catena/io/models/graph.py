@@ -24,7 +24,7 @@ from ...describe.joint_forces import Armature, Damper, Friction, Spring
 from ...describe.joints import Ball, Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Universal
 from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism
-from .markup import still
+from .markup import identity_pose
 from .notes import Notes
 
 _X, _Y, _Z = np.eye(3)
@@ -101,8 +101,8 @@ class Edge:
     kind: str
     a: str
     b: str
-    frame_a: Pose = field(default_factory=still)
-    frame_b: Pose = field(default_factory=still)
+    frame_a: Pose = field(default_factory=identity_pose)
+    frame_b: Pose = field(default_factory=identity_pose)
     pitch: float = 0.0
     limits: dict[str, Limits] = field(default_factory=dict)
     laws: list[Law] = field(default_factory=list)
@@ -138,7 +138,7 @@ class Graph:
                 carried.add(edge.b)
         for name, link in self.links.items():
             if link.pose is None and name not in carried:
-                link.pose = still()
+                link.pose = identity_pose()
         placed = [link for link in self.links.values() if link.pose is not None]
         for link in placed:
             assert link.pose is not None
@@ -232,7 +232,7 @@ class Graph:
         self._furnish(mechanism)
         # a link's own frame has its name, whatever else is called so
         for link in self.links.values():
-            own = {} if link.name == WORLD else {link.name: still()}
+            own = {} if link.name == WORLD else {link.name: identity_pose()}
             self._add_frames(mechanism, link, own | link.merged)
         for link in self.links.values():
             self._add_frames(mechanism, link, link.frames)
@@ -242,9 +242,13 @@ class Graph:
 
     def _add_body(self, mechanism: Mechanism, link: Link) -> None:
         assert link.pose is not None
-        position, orientation = together(link.pose, (link.center, still()[1]))
+        position, orientation = together(link.pose, (link.center, identity_pose()[1]))
         body = mechanism.add_body(
-            link.name, judged(link, self.notes), position=position, orientation=orientation, gravity=link.gravity
+            link.name,
+            checked_inertia(link, self.notes),
+            position=position,
+            orientation=orientation,
+            gravity=link.gravity,
         )
         for shape in link.shapes:
             body.add_shape(**(shape | {"position": shape["position"] - link.center}))
@@ -310,7 +314,7 @@ def add_laws(mechanism: Mechanism, joint: Joint, law: Law, *, implicit: bool) ->
     where = joint.name if law.coordinate is None or joint.dof == 1 else f"{joint.name} {law.coordinate}"
     along = law.coordinate
     if law.stiffness:
-        numbers = {"rest": law.rest, "damping": law.damping}
+        numbers = {"rest_length": law.rest, "damping": law.damping}
         name = f"spring of {where}"
         mechanism.add_force(Spring(joint, law.stiffness, **numbers, implicit=implicit, name=name, coordinate=along))
     elif law.damping and joint.code == "free":
@@ -323,7 +327,7 @@ def add_laws(mechanism: Mechanism, joint: Joint, law: Law, *, implicit: bool) ->
         mechanism.add_force(Armature(joint, law.armature, name=f"armature of {where}", coordinate=along))
 
 
-def judged(link: Link, notes: Notes) -> Inertia:
+def checked_inertia(link: Link, notes: Notes) -> Inertia:
     """The inertia of a link; what no real body has is flagged, and mended where it must be."""
     mass, tensor = link.mass, 0.5 * (link.tensor + link.tensor.T)
     if mass < 0:
@@ -349,11 +353,11 @@ def _is_dummy(link: Link, moments: Array) -> bool:
     """Whether moments are all one round number, or belong to a body far larger than the link's shapes."""
     if moments[0] == moments[2] and log10(moments[0]).is_integer():
         return True
-    reach = max((_reach(shape, link.center) for shape in link.shapes if shape["kind"] != "mesh"), default=0.0)
+    radius = max((_radius(shape, link.center) for shape in link.shapes if shape["kind"] != "mesh"), default=0.0)
     meshes = any(shape["kind"] == "mesh" for shape in link.shapes)
-    return reach > 0 and not meshes and bool(moments[2] > link.mass * (2 * reach) ** 2)
+    return radius > 0 and not meshes and bool(moments[2] > link.mass * (2 * radius) ** 2)
 
 
-def _reach(shape: Mapping[str, Any], center: Array) -> float:
+def _radius(shape: Mapping[str, Any], center: Array) -> float:
     """How far a shape reaches from the center of mass, at most."""
     return float(np.linalg.norm(shape["position"] - center) + np.linalg.norm(np.atleast_1d(shape["size"])))

@@ -20,7 +20,7 @@ import numpy as np
 from ..._util.disk import file_name
 from ..._util.rotation import conjugate, cross, from_matrix, multiply
 from .graph import Edge, Graph, Law
-from .markup import read_bytes, still
+from .markup import identity_pose, read_bytes
 
 # a file, or pairs of frames, perhaps with "6d" or "3d" as a third
 Loops: TypeAlias = "str | os.PathLike[str] | Iterable[Sequence[str]]"
@@ -58,7 +58,7 @@ def _retype(graph: Graph, edge: Edge, kind: str) -> None:
         _AXES.get(letter) for letter in (kind[-2:].upper() if kind.upper().startswith("UJOINT_") else "--")
     )
     if kind.upper() in ("SPHERICAL", "FIXED"):
-        edge.kind, turn = ("ball" if kind.upper() == "SPHERICAL" else "fixed"), still()[1]
+        edge.kind, turn = ("ball" if kind.upper() == "SPHERICAL" else "fixed"), identity_pose()[1]
     elif first is not None and second is not None and first is not second and len(kind) == len("UJOINT_XY"):
         edge.kind, turn = "universal", from_matrix(np.column_stack((first, second, cross(first, second))))
     else:

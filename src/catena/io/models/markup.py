@@ -169,7 +169,7 @@ def from_rpy(rpy: Array) -> Array:
     return normalised(multiply(yaw, multiply(pitch, roll)))
 
 
-def still() -> Pose:
+def identity_pose() -> Pose:
     """The pose that changes nothing."""
     return np.zeros(3), np.array(IDENTITY)
 

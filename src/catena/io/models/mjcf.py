@@ -25,11 +25,11 @@ from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism
 from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
-from .markup import LARGEST, still
+from .markup import LARGEST, identity_pose
 from .mjcf_files import Harmless, harmless
 from .notes import Notes
 
-_IDENTITY = still()[1]
+_IDENTITY = identity_pose()[1]
 
 
 def read(
@@ -103,7 +103,7 @@ class _Reader:
 
     def mechanism(self, *, merge_fixed: bool, loop_tolerance: float) -> Mechanism:
         model = self.model
-        self.graph.links[WORLD] = Link(WORLD, pose=still())
+        self.graph.links[WORLD] = Link(WORLD, pose=identity_pose())
         self.last[0] = WORLD
         self._shapes(0, self.graph.links[WORLD])
         self._frames(0, self.graph.links[WORLD])
@@ -164,7 +164,7 @@ class _Reader:
             child = name if last else f"{name} before {self.joints[joint + 1]}"
             self._take(link if last else Link(child))
             self.graph.edges.append(self._joint(joint, parent, child, place))
-            parent, place = child, still()
+            parent, place = child, identity_pose()
         self._shapes(k, link)
         self._frames(k, link)
 
@@ -191,7 +191,7 @@ class _Reader:
             stiffness=float(model.jnt_stiffness[k]),
         )
         if kind == "free":
-            frame = still()
+            frame = identity_pose()
         elif kind == "ball":
             frame = (np.array(model.jnt_pos[k]), _IDENTITY)
         else:
@@ -384,7 +384,7 @@ class _Reader:
                 kd=-damping * gear**2,
                 target=held,
                 target_rate=rate,
-                limit=self._limit(k, joint, gear, name),
+                effort_limit=self._limit(k, joint, gear, name),
                 name=name,
             )
             mechanism.add_force(servo)

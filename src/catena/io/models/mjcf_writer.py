@@ -23,7 +23,7 @@ from ...describe.joint_forces import JointForce, Motor, Servo
 from ...describe.mechanism import Mechanism
 from ...describe.shapes import Shape
 from .graph import WORLD, inverse, together
-from .markup import still
+from .markup import identity_pose
 from .notes import Notes
 from .tree import Limb, Motion, Tree
 from .written import relative, save, text
@@ -58,12 +58,12 @@ class _Writer:
         self.parts = {tag: SubElement(self.root, tag) for tag in parts}
         self.bodies: dict[str, Element] = {WORLD: self.parts["worldbody"]}
         # where a body's element stands, in the body's own frame
-        self.origins: dict[str, Pose] = {WORLD: still()}
+        self.origins: dict[str, Pose] = {WORLD: identity_pose()}
         self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
         self.motions: dict[tuple[str, str], str] = {}
         self.starts: dict[str, float] = {}
         for shape in mechanism.world.shapes:
-            self._shape(self.bodies[WORLD], shape, still())
+            self._shape(self.bodies[WORLD], shape, identity_pose())
         passed = self._passed()
         for limb in self.tree.limbs:
             if limb.body.name not in passed:
@@ -279,10 +279,10 @@ class _Writer:
             self.notes.skip("actuator of a joint that closes a loop", force.name)
             return
         given = {"name": force.name, "joint": name}
-        if isfinite(law["limit"]):
-            given["forcerange"] = text((-law["limit"], law["limit"]))
+        if isfinite(law["effort_limit"]):
+            given["forcerange"] = text((-law["effort_limit"], law["effort_limit"]))
         if isinstance(force, Motor):
-            tag, start = "motor", law["force"]
+            tag, start = "motor", law["effort"]
         elif law["kp"] > 0:
             if law["target_rate"]:
                 self.notes.skip("target_rate of a servo with a gain", force.name)
@@ -298,11 +298,11 @@ class _Writer:
         """A spring between two points is a tendon between two sites."""
         law, measure = force.parts[0].law, force.parts[0].measure
         # a cable is slack where it is shorter
-        given = {"name": force.name, "springlength": ("0 " if law["side"] > 0 else "") + repr(law["rest"])}
+        given = {"name": force.name, "springlength": ("0 " if law["side"] > 0 else "") + repr(law["rest_length"])}
         given |= {key: repr(law[key]) for key in ("stiffness", "damping")}
         rope = SubElement(self.parts["tendon"], "spatial", given)
         for side, body, anchor in zip("ab", (measure.a, measure.b), measure.anchors, strict=True):
-            self._site(f"{force.name} {side}", body, (anchor, still()[1]))
+            self._site(f"{force.name} {side}", body, (anchor, identity_pose()[1]))
             SubElement(rope, "site", site=f"{force.name} {side}")
 
     def _key(self) -> None:

@@ -24,13 +24,13 @@ from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
 from .markup import (
     direction,
+    identity_pose,
     limit,
     note_others,
     number,
     numbers,
     parse,
     read_bytes,
-    still,
     without_commas,
 )
 from .notes import Notes
@@ -111,7 +111,7 @@ class _Reader:
         graph = self.graph
         if not self.frames.links:
             raise ValueError("has no links")
-        graph.links[WORLD] = Link(WORLD, pose=still())
+        graph.links[WORLD] = Link(WORLD, pose=identity_pose())
         for name, element in self.frames.links.items():
             graph.links[name] = self._link(name, element)
         for name, element in self.frames.explicit.items():
@@ -283,7 +283,7 @@ class _Reader:
         middle = f"{name} cross"
         if middle in self.graph.links:
             raise ValueError(f"there are two links called {middle!r}")
-        self.graph.links[middle] = Link(middle, pose=(at, still()[1]))
+        self.graph.links[middle] = Link(middle, pose=(at, identity_pose()[1]))
         edges = []
         for ending, ends, axis, (limits, law) in zip(
             ("", " second"), ((a, middle), (middle, b)), axes, details, strict=True
@@ -347,7 +347,7 @@ class _Reader:
         if a == b:
             raise ValueError(f"{name!r} joins {a!r} to itself")
         spots = [numbers(text_of(element, part, name, "0 0 0"), 3, f"{name!r}: {part}") for part in parts[2:]]
-        frames = [(spot, still()[1]) for spot in spots]
+        frames = [(spot, identity_pose()[1]) for spot in spots]
         return Edge(name, "ball", a, b, frames[0], frames[1], closes=True, points=True)
 
     def _mimic(self, mechanism: Mechanism, name: str, tag: str, element: Element) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...describe.joint import Pose
 from .graph import WORLD, together
-from .markup import from_rpy, numbers, still, unique
+from .markup import from_rpy, identity_pose, numbers, unique
 
 MODEL = "__model__"
 
@@ -28,7 +28,7 @@ class Frames:
         self.explicit = unique(self.model.findall("frame"), "frame")
         for name in (self.links.keys() & self.explicit.keys()) | (self.joints.keys() & self.explicit.keys()):
             raise ValueError(f"there are two frames called {name!r}")
-        self._poses: dict[str, Pose] = {WORLD: still()}
+        self._poses: dict[str, Pose] = {WORLD: identity_pose()}
 
     def pose_of(self, name: str, asker: str) -> Pose:
         """The pose of a frame in the world, found along the frames it is relative to."""
@@ -97,7 +97,7 @@ def text_of(element: Element, tag: str, where: str, default: str | None = None) 
 def pose_from(element: Element | None, where: str) -> Pose:
     """What a pose element says: a place (m), and angles or a quaternion; the identity where it is missing."""
     if element is None or not (element.text or "").strip():
-        return still()
+        return identity_pose()
     if element.get("rotation_format") == "quat_xyzw":
         found = numbers(element.text, 7, f"{where}: pose")
         length = np.linalg.norm(found[3:])

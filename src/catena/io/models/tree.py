@@ -20,7 +20,7 @@ from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism
 from ...describe.spanning_tree import Branch
 from .graph import Law, inverse, together
-from .markup import still
+from .markup import identity_pose
 from .notes import Notes
 
 _X, _Y, _Z = np.eye(3)
@@ -84,7 +84,7 @@ class Tree:
         free = {joint.b.name: joint.name for joint in mechanism.joints.values() if joint.code == "free"}
         for root in tree.floating:
             pose, name = (root.position, root.orientation), free.pop(root.name, f"{root.name} to world")
-            self.limbs.append(Limb(name, root, mechanism.world.name, [], pose, still(), is_free=True))
+            self.limbs.append(Limb(name, root, mechanism.world.name, [], pose, identity_pose(), is_free=True))
         for branch in tree.branches:
             self.limbs.append(self._limb(branch))
         self.loops = tree.loops
@@ -145,7 +145,7 @@ def _laws(mechanism: Mechanism) -> tuple[Mapping[tuple[str, str], Law], list[For
             continue
         # all parts of one that has several are the same but for their coordinate
         given = force.parts[0].law
-        if given["kp"] or given["kd"] or given["force"]:
+        if given["kp"] or given["kd"] or given["effort"]:
             others.append(force)
             continue
         for part in force.parts:
@@ -158,7 +158,7 @@ def _add_law(laws: dict[tuple[str, str], Law], mechanism: Mechanism, part: Part)
     law = laws.setdefault((measure.joint, mechanism.joints[measure.joint].names[measure.index]), Law())
     total = law.stiffness + given["stiffness"]
     if total > 0:
-        law.rest = (law.stiffness * law.rest + given["stiffness"] * given["rest"]) / total
+        law.rest = (law.stiffness * law.rest + given["stiffness"] * given["rest_length"]) / total
     law.stiffness = total
     law.damping += given["damping"]
     law.friction += given["friction"]

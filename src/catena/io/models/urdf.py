@@ -26,6 +26,7 @@ from .loops import Loops, close
 from .markup import (
     direction,
     from_rpy,
+    identity_pose,
     limit,
     note_others,
     number,
@@ -33,7 +34,6 @@ from .markup import (
     parse,
     read_bytes,
     required,
-    still,
     unique,
     without_commas,
 )
@@ -130,7 +130,7 @@ class _Reader:
                 else f"{', '.join(map(repr, roots[:4]))} have no parent"
             )
             raise ValueError(f"one link must be the root, but {found}")
-        graph.links.setdefault(WORLD, Link(WORLD)).pose = still()
+        graph.links.setdefault(WORLD, Link(WORLD)).pose = identity_pose()
         if roots[0] == WORLD and floating:
             self.notes.flag("a root that is the world, which cannot float")
         if roots[0] != WORLD and not floating:
@@ -318,7 +318,7 @@ class _Reader:
             links.append(self.graph.link(required(body, "name", name), name).name)
             if places[0] == "p_AP":
                 value = "0 0 0" if spot is None else spot.get("value")
-                frames.append((numbers(value, 3, f"{name!r}: {parts[place]}"), still()[1]))
+                frames.append((numbers(value, 3, f"{name!r}: {parts[place]}"), identity_pose()[1]))
             else:
                 frames.append(_pose(spot, f"{name!r}: {parts[place]}"))
         if links[0] == links[1]:
@@ -335,7 +335,7 @@ def _attributes(element: Element, where: str) -> Entry:
 
 def _pose(element: Element | None, where: str) -> Pose:
     if element is None:
-        return still()
+        return identity_pose()
     place = numbers(element.get("xyz", "0 0 0"), 3, f"{where}: xyz")
     return place, from_rpy(numbers(element.get("rpy", "0 0 0"), 3, f"{where}: rpy"))
 
@@ -344,7 +344,7 @@ def _turn(element: Element, where: str, kind: str) -> Array:
     """The turn that puts z on the axis of a joint; the axes of a universal one are x and y of its frame."""
     found = element.find("axis")
     if kind in ("fixed", "ball", "free", "universal"):
-        return still()[1]
+        return identity_pose()[1]
     return z_to(direction(None if found is None else found.get("xyz"), f"{where}: axis", "1 0 0"))
 
 

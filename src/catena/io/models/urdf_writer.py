@@ -15,7 +15,7 @@ from ...describe.joint import Pose
 from ...describe.mechanism import Mechanism
 from ...describe.shapes import Shape, Shaped
 from .graph import WORLD, inverse, together
-from .markup import still
+from .markup import identity_pose
 from .notes import Notes
 from .tree import Limb, Motion, Tree
 from .written import relative, save, text
@@ -42,11 +42,11 @@ class _Writer:
         self.tree = Tree(mechanism, notes)
         self.robot = Element("robot", name=target.stem)
         self.robot.set("xmlns:drake", "http://drake.mit.edu")
-        self.origins: dict[str, Pose] = {WORLD: still()}
+        self.origins: dict[str, Pose] = {WORLD: identity_pose()}
         limbs = self.tree.limbs
         self.rootless = len(limbs) > 0 and limbs[0].is_free and all(limb.parent != WORLD for limb in limbs[1:])
         if not self.rootless:
-            self._shapes(SubElement(self.robot, "link", name=WORLD), mechanism.world, still())
+            self._shapes(SubElement(self.robot, "link", name=WORLD), mechanism.world, identity_pose())
         elif mechanism.world.shapes:
             notes.skip("shapes of the world")
         for limb in limbs:
@@ -87,7 +87,7 @@ class _Writer:
         back = inverse(self.origins[body.name])
         if body.mass > 0:
             inertial = SubElement(link, "inertial")
-            _origin(inertial, (back[0], still()[1]))
+            _origin(inertial, (back[0], identity_pose()[1]))
             SubElement(inertial, "mass", value=repr(body.mass))
             axes = to_matrix(back[1])
             tensor = axes @ body.inertia.tensor @ axes.T
@@ -141,7 +141,7 @@ class _Writer:
             place = together(start, (np.zeros(3), end[1])) if last else start
             axis = rotate(conjugate(end[1]), motion.axis) if last else motion.axis
             self._motion(motion, parent, child, place, axis)
-            parent, start = child, still()
+            parent, start = child, identity_pose()
 
     def _motion(self, motion: Motion, parent: str, child: str, place: Pose, axis: Array) -> None:
         limits, law = motion.limits, motion.law

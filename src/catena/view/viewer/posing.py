@@ -74,7 +74,7 @@ def input_sliders(mechanism: Mechanism, values: Array, given: Mapping[str, tuple
     for name, value in zip(mechanism.inputs, values.tolist(), strict=True):
         force = mechanism.forces[name]
         part = force.parts[0]
-        most = pi if force.input != "force" else min(part.law["limit"], weight or 10.0)
+        most = pi if force.input != "effort" else min(part.law["effort_limit"], weight or 10.0)
         most = float(f"{max(most, 2 * abs(value)):.2g}")
         sliders.append(Slider(name, *given.get(name, (-most, most))))
     return sliders

@@ -1,0 +1,30 @@
+"""What a run says beside its recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+from .._util.provenance import RunInfo
+from .._util.rotation import Array
+from ..compile.row_selection import RowSelection
+
+
+class Told(TypedDict):
+    """See the module.
+
+    `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
+    which stand those of forces; the key tells who can go on from it, `selection` which rows of loops were enforced, if
+    others than those of the described pose.
+    """
+
+    dt: float
+    accuracy_warning: str
+    increments: Array | None
+    control: Array | None
+    info: RunInfo
+    places: Mapping[str, slice]
+    row_count: int
+    stop_count: int
+    key: str
+    selection: RowSelection | None
