@@ -12,7 +12,19 @@ namespace catena {
 enum class SolverKind : int { articulated, ldu, dense };
 
 // how a run ended; module.cpp exports the codes by name, status.py has the sentences
-enum class StatusCode : int { done, interrupted, diverged, too_far, singular, locked, exhausted, flat, stiff, open };
+enum class StatusCode : int {
+  done,
+  interrupted,
+  diverged,
+  too_far,
+  singular,
+  locked,
+  exhausted,
+  flat,
+  stiff,
+  open,
+  beyond
+};
 
 struct Status {
   StatusCode code = StatusCode::done;
@@ -20,8 +32,9 @@ struct Status {
   double time = 0;  // of the node reached
   int body = -1;    // the user's index of the body that moved most, or turned too far
   int joint = -1;   // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
-  int law = -1;     // the law that is too stiff, for a step backwards or at all, if one is
-  // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law
+  int law = -1;     // the law that is too stiff, for a step backwards or at all, if one is; the stop that is passed
+  // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law; how far a stop
+  // is passed, m or rad
   double size = 0;
   long records = 0;  // complete ones
 };
@@ -68,6 +81,8 @@ struct Tally {
   int worst_body = -1;               // the user's index of the body that errs most in it
   long inaccurate = 0;               // steps that err by more than `inaccurate_above`
   long missed = 0;                   // substeps that err too much and cannot be halved any more
+  long impacts = 0;                  // at stops
+  long cut = 0, caught = 0;          // substeps that end where a stop is touched; steps that end at one without that
 
   // a step that began at a time and errs by so much, most in a body
   void count_error(double of_step, double start, int body) {
@@ -78,6 +93,13 @@ struct Tally {
     worst_time = start;
     worst_body = body;
   }
+};
+
+// of a stop that is touched anew, or that stands while another is
+struct Impact {
+  double time;
+  int law;
+  double impulse, approach, leaving;  // N s or N m s along the measure, its rate before and after
 };
 
 // of the composition of a step (simulate/compose.hpp)
@@ -94,6 +116,7 @@ struct RunArgs {
   double error_rate = 0;   // 1/s: steps that err by more for their length are taken in shorter ones; 0 if none are
   bool paper_start = false;
   bool absent = false;  // a member of a batch that has no pose to start from
+  int cuts = 4;         // times that a step may be cut where a stop is touched; the rest is caught
   Offset steps = 0, record_every = 1;
 
   // first node: the user's body order, all in the world frame
@@ -143,6 +166,8 @@ struct RunArgs {
   double* out_control = nullptr;  // (record, body, 6) what is held on bodies from the node on
   double *control_position = nullptr, *control_orientation = nullptr, *control_velocity = nullptr,
          *control_angular_velocity = nullptr;
+  // called with the number of impacts before it, which may be smaller than that of the last one: steps are tried
+  void (*tell_impact)(void* context, long before, const Impact& impact) = nullptr;
   // called every poll_every steps; false stops
   bool (*poll)(void* context, long step) = nullptr;
   long poll_every = 0;

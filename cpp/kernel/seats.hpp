@@ -26,8 +26,10 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
   Segment* segment = arena.take<Segment>(layout.link_count);
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
   Acting<double>* acting = arena.take<Acting<double>>(layout.axis_count);
+  AtStop<double>* stopped = arena.take<AtStop<double>>(layout.stop_count > 0 ? layout.axis_count : 0);
+  for (int n = 0; n < layout.axis_count && layout.stop_count > 0 && arena.at; ++n) stopped[n] = {};
   LawLine* line = arena.take<LawLine>(layout.law_count);
-  for (int at = 0; at < layout.law_count - layout.free_law_count && arena.at; ++at)
+  for (int at = 0; at < layout.axis_law_count && arena.at; ++at)
     line[at].sign = layout.law[layout.axis_law[at]].sign, line[at].bent = true;
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
   Torsion<double>* torsion =
@@ -45,6 +47,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.loop_row_count),
+                      arena.take<char>(layout.loop_row_count),
                       arena.take<double>(layout.front_size),
                       arena.take<int>(2 * layout.largest_closing),
                       least_pivot};
@@ -56,6 +59,7 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
           .segment = segment,
           .axis = axis,
           .acting = acting,
+          .stopped = stopped,
           .line = line,
           .swivel = swivel,
           .torsion = torsion,
@@ -108,6 +112,9 @@ Runner<Solver>& seat_in(const Layout& layout, Arena& arena, RunArgs& args, Seat<
                .law_momentum = arena.take<double>(laws),
                .pushed = arena.take<double>(layout.axis_count),
                .counted = arena.take<double>(layout.counter_count),
+               .stop = arena.take<Stop>(layout.stop_count),
+               .near = arena.take<int>(layout.stop_count),
+               .freedom = arena.take<int>(layout.stop_count),
                .zeros = arena.take<double>(count),
                .rates = arena.take<double>(count),
                .scratch = arena.take<double>(count),

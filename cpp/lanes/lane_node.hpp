@@ -144,7 +144,7 @@ struct LaneNode {
 
   // see Node::push
   void push(T kick) {
-    for (int n = 0; n < layout.axis_count && layout.free_law_count < layout.law_count; ++n) {
+    for (int n = 0; n < layout.axis_count && layout.axis_law_count > 0; ++n) {
       tree.pushed[n] = T(0);
       for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
         const LaneLaw& law = tree.law[layout.axis_law[at]];

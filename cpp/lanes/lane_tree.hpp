@@ -68,7 +68,7 @@ struct LaneTree : LaneMotion {
   }
   // efforts on all freedoms at the iterate, and how they fall
   void act() {
-    if (layout.free_law_count == layout.law_count) return;
+    if (layout.axis_law_count == 0) return;
     for (int n = 0; n < layout.axis_count; ++n) {
       acting[n] = {pushed[n], T(0)};
       for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {

@@ -16,6 +16,7 @@ namespace catena::CATENA_ISA {
 
 // whether a batch can run in lanes
 inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
+  if (layout.stop_count > 0) return false;
   return args.solver == SolverKind::articulated && args.order == 2 && !args.paper_start && args.signal_count == 0 &&
          args.error_rate == 0 && LaneLoops::can_run(layout);
 }

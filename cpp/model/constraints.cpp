@@ -47,7 +47,7 @@ void Model::add_constraint(ConstraintInfo c) {
     layout_.loop_row_count += c.row_count;
     c.loop = static_cast<int>(loops_.size());
     loops_.push_back(static_cast<int>(constraints_.size()));
-    is_law_row_.insert(is_law_row_.end(), c.row_count, c.acts());
+    layout_.law_row_count += c.acts() ? c.row_count : 0;
   }
   if (c.joint >= 0) joint_constraint_[c.joint] = static_cast<int>(constraints_.size());
   constraints_.push_back(c);
@@ -122,6 +122,32 @@ void Model::add_rotary(const JointSpec& joint, int carried) {
   add_constraint(c);
 }
 
+// Hard stops come last: one on a freedom of the tree is part of its pivot, unless loops pass through the link or a tie
+// has the freedom; there, and elsewhere, it is a row.
+void Model::add_stops() {
+  std::vector<char> passed = in_tie_;
+  for (const int j : loops_) {
+    const ConstraintInfo& c = constraints_[j];
+    const int top = c.tied ? -1 : meeting_link(links_.data(), c);
+    for (int e = 0; e < c.end_count && !c.tied; ++e)
+      for (int i = c.end[e]; i != top; i = links_[i].parent) passed[i] = 1;
+  }
+  for (int l = 0; l < static_cast<int>(laws_.size()); ++l) {
+    LawInfo& law = laws_[l];
+    if (!is_hard_stop(law)) continue;
+    law.stop = static_cast<int>(stops_.size());
+    stops_.push_back(l);
+    if (law.link >= 0 && passed[law.link]) law.link = law.axis = -1;
+    law.constraint = static_cast<int>(constraints_.size());
+    ConstraintInfo c = law.measure;
+    c.rows = RowKind::stop;
+    c.item = l;
+    c.link = law.link;
+    c.recorded = layout_.recorded_count++;
+    add_constraint(c);
+  }
+}
+
 void Model::build_constraints(const Spec& spec) {
   const int joint_count = static_cast<int>(spec.joint.size());
   std::vector<int> carried(joint_count, -1);
@@ -188,6 +214,7 @@ void Model::build_constraints(const Spec& spec) {
     law.force_signal = given.force;
     law.constraint = law.link = law.axis = -1;
     law.sign = 1;
+    law.stop = -1;
     if (given.joint >= 0 && carried[given.joint] >= 0) {
       const LinkInfo& link = links_[carried[given.joint]];
       const Branch branch = branch_of(link.kind, link.flipped);
@@ -198,7 +225,8 @@ void Model::build_constraints(const Spec& spec) {
         law.sign = link.flipped ? -1 : 1;
       }
     }
-    if (law.damping != 0 || law.friction != 0 || law.kp != 0 || law.kd != 0 || law.implicit != 0 || law.inertia != 0) {
+    if (law.damping != 0 || law.friction != 0 || law.kp != 0 || law.kd != 0 || law.implicit != 0 || law.inertia != 0 ||
+        law.stop_stiffness != 0) {
       law.constraint = static_cast<int>(constraints_.size());
       ConstraintInfo c = law.measure;
       c.rows = RowKind::law;
@@ -209,8 +237,9 @@ void Model::build_constraints(const Spec& spec) {
     }
     laws_.push_back(law);
   }
+  add_stops();
   for (int l = 0; l < static_cast<int>(laws_.size()); ++l)
-    if (laws_[l].axis >= 0) axis_law_.push_back(l);
+    if (laws_[l].axis >= 0 && laws_[l].stop < 0) axis_law_.push_back(l);
   std::sort(axis_law_.begin(), axis_law_.end(),
             [&](int a, int b) { return std::pair(laws_[a].axis, a) < std::pair(laws_[b].axis, b); });
   for (int k = 0, at = 0; k <= layout_.axis_count; ++k) {
@@ -229,7 +258,6 @@ void Model::build_constraints(const Spec& spec) {
       if (link >= 0) arms += std::hypot(p[0], p[1], p[2]) / (2.0 * static_cast<double>(constraints_.size()));
   layout_.span = arms > 0 ? arms : 1;
   layout_.loop_count = static_cast<int>(loops_.size());
-  layout_.law_row_count = static_cast<int>(std::count(is_law_row_.begin(), is_law_row_.end(), 1));
 }
 
 }  // namespace catena

@@ -32,7 +32,10 @@ Model::Model(const Spec& spec) {
   layout_.body_link = body_link_.data();
   layout_.law_count = static_cast<int>(laws_.size());
   layout_.law = laws_.data();
-  layout_.free_law_count = layout_.law_count - static_cast<int>(axis_law_.size());
+  layout_.axis_law_count = static_cast<int>(axis_law_.size());
+  layout_.stop_count = static_cast<int>(stops_.size());
+  layout_.stop = stops_.data();
+  layout_.free_law_count = layout_.law_count - layout_.axis_law_count - layout_.stop_count;
   layout_.first_axis_law = first_axis_law_.data();
   layout_.axis_law = axis_law_.data();
   layout_.term = terms_.data();
@@ -49,7 +52,6 @@ Model::Model(const Spec& spec) {
   layout_.front = fronts_.data();
   layout_.end = ends_.data();
   layout_.loop = loops_.data();
-  layout_.is_law_row = is_law_row_.data();
   layout_.column_row = column_row_.data();
   layout_.column_map = column_map_.data();
   elimination_ = std::make_unique<const Elimination>(layout_);

@@ -71,8 +71,8 @@ struct ConstraintInfo {
   double frame_a[9], frame_b[9];  // columns: joint frame axes in the body's frame
   double parameter;
 
-  // a force in the guise of rows: it holds nothing
-  bool acts() const { return rows == RowKind::law || rows == RowKind::rotary; }
+  // a force in the guise of rows, or a stop: it need not hold anything
+  bool acts() const { return rows == RowKind::law || rows == RowKind::rotary || rows == RowKind::stop; }
 };
 
 // fewer rows than the joint has, each a constant combination of them
@@ -102,6 +102,7 @@ struct LawInfo : Law {
   int target_signal, force_signal;  // in place of the constants, -1 for none
   int link, axis;                   // the freedom of the tree that it measures, -1 if it is none
   double sign;                      // of the measure, if the freedom grows
+  int stop;                         // which hard stop it is, -1 if it is none
 };
 
 // The user's own rows: gaps (row) and their gradients (row, 12) against displacement and turn of a and b, from the
@@ -178,9 +179,12 @@ struct Layout {
   const int* body_link;         // (body) -> link
   int law_count;
   const LawInfo* law;
-  int free_law_count;         // of laws that measure no freedom of the tree
+  int free_law_count;         // of laws that measure no freedom of the tree, stops not counted
+  int axis_law_count;         // of those that do
   const int* first_axis_law;  // (axis + 1) in `axis_law`, the laws on every freedom of the tree
   const int* axis_law;
+  int stop_count;
+  const int* stop;  // (hard stop) -> law
   const TermInfo* term;
   int tie_count;
   const TieInfo* tie;  // by the parent, the world last
@@ -200,14 +204,13 @@ struct Layout {
   double articulated_work;         // multiplications of one iteration
   int loop_count, loop_row_count;  // rows of all loop closures
   const int* loop;                 // (loop) -> constraint
-  const char* is_law_row;          // (loop row)
-  int law_row_count;
-  Offset front_size;         // numbers in all fronts
-  int largest_closing;       // most rows closed at one link
-  double largest_inversion;  // most multiplications that inverting those of one link takes
-  int redundant;             // redundant directions among all loop rows
-  bool lends;                // some loop closures do
-  const FrontInfo* front;    // (link + 1)
+  int law_row_count;               // of them, those of forces and stops
+  Offset front_size;               // numbers in all fronts
+  int largest_closing;             // most rows closed at one link
+  double largest_inversion;        // most multiplications that inverting those of one link takes
+  int redundant;                   // redundant directions among all loop rows
+  bool lends;                      // some loop closures do
+  const FrontInfo* front;          // (link + 1)
   const LoopEnd* end;
   const int *column_row, *column_map;
 
@@ -260,6 +263,7 @@ class Model {
   void reduce(ConstraintInfo& c, const RowSelection& selection);
   bool tie(const CouplingSpec& coupling, const std::vector<int>& carried);
   void add_rotary(const JointSpec& joint, int carried);
+  void add_stops();
   void find_coordinates(const Spec& spec);
   void build_loops();
   void find_lenders();
@@ -275,6 +279,7 @@ class Model {
   std::vector<int> body_link_;
   std::vector<LawInfo> laws_;
   std::vector<int> first_axis_law_, axis_law_;
+  std::vector<int> stops_;
   std::vector<TermInfo> terms_;
   std::vector<TieInfo> ties_;
   std::vector<char> in_tie_;  // (link)
@@ -285,7 +290,6 @@ class Model {
   std::vector<FrontInfo> fronts_;
   std::vector<LoopEnd> ends_;
   std::vector<int> loops_;
-  std::vector<char> is_law_row_;
   std::vector<int> column_row_, column_map_;
   std::unique_ptr<const Elimination> elimination_;
   mutable std::once_flag made_;

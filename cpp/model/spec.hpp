@@ -40,7 +40,7 @@ enum class JointKind : int {
 // rows that neither a point nor an angle gives
 enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend };
 // what rows are made of: a file each in physics/rows, listed in its constraint.hpp
-enum class RowKind : int { joint, ground, rolling, custom, custom_velocity, coupling, rotary, law, combination };
+enum class RowKind : int { joint, ground, rolling, custom, custom_velocity, coupling, rotary, law, stop, combination };
 // of a kind that is no joint's: how many, unless the user says so; metres or radians; the first that holds a velocity
 struct OwnRows {
   RowKind kind = RowKind::joint;
@@ -235,7 +235,15 @@ struct LawOf {
   T implicit;                            // 1: the spring too is implicit, or else 0
   T inertia;                             // of a rotor that turns with the scalar: kg m^2 or kg
   T side;                                // where the spring acts: 1 beyond its rest, -1 below, 0 on both sides
+  T lower, upper;                        // of the scalar
+  T restitution;                         // of hard stops there: the part of the speed that they give back
+  T stop_stiffness, stop_damping;        // of soft ones; no stiffness makes them hard
 };
+// whether a law is a hard stop, and nothing else
+template <class T>
+bool is_hard_stop(const LawOf<T>& law) {
+  return law.stop_stiffness == 0 && (law.lower > -1e300 || law.upper < 1e300);
+}
 using Law = LawOf<double>;
 constexpr int law_size = sizeof(Law) / sizeof(double);
 // its numbers one after the other, as Python has them
@@ -253,9 +261,10 @@ inline Law law_of(const double* numbers) {
   return law;
 }
 // the names of its fields, in the order in which Python passes them
-constexpr const char* law_names[] = {"stiffness", "rest_length", "damping", "friction",    "threshold",
-                                     "kp",        "kd",          "target",  "target_rate", "effort_limit",
-                                     "effort",    "implicit",    "inertia", "side"};
+constexpr const char* law_names[] = {"stiffness", "rest_length", "damping",        "friction",    "threshold",
+                                     "kp",        "kd",          "target",         "target_rate", "effort_limit",
+                                     "effort",    "implicit",    "inertia",        "side",        "lower",
+                                     "upper",     "restitution", "stop_stiffness", "stop_damping"};
 static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 
 // two bodies and where something sits on them

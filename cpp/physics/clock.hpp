@@ -5,6 +5,8 @@
 
 namespace catena::CATENA_ISA {
 
+struct Stop;
+
 // In a projection of velocities (`resting`) dt is 1 and `rate` holds the derivatives at the node; where poses are put
 // together time stands still too (`frozen`).
 struct Clock {
@@ -12,6 +14,7 @@ struct Clock {
   bool resting = false, frozen = false;
   double soft = 1;  // by so much friction begins more gently than it should, on the way to a solution
   const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
+  const Stop* stop = nullptr;  // (hard stop)
   void last(double interval) { dt = interval, per_dt = 1 / interval; }
 };
 

@@ -19,6 +19,10 @@
 // A spring of one side, with its damper, acts only beyond its rest, as a cable does, or only below, as a bumper does,
 // and never the other way: f is nothing where it is slack, or where the damper would make a cable push.
 //
+// A soft stop is a spring with a damper beyond a bound, and acts at the end of the interval, f = -k (phi3 - bound) - c
+// v: in its middle, as other springs do, a stiff one would push where the motion has only just arrived and make energy.
+// At the end it never does, at any stiffness; it is of first order.
+//
 // A rotor that turns with phi (an armature) has the discrete momentum p = I (phi3 - phi2)/dt on the interval, and what
 // it takes over from the bodies at the node is lambda = -dt (p - p1), p1 of the interval before: variational too.
 #pragma once
@@ -76,6 +80,13 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>&
     f += choose(within, servo, choose(servo > T(0), law.limit, -law.limit));
     slope -= choose(within, T(0.5) * law.kp + law.kd * per_dt, T(0));
   }
+  if (any(law.stop_stiffness > T(0))) {
+    const T above = phi3 - law.upper, below = law.lower - phi3;
+    const auto over = above > T(0), under = below > T(0), beyond = over | under;
+    f -= choose(over, law.stop_stiffness * above, T(0)) - choose(under, law.stop_stiffness * below, T(0));
+    f -= choose(beyond, law.stop_damping * v, T(0));
+    slope -= choose(beyond, law.stop_stiffness + law.stop_damping * per_dt, T(0));
+  }
   return f;
 }
 
@@ -101,7 +112,7 @@ CATENA_INLINE T law_multiplier(const LawOf<T>& law, T phi2, T by, const Stage<T>
   return weight * f - law.inertia * by + stage.dt * momentum;
 }
 
-// The same against the motion of a freedom for all iterates of a step. But for a spring of one side it is a line, that
+// The same against the motion of a freedom for all iterates of a step. But for what acts on one side it is a line, that
 // of the servo another one, which its limit bends, and friction a curve of its own.
 struct LawLine {
   double value = 0, slope = 0;                  // without friction and the servo
@@ -129,7 +140,7 @@ CATENA_INLINE LawLine law_line(const LawInfo& law, double phi2, const Stage<doub
   line.value = law.sign * (stage.dt * momentum - weight * spring * (phi2 - law.rest));
   line.slope = -weight * (0.5 * spring + law.damping * stage.per_dt) - law.inertia;
   line.sign = law.sign;
-  line.bent = law.side != 0;
+  line.bent = law.side != 0 || law.stop_stiffness > 0;
   if (law.kp > 0 || law.kd > 0) {
     line.servo = law.sign * weight * (law.kp * (stage.target - phi2) + law.kd * stage.rate);
     line.servo_slope = -weight * (0.5 * law.kp + law.kd * stage.per_dt);

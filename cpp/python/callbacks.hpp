@@ -26,6 +26,7 @@ class Callbacks {
   int signal_count = 0;
   std::atomic<bool> spoilt{false};  // the kernel was given no numbers
   RunArgs* run = nullptr;           // whose pace of polling is set
+  std::vector<Impact> impacts;      // of one run
 
   // false once something went wrong, here or on another thread
   template <class Call>
@@ -77,6 +78,12 @@ class Callbacks {
   // of what has no pace
   static bool call_look(void* context, long done) {
     return static_cast<Callbacks*>(context)->ask_now_and_then(done, Clock::now());
+  }
+
+  static void call_impact(void* context, long before, const Impact& impact) {
+    auto& impacts = static_cast<Callbacks*>(context)->impacts;
+    impacts.resize(before);
+    impacts.push_back(impact);
   }
 
   // the thread that waits for a batch

@@ -232,7 +232,7 @@ void Core::stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4
     kernel_.gaps(layout, space, gaps);
     for (int j = 0; j < layout.joint_count; ++j)
       if (!(gaps.out[2 * j] <= most && gaps.out[2 * j + 1] <= closed) ||
-          !(std::hypot(gaps.loop_mismatch[2 * j] / length.data()[j], gaps.loop_mismatch[2 * j + 1]) <= fit))
+          !(std::hypot(gaps.loop_mismatch[2 * j] / length.data()[j], gaps.loop_mismatch[2 * j + 1]) <= loop_tolerance))
         return false;
     return true;
   };

@@ -84,8 +84,8 @@ class Core {
 
   // Which poses (pose, body, ...) can be started from as they are, 1 or 0: finite, of unit quaternions to rounding,
   // turning slower than `fastest` and with gaps of so many parts of the bodies' spread, and roundings of their
-  // distance, or less, where redundant joints disagree by `loop_tolerance` or less (rad, or parts of their length). What is no
-  // plain case is left to the caller, who can tell what is wrong.
+  // distance, or less, where redundant joints disagree by `loop_tolerance` or less (rad, or parts of their length).
+  // What is no plain case is left to the caller, who can tell what is wrong.
   void stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation,
               const In<-1, -1, 3>& velocity, const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& term_start,
               double closed, double roundings, double fastest, const In<-1>& length, double loop_tolerance,

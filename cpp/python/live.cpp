@@ -72,6 +72,7 @@ void Live::put(const Settings& settings, const Start& start, const LoadArrays& l
   args_.signals = signals_.data();
   args_.context = &calls_;
   args_.poll = Callbacks::call_poll;
+  args_.tell_impact = Callbacks::call_impact;
   args_.poll_every = 1;
   wanted_values_.clear();
   inputs_shown_ = false;
@@ -467,7 +468,7 @@ Recording Live::run(const Out<-1>& block, bool checkpoints, const std::optional<
   calls_.rethrow();
   // an end that was asked for is no failure
   if (args_.status.code == StatusCode::interrupted) args_.status.code = StatusCode::done;
-  recording.end(args_);
+  recording.end(args_, calls_.impacts);
   return recording;
 }
 

@@ -28,6 +28,15 @@ namespace {
 
 using namespace nb::literals;
 
+// time, law, impulse, rate of its measure before and after
+using ImpactTable = std::vector<std::tuple<double, int, double, double, double>>;
+ImpactTable impact_table(const std::vector<Impact>& impacts, long count) {
+  ImpactTable table;
+  for (long k = 0; k < count && k < static_cast<long>(impacts.size()); ++k)
+    table.emplace_back(impacts[k].time, impacts[k].law, impacts[k].impulse, impacts[k].approach, impacts[k].leaving);
+  return table;
+}
+
 void joint_rows(int kind, const In<2, 3>& anchors, const In<2, 4>& frames, double parameter,
                 const In<-1, 3>& position_a, const In<-1, 4>& orientation_a, const In<-1, 3>& position_b,
                 const In<-1, 4>& orientation_b, const Out<-1, -1>& gap, const Out<-1, -1, 6>& wrench,
@@ -92,7 +101,8 @@ void bind_tables(nb::module_& m) {
       .value("exhausted", StatusCode::exhausted)
       .value("flat", StatusCode::flat)
       .value("stiff", StatusCode::stiff)
-      .value("open", StatusCode::open);
+      .value("open", StatusCode::open)
+      .value("beyond", StatusCode::beyond);
 
   m.def(
       "kernels",
@@ -317,7 +327,9 @@ PyType_Slot function_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_f
 
 void bind_live(nb::module_& m) {
   nb::class_<Recording> recording(m, "Recording", "What a run has written; arrays are made when they are asked for.");
-  recording.def_prop_ro("ended", &Recording::ended).def_prop_ro("tally", &Recording::tally);
+  recording.def_prop_ro("ended", &Recording::ended)
+      .def_prop_ro("tally", &Recording::tally)
+      .def_prop_ro("impacts", [](const Recording& run) { return impact_table(run.impacts(), run.tally().impacts); });
   int count = 0;
   visit_records(
       [&]<class T>(const RecordInfo& info, T*) {
@@ -344,7 +356,10 @@ void bind_live(nb::module_& m) {
       .def_ro("worst_time", &Tally::worst_time)
       .def_ro("worst_body", &Tally::worst_body)
       .def_ro("inaccurate", &Tally::inaccurate)
-      .def_ro("missed", &Tally::missed);
+      .def_ro("missed", &Tally::missed)
+      .def_ro("impacts", &Tally::impacts)
+      .def_ro("cut", &Tally::cut)
+      .def_ro("caught", &Tally::caught);
   nb::class_<Live>(m, "Live", nb::type_slots(function_slots<Live>))
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
@@ -372,6 +387,7 @@ void bind_live(nb::module_& m) {
       .def("_hold_array", &Live::hold_array, "forces"_a)
       .def("_hold_as", &Live::hold_as, "other"_a)
       .def_prop_ro("tally", &Live::tally)
+      .def("impact_table", [](const Live& live) { return impact_table(live.impacts(), live.tally().impacts); })
       .def_prop_ro("error", &Live::error)
       .def_prop_ro("_ended", &Live::ended)
       .def_prop_ro("failed", &Live::failed)

@@ -29,7 +29,8 @@ class Recording {
     args.checkpoint_of_each = sizes_.kept > 1;
   }
   // so much of it is there
-  void end(const RunArgs& args) {
+  void end(const RunArgs& args, const std::vector<Impact>& impacts) {
+    impacts_ = impacts;
     ended_ = args.status;
     tally_ = args.tally;
     has_checkpoint_ = args.has_checkpoint;
@@ -37,6 +38,7 @@ class Recording {
 
   const Status& ended() const { return ended_; }
   const Tally& tally() const { return tally_; }
+  const std::vector<Impact>& impacts() const { return impacts_; }
   // one of the table, by its place there
   nb::object record(int wanted) const {
     nb::object found = nb::none();
@@ -90,6 +92,7 @@ class Recording {
   Out<-1> block_;
   Status ended_ = {};
   Tally tally_ = {};
+  std::vector<Impact> impacts_;
   bool has_checkpoint_ = false;
   Outputs out_;
   double* checkpoint_ = nullptr;

@@ -108,7 +108,8 @@ struct Checkpoint {
     visit.each(node.turns.counted, layout.counter_count);
     visit.each(solver.memories(), Solver::memory_count(layout),
                [](auto& to, auto& rows) { to.each(rows.angle, most_terms); });
-    visit(node.half), visit(node.turns.wound), visit(node.leaving), visit(node.now);
+    projection.stops.visit_state(visit);
+    visit(node.half), visit(node.turns.wound), visit(node.leaving), visit(node.struck), visit(node.now);
   }
   template <class F>
   void visit_state(F&& visit) {
@@ -147,7 +148,10 @@ struct Checkpoint {
     return count.total;
   }
   void save_motion(double* row) { visit_motion(Exchange<true>{row}); }
-  void restore_motion(const double* row) { visit_motion(Exchange<false>{row}); }
+  void restore_motion(const double* row) {
+    visit_motion(Exchange<false>{row});
+    projection.stops.list_near();
+  }
 
   // at a node that has been placed, so many steps after the first of this run; loads are those of their row `load`
   void save(double* row, long steps, long load) {
@@ -164,6 +168,7 @@ struct Checkpoint {
   }
   void resume(const double* row) {
     visit_state(Exchange<false>{row});
+    projection.stops.list_near();
     // numbers from a file must not lead astray
     for (int k = 0; k < history_count; ++k) {
       History& h = history[k];

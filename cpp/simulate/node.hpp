@@ -28,6 +28,7 @@ struct Node {
   double half = 0;           // half of the interval before the node
   double now = 0;            // time of the node
   bool leaving = false;      // a step has been taken, its end not yet seen
+  bool struck = false;       // its momenta are those after an impact
   bool has_gravity = false;  // the bodies' forces are set, and nothing changes them
 
   // the caller's arrays -> state
@@ -98,6 +99,7 @@ struct Node {
 
   // whether the solver has the law in a pivot
   bool on_axis(int l) const { return Solver::acts_on_axes && layout.law[l].axis >= 0; }
+  bool is_stop(int l) const { return layout.law[l].stop >= 0; }
   int free_law_count() const { return Solver::acts_on_axes ? layout.free_law_count : layout.law_count; }
 
   JointRows measured(const ConstraintInfo& m, double recent) const {
@@ -142,7 +144,7 @@ struct Node {
   // the second half of what laws did on the interval that has just ended, along the directions of its end
   void arrive() {
     for (int l = 0; l < layout.law_count; ++l) {
-      if (layout.law[l].constraint < 0 || layout.law[l].inertia != 0 || on_axis(l)) continue;
+      if (layout.law[l].constraint < 0 || layout.law[l].inertia != 0 || on_axis(l) || is_stop(l)) continue;
       const ConstraintInfo& m = layout.law[l].measure;
       apply(m, measured(m, law_angle[l]), half * law_force[l]);
     }
@@ -159,7 +161,7 @@ struct Node {
   // Impulses of laws on freedoms of the tree: what acts at the node over the time `kick`, and the second half of what
   // did on the interval before; for the balance of a step, which is multiplied by dt.
   void push(double dt, double kick) {
-    if (!Solver::acts_on_axes || layout.law_count == layout.free_law_count) return;
+    if (!Solver::acts_on_axes || layout.axis_law_count == 0) return;
     for (int k = 0; k < layout.axis_count; ++k) {
       pushed[k] = 0;
       for (int at = layout.first_axis_law[k]; at < layout.first_axis_law[k + 1]; ++at) {
@@ -180,7 +182,7 @@ struct Node {
       solver.body[i].tau = {0, 0, 0};
     }
     for (int l = 0; l < layout.law_count && free_law_count() > 0; ++l) {
-      if (on_axis(l)) continue;
+      if (on_axis(l) || is_stop(l)) continue;
       const LawInfo& law = layout.law[l];
       const JointRows rows = measured(law.measure, law_angle[l]);
       law_angle[l] = rows.angle[0];

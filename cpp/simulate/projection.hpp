@@ -16,6 +16,7 @@ template <class Solver>
 struct Projection {
   Node<Solver>& node;
   Newton<Solver>& newton;
+  Stops<Solver>& stops;
   double* zeros;         // unknowns of a body at rest
   double* rates;         // their increment where velocities are projected: rates of the unknowns, to guess from
   double* scratch;       // the same where rotors and functions of time stand still
@@ -32,8 +33,12 @@ struct Projection {
     solver.dz = increment;
     solver.clock.resting = true;
     solver.clock.last(1);
-    const auto result = solve();
-    solver.clock.resting = false;
+    const auto result = stops.besides(Besides::projection, [&] {
+      stops.rest();
+      const auto found = solve();
+      solver.clock.resting = false;
+      return found;
+    });
     solver.z = z;
     solver.dz = dz;
     return result;
@@ -60,16 +65,67 @@ struct Projection {
     return resting(rates, [&] {
       for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, arriving);
       node.push(1, arriving);
+      if (stops.count() > 0) {
+        stops.meet();
+        stops.stand(false);
+      }
+      return settle() && polish(arriving);
+    });
+  }
+  // an increment, again until stops stay as they are
+  bool settle() {
+    for (int changes = 0;; ++changes) {
       solver.rest();
       if (!solver.direction()) return false;
-      if (has_loops(layout)) return solver.smallest() >= safe_pivot || refine();
-      if constexpr (Newton<Solver>::looks_ahead)
-        if (layout.loop_count == 0 && solver.slid_far()) return correct(arriving) && correct(arriving);
+      if (stops.count() == 0 || !stops.settle()) return true;
+      if (changes == most_changes) return false;
+    }
+  }
+  // where one increment is not all
+  bool polish(double arriving) {
+    if (has_loops(layout)) return solver.smallest() >= safe_pivot || refine();
+    if constexpr (Newton<Solver>::looks_ahead)
+      if (layout.loop_count == 0 && solver.slid_far()) return correct(arriving) && correct(arriving);
+    return true;
+  }
+  // Stops that are touched anew: what arrives, projected onto those that stood before, bounces; momenta are those after
+  // it. False if velocities cannot be found.
+  bool strike() {
+    stops.meet();
+    node.signals.read_rates(node.now);
+    const bool fine = resting(rates, [&] {
+      for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, node.half);
+      node.push(1, node.half);
+      stops.stand(true);
+      if (!settle() || !polish(node.half)) return false;
+      const bool hits = stops.strike();
+      node.take_velocities();
+      node.half = 0;
+      if (!hits) return true;
+      for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, 0.0);
+      node.push(1, 0);
+      if (!settle() || !polish(0)) return false;
+      node.take_velocities();
+      tell_impacts();
       return true;
     });
+    stops.leave();
+    node.struck = true;
+    return fine;
+  }
+  void tell_impacts() {
+    RunArgs& args = node.args;
+    for (int k = 0; k < stops.count(); ++k) {
+      const Stop& s = stops.stop[k];
+      if (s.held == 0 || s.push == 0) continue;
+      if (args.tell_impact)
+        args.tell_impact(args.context, args.tally.impacts, {node.now, s.law, s.push, s.approach, stops.rate_of(s)});
+      ++args.tally.impacts;
+    }
   }
   // what is left of the momenta, projected, is what the velocities are wrong by
   bool correct(double arriving) {
+    stops.rest();
     for (int l = 0; l < layout.law_count; ++l)
       node.law_momentum[l] = (momentum[l] = node.law_momentum[l]) - node.rotor_momentum(l);
     for (int k = 0; k < newton.motions; ++k) newton.last_dz[k] = solver.dz[k];

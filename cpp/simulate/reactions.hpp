@@ -47,14 +47,24 @@ struct Reactions {
     ++args.status.records;
   }
 
+  // a step that is solved, looked at, and not taken
+  template <class F>
+  bool try_step(double dt, F&& look) {
+    return step.stops.besides(Besides::trial, [&] {
+      const bool fine = step.solve(dt) == Outcome::converged;
+      if (fine) look();
+      return fine;
+    });
+  }
   // the first node's reaction seen from the other side: one step backwards
   void look_back() {
-    if (node.half != 0) return;
+    if (node.half != 0 || node.struck) return;
     const double dt = -parts.part[0] * args.dt;
     newton.select(history[0]);
     // its motion, backwards, is also the best guess for the first step
-    has_before = step.solve(dt) == Outcome::converged;
-    if (has_before && args.out.multipliers && !weighed) write(dt, before);
+    has_before = try_step(dt, [&] {
+      if (args.out.multipliers && !weighed) write(dt, before);
+    });
   }
   // the reaction at the last node needs the step after it; a short one will do, or else one backwards from its
   // velocities
@@ -62,17 +72,21 @@ struct Reactions {
     if (!args.out.multipliers || weighed) return record(args.dt);
     double dt = parts.part[0] * args.dt;
     newton.select(history[0]);
-    Outcome outcome = step.solve(dt);
-    for (int k = 0; k < 10 && outcome != Outcome::converged; ++k) outcome = step.solve(dt *= 0.5);
+    const auto look = [&] { record(dt); };
+    bool fine = try_step(dt, look);
+    for (int k = 0; k < 10 && !fine; ++k) {
+      dt *= 0.5;
+      fine = try_step(dt, look);
+    }
     node.signals.looks_behind = true;
-    if (outcome != Outcome::converged && node.half > 0 && projection.project(node.half)) {
+    if (!fine && node.half > 0 && projection.project(node.half)) {
       node.take_velocities();
       dt = -2 * node.half;
       node.half = 0;
       newton.forget();
-      outcome = step.solve(dt);
+      fine = try_step(dt, look);
     }
-    if (outcome == Outcome::converged) return record(dt);
+    if (fine) return;
     for (int k = 0; k < layout.recorded_count; ++k) row()[k] = 0;
     ++args.status.records;
   }
@@ -131,8 +145,7 @@ struct Reactions {
         if (m != n) weight *= static_cast<double>(n * n) / (n * n - m * m);
       for (const double h : {longest / n, -longest / n}) {
         newton.select(history[parts.count + 2 * (n - 1) + (h < 0)]);
-        if (step.solve(h) != Outcome::converged) return false;
-        solver.multipliers(2 / (h * h), before);
+        if (!try_step(h, [&] { solver.multipliers(2 / (h * h), before); })) return false;
         for (int r = 0; r < layout.recorded_count; ++r) sum[r] += weight * before[r];
       }
     }

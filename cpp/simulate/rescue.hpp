@@ -12,6 +12,11 @@
 // time from the same state, until the end moves by so little, d, that d / 3, which the finer one of two runs of second
 // order errs by, is small enough. The finest is kept as it is: nothing is combined, so stiff laws and kinks do no harm.
 // A run whose steps had to be halved is not coarser than the next and says nothing.
+//
+// Stops (solve/stops.hpp): a step at whose end one is passed is cut where the first of them is touched, by false
+// position on its length with the weights of Anderson and Bjoerck, and goes on from there after the impact. After
+// `cuts` of them, and where a stop is touched for a second time, stops are caught: they take part in the equations, and
+// the rest is taken in plain steps.
 #pragma once
 
 #include "simulate/checkpoint.hpp"
@@ -53,12 +58,23 @@ struct Rescue {
   int iterations = 0, longest = 0;      // of the step, over all its solves
   double error = 0, largest_error = 0;  // of the step, over its substeps: together, and the largest
   int errs = 0;                         // the link to blame for that
+  Stops<Solver>& stops = step.stops;
+  Composition plain = composition_of(2);
+  const Composition* composed = &parts;  // `plain` where stops are caught
+  int cuts = 0;                          // of the step
+  // of the piece that is tried: what its end is for, gaps of the stop that is passed first, and how long it was
+  enum class Aim { whole, touch, look } aim = Aim::whole;
+  double start_gap = 0, end_gap = 0, covered = 0;
+  bool touches = false;  // it ends at a stop
 
   // one step of the usual length, in substeps if need be; `time` follows
   bool advance(long at, double& time) {
     const double start = time;
+    const long cut = args.tally.cut;
     int substeps = 1;
     if (!cover(args.dt, at, time, substeps)) return false;
+    // what was cut at a stop was not halved
+    substeps -= static_cast<int>(args.tally.cut - cut);
     // substeps that are short to be exact are not spent in vain
     progress.spent += args.error_rate > 0 ? 1 : substeps;
     args.tally.iterations += iterations;
@@ -78,31 +94,146 @@ struct Rescue {
     iterations = longest = 0;
     step.newton_residual = error = largest_error = 0;
     newton.trace = args.out_increments ? args.out_increments + args.iteration_limit * args.steps : nullptr;
+    begin_stops();
     if (parts.count == 1 && args.error_rate > 0) return refine(length, at, time, substeps);
     return take(length, at, true, time, substeps);
   }
-  // in one step, or in its halves; the first from a node completes the node's record
+  void begin_stops() {
+    for (int k = 0; k < stops.count(); ++k) stops.stop[k].bounces = 0, stops.stop[k].touched = false;
+    stops.catches = parts.count == 1;
+    stops.catches_all = false;
+    composed = &parts;
+    cuts = 0;
+  }
+  // from stop to stop; the first piece from a node completes the node's record
   bool take(double length, long at, bool first, double& time, int& substeps) {
+    if (stops.count() == 0) return go(length, at, first, time, substeps);
+    const double end = time + length;
+    for (substeps = 0;; first = false) {
+      int some = 1;
+      if (!go(end - time, at, first, time, some)) return false;
+      substeps += some;
+      if (!touches) break;
+      node.now = time;
+      node.place(at);
+      if (!strike()) return fail(step, Outcome::singular, at, time);
+      if (end - time <= 1e-9 * length) break;
+    }
+    time = end;
+    return true;
+  }
+  // an accuracy makes steps as long as the motion allows
+  int most_cuts() const { return args.error_rate > 0 ? 8 * args.cuts : args.cuts; }
+  // a stop is touched
+  bool strike() {
+    ++args.tally.cut;
+    if (++cuts == most_cuts()) {
+      stops.catches = stops.catches_all = true;
+      composed = &plain;
+      ++args.tally.caught;
+    }
+    // what was learnt is of another motion
+    for (int k = 0; k < parts.count; ++k) {
+      history[k].count = history[k].order = 0;
+      history[k].kappa = unknown;
+    }
+    estimator.length = 0;
+    return step.projection.strike();
+  }
+  // up to the next stop in one step, or in its halves
+  bool go(double length, long at, bool first, double& time, int& substeps) {
     const long records = args.status.records;
     node.now = time;
-    Outcome outcome = compose(at, length, first, false);
+    Outcome outcome = reach(at, length, first, false);
     if (outcome != Outcome::converged) {
       // far from where it began a mechanism has coarser numbers
       const double before = newton.extent;
       newton.measure_extent();
       if (newton.extent > 1.5 * before) {
         args.status.records = records;
-        outcome = compose(at, length, first, false);
+        outcome = reach(at, length, first, false);
       }
     }
     if (outcome != Outcome::converged) return halve(length, outcome, at, first, records, time, substeps);
-    time += length;
+    time += covered;
     return true;
   }
+  // a step, or as much of it as there is before a stop
+  Outcome reach(long at, double dt, bool first, bool shortest) {
+    const long records = args.status.records;
+    covered = dt;
+    touches = false;
+    aim = Aim::whole;
+    const auto attempt = [&](double length, Aim for_what) {
+      aim = for_what;
+      args.status.records = records;
+      return compose(at, length, first, shortest);
+    };
+    Outcome outcome = compose(at, dt, first, shortest);
+    // one may be touched just where the step ends
+    touches = outcome == Outcome::converged && stops.count() > 0 && end_gap < stop_rounding;
+    if (outcome != Outcome::passed) return outcome;
+    double low = 0, high = dt, low_gap = start_gap, high_gap = end_gap;
+    if (!(low_gap > 0.1 * stop_rounding)) {
+      // it has just left: somewhere in between it is away
+      for (int k = 0; k < 12 && low == 0; ++k) {
+        const double half = 0.5 * high;
+        outcome = attempt(half, Aim::look);
+        if (outcome != Outcome::passed) return outcome;
+        if (end_gap > 0)
+          low = half, low_gap = end_gap;
+        else
+          high = half, high_gap = end_gap;
+      }
+      if (low == 0) {
+        // it comes back at once: it stays
+        stops.stay();
+        args.status.records = records;
+        return reach(at, dt, first, shortest);
+      }
+    }
+    for (int k = 0, side = 0; k < 60; ++k) {
+      const double length =
+          k > 10 && k % 2 == 1 ? 0.5 * (low + high) : high - high_gap * (high - low) / (high_gap - low_gap);
+      outcome = attempt(length, Aim::touch);
+      if (outcome == Outcome::converged) {
+        touches = true;
+        covered = length;
+      }
+      if (outcome != Outcome::passed) return outcome;
+      // the end that stays loses weight, or it would stay for ever
+      const bool open = end_gap > 0;
+      const double weight = 1 - end_gap / (open ? low_gap : high_gap), less = weight > 0 ? weight : 0.5;
+      if (open) {
+        if (side < 0) high_gap *= less;
+        low = length, low_gap = end_gap, side = -1;
+      } else {
+        if (side > 0) low_gap *= less;
+        high = length, high_gap = end_gap, side = 1;
+      }
+    }
+    // several at once, nearly: they are caught
+    stops.catches = stops.catches_all = true;
+    composed = &plain;
+    ++args.tally.caught;
+    return attempt(dt, Aim::whole);
+  }
+  // whether the step that has been solved does not end where it should
+  bool misses() {
+    int whose = -1;
+    end_gap = stops.least_gap(whose);
+    if (aim == Aim::look) return true;
+    if (aim == Aim::touch) return !(std::fabs(end_gap) < 0.5 * stop_rounding);
+    if (!(end_gap < -0.5 * stop_rounding)) return false;
+    passing = whose;
+    return true;
+  }
+  int passing = -1;  // the stop that is passed first
   // in equal plain steps, twice as many until their end moves by little enough
   bool refine(double length, long at, double& time, int& substeps) {
     const double start = time, allowed = args.error_rate * length;
     const long records = args.status.records;
+    const Tally tally = args.tally;
     checkpoint.save_motion(saved);
     for (long count = 1, before = 0;; count *= 2) {
       time = start;
@@ -111,11 +242,12 @@ struct Rescue {
       for (long k = 0; k < count; ++k) {
         int taken = 1;
         if (k > 0) node.place(at);
+        begin_stops();
         if (!take(length / static_cast<double>(count), at, k == 0, time, taken)) return false;
         substeps += taken;
       }
       node.now = time = start + length;
-      const bool equal = substeps == count, compared = equal && before > 0;
+      const bool equal = substeps == count + (args.tally.cut - tally.cut), compared = equal && before > 0;
       if (compared) error = largest_error = moved() / 3;
       const bool reached = compared && error <= allowed;
       if (reached || count == most_refined) {
@@ -125,6 +257,7 @@ struct Rescue {
       before = equal ? count : 0;
       for (int i = 0; i < node.layout.link_count; ++i) end[i] = {node.solver.body[i].x, node.solver.body[i].q};
       args.status.records = records;
+      args.tally = tally;
       undo(at);
     }
   }
@@ -144,21 +277,30 @@ struct Rescue {
   // state as it was
   Outcome compose(long at, double dt, bool first, bool shortest) {
     const double start = node.now;
+    const Composition& parts = *composed;
     if (args.estimates) estimator.begin();
     if (parts.count > 1) checkpoint.save_motion(saved);
     for (int k = 0; k < parts.count; ++k) {
       if (k > 0) node.place(at);
       newton.select(history[k]);
+      stops.fixed = k > 0;
       const Outcome outcome = step.solve(parts.part[k] * dt);
+      stops.fixed = false;
       iterations += newton.iterations;
       if (newton.trace) keep_trace(at);
       if (outcome != Outcome::converged) {
         if (k > 0) undo(at);
         return outcome;
       }
+      if (k == parts.count - 1 && stops.count() > 0 && misses()) {
+        if (k > 0) undo(at);
+        if (aim == Aim::whole) start_gap = stops.gap_at_node(passing);
+        return Outcome::passed;
+      }
       if (args.estimates) estimator.see(k, parts.part[k] * dt, step.least);
       if (k == 0 && first && recorder.recorded) reactions.record(parts.part[0] * dt);
       step.commit(parts.part[k] * dt);
+      node.struck = false;
       reactions.has_before = false;
     }
     node.now = start + dt;
@@ -214,8 +356,12 @@ struct Rescue {
             progress.spent + substeps > first_budget + (progress.base + at) * step_budget)
           return fail(step, Outcome::exhausted, at, time);
       } else {
-        done += piece;
         ++substeps;
+        if (touches) {
+          time = start + length * (static_cast<double>(done) / static_cast<double>(whole)) + covered;
+          return true;
+        }
+        done += piece;
         time = start + length * (static_cast<double>(done) / static_cast<double>(whole));
         if (done == whole) return true;
         // as long again as fits
@@ -224,8 +370,8 @@ struct Rescue {
       if (args.poll && !args.poll(args.context, at)) return interrupt(args, at, time);
       node.now = time;
       if (done > 0) node.place(at);
-      outcome = compose(at, length * (static_cast<double>(piece) / static_cast<double>(whole)), first && done == 0,
-                        piece == 1);
+      outcome =
+          reach(at, length * (static_cast<double>(piece) / static_cast<double>(whole)), first && done == 0, piece == 1);
     }
   }
 };

@@ -12,6 +12,9 @@ namespace catena::CATENA_ISA {
 struct Room {
   // Node
   double *law_angle, *law_force, *law_momentum, *pushed, *counted;
+  // Stops
+  Stop* stop;
+  int *near, *freedom;
   // Projection
   double *zeros, *rates, *scratch, *momentum;
   Wrench<double>* owed;
@@ -28,6 +31,9 @@ struct Room {
   // Rescue
   Place* end;
 };
+
+// A start that is further beyond a stop than this (rad or m) is refused.
+constexpr double start_rounding = 1e-9;
 
 template <class Solver>
 struct Runner {
@@ -48,8 +54,10 @@ struct Runner {
                        .law_momentum = room.law_momentum,
                        .pushed = room.pushed,
                        .counted = room.counted};
+  Stops<Solver> stops = {solver, room.stop, room.near, room.freedom, room.law_angle};
   Projection<Solver> projection = {.node = node,
                                    .newton = newton,
+                                   .stops = stops,
                                    .zeros = room.zeros,
                                    .rates = room.rates,
                                    .scratch = room.scratch,
@@ -78,7 +86,10 @@ struct Runner {
 
   // the caller's arrays -> state
   void enter() {
+    newton.stops = &stops;
+    solver.clock.stop = room.stop;
     node.enter();
+    stops.enter();
     step.enter();
     progress.origin = args.start_time;
     progress.usual = args.dt;
@@ -93,6 +104,9 @@ struct Runner {
   // one step from a node; if it fails, the state is the last one that was reached
   bool leave(long at, double& time) {
     reactions.look_back();
+    // after an impact a step is guessed from the node's velocities, whether they have been asked for or not
+    if (stops.count() > 0 && (history[0].count == 0 || history[parts.count - 1].count == 0))
+      projection.project(node.arriving());
     if (args.poll && at % args.poll_every == 0 && !args.poll(args.context, at)) return interrupt(args, at, time);
     if (rescue.advance(at, time)) return true;
     node.now = time;
@@ -107,6 +121,7 @@ struct Runner {
     for (long at = 0;; ++at) {
       double time = progress.time_of(at);
       arrive(at, time);
+      if (at == 0 && !begin_at_stops()) return fall_short(at, time);
       if (!springs.follow(at, time)) return fall_short(at, time);
       if (!look_at(at, time)) return;
       args.status.step = at;
@@ -118,6 +133,22 @@ struct Runner {
       }
       if (!look_between(at) || !leave(at, time)) return fall_short(at, time);
     }
+  }
+  // what starts at a stop and moves against it bounces; false if one is passed
+  bool begin_at_stops() {
+    if (stops.count() == 0 || args.checkpoint) return true;
+    int whose = -1;
+    const double over = stops.find_passed(whose);
+    if (whose >= 0 && over > start_rounding) {
+      args.status = {
+          .code = StatusCode::beyond, .time = node.now, .body = 0, .law = stops.stop[whose].law, .size = over};
+      return false;
+    }
+    if (whose < 0 || args.paper_start) return true;
+    if (!projection.strike()) return fail(step, Outcome::singular, 0, node.now);
+    // where nothing has bounced the motion before is that after
+    node.struck = stops.struck;
+    return true;
   }
   // a run that cannot go on from a node has recorded it
   void fall_short(long at, double time) {
@@ -234,7 +265,7 @@ struct Runner {
     node.now = progress.time_of(0);
     node.place(0);
     checkpoint.reconcile();
-    return springs.follow(0, node.now) && show();
+    return begin_at_stops() && springs.follow(0, node.now) && show();
   }
   // at a node where another seat has been
   void wake() {

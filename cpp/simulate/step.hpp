@@ -25,6 +25,7 @@ struct Step {
   Node<Solver>& node;
   Projection<Solver>& projection;
   Newton<Solver>& newton;
+  Stops<Solver>& stops = projection.stops;
   const Layout& layout = node.layout;
   const RunArgs& args = node.args;
   Solver& solver = node.solver;
@@ -50,6 +51,7 @@ struct Step {
   Outcome solve(double dt) {
     aim(dt);
     const bool guessed = newton.history->count > 0, rescues = args.rescue_depth > 0;
+    face_stops();
     Outcome outcome = accepted(newton.solve(dt));
     if (outcome != Outcome::converged && (guessed || rubs)) {
       newton.forget();
@@ -76,6 +78,13 @@ struct Step {
       newton.forget();
     newton_residual = std::fmax(newton_residual, newton.newton_residual);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
+  }
+  // who takes part in the step; in a part of a composed one, those who did in the first
+  void face_stops() {
+    if (stops.count() == 0) return;
+    if (stops.fixed) return stops.arm();
+    stops.meet();
+    stops.watch();
   }
   void aim(double dt) {
     const double kick = node.half + 0.5 * dt;
@@ -128,7 +137,7 @@ struct Step {
   }
   // whether a step backwards cannot be trusted with a law
   bool refuses(int l) {
-    if (solver.clock.dt >= 0 || layout.law[l].constraint < 0) return false;
+    if (solver.clock.dt >= 0 || layout.law[l].constraint < 0 || node.is_stop(l)) return false;
     const ConstraintInfo& m = layout.law[l].measure;
     const JointRows before = node.measured(m, node.law_angle[l]);
     JointRows after;
@@ -190,6 +199,7 @@ struct Step {
   void commit(double dt) {
     const bool steadies = plain && least < spinning_cosine && has_spinning_rotor();
     for (int i = 0; i < layout.link_count && steadies; ++i) projection.owed[i] = {solver.body[i].v, solver.body[i].L};
+    if (stops.count() > 0) stops.commit();
     solver.commit(dt);
     if (steadies) steady(node.half + 0.5 * dt);
     balance(dt);
@@ -201,11 +211,11 @@ struct Step {
         node.law_force[l] = 2 * lambda * per_dt * per_dt;
     };
     for (int l = 0; l < layout.law_count && node.free_law_count() > 0; ++l)
-      if (!node.on_axis(l)) keep(l, layout.law[l].constraint >= 0 ? solver.multiplier_of(l) : 0);
+      if (!node.on_axis(l) && !node.is_stop(l)) keep(l, layout.law[l].constraint >= 0 ? solver.multiplier_of(l) : 0);
     if constexpr (Solver::acts_on_axes) {
       // one freedom's laws after the other's
       double by = 0;
-      for (int at = 0, axis = -1; at < layout.law_count - layout.free_law_count; ++at) {
+      for (int at = 0, axis = -1; at < layout.axis_law_count; ++at) {
         const int l = layout.axis_law[at];
         const LawInfo& law = layout.law[l];
         if (law.axis != axis) by = moved_by(layout, law, solver.z);

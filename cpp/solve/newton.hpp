@@ -25,11 +25,15 @@
 #include "physics/rows/constraint.hpp"
 #include "solve/loops/regularised_inverse.hpp"
 #include "solve/policy.hpp"
+#include "solve/stops.hpp"
 
 namespace catena::CATENA_ISA {
 
-// `rough` is what errs too much, of steps that were solved
-enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat, inaccurate };
+// of steps that were solved, `inaccurate` is what errs too much, and `passed` what goes beyond a stop
+enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat, inaccurate, passed };
+
+// Times that the set of stops may change in a solve.
+constexpr int most_changes = 60;
 
 constexpr int most_points = 12;
 
@@ -74,6 +78,7 @@ struct Newton {
   static constexpr double small_miss = 1e-2;
   static constexpr double eighth_turn_cosine = 0.9238795325112867;  // of half of it
 
+  Stops<Solver>* stops = nullptr;
   History* history = nullptr;
   const double* rates = nullptr;  // of the unknowns at the first node, from which the first steps are guessed
 
@@ -195,6 +200,7 @@ struct Newton {
     double alpha = 1, last = 1e300;
     bool again = false;  // with the matrix of the last increment
     bool fresh = false;  // the last move was made with its own
+    int changes = 0;     // of the set of stops
     iterations = 0;
     if (!solver.evaluate()) return Outcome::too_far;
     while (iterations < iteration_limit) {
@@ -232,6 +238,13 @@ struct Newton {
       if (!go()) {
         alpha = 0.5;
         if (!move(alpha, 1)) return Outcome::too_far;
+        continue;
+      }
+      // another set is another problem: what was seen of the last one says nothing
+      if (stops->count() > 0 && stops->settle()) {
+        if (++changes > most_changes) return Outcome::diverged;
+        last = 1e300;
+        fresh = false;
         continue;
       }
       if (size < tolerance) {
@@ -308,7 +321,7 @@ struct Newton {
   // not closed by construction, an increment leaves gaps of the order of its square.
   bool closed(double dt) {
     const auto limit = [&] { return closing_limit(extent, solver.span, tolerance); };
-    if (!has_loops(solver.layout)) {
+    if (!has_loops(solver.layout) && !stops->holds_rows()) {
       if (looks_ahead || (size * dt) * (size * dt) < limit()) return true;
     }
     solver.find_gap();

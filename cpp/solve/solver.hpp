@@ -42,6 +42,7 @@ concept IsSolver = requires(S solver, const Layout& layout, const ConstraintInfo
   // what is read of a solution; the state between steps is listed by `visit_state`
   solver.multipliers(1.0, numbers);
   { solver.multiplier_of(0) } -> std::convertible_to<double>;
+  { solver.row_multiplier(0, numbers) } -> std::convertible_to<double>;
   { solver.memories() } -> std::convertible_to<RowMemory*>;
   solver.rows_of(c);
 };

@@ -36,8 +36,9 @@ from .results.accuracy import AccuracyWarning
 from .results.convergence import Convergence
 from .results.efforts import ForceHistory
 from .results.histories import BodyHistory, CouplingHistory, JointHistory, JointReader
+from .results.impacts import Impact
 from .results.report import Loop, Report
-from .results.run_warnings import LimitWarning, StuckWarning
+from .results.run_warnings import StuckWarning
 from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
 from .simulate.events import Event, Occurrence
@@ -90,13 +91,13 @@ __all__ = [
     "Free",
     "Friction",
     "Gear",
+    "Impact",
     "Inertia",
     "Joint",
     "JointHistory",
     "JointReader",
     "JointView",
     "KnifeEdge",
-    "LimitWarning",
     "Limits",
     "Live",
     "LiveBatch",

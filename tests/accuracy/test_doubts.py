@@ -1,81 +1,14 @@
-"""What was silent is told: limits that are passed, what cannot move, halved steps, edits that come too late."""
+"""What was silent is told: what cannot move, halved steps, edits that come too late."""
 
 from __future__ import annotations
 
 import warnings
-from math import pi
 
 import numpy as np
 import pytest
 
 import catena as ct
 from catena import Mechanism, Simulator, Trajectory, scenes
-
-# ---- limits
-
-
-def limited(lower: float, upper: float) -> Mechanism:
-    m = scenes.pendulum(2, angle=pi / 2)
-    m.joints["joint2"].limits = ct.Limits(lower, upper)
-    return m
-
-
-def test_limits_that_are_passed_are_told() -> None:
-    m = limited(-0.05, 0.1)
-    with pytest.warns(ct.LimitWarning, match="revolute joint 'joint2' passes its limit") as caught:
-        run = Simulator(m, 0.005).run(1.0)
-    assert len(caught) == 1
-    assert caught[0].filename == __file__
-    assert run.warnings == (str(caught[0].message),)
-    assert "revolute joint 'joint2' passes its limit" in repr(run)
-    angle = run.joint("joint2").angle
-    over = max(angle.max() - 0.1, -0.05 - angle.min())
-    assert f"by up to {over:.3g}" in run.warnings[0]
-    beyond = run.time[(angle > 0.1) | (angle < -0.05)]
-    assert f"from t = {beyond[0]:.4g} s on" in run.warnings[0]
-
-
-def test_limits_that_are_kept_are_not() -> None:
-    assert not Simulator(limited(-10.0, 10.0), 0.005).run(1.0).warnings
-    assert not Simulator(limited(-np.inf, np.inf), 0.005).run(1.0).warnings
-
-
-def test_a_long_run_is_looked_at_here_and_there() -> None:
-    with pytest.warns(ct.LimitWarning):
-        Simulator(limited(-0.05, 0.1), 0.001).run(2.0)
-
-
-def test_a_live_mechanism_tells_where_it_stands() -> None:
-    live = Simulator(limited(-0.05, 0.1), 0.005).start()
-    assert live.warnings == ()
-    live.step(100)
-    angle = live.joint("joint2").angle
-    over = max(angle - 0.1, -0.05 - angle)
-    assert over > 0.1
-    assert (
-        f"revolute joint 'joint2' is beyond its limit {0.1 if angle > 0 else -0.05} by {over:.3g}" in live.warnings[0]
-    )
-
-
-def test_members_that_pass_limits_are_told() -> None:
-    """All but the first hang at rest."""
-    m = limited(-0.05, 0.1)
-    hanging = m.state()
-    hanging.joint("joint1").angle = -pi / 2
-    moving, states = m.state(), [hanging, hanging]
-    with pytest.warns(ct.LimitWarning, match="member 2: revolute joint 'joint2' passes its limit") as caught:
-        batch = Simulator(m, 0.005).run_batch(1.0, states=[*states, moving])
-    assert caught[0].filename == __file__
-    assert str(caught[0].message) in batch.warnings
-    angle = batch.joint("joint2").coordinates
-    over = max(angle.max() - 0.1, -0.05 - angle.min())
-    assert f"by up to {over:.3g}" in str(caught[0].message)
-    assert not Simulator(m, 0.005).run_batch(1.0, states=states).warnings
-    live = Simulator(m, 0.005).start_batch([*states, moving])
-    assert live.warnings == ()
-    live.step(100)
-    assert live.warnings[0].startswith("member 2: revolute joint 'joint2' is beyond its limit")
-
 
 # ---- what cannot move
 

@@ -41,9 +41,7 @@ from damage import ODD_VALUES, damaged_array, damaged_document
 
 # steps are coarse on purpose
 # damage throws joints past their limits
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::catena.AccuracyWarning", "ignore::catena.results.run_warnings.LimitWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
 
 
 def plant() -> Mechanism:

@@ -194,7 +194,6 @@ def four_bar_freedom(m: ct.Mechanism) -> int:
     return m.report(state).freedom
 
 
-@pytest.mark.filterwarnings("ignore::catena.LimitWarning")
 def test_a_four_bar_closed_by_a_loop_joint() -> None:
     m = ct.Mechanism.from_urdf(MODELS / "four_bar.urdf")
     assert [joint.name for joint in m.spanning_tree().loops] == ["knee"]
@@ -206,7 +205,6 @@ def bars() -> str:
     return text[: text.index("<loop_joint")]
 
 
-@pytest.mark.filterwarnings("ignore::catena.LimitWarning")
 @pytest.mark.parametrize("kind", ["ball", "side", "pairs"])
 def test_the_same_loop_said_otherwise(tmp_path: Path, kind: str) -> None:
     """Beside a hinge, a ball holds the plane linkage as well: what else the hinge says is redundant."""
@@ -305,7 +303,6 @@ def test_a_weld_constraint(tmp_path: Path) -> None:
     assert m.report().freedom == 1
 
 
-@pytest.mark.filterwarnings("ignore::catena.LimitWarning")
 def test_rounded_loops_close_and_the_report_says_how_well(tmp_path: Path) -> None:
     """A knee that is a tenth of a millimetre beside the plane, on axes that are 1e-4 rad off."""
     text = (MODELS / "four_bar.urdf").read_text().replace("meshes/", f"{MODELS}/meshes/")

@@ -8,6 +8,7 @@
 #include "physics/rows/law.hpp"
 #include "physics/rows/rolling.hpp"
 #include "physics/rows/rotary.hpp"
+#include "physics/rows/stop.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -23,6 +24,7 @@ CATENA_INLINE auto with_rows(RowKind kind, Use&& use) {
     case RowKind::coupling: return use(CouplingRows{});
     case RowKind::rotary: return use(RotaryRows{});
     case RowKind::law: return use(LawRows{});
+    case RowKind::stop: return use(StopRows{});
     case RowKind::combination: return use(CombinedRows{});
   }
   __builtin_unreachable();

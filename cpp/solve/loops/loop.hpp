@@ -79,13 +79,13 @@ struct Front {
 
   //---- loops that close here ----
 
-  // their gaps are `gap`, a law's row holds its own multiplier; `scale` is one over the root of every row's compliance
-  void close(Articulation<double>& m, const double* gap, const char* is_law_row, const double* scale) const {
+  // their gaps are `gap`, some rows hold their own multiplier; `scale` is one over the root of every row's compliance
+  void close(Articulation<double>& m, const double* gap, const char* holds_own, const double* scale) const {
     const int n = closing(), o = info.outgoing;
     if (n == 0) return;
     for (int c = o; c < info.columns; ++c) {
       g()[c] += gap[rows[c]];
-      if (is_law_row[rows[c]]) s(c)[c] += 1;
+      if (holds_own[rows[c]]) s(c)[c] += 1;
     }
     invert_closing(scale);
     for (int r = 0; r < 7; ++r) solve(p(r) + o, solved_p(r));

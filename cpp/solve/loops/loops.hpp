@@ -25,6 +25,7 @@ struct Loops {
   double *gap, *scale;             // (loop row); one over the root of its compliance
   double *weight, *loop_mismatch;  // (loop row) what its gap is measured by; its part along redundant directions
   double* lent;                    // (loop row) the inertia w
+  char* holds_own;                 // (loop row) it holds its own multiplier
   double* space;                   // of all fronts
   int* order;
   double* least_pivot;  // of what closes, in the last matrix
@@ -58,6 +59,7 @@ struct Loops {
       const ConstraintInfo& c = constraint(k);
       first_angles({layout, c, body, Clock{}}, old_rows[k]);
       for (int r = 0; r < c.row_count; ++r) weight[c.loop_row + r] = c.lengths >> r & 1u ? layout.span : 1;
+      for (int r = 0; r < c.row_count; ++r) holds_own[c.loop_row + r] = c.acts();
     }
   }
 
@@ -95,6 +97,7 @@ struct Loops {
       else
         rows_after({layout, c, body, clock}, old_rows[k], state, new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
+      if (c.rows == RowKind::stop) holds_own[c.loop_row] = holds_multiplier({layout, c, body, clock});
     }
     if (!again) *least_pivot = 1;
     for (int i = 0; i <= layout.link_count; ++i) {
@@ -113,7 +116,7 @@ struct Loops {
     note_inactive(layout, body, clock, mismatch);
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      if (c.acts()) continue;
+      if (holds_multiplier({layout, c, body, clock})) continue;
       if (c.tied) {
         note_gap(c, layout.loop[k], gap + c.loop_row, span, widest, whose);
         continue;
@@ -124,11 +127,11 @@ struct Loops {
     }
     if (layout.redundant == 0) return;
     for (int r = 0; r < layout.loop_row_count; ++r)
-      if (layout.is_law_row[r]) gap[r] = 0;
+      if (holds_own[r]) gap[r] = 0;
     split_gaps();
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
-      if (c.acts() || c.tied) continue;
+      if (holds_own[c.loop_row] || c.tied) continue;
       note_gap(c, layout.loop[k], gap + c.loop_row, span, widest, whose);
       for (int r = 0; r < c.row_count; ++r)
         mismatch.note(std::fabs(loop_mismatch[c.loop_row + r]) / weight[c.loop_row + r], c.joint);
@@ -152,7 +155,7 @@ struct Loops {
       act(m, lambda[row], n);
     });
     if (layout.lends) lend(m, i);
-    columns.close(m, gap, layout.is_law_row, scale);
+    columns.close(m, gap, holds_own, scale);
   }
   void lend(Articulation<double>& m, int i) const {
     each_lent(i, [&](int, double w, const Wrench<double>& n, const Wrench<double>& o) {
@@ -216,7 +219,7 @@ struct Loops {
     else
       front(i).pass(*turned, front_above(i));
   }
-  void close_world(Articulation<double>& none) const { world_front().close(none, gap, layout.is_law_row, scale); }
+  void close_world(Articulation<double>& none) const { world_front().close(none, gap, holds_own, scale); }
 
   // the same with the matrix at hand
   void close_again(Wrench<double>& m, int i, const double* lambda) const {

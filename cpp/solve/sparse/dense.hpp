@@ -52,9 +52,10 @@ struct Dense {
   static int memory_count(const Layout& layout) { return Ldu::memory_count(layout); }
   RowMemory* memories() { return sparse.memories(); }
   static constexpr bool acts_on_axes = false;
-  double multiplier_of(int l) const {
-    return z[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
+  double row_multiplier(int l, const double* unknowns) const {
+    return unknowns[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
   }
+  double multiplier_of(int l) const { return row_multiplier(l, z); }
   template <class F>
   void visit_state(F&& visit) {
     sparse.visit_state(visit);

@@ -136,7 +136,7 @@ struct Ldu {
     note_inactive(layout, body, clock, loop_mismatch);
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      if (c.acts()) continue;
+      if (holds_multiplier({layout, c, body, clock})) continue;
       JointRows rows;
       loop_mismatch.note(gaps_after({layout, c, body, clock}, memory[j], {}, rows), c.joint);
       note_gap(c, j, rows.g, span, widest_gap, widest_constraint);
@@ -212,8 +212,9 @@ struct Ldu {
     }
     JointRows rows;
     rows_after({layout, c, body, clock}, memory[j], law_state(c), rows);
+    const bool own = holds_multiplier({layout, c, body, clock});
     for (int k = 0; k < c.row_count; ++k) {
-      D[k] = make_row(c.acts() ? world_axis(k) : Vec3<double>{0, 0, 0}, {0, 0, 0}, rows.g[k]);
+      D[k] = make_row(own ? world_axis(k) : Vec3<double>{0, 0, 0}, {0, 0, 0}, rows.g[k]);
       for (int e = 0; e < c.end_count; ++e) {
         if (c.end[e] < 0) continue;
         const Wrench<double>& w = rows.w[e * c.row_count + k];
@@ -333,9 +334,10 @@ struct Ldu {
   static int memory_count(const Layout& layout) { return layout.constraint_count; }
   RowMemory* memories() { return memory; }
   static constexpr bool acts_on_axes = false;
-  double multiplier_of(int l) const {
-    return z[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
+  double row_multiplier(int l, const double* unknowns) const {
+    return unknowns[6 * layout.link_count + layout.constraint[layout.law[l].constraint].row];
   }
+  double multiplier_of(int l) const { return row_multiplier(l, z); }
 
   // the state between steps; turns are counted on from wherever they are
   template <class F>

@@ -28,8 +28,9 @@ struct Articulated {
   Link<T>* link;
   Segment* segment;
   Axis<T>* axis;
-  Acting<T>* acting;  // (axis)
-  LawLine* line;      // (law on a freedom) over the step to be solved
+  Acting<T>* acting;   // (axis)
+  AtStop<T>* stopped;  // (axis) where there are stops
+  LawLine* line;       // (law on a freedom) over the step to be solved
   Swivel<T>* swivel;
   Torsion<T>* torsion;  // (swivel) where there are rotary dampers
   Articulation<T>* received;
@@ -50,6 +51,7 @@ struct Articulated {
   bool prepared = false;            // for a new matrix at the iterate
   Vec3<T> moved = {0, 0, 0};        // squares of the increments of the poses, summed
   int segment_count = 0;
+  bool holds = false;    // freedoms at their stops
   bool positive = true;  // so were all pivots of the last matrix
 
   // kappa hardly changes from step to step in joint space
@@ -230,7 +232,7 @@ struct Articulated {
   }
   // for the step to be solved
   void find_lines() {
-    for (int at = 0; at < layout.law_count - layout.free_law_count; ++at) {
+    for (int at = 0; at < layout.axis_law_count; ++at) {
       const int l = layout.axis_law[at];
       line[at] = law_line(layout.law[l], measured[l], stage_of(layout.law[l], clock), momentum[l]);
     }
@@ -249,6 +251,21 @@ struct Articulated {
   T axis_multiplier(int l) const {
     T slope;
     return wanted(l, moved_by(layout, layout.law[l], z), slope);
+  }
+
+  // the motion that is left to a freedom at its stop
+  CATENA_INLINE T left_to(int n, T unknown) const { return (stopped[n].target - unknown) / axis[n].gain; }
+  // some freedoms are held at their stops, others no more
+  void hold_stops() {
+    holds = false;
+    for (int k = 0; k < segment_count; ++k) {
+      Segment& s = segment[k];
+      s.acted = s.has_laws;
+      const int manner = manner_of(s.branch);
+      for (int n = s.slot; n < s.slot + (s.end - s.first) * manner && manner < swivel_manner; ++n)
+        s.acted |= stopped[n].held, holds |= stopped[n].held;
+    }
+    prepared = false;
   }
 
   // Newton increment at the iterate: dz, and the increments of the poses; at rest false on a pivot that is not positive
@@ -339,6 +356,7 @@ struct Articulated {
   // leaf to root (solve/tree/leaf_to_root.hpp)
   template <int manner, bool loops, bool acted>
   bool eliminate(const Segment& s);
+  void hold_axis(Articulation<T>& m, const Link<T>& l, int n, T pivot, T unknown, bool moves);
   static void hand_over(const Articulation<T>& m, Articulation<T>& to, bool opens);
   template <int manner, bool loops, bool acted>
   void repeat_segment(const Segment& s);
@@ -405,9 +423,14 @@ struct Articulated {
   JointRows* memories() { return loop.old_rows; }
   // laws on freedoms of the tree are part of its pivots
   static constexpr bool acts_on_axes = true;
+  // of a law that has a row, among given unknowns
+  double row_multiplier(int l, const double* unknowns) const {
+    return unknowns[layout.variable_count + layout.constraint[layout.law[l].constraint].loop_row];
+  }
   double multiplier_of(int l) const {
     const LawInfo& law = layout.law[l];
-    return law.axis >= 0 ? axis_multiplier(l) : loop_multipliers()[layout.constraint[law.constraint].loop_row];
+    if (law.axis < 0) return row_multiplier(l, z);
+    return law.stop < 0 ? axis_multiplier(l) : stopped[law.axis].held ? law.sign * stopped[law.axis].effort : 0;
   }
   void find_gap() {
     if (layout.tie_count > 0) ties().find_gaps(z);

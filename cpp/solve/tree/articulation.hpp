@@ -19,6 +19,11 @@
 // What acts along a freedom itself (physics/law.hpp) is two numbers: an effort against s . wrench, and by how much the
 // effort falls as the freedom moves, a stiffness in the pivot.
 //
+// A freedom at its stop (solve/stops.hpp) moves by what is left to it, y, and hands on the whole matrix, with M s' y
+// added to the wrench. What the stop must exert for that is known once the link's increment is,
+//
+//     effort = s . wrench + (s^T M) . increment + pivot y - what acts along the freedom.
+//
 // A rotary damper in a ball joint (physics/rotary.hpp) adds G and a torque tau to the balance of the link, takes both
 // from that of the parent, and sees the parent's turn phi_p by G_p. At the joint point, with E' = E + G,
 //
@@ -66,6 +71,16 @@ CATENA_INLINE void move_force(Articulation<T>& m, const Vec3<T>& r, const Vec3<T
 template <class T>
 struct Acting {
   T effort, stiffness;
+};
+
+// a freedom at its stop: where its unknown is to be, and what of its elimination the effort follows from
+template <class T>
+struct AtStop {
+  bool held = false;
+  T target = T(0), effort = T(0);
+  Vec3<T> row_P, row_R;
+  T first, pivot;
+  CATENA_INLINE void settle(Vec3<T> dx, Vec3<T> phi, T y) { effort = first + dot(row_P, dx, row_R, phi) + pivot * y; }
 };
 
 // One freedom of a joint: directions of the link's centre in the old and new pose, change of the unknown per motion,
@@ -120,6 +135,25 @@ struct Axis {
     first *= inverse;
     m.f -= first * up;
     m.t -= first * ur;
+  }
+  // at its stop, by so much from there
+  CATENA_INLINE void hold(Wrench<T>& m, T left, T pivot, AtStop<T>& kept) {
+    kept.row_P = row_P;
+    kept.row_R = row_R;
+    kept.pivot = pivot;
+    kept.first = first;
+    row_P = row_R = {T(0), T(0), T(0)};
+    inverse = T(0);
+    go(m, left);
+  }
+  CATENA_INLINE void hold_again(Wrench<T>& m, T left, const Acting<T>* acting, AtStop<T>& kept) {
+    kept.first = dot(slide, m.f, turn, m.t) - acting->effort;
+    go(m, left);
+  }
+  CATENA_INLINE void go(Wrench<T>& m, T left) {
+    m.f += left * up;
+    m.t += left * ur;
+    first = -left;
   }
   CATENA_INLINE T motion(Vec3<T> dx, Vec3<T> phi) const { return -(first + dot(row_P, dx, row_R, phi)); }
 };

@@ -40,7 +40,14 @@ inline bool Articulated<T>::eliminate(const Segment& s) {
       // the freedom nearest to the link goes first
       for (int k = manner - 1; k >= 0; --k) {
         Axis<T>& e = x[k];
-        fine &= e.template divide<acted>(m, acts + k) > T(0);
+        const T pivot = e.template divide<acted>(m, acts + k);
+        fine &= pivot > T(0);
+        if constexpr (acted)
+          if (holds && stopped[x + k - axis].held) {
+            hold_axis(m, l, static_cast<int>(x + k - axis), pivot, z[s.variable + (i - s.first) * manner + k],
+                      k == 0 && !root);
+            continue;
+          }
         if (k > 0)
           e.reduce(m);
         else if (!root)
@@ -68,6 +75,15 @@ inline bool Articulated<T>::eliminate(const Segment& s) {
   }
   if (s.sends >= 0) hand_over(m, received[s.sends], s.opens);
   return fine;
+}
+// apart, as it is rare
+template <class T>
+[[gnu::noinline]] void Articulated<T>::hold_axis(Articulation<T>& m, const Link<T>& l, int n, T pivot, T unknown,
+                                                 bool moves) {
+  axis[n].hold(m, left_to(n, unknown), pivot, stopped[n]);
+  if (!moves) return;
+  stopped[n].row_R = plus_cross(stopped[n].row_R, l.r3, stopped[n].row_P);
+  move(m, l.r, l.r3);
 }
 template <class T>
 inline void Articulated<T>::hand_over(const Articulation<T>& m, Articulation<T>& to, bool opens) {
@@ -102,7 +118,13 @@ inline void Articulated<T>::repeat_segment(const Segment& s) {
     if constexpr (manner < swivel_manner) {
       x -= manner;
       if constexpr (acted) acts -= manner;
-      for (int k = manner - 1; k >= 0; --k) x[k].template repeat<acted>(m, acts + k);
+      for (int k = manner - 1; k >= 0; --k) {
+        const int n = static_cast<int>(x + k - axis);
+        if (acted && holds && stopped[n].held)
+          x[k].hold_again(m, left_to(n, z[s.variable + (i - s.first) * manner + k]), acts + k, stopped[n]);
+        else
+          x[k].template repeat<acted>(m, acts + k);
+      }
       move(m, l.r);
     } else {
       --turned;

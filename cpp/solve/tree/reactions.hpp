@@ -14,7 +14,7 @@ inline void Articulated<T>::multipliers(T scale, double* out) {
   }
   for (int l = 0; l < layout.law_count; ++l)
     if (layout.law[l].axis >= 0 && layout.law[l].constraint >= 0)
-      out[layout.constraint[layout.law[l].constraint].recorded] = scale * axis_multiplier(l);
+      out[layout.constraint[layout.law[l].constraint].recorded] = scale * multiplier_of(l);
   for (int k = segment_count - 1; k >= 0; --k) {
     const Segment& s = segment[k];
     Wrench<T> m = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
@@ -38,6 +38,7 @@ inline T Articulated<T>::effort_at(const LinkInfo& info) const {
   T effort = pushed[info.first_axis];
   for (int at = layout.first_axis_law[info.first_axis]; at < layout.first_axis_law[info.first_axis + 1]; ++at)
     effort += layout.law[layout.axis_law[at]].sign * axis_multiplier(layout.axis_law[at]);
+  if (holds && stopped[info.first_axis].held) effort += stopped[info.first_axis].effort;
   return effort;
 }
 template <class T>

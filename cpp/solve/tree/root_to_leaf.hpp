@@ -41,6 +41,7 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
   if (run.parent >= 0) dx = body[run.parent].dx, phi = body[run.parent].phi;
   follow(run, w, d);
   Axis<T>* x = axis + run.slot;
+  const bool stops = manner < swivel_manner && holds && run.acted;
   const Swivel<T>* turned = swivel + run.slot;
   [[maybe_unused]] const Torsion<T>* twisted = torsion + run.slot;
   Vec3<T> sum = moved;
@@ -58,6 +59,7 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
       for (int k = 0; k < manner; ++k) {
         T y = x[k].motion(dx, phi);
         if (passes) y -= pull(k);
+        if (stops && stopped[x + k - axis].held) stopped[x + k - axis].settle(dx, phi, y);
         ds[k] = x[k].gain * y;
         dx = (k == 0 ? carried : dx) + y * x[k].slide3;
         phi += y * x[k].turn3;

@@ -18,7 +18,8 @@ struct Segment {
   int receives;    // where the children of the last link hand over, -1 if it has none
   int sends;       // where the first link hands over, -1 for the world
   bool opens;      // it is the first to do so
-  bool acted;      // laws or rotary dampers act on some of its freedoms
+  bool acted;      // laws or rotary dampers act on some of its freedoms, or some are at their stops
+  bool has_laws;   // the former
 };
 
 // all branches there are, those of chains first
@@ -71,11 +72,13 @@ int find_segments(const Layout& layout, Link* link, Segment* segment) {
     if (parent >= 0 && parent == i - 1 && info.branch == layout.link[parent].branch && link[parent].children == 1) {
       ++segment[count - 1].end;
       segment[count - 1].acted |= acted;
+      segment[count - 1].has_laws |= acted;
       continue;
     }
     if (parent >= 0 && link[parent].receiver < 0) link[parent].receiver = receivers++;
-    segment[count++] = {
-        info.branch, i, i + 1, parent, info.variable, slot, -1, parent < 0 ? -1 : link[parent].receiver, false, acted};
+    segment[count++] = {info.branch,   i,     i + 1, parent,
+                        info.variable, slot,  -1,    parent < 0 ? -1 : link[parent].receiver,
+                        false,         acted, acted};
   }
   // the last of several children is the first to hand over
   for (int k = count - 1; k >= 0; --k) {

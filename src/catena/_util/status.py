@@ -32,6 +32,8 @@ _SENTENCES = {
     "where it lies on its plane",
     _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with "
     "w dt = {size:.3g}, and would explode; give it implicit=True, or take a smaller dt",
+    _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) moves it to "
+    "the nearest one, and Simulator(limits='ignore') runs without limits",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {RESCUE_DEPTH} times"}
 
@@ -89,9 +91,11 @@ def status_of(plan: Plan, ended: _core.Ended) -> Status:
     m = plan.mechanism
     moved = list(m.bodies)[ended.body]
     opened = [*m.joints, *m.couplings][ended.joint] if ended.joint >= 0 else ""
-    stiff = [force.label for force in m.forces.values() for _ in force.parts][ended.law] if ended.law >= 0 else ""
-    message = _SENTENCES[code].format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, dt=plan.dt)
-    if code in (_core.StatusCode.stiff, _core.StatusCode.interrupted):
+    stiff = plan.law_labels[ended.law] if ended.law >= 0 else ""
+    message = _SENTENCES[code].format(
+        time=time, body=moved, joint=opened, size=ended.size, law=stiff, stop=stiff, dt=plan.dt
+    )
+    if code in (_core.StatusCode.stiff, _core.StatusCode.interrupted, _core.StatusCode.beyond):
         return Status(ok=False, reason=code.name, message=message, time=time, step=step)
     if stiff:
         message = f"{stiff} is too stiff for the backward substeps of order {plan.order} at t = {time:.6g} s"

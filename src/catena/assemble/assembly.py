@@ -15,11 +15,12 @@ from .._util.rotation import Array, finite
 from .._util.status import CatenaError, CatenaWarning, warn
 from ..compile.compile import Compiled, all_rows
 from ..compile.row_selection import select_all
+from ..describe.limits import hard_stops
 from ..kinematics.geometry import extent
 from ..kinematics.state import State
 from .core import build_core
 from .redundancy import select_described_rows, select_rows, warn_of, whole_size
-from .trust_region import close_wide, limits_passed, open_alone
+from .trust_region import close_wide, open_alone
 
 if TYPE_CHECKING:
     from ..compile.row_selection import RowSelection
@@ -61,17 +62,43 @@ def assemble(
     coordinates: Mapping[str, ArrayLike] | None = None,
 ) -> State:
     """See Mechanism.assemble."""
-    from .placeholders import lightened
-
     if mechanism.body_count == 0:
         raise ValueError("the mechanism has no bodies")
+    state = _assembled(mechanism, guess, fixed, coordinates)
+    given = {*fixed, *(coordinates or {})}
+    back = {name: value for name, value in _within_limits(mechanism, state).items() if name not in given}
+    if not back:
+        return state
+    try:
+        return _assembled(mechanism, state, fixed, {**(coordinates or {}), **back})
+    except AssemblyError:
+        names = ", ".join(mechanism.joints[name].label for name in back)
+        warn(AssemblyWarning(f"the loops close only with joint limits exceeded: {names}"))
+        return state
+
+
+def _within_limits(mechanism: Mechanism, state: State) -> dict[str, Array]:
+    """Of joints that are beyond hard limits, the coordinates at them."""
+    found: dict[str, Array] = {}
+    for joint, name, limits in hard_stops(mechanism):
+        values, place = found.get(joint.name, state.joint(joint.name).coordinates), joint.names.index(name)
+        if limits.beyond(float(values[place])) > 0:
+            found[joint.name] = values.copy()
+            found[joint.name][place] = min(max(float(values[place]), limits.lower), limits.upper)
+    return found
+
+
+def _assembled(
+    mechanism: Mechanism, guess: State | None, fixed: Iterable[str], coordinates: Mapping[str, ArrayLike] | None
+) -> State:
+    from .placeholders import lightened
+
     state = mechanism.state() if guess is None else _of(mechanism, guess)
     given = _described(mechanism) if guess is None else state.copy()
     mechanism = lightened(mechanism)
     goals = {name: _coordinates(mechanism, name, value) for name, value in (coordinates or {}).items()}
     start = {name: state.joint(name).coordinates for name in (*fixed, *goals)}
     velocity = state.velocity.copy(), state.angular_velocity.copy()
-    far = is_wide(mechanism, given)
 
     # driven joints go to their goal in short strides, so that the others follow on the same branch
     longest = max((float(np.abs(goals[name] - start[name]).max(initial=0.0)) for name in goals), default=0.0)
@@ -108,9 +135,6 @@ def assemble(
         raise AssemblyError(what + _alone(mechanism, given, gaps), gaps)
     refuse_loop_mismatch(compiled, state)
     warn_of(mechanism, selection)
-    passed = limits_passed(mechanism, given, state) if far else []
-    if passed:
-        warn(AssemblyWarning(f"the loops close only with joint limits exceeded: {'; '.join(passed)}"))
     return state
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .._util.rotation import Array
 from ..compile.compile import Compiled, compile_rows, default_kernel
 from ..compile.row_selection import RowSelection
+from ..describe.limits import stops_of
 from .massless import loose_in_tree, refuse_loose
 from .redundancy import select_described_rows
 
@@ -31,7 +32,8 @@ def build_core(
     if selection is None:
         selection = select_described_rows(mechanism)
     kernel = kernel or default_kernel()
-    key = kernel, "joints" if frozen is not None or not mechanism.forces else "joints and forces"
+    acted = frozen is None and (mechanism.forces or stops_of(mechanism))
+    key = kernel, "joints and forces" if acted else "joints"
     kept = mechanism._known.compiled if not frozen and selection is mechanism._known.selection else {}
     if key not in kept:
         kept[key] = compile_rows(mechanism, kernel=kernel, frozen=frozen, selection=selection)

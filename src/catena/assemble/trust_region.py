@@ -148,22 +148,6 @@ def open_alone(mechanism: Mechanism, state: State, names: list[str]) -> dict[str
     return found
 
 
-def limits_passed(mechanism: Mechanism, before: State, state: State) -> list[str]:
-    """Sentences on coordinates that lie further beyond their joints' limits than they did before."""
-    found = []
-    for name, joint in mechanism.joints.items():
-        values = state.joint(name).coordinates if joint.limits else np.zeros(0)
-        for key, limits in joint.limits.items():
-            place = joint.names.index(key)
-            value = float(values[place])
-            if limits.beyond(value) <= _FITS:
-                continue
-            was = limits.beyond(float(before.joint(name).coordinates[place]))
-            if limits.beyond(value) > was + _FITS:
-                found.append(f"{joint.label}: {key} {value:.4g} is {limits.beyond(value):.3g} beyond its limits")
-    return found
-
-
 def _joints_around(mechanism: Mechanism, tree: Tree, name: str) -> int:
     """Joints that can move on the way from one body of a loop to the other."""
     rows = {body: row for row, body in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}

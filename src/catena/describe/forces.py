@@ -49,6 +49,11 @@ LAW: dict[str, float] = {
     "implicit": 0.0,
     "inertia": 0.0,
     "side": 0.0,
+    "lower": -inf,
+    "upper": inf,
+    "restitution": 0.0,
+    "stop_stiffness": 0.0,
+    "stop_damping": 0.0,
 }
 
 

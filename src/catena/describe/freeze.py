@@ -42,7 +42,7 @@ class CompileCache:
     Rows of the bodies; trees; the order in which joints are set (forward_kinematics.py); the enforced rows of loops
     (redundancy.py), and those for which a warning was issued; the mechanism with placeholder masses removed, the names
     of these bodies and their share of the energy (placeholders.py); compiled mechanisms by kernel and purpose
-    (compile.py); coordinates with limits (run_warnings.py).
+    (compile.py).
     """
 
     rows: dict[str, int] | None = None
@@ -55,7 +55,6 @@ class CompileCache:
     placeholders: tuple[tuple[str, ...], float] = (), 0.0
     told_placeholders: bool = False
     compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
-    limited: list[tuple[str, int, float, float]] | None = None
 
 
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:

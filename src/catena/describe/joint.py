@@ -227,7 +227,7 @@ class Joint(Named):
 
     @property
     def limits(self) -> Mapping[str, Limits]:
-        """Limits by coordinate name; they are stored and reported, but not enforced.
+        """Limits by coordinate name: stops at both ends of the range, which every run enforces.
 
         Assign a mapping from coordinate names to `Limits`. For a joint with a single coordinate, or with a coordinate
         called "angle", you can assign one `Limits(...)`.

@@ -1,22 +1,36 @@
-"""Limits of a joint coordinate: stored, listed by `report()`, and reported if a run exceeds them, but not enforced."""
+"""Limits of a joint coordinate: hard or soft stops at both ends of its range, and what its drive can do."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf, isfinite, isnan
+from typing import TYPE_CHECKING
+
+from .forces import LAW, Part
+from .measures import coordinate_measure
+
+if TYPE_CHECKING:
+    from .joint import Joint
+    from .mechanism import Mechanism
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Range of a joint coordinate (rad or m), largest effort (N m or N) and largest speed (rad/s or m/s).
+    """Range of a joint coordinate (rad or m), with its stops, and largest effort (N m or N) and speed of its drive.
 
-    Limits are not enforced yet. `report()` lists them, and a run warns if a coordinate leaves its range.
+    A stop with infinite `stiffness` is hard: the coordinate never leaves its range, and an impact gives back the part
+    `restitution` of the speed, from 0 (none) to 1 (all). With a finite `stiffness` (N m/rad or N/m) and `damping`
+    (N m s/rad or N s/m) it is a spring beyond the range, evaluated at the end of each step. `effort` and `speed` are
+    stored and written to files; they do not act.
     """
 
     lower: float = -inf
     upper: float = inf
     effort: float = inf
     speed: float = inf
+    restitution: float = 0.0
+    stiffness: float = inf
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -24,13 +38,70 @@ class Limits:
                 number = float(value)
             except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"limits: {name} must be a number, got {value!r}") from None
-            if isnan(number) or (name in ("effort", "speed") and number < 0):
+            if isnan(number) or (name not in ("lower", "upper") and number < 0):
                 kind = "a" if isnan(number) else "a non-negative"
                 raise ValueError(f"limits: {name} must be {kind} number, got {value!r}")
             self.__dict__[name] = number
         if self.lower > self.upper:
             raise ValueError(f"limits: lower {self.lower:g} is above upper {self.upper:g}")
+        if self.restitution > 1:
+            raise ValueError(f"limits: restitution must be between 0 and 1, got {self.restitution:g}")
+        if self.stiffness == 0:
+            raise ValueError("limits: stiffness must be positive; without a stop, leave out the range")
+        if isfinite(self.stiffness) and self.restitution > 0:
+            raise ValueError("limits: a soft stop has no restitution; give it less damping instead")
+        if not isfinite(self.stiffness) and self.damping > 0:
+            raise ValueError("limits: a hard stop has no damping; give a restitution, or a finite stiffness")
+        if not isfinite(self.damping):
+            raise ValueError(f"limits: damping must be finite, got {self.damping:g}")
+
+    @property
+    def stops(self) -> bool:
+        """Whether the range ends somewhere."""
+        return isfinite(self.lower) or isfinite(self.upper)
+
+    @property
+    def hard(self) -> bool:
+        """Whether the coordinate cannot leave the range."""
+        return self.stops and not isfinite(self.stiffness)
 
     def beyond(self, value: float) -> float:
         """Amount by which a coordinate is out of range (rad or m); 0 within the range."""
         return max(value - self.upper, self.lower - value, 0.0)
+
+    def law(self) -> dict[str, float]:
+        """Numbers of the stops, as the core takes them."""
+        stops = {"lower": self.lower, "upper": self.upper, "restitution": self.restitution}
+        if isfinite(self.stiffness):
+            stops |= {"stop_stiffness": self.stiffness, "stop_damping": self.damping}
+        return LAW | stops
+
+
+def stops_of(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
+    """Joints and coordinates whose ranges end somewhere, in the order of the joints."""
+    joints = mechanism.joints.values()
+    return [(joint, name, limits) for joint in joints for name, limits in joint.limits.items() if limits.stops]
+
+
+def hard_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
+    """Those of them that the coordinate cannot leave, in the order of the core's stops."""
+    return [found for found in stops_of(mechanism) if found[2].hard]
+
+
+def without_limits(mechanism: Mechanism) -> Mechanism:
+    """The same mechanism, whose coordinates have no limits."""
+    if not any(joint.limits for joint in mechanism.joints.values()):
+        return mechanism
+    free = mechanism.copy()
+    for joint in free.joints.values():
+        joint.limits = {}
+    return free.snapshot()
+
+
+def law_parts(mechanism: Mechanism) -> list[Part]:
+    """All laws of a mechanism in the order of the core: those of its forces, then those of its stops."""
+    parts = [part for force in mechanism.forces.values() for part in force.parts]
+    return parts + [
+        Part(coordinate_measure(joint, name, joint.label), limits.law(), {})
+        for joint, name, limits in stops_of(mechanism)
+    ]

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..assemble.placeholders import PlaceholderWarning
 from ..assemble.redundancy import LoopWarning
-from ..results.run_warnings import LimitWarning, StuckWarning
+from ..results.run_warnings import StuckWarning
 from .checks import CLASSES, Findings, examine
 from .members import Case, member
 
@@ -37,7 +37,7 @@ def record(seed: int, index: int, stage: Callable[[str], None] = lambda name: No
     with warnings.catch_warnings():
         # a warning out of the library is an error that went unnoticed, but for those on what was drawn
         warnings.simplefilter("error")
-        for of_the_mechanism in (LimitWarning, LoopWarning, PlaceholderWarning, StuckWarning):
+        for of_the_mechanism in (LoopWarning, PlaceholderWarning, StuckWarning):
             warnings.simplefilter("ignore", of_the_mechanism)
         try:
             case = member(seed, index)

@@ -19,6 +19,7 @@ from .._util.disk import file_name, open_plain, write_whole
 from .._util.provenance import RunInfo
 from .._util.rotation import Array, finite
 from ..compile.row_selection import SELECTION_ARRAYS, RowSelection, select_all
+from ..describe.limits import hard_stops
 from ..kinematics.nodes import PER_STEP, Checkpoints, Making, Nodes
 from ..results.trajectory import Trajectory
 from ..simulate.events import Event, Occurrence
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 9
+FORMAT = 10
 
 Contents = dict[str, NDArray[np.generic]]
 
 # by name: of what they have entries, and the numbers of an entry
 _SHAPES = {name: (of, () if width == 1 else (width,)) for name, per, of, width, _ in _core.records() if per == "node"}
 _ARRAYS = tuple(name for name, (of, _) in _SHAPES.items() if of not in ("counter", "input"))
-_NODES = (*_ARRAYS, "counted", "control", "inputs", "checkpoints")
+_NODES = (*_ARRAYS, "counted", "control", "inputs", "stops", "checkpoints")
 _EVENT = "event_"
 # all that a file may hold; what else is in it is never looked at
 SELECTION = "selection_"
@@ -47,6 +48,7 @@ _MEMBERS = {
     *(_EVENT + name for name in _NODES),
     *PER_STEP,
     *(SELECTION + name for name in SELECTION_ARRAYS),
+    "impacts",
 }
 _OF_EVENTS: dict[str, type[Any]] = {"direction": int, "stop": bool}
 
@@ -72,7 +74,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "mechanism": describe(run.mechanism),
         "events": events,
     }
-    contents |= event_arrays
+    contents |= event_arrays | {"impacts": run.made.impacts}
     if run.made.selection is not None:
         contents |= {SELECTION + name: getattr(run.made.selection, name) for name in SELECTION_ARRAYS}
     write_archive(path, "trajectory", contents, document)
@@ -191,6 +193,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         info=None if info is None else record_of(RunInfo, info, "the record of the run"),
         selection=selection_of(contents, kept) if SELECTION + "rows" in contents else None,
         events=_unpack_events(kept, contents, entry(document, "events", dict, "the document")),
+        impacts=_impacts(contents, kept),
     )
     return Trajectory(kept, nodes, made)
 
@@ -210,6 +213,13 @@ def selection_of(contents: Contents, mechanism: Mechanism) -> RowSelection:
     ):
         raise ValueError("rows of loops that joints do not have")
     return selection
+
+
+def _impacts(contents: Contents, mechanism: Mechanism) -> Array:
+    found = _numbers(contents, "impacts", (len(np.atleast_1d(array_of(contents, "impacts"))), 5))
+    if not np.isin(found[:, 1], range(len(hard_stops(mechanism)))).all():
+        raise ValueError("impacts at stops that are not there")
+    return found
 
 
 def _checked_error(document: dict[str, Any]) -> float | None:
@@ -238,9 +248,9 @@ def _unpack_steps(contents: Contents, steps: int) -> dict[str, Any]:
 def _pack(run: Trajectory, prefix: str) -> Contents:
     contents: Contents = {prefix + name: getattr(run, name) for name in _ARRAYS}
     contents[prefix + "counted"] = _pack_angles(run)
-    for name in ("control", "inputs"):
-        if getattr(run, name) is not None:
-            contents[prefix + name] = getattr(run, name)
+    for name in ("control", "inputs", "stops"):
+        if getattr(run.nodes, name) is not None:
+            contents[prefix + name] = getattr(run.nodes, name)
     if run.checkpoints is not None:
         contents[prefix + "checkpoints"] = run.checkpoints.numbers
     return contents
@@ -267,6 +277,7 @@ def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | No
         **arrays,
         near=_unpack_angles(mechanism, contents, prefix, steps),
         inputs=maybe("inputs", (steps, len(mechanism.inputs))),
+        stops=maybe("stops", (steps, len(hard_stops(mechanism)))),
         control=maybe("control", (steps, n, 6)),
         checkpoints=None if key is None else _checkpoints(contents, prefix, key, steps),
     )

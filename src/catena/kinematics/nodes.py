@@ -71,6 +71,8 @@ class Nodes:
     multipliers: Array
     near: Mapping[str, Array] = field(default_factory=dict)
     inputs: Array | None = None
+    # (step, stop) what hard stops exert, in the order of `hard_stops`
+    stops: Array | None = None
     control: Array | None = None
     checkpoints: Checkpoints | None = None
 
@@ -163,6 +165,8 @@ class Making:
     selection: RowSelection | None = None
     # that were asked for and happened
     events: list[Occurrence] = field(default_factory=list)
+    # (impact, 5): time, which hard stop, impulse, rate before and after
+    impacts: Array = field(default_factory=lambda: np.zeros((0, 5)))
 
     def cut(self, steps: int, last: Making) -> Making:
         """The data of some of the steps, followed by that of the final steps in another one."""

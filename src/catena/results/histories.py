@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._util.rotation import Array, conjugate, cross, places, rotate
 from .._util.strict import Recorded
+from ..describe.limits import hard_stops
 from ..kinematics import geometry
 from ..kinematics.unwrap import unwrapped
 from ..kinematics.views import OfBody, OfJoint
@@ -186,6 +187,21 @@ class JointHistory(JointReader):
     def misalignment(self) -> Array:
         """Angle (step,) in rad in the constrained directions; if it is large, the norm of the angular rows."""
         return geometry.gaps(self._joint, *geometry.poses(self._run, self._joint))[1]
+
+    @property
+    def stop(self) -> Array:
+        """What the stops of a coordinate exert on it (step,) in N m or N; 0 away from its limits.
+
+        If several coordinates of the joint have hard limits, there is a column for each, in their order. Impulses of
+        impacts are not included: see `run.impacts`.
+        """
+        places = [k for k, (joint, _, _) in enumerate(hard_stops(self._run.mechanism)) if joint.name == self.name]
+        if not places:
+            raise AttributeError(f"{self.label} has no hard limits; give it some: joint.limits = Limits(lower, upper)")
+        stops = self._run.nodes.stops
+        if stops is None or stops.shape[1] == 0:
+            raise ValueError(f"{self.label}: the efforts of stops were not recorded")
+        return stops[:, places[0]] if len(places) == 1 else stops[:, places]
 
     @property
     def force(self) -> Array:

@@ -53,7 +53,7 @@ class Report:
     and rad at this pose. largest_zero is the largest singular value that counts as zero, smallest_kept the smallest
     that does not. unchecked_joints close loops that were not checked for redundant rows, for the reason in
     unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
-    without mass. limited lists the joints with limits, which are not enforced.
+    without mass. limited lists the joints with limits.
     """
 
     body_count: int
@@ -96,7 +96,7 @@ class Report:
         if self.massless:
             lines.append("massless bodies: " + _shorten(self.massless))
         if self.limited:
-            lines.append(f"joint limits (not enforced): {len(self.limited)} ({_shorten(self.limited)})")
+            lines.append(f"joint limits: {len(self.limited)} ({_shorten(self.limited)})")
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
         if self.loop_mismatches:

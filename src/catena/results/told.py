@@ -25,5 +25,6 @@ class Told(TypedDict):
     info: RunInfo
     places: Mapping[str, slice]
     row_count: int
+    stop_count: int
     key: str
     selection: RowSelection | None

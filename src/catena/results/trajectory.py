@@ -24,6 +24,7 @@ from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
 from .histories import BodyHistory, CouplingHistory, JointHistory
+from .impacts import Impact, impact_rows, impacts_of
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ..kinematics.state import State
     from ..simulate.events import Occurrence
     from .told import Told
+
 
 _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
 
@@ -94,6 +96,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             multipliers=recording.multipliers[:, : told["row_count"]],
             near=ByJoint(recording.counted, told["places"]),
             inputs=recording.inputs,
+            stops=recording.multipliers[:, recording.multipliers.shape[1] - told["stop_count"] :],
             control=told["control"],
             checkpoints=None if numbers is None else Checkpoints(numbers, told["key"]),
         )
@@ -110,6 +113,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             status=self.status,
             info=told["info"],
             selection=told["selection"],
+            impacts=impact_rows(recording.impacts, self.mechanism),
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -231,7 +235,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return len(self.time)
 
     def __repr__(self) -> str:
-        from .run_warnings import found_inactive
+        from .run_warnings import found_at_once
 
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
@@ -241,7 +245,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         error = f", sum of step errors {self.error.sum():.1g}" if self.error is not None and len(self) else ""
         error += f" (largest {self.error.max(initial=0.0):.1g})" if self.error is not None and error else ""
         error += f", error at nodes at most {self.checked_error:.1g}" if self.checked_error is not None else ""
-        failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_inactive(self))
+        failed = "".join(f", {sentence.split(':')[0]}" for _, sentence in found_at_once(self))
         failed += "" if self.status.ok else f", stopped: {self.status.message}"
         bodies = how_many(self.mechanism.body_count, "body", "bodies")
         return f"Trajectory({bodies}, {len(self)} nodes, {span}{halved}{error}{failed})"
@@ -355,6 +359,18 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     def angular_velocity_body(self) -> Array:
         """Angular velocity (step, n, 3) in the body frames (rad/s)."""
         return rotate(conjugate(self.orientation), self.angular_velocity)
+
+    @property
+    def impacts(self) -> tuple[Impact, ...]:
+        """Impacts at hard stops, in the order of time."""
+        return impacts_of(self.mechanism, self.made.impacts)
+
+    def dissipated(self) -> Array:
+        """Energy (step,) in J that impacts have taken from the mechanism since the first node."""
+        lost = np.array([impact.loss for impact in self.impacts])
+        times = self.made.impacts[:, 0]
+        found: Array = np.concatenate(((0.0,), np.cumsum(lost)))[np.searchsorted(times, self.time, side="right")]
+        return found
 
     @property
     def halved_count(self) -> int:

@@ -18,7 +18,6 @@ from ..kinematics.nodes import Making, Nodes
 from ..results.analysis import JointSpace, joint_motion
 from ..results.efforts import InputEfforts
 from ..results.histories import JointReader
-from ..results.run_warnings import passed_by_members
 from ..results.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Batch(Recorded, JointSpace):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what makes members doubtful, empty if nothing does; those of one member: `batch[k].warnings`."""
-        return tuple(filter(None, (self.accuracy_warning, passed_by_members(self), self.alone)))
+        return tuple(filter(None, (self.accuracy_warning, self.alone)))
 
     @property
     def accuracy_warning(self) -> str:

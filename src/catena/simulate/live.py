@@ -22,7 +22,6 @@ from ..kinematics.views import BodyView, JointView, frame_of
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
 from ..results.reactions import reaction
-from ..results.run_warnings import beyond_now
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
 from .loads import Forces, held_loads, load_table, plain_forces
@@ -203,11 +202,6 @@ class Live(Running, _core.Live):
     def status(self) -> Status:
         """How it fares: `ok`, or why it took no more steps."""
         return status_of(self._plan, self._ended)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences on where it stands now: joints beyond their limits. They are looked for where this is read."""
-        return tuple(filter(None, (beyond_now(self.mechanism, self.coordinates),)))
 
     def state(self) -> State:
         """The node as a State of its own, from which this or another simulator may go on."""

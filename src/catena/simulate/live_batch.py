@@ -16,7 +16,6 @@ from ..assemble.initial_state import checked
 from ..kinematics.state import State
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import InputEfforts
-from ..results.run_warnings import beyond_now
 from ..results.trajectory import single_node
 from .live import Running
 from .loads import Forces
@@ -186,11 +185,6 @@ class LiveBatch(Running, _core.LiveBatch):
     def status(self) -> list[Status]:
         """How every member fares: `ok`, or why it takes no more steps."""
         return [self._unclosed.get(k) or status_of(self._plan, self._ended(k)) for k in range(len(self))]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences on where members stand now: joints beyond their limits. They are looked for where this is read."""
-        return tuple(filter(None, (beyond_now(self.mechanism, self.coordinates),)))
 
     def state(self, member: int) -> State:
         """The node of a member as a State of its own, from which this or another simulator may go on."""

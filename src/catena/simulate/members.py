@@ -14,6 +14,7 @@ from .._util.lookup import no_such
 from .._util.rotation import Array, finite
 from ..describe.forces import NUMBERS, SIGNED
 from ..describe.inertia import Inertia
+from ..describe.limits import law_parts
 from .loads import Forces, LoadTable, load_table
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class MemberNumbers:
 
     def _fill_laws(self, mechanism: Mechanism, count: int) -> None:
         parts = [(name, part) for name, force in mechanism.forces.items() for part in force.parts]
-        table = np.tile([[part.law[key] for key in NUMBERS] for _, part in parts], (count, 1, 1))
+        table = np.tile([[part.law[key] for key in NUMBERS] for part in law_parts(mechanism)], (count, 1, 1))
         for name, numbers in self._laws.items():
             if name not in mechanism.forces:
                 raise no_such("force", name, mechanism, "force_parameters: ")
@@ -142,7 +143,7 @@ class MemberNumbers:
             own.gravity = self._own_gravity[member]
         if self.law is not None:
             parts = [part for force in own.forces.values() for part in force.parts]
-            for part, numbers in zip(parts, self.law[member], strict=True):
+            for part, numbers in zip(parts, self.law[member], strict=False):
                 part.law = dict(zip(NUMBERS, map(float, numbers), strict=True))
         return own.snapshot("trajectory")
 

@@ -27,6 +27,7 @@ from ..compile.compile import Compiled, start_arrays
 from ..compile.row_selection import RowSelection
 from ..describe.forces import DISSIPATING
 from ..describe.freeze import what_changed
+from ..describe.limits import hard_stops, stops_of, without_limits
 from ..describe.mechanism import Mechanism
 from ..kinematics import geometry
 from ..kinematics.state import State
@@ -76,6 +77,7 @@ class Build:
         self.mechanism, self.kernel = mechanism, kernel
         self.compiled = build_core(mechanism, kernel=kernel, selection=rows)
         self.row_count = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
+        self.stop_count = len(hard_stops(mechanism))
         # by solver and order, live mechanisms that no run uses now
         self.idle: dict[tuple[str, int], Live] = {}
         # the state as described, checked, and as the core takes it
@@ -168,6 +170,12 @@ class Plan:
     def extent(self) -> float:
         """Size of the mechanism as described (m), by which errors are measured."""
         return self.build.extent
+
+    @property
+    def law_labels(self) -> list[str]:
+        """Forces and limited coordinates in the order of the core's laws."""
+        forces = [force.label for force in self.mechanism.forces.values() for _ in force.parts]
+        return forces + [f"{joint.label} ({name})" for joint, name, _ in stops_of(self.mechanism)]
 
     @property
     def estimates_errors(self) -> bool:
@@ -360,6 +368,7 @@ def make_plan(
     rescue: bool,
     on_failure: str,
     on_inaccurate: str,
+    limits: str,
     kernel: str | None,
 ) -> Plan:
     """See Simulator, whose arguments these are; they are checked, and the mechanism is compiled."""
@@ -384,9 +393,11 @@ def make_plan(
         raise ValueError("an accuracy is reached by shorter steps, of order 2, 4, 6 or 8, and with rescue")
     max_iterations = whole(max_iterations, "max_iterations", most=2**31 - 1)
     one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
+    one_of(limits, ("enforce", "ignore"), "limits")
     if kernel is not None and not isinstance(kernel, str):
         raise ValueError(f"kernel must be the name of one, got {kernel!r}")
-    build = Build(lightened(original.snapshot), kernel)
+    snapshot = original.snapshot if limits == "enforce" else without_limits(original.snapshot)
+    build = Build(lightened(snapshot), kernel)
     warn_of(build.mechanism, build.compiled.selection)
     placeholders.warn_of(original.snapshot)
     _refuse_solver(build, solver)

@@ -15,7 +15,6 @@ from .._util.progress import finish, watcher
 from .._util.rotation import Array
 from .._util.status import status_of, warn
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
-from ..results.run_warnings import warn_of_members
 from .batch import SIZES, Batch, BatchError
 from .loads import Forces
 from .members import Laws, MemberNumbers, member_loads
@@ -149,7 +148,6 @@ def told_of(plan: Plan, batch: Batch) -> Batch:
         raise BatchError(batch)
     if plan.on_inaccurate == "warn" and batch.accuracy_warning:
         warn(AccuracyWarning(batch.accuracy_warning))
-    warn_of_members(batch)
     return batch
 
 
@@ -168,6 +166,7 @@ def _why_alone(plan: Plan, signal_count: int) -> str:
         f"order {plan.order} has none": plan.order != 2,
         "each keeps its own accuracy": plan.error_rate > 0,
         "there are functions of time": signal_count > 0,
+        "there are joint limits": plan.build.stop_count > 0,
     }
     reason = next((reason for reason, holds in why.items() if holds), "its loops are too large or too special")
     return f"members ran one by one, not several at a time in lanes: {reason}"

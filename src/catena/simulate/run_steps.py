@@ -74,6 +74,7 @@ def run_steps(
             "info": plan.run_info(),
             "places": plan.compiled.counter_places,
             "row_count": plan.build.row_count,
+            "stop_count": plan.build.stop_count,
             "key": live.key,
             "selection": plan.other_rows,
         },

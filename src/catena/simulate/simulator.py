@@ -77,6 +77,8 @@ class Simulator(BatchRuns, Spoken):
         What to do if steps have errors above 1e-3, relative to the mechanism's size or in rad: "warn" with an
         AccuracyWarning that names a time, a body and a better dt, "raise" a SimulationError after the run, or "ignore",
         which estimates no errors.
+    limits
+        "enforce" the limits of joint coordinates (`Joint.limits`), or "ignore" them.
     kernel
         Instruction set to use, one of `catena.info()["kernels"]`; default the best, or the environment variable
         CATENA_KERNEL.
@@ -95,6 +97,7 @@ class Simulator(BatchRuns, Spoken):
         rescue: bool = True,
         on_failure: Literal["raise", "stop"] = "raise",
         on_inaccurate: Literal["warn", "raise", "ignore"] = "warn",
+        limits: Literal["enforce", "ignore"] = "enforce",
         kernel: str | None = None,
     ) -> None:
         self._plan = make_plan(
@@ -108,6 +111,7 @@ class Simulator(BatchRuns, Spoken):
             rescue,
             on_failure,
             on_inaccurate,
+            limits,
             kernel,
         )
 

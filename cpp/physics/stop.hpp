@@ -1,0 +1,51 @@
+// A hard stop: a law whose measure must not leave its bounds (solve/stops.hpp), from step to step.
+#pragma once
+
+#include "base/isa.hpp"
+
+namespace catena::CATENA_ISA {
+
+// what is solved for besides steps: steps that are only tried, and velocities
+enum class Besides : int { trial, projection };
+
+struct Stop {
+  // what the equations of a step, or of a projection of velocities, see of it
+  int held = 0;      // at the lower bound -1, at the upper one 1, nowhere 0
+  double bound = 0;  // that it is held at
+  double rate = 0;   // that its measure is to have, where velocities are projected
+  double push = 0;   // its multiplier, along the measure
+  // the node
+  double phi = 0;      // its measure, if it is near a bound
+  int at = 0;          // the bound at which it stands
+  bool left = false;   // it has bounced off and not yet been away
+  bool takes = false;  // it takes part in the equations
+  bool near = false;   // it is looked at in every step
+  int age = 0;         // steps since the measure was taken from poses
+  // the user's step
+  bool touched = false;  // it has stood at a bound in it
+  int bounces = 0;
+  double approach = 0;  // rate of its measure before the last impact
+  // put aside while something else is solved for
+  struct Aside {
+    int held;
+    bool takes, touched;
+  } aside[2] = {};
+  // what the layout says of it: the law, its bounds, and the freedom that it measures, if the solver has that
+  int law = 0, axis = -1, variable = -1;
+  bool turns = false;
+  double sign = 1, lower = 0, upper = 0;
+
+  double gap(double of) const { return of - lower < upper - of ? of - lower : upper - of; }
+};
+
+// How near to a bound (rad or m) is at it; a stop is located twice as finely, or it would be open again.
+constexpr double stop_rounding = 1e-12;
+// A measure is looked at before it can have made half a turn (rad or m).
+constexpr double most_room = 2.5;
+// Steps over which a measure near its bound is summed up before it is taken from poses again.
+constexpr int most_age = 256;
+// Steps after which it is found anew which are near, and how many steps away that is; or at least so much (rad or m).
+constexpr int stop_period = 64;
+constexpr double near_steps = 16, least_near = 1e-3;
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,353 @@
+// Hard stops: measures that must not leave their bounds.
+//
+// A stop that is open has no part in the equations of a step; one that is held has its measure end at the bound. On a
+// freedom of the tree that takes no row (solve/tree/articulation.hpp), elsewhere a row of its own
+// (physics/rows/stop.hpp). Which are held is found on the way, by an active set: after every increment one whose effort
+// pulls is let go, and one that takes part and has passed its bound is held.
+//
+// Which take part is decided at the node (`meet`, `watch`): those that stand at a bound and have not just bounced off.
+// All others are looked at when the step has been solved (`least_gap`); the caller cuts the step where the first of
+// them touches (simulate/rescue.hpp), or has them caught: they take part and end the step at their bound.
+//
+// Most stops are far from their bounds most of the time. Those have one number together, `room`, the smallest of their
+// distances when they were last looked at, and one for how far any of them can have gone since, `travel`. Only those
+// that are `near` are followed one by one.
+#pragma once
+
+#include <utility>
+
+#include "physics/rows/constraint.hpp"
+#include "physics/stop.hpp"
+#include "solve/freedoms.hpp"
+
+namespace catena::CATENA_ISA {
+
+template <class Solver>
+struct Stops {
+  Solver& solver;
+  Stop* stop;            // (hard stop)
+  int* near;             // those that are
+  int* freedom;          // unknowns that stops measure
+  double* recent;        // (law) measures, from which turns are counted
+  bool fixed = false;    // the set must not change: parts of a composed step after the first
+  bool catches = false;  // those that have touched in the user's step take part
+  bool catches_all = false;
+  bool struck = false;  // some gave back their speed, or lost it, when velocities last arrived
+  int near_count = 0, freedom_count = 0;
+  double room = 0, travel = 0;  // of those that are far
+  double pace = 0;              // travel of the last step
+  int due = 0;                  // steps until it is found anew which are near
+  const Layout& layout = solver.layout;
+
+  int count() const { return layout.stop_count; }
+  const LawInfo& law_of(const Stop& s) const { return layout.law[s.law]; }
+  // whether both bounds are the same: it is never let go
+  static bool is_locked(const Stop& s) { return s.upper - s.lower < 2 * stop_rounding; }
+  template <class F>
+  CATENA_INLINE void each_near(F&& use) {
+    for (int n = 0; n < near_count; ++n) use(stop[near[n]]);
+  }
+
+  //---- measures ----
+
+  // of poses, turns counted on from a recent one
+  double measure(const Stop& s, double from, bool at_end) const {
+    const ConstraintInfo& m = law_of(s).measure;
+    JointRows rows;
+    if (at_end)
+      joint_rows(m, new_pose(solver.body, m.end[0]), new_pose(solver.body, m.end[1]), from, rows);
+    else
+      joint_rows(m, old_pose(solver.body, m.end[0]), old_pose(solver.body, m.end[1]), from, rows);
+    return rows.g[0];
+  }
+  CATENA_INLINE double at_end(const Stop& s) const {
+    if (s.axis < 0) return measure(s, s.phi, true);
+    const double z = solver.z[s.variable];
+    return s.phi + s.sign * (s.turns ? turned_angle(z) : z);
+  }
+  // at most so far does the step take a freedom
+  double reach() const {
+    double most = 0;
+    for (int n = 0; n < freedom_count; ++n) most = larger(most, std::fabs(solver.z[freedom[n]]));
+    return 3.2 * most;
+  }
+  bool has_room(double more) const { return room - travel - more > stop_rounding; }
+  void look(Stop& s) {
+    if (s.near && s.age < most_age) return;
+    s.phi = recent[s.law] = measure(s, s.near ? s.phi : recent[s.law], false);
+    s.age = 0;
+  }
+  // which are near, and the room of all others, at the node
+  void look_at_all() {
+    const double margin = larger(least_near, near_steps * pace);
+    room = most_room;
+    travel = 0;
+    due = stop_period;
+    for (int k = 0; k < count(); ++k) {
+      Stop& s = stop[k];
+      look(s);
+      const double gap = s.gap(s.phi);
+      s.near = s.axis < 0 || gap < margin || s.held != 0 || s.left;
+      if (!s.near && gap < room) room = gap;
+    }
+    list_near();
+  }
+  void list_near() {
+    near_count = 0;
+    [[maybe_unused]] bool changed = false;
+    for (int k = 0; k < count(); ++k) {
+      Stop& s = stop[k];
+      if (s.near) {
+        near[near_count++] = k;
+        continue;
+      }
+      s.at = s.held = 0;
+      s.takes = s.left = false;
+      if constexpr (Solver::acts_on_axes)
+        if (s.axis >= 0) changed |= std::exchange(solver.stopped[s.axis].held, false);
+    }
+    if constexpr (Solver::acts_on_axes)
+      if (changed) solver.hold_stops();
+  }
+
+  //---- the set ----
+
+  // a trajectory begins
+  void enter() {
+    near_count = freedom_count = 0;
+    for (int k = 0; k < count(); ++k) {
+      Stop& s = stop[k] = {};
+      s.law = layout.stop[k];
+      const LawInfo& law = law_of(s);
+      s.lower = law.lower, s.upper = law.upper, s.sign = law.sign;
+      if (!Solver::acts_on_axes || law.axis < 0) continue;
+      const LinkInfo& info = layout.link[law.link];
+      s.axis = law.axis;
+      s.variable = info.variable + law.axis - info.first_axis;
+      s.turns = turns(info.branch, law.axis - info.first_axis);
+      freedom[freedom_count++] = s.variable;
+    }
+    room = travel = pace = 0;
+  }
+  // where all stand at the node
+  void meet() {
+    if (!has_room(0) || due <= 0) look_at_all();
+    each_near([&](Stop& s) {
+      look(s);
+      s.at = s.gap(s.phi) >= stop_rounding ? 0 : s.phi - s.lower < s.upper - s.phi ? -1 : 1;
+      if (s.at == 0) s.left = false, s.held = 0;
+    });
+  }
+  // the stop that is passed most at the first node, and by how much; -1 if none is even touched
+  double find_passed(int& whose) {
+    meet();
+    double most = -stop_rounding;
+    each_near([&](const Stop& s) {
+      if (-s.gap(s.phi) <= most) return;
+      most = -s.gap(s.phi);
+      whose = static_cast<int>(&s - stop);
+    });
+    return most;
+  }
+  // who takes part in the step
+  void watch() {
+    if (catches_all && near_count < count()) {
+      for (int k = 0; k < count(); ++k) {
+        look(stop[k]);
+        stop[k].near = true;
+      }
+      list_near();
+    }
+    each_near([&](Stop& s) {
+      s.touched |= s.at != 0 && !s.left;
+      s.takes = (s.at != 0 && !s.left) || (catches && (s.touched || catches_all));
+      if (catches_all) s.left = false;
+      if (!s.takes) s.held = 0, s.push = 0;
+      if (s.takes && is_locked(s)) s.held = s.at != 0 ? s.at : 1;
+    });
+    arm();
+  }
+  // where velocities are projected: those that stand at a bound, or that have stood there over the step before
+  void stand(bool before) {
+    each_near([&](Stop& s) {
+      s.rate = 0;
+      s.takes = s.at != 0 && !s.left && (!before || s.held != 0);
+      s.held = s.takes && s.held != 0 ? s.at : 0;
+    });
+    arm();
+  }
+  // those that are held need no more than they have
+  void rest() {
+    each_near([](Stop& s) { s.rate = 0; });
+    if (near_count > 0) arm();
+  }
+  // Velocities have arrived: those that approach a bound give back a part of their speed, the second time in a step of
+  // the user's nothing. True if any does.
+  bool strike() {
+    bool any = false;
+    each_near([&](Stop& s) {
+      if (s.at == 0) return;
+      s.approach = rate_of(s);
+      if (!s.takes && s.at * s.approach > 1e-13) {
+        s.held = s.at;
+        s.rate = s.bounces > 0 ? 0 : -law_of(s).restitution * s.approach;
+        ++s.bounces;
+        any = true;
+      }
+      s.takes = true;
+    });
+    struck = any;
+    if (any) arm();
+    return any;
+  }
+  // after an impact some move away from their bound
+  void leave() {
+    each_near([&](Stop& s) {
+      if (s.at == 0) return;
+      s.left = -s.at * rate_of(s) > 1e-9;
+      if (s.left) s.held = 0;
+      s.rate = 0;
+    });
+  }
+  // those that have bounced off and cannot get away
+  void stay() {
+    each_near([](Stop& s) {
+      if (!s.left) return;
+      s.left = false;
+      s.bounces = 1;
+      s.held = s.at;
+    });
+  }
+  // whether rows other than those of joints must be closed
+  bool holds_rows() const {
+    for (int n = 0; n < near_count; ++n)
+      if (stop[near[n]].held && stop[near[n]].axis < 0) return true;
+    return false;
+  }
+  // while something else is solved for
+  template <class F>
+  auto besides(Besides what, F&& solve) {
+    const int slot = static_cast<int>(what);
+    each_near([&](Stop& s) { s.aside[slot] = {s.held, s.takes, s.touched}; });
+    const int before = near_count;
+    const auto result = solve();
+    // others that have been looked at meanwhile are open
+    each_near([&](Stop& s) {
+      const Stop::Aside& old = s.aside[slot];
+      s.held = old.held, s.takes = old.takes, s.touched = old.touched;
+      s.aside[slot] = {};
+    });
+    if (before > 0 || near_count > 0) arm();
+    return result;
+  }
+  // the equations follow the set
+  void arm() {
+    const bool resting = solver.clock.resting;
+    [[maybe_unused]] bool changed = false;
+    for (int n = 0; n < near_count; ++n) {
+      Stop& s = stop[near[n]];
+      s.bound = s.held < 0 ? s.lower : s.upper;
+      if constexpr (Solver::acts_on_axes) {
+        if (s.axis < 0) continue;
+        auto& at = solver.stopped[s.axis];
+        changed |= at.held != (s.held != 0);
+        at.held = s.held != 0;
+        if (!at.held) continue;
+        const double by = s.sign * (resting ? s.rate : s.bound - s.phi);
+        at.target = !s.turns ? by : resting || by == 0 ? 0.5 * by : std::sin(0.5 * by);
+      }
+    }
+    if constexpr (Solver::acts_on_axes)
+      if (changed) solver.hold_stops();
+  }
+  // what a multiplier is measured by
+  double resistance(const Stop& s) const {
+    if constexpr (Solver::acts_on_axes)
+      if (s.axis >= 0) return std::fabs(solver.stopped[s.axis].pivot);
+    const ConstraintInfo& c = layout.constraint[law_of(s).constraint];
+    JointRows rows;
+    joint_rows(c, old_pose(solver.body, c.end[0]), old_pose(solver.body, c.end[1]), s.phi, rows);
+    const double root = row_compliance(c, solver.body, layout.link, rows, 0);
+    return 1 / (root * root);
+  }
+  // at rest all unknowns are zero, and the increment is what there is
+  double push_of(const Stop& s) const {
+    return s.axis < 0 && solver.clock.resting ? solver.row_multiplier(s.law, solver.dz) : solver.multiplier_of(s.law);
+  }
+  // after an increment: true if others are held than before
+  bool settle() {
+    if (fixed) return false;
+    bool changed = false;
+    each_near([&](Stop& s) {
+      if (!s.takes) return;
+      if (s.held) {
+        s.push = push_of(s);
+        if (!(s.held * s.push > 0) || is_locked(s) || !(s.held * s.push > 1e-14 * resistance(s))) return;
+        s.held = 0;
+        s.push = 0;
+      } else if (solver.clock.resting) {
+        if (!(s.at * rate_of(s) > 1e-13)) return;
+        s.held = s.at;
+      } else {
+        const double phi = at_end(s);
+        if (phi >= s.lower - 1e-14 && phi <= s.upper + 1e-14) return;
+        s.held = phi < s.lower ? -1 : 1;
+      }
+      changed = true;
+    });
+    if (changed) arm();
+    return changed;
+  }
+  // of its measure, after a projection
+  double rate_of(const Stop& s) const {
+    const ConstraintInfo& m = law_of(s).measure;
+    JointRows rows;
+    joint_rows(m, old_pose(solver.body, m.end[0]), old_pose(solver.body, m.end[1]), s.phi, rows);
+    double rate = 0;
+    for (int e = 0; e < 2; ++e)
+      if (m.end[e] >= 0)
+        rate += dot(rows.w[e].f, solver.body[m.end[e]].dx) + dot(rows.w[e].t, solver.body[m.end[e]].phi);
+    return rate;
+  }
+
+  //---- a step that has been solved ----
+
+  // the smallest gap that those which have no part in it have at its end, and whose it is
+  double least_gap(int& whose) {
+    if (!has_room(reach())) look_at_all();
+    double least = 1e300;
+    each_near([&](const Stop& s) {
+      if (s.held || (s.takes && !fixed)) return;
+      const double gap = s.gap(at_end(s));
+      if (gap < least) least = gap, whose = static_cast<int>(&s - stop);
+    });
+    return least;
+  }
+  double gap_at_node(int k) {
+    look(stop[k]);
+    return stop[k].gap(stop[k].phi);
+  }
+  // on to the next node, before the poses go there
+  void commit() {
+    pace = reach();
+    if (!has_room(pace)) look_at_all();
+    travel += pace;
+    --due;
+    each_near([&](Stop& s) {
+      s.phi = s.held ? s.bound : at_end(s);
+      recent[s.law] = s.phi;
+      ++s.age;
+    });
+  }
+
+  // the state between steps
+  template <class F>
+  void visit_state(F&& visit) {
+    visit.each(stop, count(), [](auto& to, Stop& s) {
+      to(s.held), to(s.at), to(s.left), to(s.near), to(s.touched), to(s.bounces), to(s.phi), to(s.age);
+    });
+    visit(room), visit(travel), visit(pace), visit(due);
+  }
+};
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,52 @@
+"""Impacts at hard stops: what a run tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._util.rotation import Array
+from ..describe.limits import hard_stops, stops_of
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+
+
+class Impact(NamedTuple):
+    """A joint coordinate that hits its limit, or stands there while another one does.
+
+    `impulse` (N m s or N s) acts on the coordinate; `approach` and `leaving` are its rates (rad/s or m/s) before and
+    after.
+    """
+
+    time: float
+    joint: str
+    coordinate: str
+    impulse: float
+    approach: float
+    leaving: float
+
+    @property
+    def loss(self) -> float:
+        """Kinetic energy (J) that the impact takes; those of one instant add up."""
+        return -0.5 * self.impulse * (self.approach + self.leaving)
+
+
+def impact_rows(told: Sequence[tuple[float, int, float, float, float]], mechanism: Mechanism) -> Array:
+    """The core's table as an array (impact, 5) with the number of the hard stop in place of that of the law."""
+    if not told:
+        return np.zeros((0, 5))
+    forces = sum(len(force.parts) for force in mechanism.forces.values())
+    hard = np.cumsum([limits.hard for _, _, limits in stops_of(mechanism)]) - 1
+    return np.array([(time, hard[law - forces], *rest) for time, law, *rest in told])
+
+
+def impacts_of(mechanism: Mechanism, rows: Array) -> tuple[Impact, ...]:
+    """Impacts with names, from such an array."""
+    stops = hard_stops(mechanism)
+    return tuple(
+        Impact(time, stops[int(which)][0].name, stops[int(which)][1], impulse, approach, leaving)
+        for time, which, impulse, approach, leaving in rows.tolist()
+    )

@@ -1,0 +1,372 @@
+"""Joint limits: never passed at a node, in every solver and order, with the right torques, energies and times."""
+
+from __future__ import annotations
+
+from math import cos, log2, sin, sqrt
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena import Limits, Mechanism, Simulator
+
+# steps are coarse on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")
+
+G = 9.81
+SOLVERS = ("articulated", "ldu", "dense")
+
+
+def drop(height: float, restitution: float) -> Mechanism:
+    """A weight on a vertical slide, whose floor is where it ends."""
+    m = Mechanism()
+    m.add_body("weight", ct.box((0.1, 0.1, 0.1), mass=2.0), position=(0, 0, height))
+    m.add_joint(ct.Prismatic("world", "weight", axis=(0, 0, 1), at=(0, 0, height), name="slide"))
+    m.joints["slide"].limits = Limits(lower=-height, restitution=restitution)
+    return m
+
+
+def rod(upper: float, restitution: float = 0.0, *, flipped: bool = False, **soft: float) -> Mechanism:
+    """A rod of 1 m and 1 kg that falls from 0.2 rad below the horizontal; its angle is measured from there."""
+    m = Mechanism()
+    m.add_body("rod", ct.rod((0, 0, 0), (cos(0.2), 0, -sin(0.2)), mass=1.0))
+    ends = ("rod", "world") if flipped else ("world", "rod")
+    m.add_joint(ct.Revolute(*ends, axis=(0, -1, 0) if flipped else (0, 1, 0), at=(0, 0, 0), name="hinge"))
+    m.joints["hinge"].limits = Limits(-1.0, upper, restitution=restitution, **soft)
+    return m
+
+
+def elbow(restitution: float) -> Mechanism:
+    """A double pendulum whose elbow hits its limit once in the first second."""
+    m, last, start, angle = Mechanism(), "world", np.zeros(3), 0.3
+    for name in ("upper", "lower"):
+        end = start + np.array((cos(angle), 0, -sin(angle)))
+        m.add_body(name, ct.rod(start, end, mass=1.0))
+        m.add_joint(ct.Revolute(last, name, axis=(0, 1, 0), at=start, name=f"{name} hinge"))
+        last, start, angle = name, end, angle + 0.2
+    m.joints["lower hinge"].limits = Limits(-1.6, 0.3, restitution=restitution)
+    return m
+
+
+def linkage(restitution: float, joint: str = "joint3") -> Mechanism:
+    """A four-bar; joint3 closes its loop."""
+    m = ct.scenes.four_bar()
+    at = {"joint1": (-0.49, 0.38), "joint2": (-1.0, 2.9), "joint3": (-2.9, 1.0), "joint4": (-0.23, 0.63)}[joint]
+    m.joints[joint].limits = Limits(*at, restitution=restitution)
+    return m
+
+
+def chain(count: int, most: float, restitution: float = 0.0) -> Mechanism:
+    m, last = Mechanism(), "world"
+    for k in range(count):
+        m.add_body(f"link{k}", ct.rod((k, 0, 0), (k + 1, 0, 0), mass=1.0))
+        m.add_joint(ct.Revolute(last, f"link{k}", axis=(0, 1, 0), at=(k, 0, 0), name=f"hinge{k}"))
+        m.joints[f"hinge{k}"].limits = Limits(-most, most, restitution=restitution)
+        last = f"link{k}"
+    return m
+
+
+def passed(run: ct.Trajectory) -> float:
+    """By how much limits are passed at nodes, at most."""
+    most = -np.inf
+    for name, joint in run.mechanism.joints.items():
+        for key, limits in joint.limits.items():
+            q = run.joint(name).coordinates[:, joint.names.index(key)]
+            most = max(most, q.max() - limits.upper, limits.lower - q.min())
+    return most
+
+
+# ---- closed forms
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+@pytest.mark.parametrize("restitution", [0.5, 0.8, 1.0])
+def test_heights_of_bounces(restitution: float, order: int) -> None:
+    """A fall is a parabola, which every order follows exactly: what is left is the time of the touch, to 1e-12 m."""
+    run = Simulator(drop(1.0, restitution), 0.01, order=order).run(1.7)
+    fall, speed = sqrt(2 / G), sqrt(2 * G)
+    start, v, expected = fall, restitution * speed, []
+    for t in run.time:
+        while v > 1e-9 and t > start + 2 * v / G:
+            start, v = start + 2 * v / G, restitution * v
+        expected.append(1 - G * t * t / 2 if t < fall else v * (t - start) - G * (t - start) ** 2 / 2)
+    # where bounces are shorter than a step the last of them ends it
+    clear = run.time < fall * (1 + restitution) / (1 - restitution) - 0.1 if restitution < 1 else run.time >= 0
+    np.testing.assert_allclose(run.position[clear, 0, 2], np.array(expected)[clear], rtol=0, atol=2e-12)
+    times = [impact.time for impact in run.impacts[:2]]
+    np.testing.assert_allclose(times, [fall, fall + 2 * restitution * speed / G], rtol=0, atol=1e-12)
+
+
+def test_endless_bounces_end() -> None:
+    """Within one step of Zeno's time; what is lost then is less than (g dt)^2 / 8 per kg."""
+    run = Simulator(drop(0.3, 0.6), 0.01).run(3.0)
+    zeno = sqrt(2 * 0.3 / G) * (1 + 0.6) / (1 - 0.6)
+    still = (np.abs(run.velocity[:, 0, 2]) < 1e-12) & (run.time > 0)
+    assert abs(run.time[np.argmax(still)] - zeno) <= 0.01
+    assert still[np.argmax(still) :].all()
+    assert passed(run) <= 1e-12
+    np.testing.assert_allclose(run.joint("slide").stop[-10:], 2.0 * G, rtol=1e-12)
+
+
+LAWS = {
+    "nothing": (lambda: None, 0.0),
+    "spring": (lambda: ct.Spring("hinge", 0.5), -0.5),
+    "damper": (lambda: ct.Damper("hinge", 0.3), 0.0),
+    "servo": (lambda: ct.Servo("hinge", kp=40.0, kd=4.0, target=1.8), None),
+    "rotor": (lambda: ct.Armature("hinge", 0.2), 0.0),
+    "friction": (lambda: ct.Friction("hinge", 0.5), 0.0),
+}
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("law", LAWS)
+def test_torques_of_a_stop_are_those_of_statics(law: str, solver: str, flipped: bool) -> None:
+    m = rod(1.0, flipped=flipped)
+    make, stiffness = LAWS[law]
+    force = make()
+    if force is not None:
+        m.add_force(force)
+    run = Simulator(m, 0.005, solver=solver).run(6.0)
+    assert passed(run) <= 1e-12
+    expected = -G * 0.5 * cos(1.2) - (stiffness * 1.0 if stiffness is not None else 40.0 * 0.8)
+    np.testing.assert_allclose(run.joint("hinge").stop[-20:-1], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(run.joint("hinge").rate[-20:], 0, atol=1e-12)
+
+
+# ---- laws
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("order", [1, 2, 4, 6, 8])
+@pytest.mark.parametrize("scene", [lambda: elbow(0.5), lambda: linkage(0.5), lambda: linkage(0.0, "joint1")])
+def test_no_limit_is_passed_at_a_node(scene, order: int, solver: str) -> None:
+    run = Simulator(scene(), 0.01, order=order, solver=solver).run(2.0)
+    assert passed(run) <= 1e-12
+    assert len(run.impacts) > 0
+    assert run.drift().max() < 1e-11
+
+
+@pytest.mark.parametrize("joint", ["joint1", "joint2", "joint3", "joint4"])
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_solvers_agree_on_loops_at_their_limits(restitution: float, joint: str) -> None:
+    runs = [Simulator(linkage(restitution, joint), 0.005, solver=solver).run(2.0) for solver in SOLVERS]
+    for run in runs[1:]:
+        np.testing.assert_allclose(run.position, runs[0].position, rtol=0, atol=1e-8)
+        assert len(run.impacts) == len(runs[0].impacts) > 0
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("scene", [elbow, linkage])
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_impacts_keep_the_order(order: int, scene, restitution: float) -> None:
+    """Down to a floor of 1e-11, where the time of the touch is what is left."""
+    m = scene(restitution)
+    true = Simulator(m, 0.0005, order=8).run(1.0).position[-1]
+    errors = [np.abs(Simulator(m, dt, order=order).run(1.0).position[-1] - true).max() for dt in (0.01, 0.005)]
+    assert errors[1] < 1e-11 or abs(log2(errors[0] / errors[1]) - order) < 0.25
+
+
+def test_elastic_impacts_are_reversible() -> None:
+    simulator = Simulator(elbow(1.0), 0.005, order=4)
+    there = simulator.run(1.0)
+    assert there.impacts
+    turned = there[-1]
+    turned.velocity *= -1
+    turned.angular_velocity *= -1
+    back = simulator.run(1.0, state=turned)
+    np.testing.assert_allclose(back.position[-1], there.position[0], rtol=0, atol=1e-9)
+
+
+def test_elastic_impacts_keep_energy() -> None:
+    """For 20 000 steps, without a trend: no more than the scheme's own oscillation."""
+    run = Simulator(rod(1.0, 1.0), 0.005).run(100.0, record_every=7)
+    energy = run.energy()
+    first, last = energy[: len(energy) // 4], energy[-len(energy) // 4 :]
+    assert len(run.impacts) > 50
+    assert np.ptp(energy) < 2e-3
+    assert abs(first.mean() - last.mean()) < 0.2 * np.ptp(energy)
+    assert run.dissipated()[-1] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("count", [5, 20])
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("dt", [0.001, 0.01])
+def test_violent_chains_stay_within_their_limits(dt: float, restitution: float, count: int) -> None:
+    m = chain(count, 0.3, restitution)
+    run = Simulator(m, dt, on_inaccurate="ignore").run(2.0 if count == 5 else 0.6)
+    assert run.status.ok
+    assert passed(run) <= 1e-12
+    # of thousands of J: no impact adds any, and the scheme's own error is of second order
+    assert run.energy().max() - run.energy()[0] < 1e-4 * count * count * (dt / 0.001)
+
+
+@pytest.mark.parametrize("stiffness", [1e2, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("dt", [0.001, 0.01])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_soft_stops_never_raise_the_energy(solver: str, dt: float, stiffness: float) -> None:
+    run = Simulator(rod(1.0, stiffness=stiffness), dt, solver=solver).run(4.0)
+    depth = np.maximum(run.joint("hinge").angle - 1.0, 0)
+    total = run.energy() + 0.5 * stiffness * depth**2
+    assert total.max() <= total[0] + 1e-3
+
+
+# ---- instants that coincide
+
+
+def test_a_stop_that_is_hit_at_a_node() -> None:
+    """It falls for exactly 20 steps."""
+    dt = sqrt(2 * 0.5 / G) / 20
+    run = Simulator(drop(0.5, 0.5), dt).run(steps=60)
+    assert run.impacts[0].time == pytest.approx(20 * dt, abs=1e-12)
+    assert passed(run) <= 1e-12
+    assert run.velocity[21, 0, 2] > 0
+
+
+def test_a_start_at_a_limit() -> None:
+    """Moving against it, it bounces at once; moving away, or at rest under its weight, nothing is told."""
+    m = drop(0.5, 0.5)
+    state = m.state()
+    state.joint("slide").displacement = -0.5
+    assert not Simulator(m, 0.01).run(0.1, state=state).impacts
+    state.joint("slide").rate = -2.0
+    run = Simulator(m, 0.01).run(0.1, state=state)
+    assert run.impacts[0][:1] + run.impacts[0][4:] == pytest.approx((0.0, -2.0, 1.0))
+    state.joint("slide").rate = 1.0
+    assert not Simulator(m, 0.01).run(0.1, state=state).impacts
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_range_of_no_width_locks_the_joint(solver: str) -> None:
+    m = elbow(0.0)
+    m.joints["lower hinge"].limits = Limits(0.0, 0.0)
+    run = Simulator(m, 0.01, solver=solver).run(2.0)
+    assert np.abs(run.joint("lower hinge").angle).max() < 1e-12
+
+
+def test_many_stops_at_once() -> None:
+    """A hundred hinges that are held up at the same instant."""
+    m = chain(100, 0.0)
+    run = Simulator(m, 0.005, on_inaccurate="ignore").run(0.1)
+    assert passed(run) <= 1e-12
+    weight = np.array([100 - k for k in range(100)]) ** 2 * G / 2
+    stops = np.array([run.joint(f"hinge{k}").stop[-2] for k in range(100)])
+    # the first hinge turns as the chain falls as one rigid bar: the others hold its shape
+    assert np.isfinite(stops).all()
+    assert (np.abs(stops) <= weight + 1e-6).all()
+
+
+def test_a_start_beyond_its_limits_is_refused_and_brought_back() -> None:
+    m = elbow(0.0)
+    state = m.state()
+    state.joint("lower hinge").angle = 0.5
+    with pytest.raises(ct.SimulationError, match=r"'lower hinge' \(angle\) starts 0.2 beyond its limits; .*assemble"):
+        Simulator(m, 0.01).run(1.0, state=state)
+    brought = m.assemble(state)
+    assert brought.joint("lower hinge").angle == pytest.approx(0.3, abs=1e-12)
+    assert Simulator(m, 0.01).run(0.5, state=brought).status.ok
+    free = Simulator(m, 0.01, limits="ignore").run(1.0, state=state)
+    assert free.joint("lower hinge").angle.max() > 0.4
+
+
+def test_limits_that_make_no_sense() -> None:
+    for wrong, message in (
+        ({"lower": 1.0, "upper": 0.0}, "above"),
+        ({"restitution": 1.5}, "between 0 and 1"),
+        ({"restitution": 0.5, "stiffness": 10.0}, "soft stop"),
+        ({"damping": 1.0}, "hard stop"),
+        ({"stiffness": 0.0}, "positive"),
+        ({"effort": -1.0}, "non-negative"),
+        ({"upper": float("nan")}, "number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Limits(**wrong)
+    m = rod(1.0)
+    m.joints["hinge"].ground = lambda t: ((0, 0, 0.1 * sin(t)), (1, 0, 0, 0))
+    with pytest.raises(ValueError, match="moving ground"):
+        Simulator(m, 0.01)
+
+
+# ---- the same, however it is computed
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("scene", [lambda: elbow(0.5), lambda: linkage(0.5), lambda: chain(5, 0.3, 0.5)])
+def test_runs_that_are_cut_are_the_same_bit_for_bit(scene, order: int, tmp_path) -> None:
+    simulator = Simulator(scene(), 0.01, order=order)
+    whole = simulator.run(steps=120)
+    assert whole.impacts
+    for cut in (1, 37, 60, 93):
+        first = simulator.run(steps=cut)
+        first.save(tmp_path / "first.npz")
+        state = ct.Trajectory.load(tmp_path / "first.npz")[-1]
+        rest = simulator.run(steps=120 - cut, state=state)
+        assert (rest.position[-1] == whole.position[-1]).all()
+        assert (rest.velocity[-1] == whole.velocity[-1]).all()
+    live = simulator.start()
+    for _ in range(120):
+        live.step()
+    assert (live.position == whole.position[-1]).all()
+    batch = simulator.run_batch(steps=120, states=[simulator.mechanism.state()] * 3)
+    assert (batch.position[:, -1] == whole.position[-1]).all()
+
+
+def test_times_between_nodes_pass_impacts() -> None:
+    times = np.linspace(0.05, 0.95, 23)
+    true = Simulator(elbow(0.7), 0.001, order=8).run(t_eval=times).position
+    for order, most in ((2, 5e-3), (4, 1e-5)):
+        found = Simulator(elbow(0.7), 0.02, order=order).run(t_eval=times).position
+        assert np.abs(found - true).max() < most
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-5, 1e-7])
+def test_an_accuracy_is_kept_through_impacts(accuracy: float) -> None:
+    m = elbow(0.7)
+    true = Simulator(m, 0.0005, order=8).run(1.0).position[-1]
+    run = Simulator(m, accuracy=accuracy).run(1.0)
+    assert run.impacts
+    assert np.abs(run.position[-1] - true).max() < 2 * accuracy
+
+
+def test_what_a_run_tells_of_impacts(tmp_path) -> None:
+    run = Simulator(rod(1.0, 0.6), 0.005).run(3.0)
+    first = run.impacts[0]
+    assert (first.joint, first.coordinate) == ("hinge", "angle")
+    assert first.leaving == pytest.approx(-0.6 * first.approach)
+    inertia = run.mechanism.bodies["rod"].inertia.tensor.max() + 0.25
+    assert first.impulse == pytest.approx(inertia * (first.leaving - first.approach), rel=1e-9)
+    lost = 0.5 * inertia * (first.approach**2 - first.leaving**2)
+    assert first.loss == pytest.approx(lost, rel=1e-9)
+    assert run.dissipated()[-1] == pytest.approx(run.energy()[0] - run.energy()[-1], abs=1e-3)
+    run.save(tmp_path / "run.npz")
+    again = ct.Trajectory.load(tmp_path / "run.npz")
+    assert again.impacts == run.impacts
+    assert (again.joint("hinge").stop == run.joint("hinge").stop).all()
+    free = ct.scenes.pendulum(2)
+    with pytest.raises(AttributeError, match="no hard limits"):
+        _ = Simulator(free, 0.01).run(0.1).joint("joint1").stop
+
+
+def test_limits_go_with_force_parameters() -> None:
+    """Laws of members are those of forces, and stops stay the mechanism's."""
+    m = rod(1.0)
+    m.add_force(ct.Servo("hinge", kp=40.0, kd=4.0, target=0.0, name="servo"))
+    batch = Simulator(m, 0.01).run_batch(
+        steps=300, states=[m.state()] * 3, force_parameters={"servo": {"target": [0.3, 0.6, 2.0]}}
+    )
+    end = batch.joint("hinge").coordinates[:, -1, 0]
+    assert end[2] == pytest.approx(1.0, abs=1e-12)
+    assert (end[:2] < 0.9).all()
+
+
+def test_limits_of_several_coordinates() -> None:
+    """A puck on a table, held in a corner by a slope of gravity."""
+    m = Mechanism(gravity=(1.0, 2.0, 0.0))
+    m.add_body("puck", ct.cylinder(0.1, 0.05, mass=1.0))
+    m.add_joint(ct.Planar("world", "puck", axis=(0, 0, 1), at=(0, 0, 0), name="table"))
+    m.joints["table"].limits = {"x": Limits(-0.3, 0.2, restitution=0.3), "y": Limits(-0.3, 0.4, restitution=0.3)}
+    run = Simulator(m, 0.01).run(5.0)
+    x, y = (run.joint("table").coordinates[:, m.joints["table"].names.index(name)] for name in ("x", "y"))
+    np.testing.assert_allclose((x[-1], y[-1]), (0.2, 0.4), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run.joint("table").stop[-2], (-1.0, -2.0), rtol=0, atol=1e-9)
+    assert passed(run) <= 1e-12
