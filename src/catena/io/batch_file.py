@@ -96,9 +96,9 @@ def _rebuild(contents: Contents) -> Batch:
         coarse[_member(k, count)] = entry(document["coarse"], k, str, "the document")
     # what lies beyond the last node of a member that failed is nan
     beyond = np.arange(nodes) >= ended["counts"][:, None]
-    arrays: dict[str, Any] = {
-        name: _numbers(contents, name, (count, nodes, len(bodies), size), beyond) for name, size in SIZES.items()
-    }
+    arrays: dict[str, Any] = {}
+    for name, size in SIZES.items():
+        arrays[name] = _numbers(contents, name, (count, nodes, len(bodies), size), beyond)
     compiled = build_core(mechanism)
     counted = _numbers(contents, "counted", (count, nodes, len(compiled.counters)), np.ones_like(beyond))
     made: dict[str, Any] = {"error": None}

@@ -55,7 +55,8 @@ class Summaries(Mapping[str, NDArray[Any]]):
 
 def run_kept(
     plan: Plan,
-    starts: Starts,
+    count: int,
+    start: Callable[[int, int], Starts],
     steps: int,
     keep: Callable[[Batch], Mapping[str, ArrayLike]],
     *,
@@ -70,7 +71,7 @@ def run_kept(
     """See Simulator.run_batch: members in chunks, of which `keep` makes summaries."""
     if not callable(keep):
         raise ValueError(f"keep must be a function of a Batch, got {keep!r}")
-    count, size = len(starts), _chunk(plan, steps, options["record_every"], options["bodies"])
+    size = _chunk(plan, steps, options["record_every"], options["bodies"])
     found: list[dict[str, NDArray[Any]]] = []
     status: list[Status] = []
     coarse = ""
@@ -79,7 +80,7 @@ def run_kept(
         members = slice(first, end)
         batch = run_batch(
             plan,
-            starts.part(first, end),
+            start(first, end),
             steps,
             loads=loads[members] if isinstance(loads, list | tuple) and len(loads) == count else loads,
             masses=part_of(masses, members),
@@ -113,7 +114,8 @@ def _chunk(plan: Plan, steps: int, record_every: int, bodies: Any) -> int:
 def _checked(kept: Any, count: int, first: Mapping[str, Any] | None) -> dict[str, NDArray[Any]]:
     if not isinstance(kept, Mapping):
         raise ValueError(f"keep must return a mapping from names to arrays (member, ...), got {kept!r:.80}")
-    arrays = {str(name): np.asarray(value) for name, value in kept.items()}
+    # a view would keep the trajectories of the chunk
+    arrays = {str(name): np.array(value) for name, value in kept.items()}
     for name, array in arrays.items():
         if array.shape[:1] != (count,):
             raise ValueError(f"keep: {name!r} must have a row per member, ({count}, ...), got {array.shape}")
