@@ -37,7 +37,7 @@ def test_summaries_are_those_of_the_whole_batch(monkeypatch: pytest.MonkeyPatch)
     assert isinstance(kept, Summaries)
     assert sizes == [7] * 7 + [1]
     assert done[-1] == (50, 50)
-    assert list(kept) == ["peak", "end"]
+    assert list(dict(kept)) == ["peak", "end"]
     for name, expected in peaks(whole).items():
         np.testing.assert_array_equal(kept[name], expected)
     assert kept.status == whole.status

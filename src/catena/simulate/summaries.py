@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, KeysView, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,11 @@ _ROOM, _LEAST, _MOST = 1 << 26, 64, 4096
 
 
 @dataclass(frozen=True)
-class Summaries(Mapping[str, NDArray[Any]]):
-    """What `run_batch(keep=...)` has kept: arrays (member, ...) by name, and how every member ended."""
+class Summaries:
+    """What `run_batch(keep=...)` has kept: arrays (member, ...) by name, and how every member ended.
+
+    `kept["peak"]` is one of the arrays, `dict(kept)` are all of them.
+    """
 
     arrays: Mapping[str, NDArray[Any]]
     status: list[Status]
@@ -42,6 +45,10 @@ class Summaries(Mapping[str, NDArray[Any]]):
 
     def __len__(self) -> int:
         return len(self.arrays)
+
+    def keys(self) -> KeysView[str]:
+        """Names of the summaries."""
+        return self.arrays.keys()
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
