@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import ref
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def test_summaries_are_those_of_the_whole_batch(monkeypatch: pytest.MonkeyPatch)
     assert isinstance(kept, Summaries)
     assert sizes == [7] * 7 + [1]
     assert done[-1] == (50, 50)
-    assert list(kept) == ["peak", "end"]
+    assert list(dict(kept)) == ["peak", "end"]
     for name, expected in peaks(whole).items():
         np.testing.assert_array_equal(kept[name], expected)
     assert kept.status == whole.status
@@ -66,3 +68,25 @@ def test_summaries_that_do_not_fit_are_explained() -> None:
         simulate.run_batch(states=3, steps=1, keep="peak")  # type: ignore[call-overload]
     with pytest.raises(KeyError, match="no summary is called 'low', only 'peak', 'end'"):
         simulate.run_batch(states=3, steps=1, keep=peaks)["low"]
+
+
+def test_trajectories_of_a_chunk_are_gone_when_the_next_one_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary that is a view of them would keep all."""
+    monkeypatch.setattr(summaries, "_LEAST", 2)
+    monkeypatch.setattr(summaries, "_MOST", 2)
+    seen: list[ref[np.ndarray]] = []
+
+    def last(batch: Batch) -> dict[str, np.ndarray]:
+        assert all(earlier() is None for earlier in seen)
+        seen.append(ref(batch.position))
+        return {"end": batch.position[:, -1]}
+
+    simulate = Simulator(scenes.pendulum(2, "revolute"), 0.005)
+    assert simulate.run_batch(steps=4, coordinates=np.zeros((6, 2)), keep=last)["end"].shape == (6, 2, 3)
+    assert len(seen) == 3
+
+
+def test_rows_that_do_not_fit_each_other_are_explained() -> None:
+    simulate = Simulator(scenes.pendulum(2, "revolute"), 0.005)
+    with pytest.raises(ValueError, match="rates must have a row for each of 3 members, got 2"):
+        simulate.run_batch(steps=4, coordinates=np.zeros((3, 2)), rates=np.zeros((2, 2)), keep=peaks)

@@ -20,7 +20,16 @@ from ..simulate.members import MemberNumbers, described_numbers
 from .document import entry
 from .rebuild import rebuild
 from .serialize import describe
-from .trajectory_file import ASKED, Contents, array_of, asked_of, document_of, read_archive, record_of, write_archive
+from .trajectory_file import (
+    SELECTION,
+    Contents,
+    array_of,
+    document_of,
+    read_archive,
+    record_of,
+    selection_of,
+    write_archive,
+)
 
 _STEPS = {name: kind for name, per, _, _, kind in _core.records() if per in ("step", "estimate")}
 _NUMBERS = ("mass", "inertia", "gravity", "law")
@@ -33,7 +42,7 @@ _MEMBERS = (
     *_ENDED,
     "counted",
     *(_OWN + name for name in _NUMBERS),
-    *(ASKED + name for name in SELECTION_ARRAYS),
+    *(SELECTION + name for name in SELECTION_ARRAYS),
 )
 
 
@@ -49,12 +58,12 @@ def save(batch: Batch, path: str | os.PathLike[str]) -> None:
     contents["counted"] = np.concatenate(list(batch.near.values()) or [np.zeros((*batch.time.shape, 0))], axis=-1)
     contents |= {_OWN + name: array for name, array in batch.numbers.saved().items() if array is not None}
     if batch.selection is not None:
-        contents |= {ASKED + name: getattr(batch.selection, name) for name in SELECTION_ARRAYS}
+        contents |= {SELECTION + name: getattr(batch.selection, name) for name in SELECTION_ARRAYS}
     document = {
         "dt": float(batch.dt),
         "bodies": list(batch.bodies),
         "failed": {str(k): asdict(batch.status[k]) for k in batch.failed},
-        "coarse": {str(k): sentence for k, sentence in enumerate(batch.coarse) if sentence},
+        "accuracy_warnings": {str(k): sentence for k, sentence in enumerate(batch.accuracy_warnings) if sentence},
         "alone": batch.alone,
         "info": asdict(batch.info),
         "mechanism": describe(batch.mechanism),
@@ -91,14 +100,14 @@ def _rebuild(contents: Contents) -> Batch:
     failed = entry(document, "failed", dict, "the document")
     for k, item in failed.items():
         status[_member(k, count)] = record_of(Status, item, "the status")
-    coarse = [""] * count
-    for k in entry(document, "coarse", dict, "the document"):
-        coarse[_member(k, count)] = entry(document["coarse"], k, str, "the document")
+    warnings = [""] * count
+    for k in entry(document, "accuracy_warnings", dict, "the document"):
+        warnings[_member(k, count)] = entry(document["accuracy_warnings"], k, str, "the document")
     # what lies beyond the last node of a member that failed is nan
     beyond = np.arange(nodes) >= ended["counts"][:, None]
-    arrays: dict[str, Any] = {
-        name: _numbers(contents, name, (count, nodes, len(bodies), size), beyond) for name, size in SIZES.items()
-    }
+    arrays: dict[str, Any] = {}
+    for name, size in SIZES.items():
+        arrays[name] = _numbers(contents, name, (count, nodes, len(bodies), size), beyond)
     compiled = build_core(mechanism)
     counted = _numbers(contents, "counted", (count, nodes, len(compiled.counters)), np.ones_like(beyond))
     made: dict[str, Any] = {"error": None}
@@ -113,13 +122,13 @@ def _rebuild(contents: Contents) -> Batch:
         time=_numbers(contents, "time", (count, nodes), beyond),
         **arrays,
         **made,
-        coarse=coarse,
+        accuracy_warnings=warnings,
         counts=ended["counts"],
         status=status,
         numbers=MemberNumbers.of(mechanism, count, numbers),
         near=compiled.by_joint(counted),
         info=record_of(RunInfo, entry(document, "info", dict, "the document"), "the record of the run"),
-        selection=asked_of(contents, mechanism) if ASKED + "rows" in contents else None,
+        selection=selection_of(contents, mechanism) if SELECTION + "rows" in contents else None,
         alone=entry(document, "alone", str, "the document"),
     )
 

@@ -161,13 +161,11 @@ class BatchRuns:
         failed members; with on_failure="stop", the status of the result does.
         """
         from .run_batch import plan_batch, run_batch, told_of
-        from .starts import count_threads, gather
+        from .starts import count_threads, gather, gather_parts
         from .summaries import run_kept
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         count = count_threads(threads)
-        plan, starts = gather(self._plan, states, coordinates, rates, count)
-        plan = plan_batch(plan, starts, duration, steps)
         options: dict[str, Any] = {
             "loads": loads,
             "masses": masses,
@@ -178,11 +176,13 @@ class BatchRuns:
             "record_every": whole(record_every, "record_every"),
             "bodies": bodies,
         }
-        number = plan.count_steps(duration, steps)
         if keep is None:
-            return told_of(
-                plan, run_batch(plan, starts, number, **options, out={} if out is None else out, progress=progress)
-            )
+            plan, starts = gather(self._plan, states, coordinates, rates, count)
+            plan, options["out"] = plan_batch(plan, starts, duration, steps), {} if out is None else out
+            number = plan.count_steps(duration, steps)
+            return told_of(plan, run_batch(plan, starts, number, progress=progress, **options))
         if out is not None:
             raise ValueError("out takes the trajectories of all members: it does not go together with keep")
-        return run_kept(plan, starts, number, keep, progress=progress, **options)
+        plan, members, part = gather_parts(self._plan, states, coordinates, rates, count)
+        plan = plan_batch(plan, part(0, members if plan.given_dt is None else 1), duration, steps)
+        return run_kept(plan, members, part, plan.count_steps(duration, steps), keep, progress=progress, **options)

@@ -53,7 +53,7 @@ def join(batches: Iterable[Batch]) -> Batch:
         first,
         **rows,
         error=np.concatenate(known) if len(known) == len(parts) else None,
-        coarse=[sentence for part in parts for sentence in part.coarse],
+        accuracy_warnings=[sentence for part in parts for sentence in part.accuracy_warnings],
         status=[status for part in parts for status in part.status],
         numbers=_numbers(parts),
         near=own.by_joint(np.concatenate([_angles(part) for part in parts])),

@@ -141,6 +141,7 @@ class Plan:
     on_inaccurate: str
     solver: str
     solver_given: bool
+    limits: str
 
     @property
     def mechanism(self) -> Mechanism:
@@ -419,6 +420,7 @@ def make_plan(
         on_inaccurate=on_inaccurate,
         solver=build.compiled.solver if solver == "auto" else solver,
         solver_given=solver != "auto",
+        limits=limits,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -108,14 +108,49 @@ def gather(
         return plan, from_states(plan, found)
     if isinstance(states, Sequence):
         raise ValueError("give states, or coordinates and rates, not both")
-    count = None if states is None else whole(states, "states", most=2**31 - 1)
-    lengths = {len(np.asarray(value)) for value in (coordinates, rates) if value is not None and np.ndim(value) == 2}
-    if count is None and not lengths:
+    return at_coordinates(plan, count_members(states, coordinates, rates), coordinates, rates, threads)
+
+
+def count_members(states: Sequence[State] | int | None, coordinates: ArrayLike | None, rates: ArrayLike | None) -> int:
+    """How many are given."""
+    if states is not None:
+        return len(states) if isinstance(states, Sequence) else whole(states, "states", most=2**31 - 1)
+    lengths = {int(np.shape(value)[0]) for value in (coordinates, rates) if value is not None and np.ndim(value) == 2}
+    if not lengths:
         raise ValueError(
             "coordinates and rates need a row per member, (member, coordinate), or a number of members besides: "
             "run_batch(duration, states=100, coordinates=...)"
         )
-    return at_coordinates(plan, max(lengths) if count is None else count, coordinates, rates, threads)
+    return max(lengths)
+
+
+def gather_parts(
+    plan: Plan,
+    states: Sequence[State] | int | None,
+    coordinates: ArrayLike | None,
+    rates: ArrayLike | None,
+    threads: int,
+) -> tuple[Plan, int, Callable[[int, int], Starts]]:
+    """The same for members that run in parts: the plan, their number, and where those from one to another start."""
+    if plan.given_dt is None or described_asked(plan.mechanism).is_doubtful or (coordinates is None and rates is None):
+        # all members have a say in the plan
+        plan, starts = gather(plan, states, coordinates, rates, threads)
+        return plan, len(starts), starts.part
+    count = count_members(states, coordinates, rates)
+    for what, value in (("coordinates", coordinates), ("rates", rates)):
+        if value is not None and np.ndim(value) == 2 and np.shape(value)[0] != count:
+            raise ValueError(f"{what} must have a row for each of {count} members, got {np.shape(value)[0]}")
+    if isinstance(states, Sequence):
+        raise ValueError("give states, or coordinates and rates, not both")
+
+    def rows(value: ArrayLike | None, first: int, end: int) -> ArrayLike | None:
+        return value if value is None or np.ndim(value) != 2 else np.asarray(value)[first:end]
+
+    def part(first: int, end: int) -> Starts:
+        wanted, speeds = rows(coordinates, first, end), rows(rates, first, end)
+        return at_coordinates(plan, end - first, wanted, speeds, threads)[1]
+
+    return plan, count, part
 
 
 def at_coordinates(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, KeysView, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,11 @@ _ROOM, _LEAST, _MOST = 1 << 26, 64, 4096
 
 
 @dataclass(frozen=True)
-class Summaries(Mapping[str, NDArray[Any]]):
-    """What `run_batch(keep=...)` has kept: arrays (member, ...) by name, and how every member ended."""
+class Summaries:
+    """What `run_batch(keep=...)` has kept: arrays (member, ...) by name, and how every member ended.
+
+    `kept["peak"]` is one of the arrays, `dict(kept)` are all of them.
+    """
 
     arrays: Mapping[str, NDArray[Any]]
     status: list[Status]
@@ -43,6 +46,10 @@ class Summaries(Mapping[str, NDArray[Any]]):
     def __len__(self) -> int:
         return len(self.arrays)
 
+    def keys(self) -> KeysView[str]:
+        """Names of the summaries."""
+        return self.arrays.keys()
+
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return f"Summaries({len(self.status)} members: {', '.join(self.arrays)}{failed})"
@@ -55,7 +62,8 @@ class Summaries(Mapping[str, NDArray[Any]]):
 
 def run_kept(
     plan: Plan,
-    starts: Starts,
+    count: int,
+    start: Callable[[int, int], Starts],
     steps: int,
     keep: Callable[[Batch], Mapping[str, ArrayLike]],
     *,
@@ -70,7 +78,7 @@ def run_kept(
     """See Simulator.run_batch: members in chunks, of which `keep` makes summaries."""
     if not callable(keep):
         raise ValueError(f"keep must be a function of a Batch, got {keep!r}")
-    count, size = len(starts), _chunk(plan, steps, options["record_every"], options["bodies"])
+    size = _chunk(plan, steps, options["record_every"], options["bodies"])
     found: list[dict[str, NDArray[Any]]] = []
     status: list[Status] = []
     coarse = ""
@@ -79,7 +87,7 @@ def run_kept(
         members = slice(first, end)
         batch = run_batch(
             plan,
-            starts.part(first, end),
+            start(first, end),
             steps,
             loads=loads[members] if isinstance(loads, list | tuple) and len(loads) == count else loads,
             masses=part_of(masses, members),
@@ -90,7 +98,7 @@ def run_kept(
             progress=False,
             **options,
         )
-        coarse = coarse or (batch.describe_inaccuracy and f"members {first} to {end - 1}: {batch.describe_inaccuracy}")
+        coarse = coarse or (batch.accuracy_warning and f"members {first} to {end - 1}: {batch.accuracy_warning}")
         status += batch.status
         found.append(_checked(keep(batch), len(batch), found[0] if found else None))
         if callable(progress) or (progress and end == count):
@@ -113,7 +121,8 @@ def _chunk(plan: Plan, steps: int, record_every: int, bodies: Any) -> int:
 def _checked(kept: Any, count: int, first: Mapping[str, Any] | None) -> dict[str, NDArray[Any]]:
     if not isinstance(kept, Mapping):
         raise ValueError(f"keep must return a mapping from names to arrays (member, ...), got {kept!r:.80}")
-    arrays = {str(name): np.asarray(value) for name, value in kept.items()}
+    # a view would keep the trajectories of the chunk
+    arrays = {str(name): np.array(value) for name, value in kept.items()}
     for name, array in arrays.items():
         if array.shape[:1] != (count,):
             raise ValueError(f"keep: {name!r} must have a row per member, ({count}, ...), got {array.shape}")

@@ -66,9 +66,9 @@ def run_members(job: Job, simulator: Simulator, numbers: Numbers, count: int) ->
 
         given["progress"] = watch
     try:
-        return simulator.run_batch(states=states, **given)
+        return cast(Batch, simulator.run_batch(states=states, **given))
     except BatchError as error:
-        return error.batch
+        return cast(Batch, error.batch)
 
 
 def run_alone(job: Job, numbers: Numbers) -> Batch:
@@ -114,6 +114,7 @@ def simulator_of(job: Job, numbers: dict[str, Any]) -> Simulator:
             plan.rescue,
             "stop",
             plan.on_inaccurate,
+            plan.limits,
             job.kernel,
         )
     )

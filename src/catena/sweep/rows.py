@@ -97,7 +97,7 @@ class MemberRows:
             raise ValueError(f"keep returned {found} here, and {dict(self.job.kept)} for the first member")
         for k, (row, status) in enumerate(zip(rows.tolist(), batch.status, strict=True)):
             self.status[row] = status.reason
-            said = status.message or batch.coarse[k]
+            said = status.message or batch.accuracy_warnings[k]
             if said:
                 self.messages[row] = said
         ended = np.array([status.ok for status in batch.status])
