@@ -132,7 +132,8 @@ def gather_parts(
     threads: int,
 ) -> tuple[Plan, int, Callable[[int, int], Starts]]:
     """The same for members that run in parts: the plan, their number, and where those from one to another start."""
-    if plan.given_dt is None or described_asked(plan.mechanism).is_doubtful or (coordinates is None and rates is None):
+    doubtful = select_described_rows(plan.mechanism).is_doubtful
+    if plan.given_dt is None or doubtful or (coordinates is None and rates is None):
         # all members have a say in the plan
         plan, starts = gather(plan, states, coordinates, rates, threads)
         return plan, len(starts), starts.part
