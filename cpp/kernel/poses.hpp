@@ -37,9 +37,7 @@ void linearise(const Layout& layout, void* workspace, const LinearisationArgs& a
   dense.clock.now = dense.clock.middle = dense.clock.end = dense.clock.rate = args.signals;
   double* momentum = arena.take<double>(layout.law_count);
   for (int l = 0; l < layout.law_count; ++l) momentum[l] = 0;
-  Stop* stop = arena.take<Stop>(layout.stop_count);
-  for (int k = 0; k < layout.stop_count; ++k) stop[k] = {};
-  dense.clock.stop = stop;
+  dense.clock.stop = open_stops(layout, arena);
   dense.momentum = momentum;
   dense.enter();
   for (long k = 0; k < count; ++k) dense.z[k] = args.unknowns[k];

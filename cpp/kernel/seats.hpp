@@ -197,6 +197,13 @@ long seat_size(const Layout& layout, int order) {
   return with_empty_seat<Solver>(layout, {.order = order}, [](Runner<Solver>&, long size) { return size; });
 }
 
+// stops that are open, where nothing runs into them
+const Stop* open_stops(const Layout& layout, Arena& arena) {
+  Stop* stop = arena.take<Stop>(layout.stop_count);
+  for (int k = 0; k < layout.stop_count && arena.at; ++k) stop[k] = {};
+  return stop;
+}
+
 // the articulated solver alone
 Articulated<double> make_walker(const Layout& layout, Arena& arena) {
   Body<double>* body = arena.take<Body<double>>(layout.link_count);
@@ -208,6 +215,7 @@ Articulated<double> make_walker(const Layout& layout, Arena& arena) {
   double *measured = arena.take<double>(layout.law_count), *pushed = arena.take<double>(layout.axis_count);
   for (int l = 0; l < layout.law_count && arena.at; ++l) momentum[l] = measured[l] = 0;
   for (int k = 0; k < layout.axis_count && arena.at; ++k) pushed[k] = 0;
+  solver.clock.stop = open_stops(layout, arena);
   solver.momentum = momentum;
   solver.measured = measured;
   solver.pushed = pushed;

@@ -109,9 +109,10 @@ struct Rescue {
   bool take(double length, long at, bool first, double& time, int& substeps) {
     if (stops.count() == 0) return go(length, at, first, time, substeps);
     const double end = time + length;
-    for (substeps = 0;; first = false) {
+    substeps = 0;
+    for (double left = length;; left = end - time, first = false) {
       int some = 1;
-      if (!go(end - time, at, first, time, some)) return false;
+      if (!go(left, at, first, time, some)) return false;
       substeps += some;
       if (!touches) break;
       node.now = time;

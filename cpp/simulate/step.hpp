@@ -42,7 +42,7 @@ struct Step {
       newton.extent += std::sqrt(norm2(solver.body[i].x)) / layout.link_count;
       floats |= layout.link[i].keeper == i;
     }
-    plain = layout.loop_count == 0 && layout.law_count == 0 && layout.rotary_count == 0 && !layout.drag;
+    plain = layout.loop_count == 0 && layout.law_count == layout.stop_count && layout.rotary_count == 0 && !layout.drag;
     for (int i = 0; i < layout.link_count; ++i) plain &= layout.link[i].mass > 0;
     newton.by_sign = args.rescue_depth == 0;
     for (int l = 0; l < layout.law_count; ++l) rubs |= layout.law[l].friction > 0;
@@ -197,7 +197,7 @@ struct Step {
 
   // the step has been solved: on to the next node
   void commit(double dt) {
-    const bool steadies = plain && least < spinning_cosine && has_spinning_rotor();
+    const bool steadies = plain && !stops.holds() && least < spinning_cosine && has_spinning_rotor();
     for (int i = 0; i < layout.link_count && steadies; ++i) projection.owed[i] = {solver.body[i].v, solver.body[i].L};
     if (stops.count() > 0) stops.commit();
     solver.commit(dt);

@@ -218,6 +218,11 @@ struct Stops {
       s.held = s.at;
     });
   }
+  bool holds() const {
+    for (int n = 0; n < near_count; ++n)
+      if (stop[near[n]].held) return true;
+    return false;
+  }
   // whether rows other than those of joints must be closed
   bool holds_rows() const {
     for (int n = 0; n < near_count; ++n)

@@ -72,8 +72,12 @@ def assemble(
     try:
         return _assembled(mechanism, state, fixed, {**(coordinates or {}), **back})
     except AssemblyError:
-        names = ", ".join(mechanism.joints[name].label for name in back)
-        warn(AssemblyWarning(f"the loops close only with joint limits exceeded: {names}"))
+        beyond = [
+            f"{joint.label}: {name} {value:.4g} is {limits.beyond(value):.3g} beyond its limits"
+            for joint, name, limits in hard_stops(mechanism)
+            if limits.beyond(value := float(state.joint(joint.name).coordinates[joint.names.index(name)])) > 0
+        ]
+        warn(AssemblyWarning(f"the loops close only with joint limits exceeded: {'; '.join(beyond)}"))
         return state
 
 
