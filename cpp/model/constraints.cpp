@@ -138,14 +138,20 @@ void Model::add_stops() {
     law.stop = static_cast<int>(stops_.size());
     stops_.push_back(l);
     if (law.link >= 0 && passed[law.link]) law.link = law.axis = -1;
-    law.constraint = static_cast<int>(constraints_.size());
-    ConstraintInfo c = law.measure;
-    c.rows = RowKind::stop;
-    c.item = l;
-    c.link = law.link;
-    c.recorded = layout_.recorded_count++;
-    add_constraint(c);
+    add_law_row(l, RowKind::stop);
   }
+}
+
+// a law as a row, behind all others
+void Model::add_law_row(int l, RowKind rows) {
+  LawInfo& law = laws_[l];
+  law.constraint = static_cast<int>(constraints_.size());
+  ConstraintInfo c = law.measure;
+  c.rows = rows;
+  c.item = l;
+  c.link = law.link;
+  c.recorded = layout_.recorded_count++;
+  add_constraint(c);
 }
 
 void Model::build_constraints(const Spec& spec) {
@@ -225,17 +231,10 @@ void Model::build_constraints(const Spec& spec) {
         law.sign = link.flipped ? -1 : 1;
       }
     }
-    if (law.damping != 0 || law.friction != 0 || law.kp != 0 || law.kd != 0 || law.implicit != 0 || law.inertia != 0 ||
-        law.stop_stiffness != 0) {
-      law.constraint = static_cast<int>(constraints_.size());
-      ConstraintInfo c = law.measure;
-      c.rows = RowKind::law;
-      c.item = l;
-      c.link = law.link;
-      c.recorded = layout_.recorded_count++;
-      add_constraint(c);
-    }
     laws_.push_back(law);
+    if (law.damping != 0 || law.friction != 0 || law.kp != 0 || law.kd != 0 || law.implicit != 0 || law.inertia != 0 ||
+        law.stop_stiffness != 0)
+      add_law_row(l, RowKind::law);
   }
   add_stops();
   for (int l = 0; l < static_cast<int>(laws_.size()); ++l)

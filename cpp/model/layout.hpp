@@ -263,6 +263,7 @@ class Model {
   void reduce(ConstraintInfo& c, const RowSelection& selection);
   bool tie(const CouplingSpec& coupling, const std::vector<int>& carried);
   void add_rotary(const JointSpec& joint, int carried);
+  void add_law_row(int l, RowKind rows);
   void add_stops();
   void find_coordinates(const Spec& spec);
   void build_loops();
