@@ -167,7 +167,7 @@ def by_default(cells: dict[str, Any], mechanism: ct.Mechanism, state: ct.State) 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         begin = time.process_time()
-        run = ct.Simulator(mechanism).run(duration=DURATION, state=state)
+        run = ct.Simulator(mechanism, limits="ignore").run(duration=DURATION, state=state)
         spent = time.process_time() - begin
     cells["gap"] = float(run.drift()[1:].max(initial=0.0))
     return spent / DURATION
@@ -206,7 +206,8 @@ def agreement(
         reference.run(SPAN)
         steps = (DT, DT / 2)
         ends = [
-            ct.Simulator(mechanism, dt=dt, on_inaccurate="ignore").run(duration=SPAN, state=state)[-1] for dt in steps
+            ct.Simulator(mechanism, dt=dt, limits="ignore", on_inaccurate="ignore").run(duration=SPAN, state=state)[-1]
+            for dt in steps
         ]
         coarse, half = (max(reference.differences(end).values()) for end in ends)
         if coarse > 1e-4 and coarse < 2 * half:
@@ -244,7 +245,7 @@ def held(reference: Reference, mechanism: ct.Mechanism) -> float:
     state = mechanism.assemble()
     put(reference, state)
     reference.run(LOOP_SPAN)
-    run = ct.Simulator(mechanism, dt=5e-4, on_inaccurate="ignore").run(duration=LOOP_SPAN, state=state)
+    run = ct.Simulator(mechanism, dt=5e-4, limits="ignore", on_inaccurate="ignore").run(duration=LOOP_SPAN, state=state)
     if not np.isfinite(reference.data.qpos).all() or reference.data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
         raise ValueError("MuJoCo diverges")
     return max(reference.differences(run[-1]).values())
@@ -277,7 +278,7 @@ def beside(mechanism: ct.Mechanism, state: ct.State, model: mujoco.MjModel | Non
             model, start = compiled(path), ct.Mechanism.from_mjcf(path).assemble()
         reference = Reference(model, mechanism, dt=DT)
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
-        simulator = ct.Simulator(mechanism, dt=DT, on_inaccurate="ignore")
+        simulator = ct.Simulator(mechanism, dt=DT, limits="ignore", on_inaccurate="ignore")
         best = np.full(6, np.inf)
         for _ in range(3):
             live = simulator.start(state)

@@ -64,7 +64,7 @@ def spent(work: Way) -> float:
 def least(mechanism: ct.Mechanism, model: mujoco.MjModel, steps: int, rounds: int) -> dict[str, float]:
     """CPU time of a step (us) by each way, without what a call or a start costs once."""
     state = at_rest(mechanism)
-    simulate = ct.Simulator(mechanism, DT, on_inaccurate="ignore")
+    simulate = ct.Simulator(mechanism, DT, limits="ignore", on_inaccurate="ignore")
     first, data = simulate.start(state), mujoco.MjData(model)
     short = steps // 10
 

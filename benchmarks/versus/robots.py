@@ -46,7 +46,7 @@ class Catena(Engine):
     """Simulator.run, recording the two ends."""
 
     def __init__(self, state: ct.State, robot: Robot, dt: float) -> None:
-        self.simulator = ct.Simulator(state.mechanism, dt)
+        self.simulator = ct.Simulator(state.mechanism, dt, limits="ignore")
         self.start = state
         self.rows = [list(state.mechanism.bodies).index(link.name) for link in robot.links]
 
@@ -68,7 +68,7 @@ class CatenaBatch(Engine):
     """Simulator.run_batch on one thread, every member from its own start."""
 
     def __init__(self, state: ct.State, robot: Robot, dt: float) -> None:
-        self.simulator = ct.Simulator(state.mechanism, dt)
+        self.simulator = ct.Simulator(state.mechanism, dt, limits="ignore")
         self.starts = [moving(state.mechanism, k) for k in range(MEMBERS)]
 
     def reset(self) -> None:
