@@ -10,7 +10,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,23 @@ def test_samples_fill_their_ranges(method: Any) -> None:
 
 
 # ---- folders
+
+
+def test_a_line_that_was_never_written_is_written_by_who_finds_the_chunk(tmp_path: Path) -> None:
+    """Every chunk is computed, its line lost, and the chunk asked for again."""
+    folder = tmp_path / "twice"
+
+    class Twice:
+        def submit(self, function: Callable[[Any], Any], chunk: Any) -> Future[Any]:
+            function(chunk)
+            (folder / "manifest.jsonl").unlink()
+            found: Future[Any] = Future()
+            found.set_result(function(chunk))
+            return found
+
+    study().run(folder, Twice())
+    assert len(manifest(folder)) == 1
+    assert len(chunk_bytes(folder)) == -(-MEMBERS // CHUNK)
 
 
 def test_the_manifest_has_a_line_per_chunk(done: Path) -> None:
@@ -522,7 +539,8 @@ def test_two_processes_may_share_a_folder(long_done: Path, tmp_path: Path) -> No
     both = [start(folder, 1), start(folder, 1)]
     assert [(process.communicate()[1], process.returncode) for process in both] == [("", 0), ("", 0)]
     assert chunk_bytes(folder) == chunk_bytes(long_done)
-    assert {line["process"] for line in manifest(folder)} == {process.pid for process in both}
+    # on a busy machine one of them may be done before the other begins
+    assert {line["process"] for line in manifest(folder)} <= {process.pid for process in both}
 
 
 # ---- reading

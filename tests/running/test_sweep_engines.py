@@ -119,8 +119,8 @@ def test_a_killed_dask_worker_costs_its_chunk_and_no_more(tmp_path: Path) -> Non
     assert finished.stdout == f"900 of 900 members: {folder}\n"
     assert chunk_bytes(folder) == chunk_bytes(tmp_path / "killed_again")
     assert len({line["chunk"] for line in manifest(folder)}) == 45
-    # two that were there, and the one that took the place of the killed one
-    assert len({line["process"] for line in manifest(folder)}) == 3
+    # on a busy machine the other one may be done before another takes the place of the killed one
+    assert len({line["process"] for line in manifest(folder)}) in (2, 3)
 
 
 @DASK

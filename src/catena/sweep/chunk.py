@@ -67,8 +67,11 @@ def run_chunk(chunk: Chunk) -> Outcome:
     folder = Folder(job.folder)
     _check_worker(job, folder)
     if not chunk.retries and folder.is_done(chunk.number):
-        # another process was faster
-        return Outcome(chunk.number, chunk.count, count_failures(folder.read_chunk(chunk.number, "status")), ())
+        # another process was faster, which may have ended before it wrote its line
+        failed = count_failures(folder.read_chunk(chunk.number, "status"))
+        if all(line["chunk"] != chunk.number for line in folder.manifest()):
+            _record(folder, chunk, job, failed, folder.chunk_path(chunk.number).stat().st_size)
+        return Outcome(chunk.number, chunk.count, failed, ())
     begun = time.process_time()
     numbers = chunk.numbers
     if numbers is None:
@@ -84,27 +87,34 @@ def run_chunk(chunk: Chunk) -> Outcome:
     member = np.arange(chunk.first, chunk.first + chunk.count)
     try:
         size = folder.write_chunk(chunk.number, {"member": member, **numbers, **rows.arrays()}, rows.messages)
-        folder.record(
-            {
-                "chunk": chunk.number,
-                "first": chunk.first,
-                "members": chunk.count,
-                "failed": rows.failed,
-                "bytes": size,
-                "cpu_seconds": round(time.process_time() - begun, 3),
-                "host": platform.node(),
-                "process": os.getpid(),
-                "kernel": job.kernel,
-                "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                "warnings": said,
-            }
-        )
+        _record(folder, chunk, job, rows.failed, size, time.process_time() - begun, said)
     except OSError as error:
         raise SweepError(
             f"{folder.chunk_path(chunk.number)} could not be written on {platform.node()}: {error.strerror}; "
             "finished chunks are kept: remove the cause and run the sweep again"
         ) from None
     return Outcome(chunk.number, chunk.count, rows.failed, said)
+
+
+def _record(
+    folder: Folder, chunk: Chunk, job: Job, failed: int, size: int, seconds: float = 0.0, said: tuple[str, ...] = ()
+) -> None:
+    """Add the line of a chunk to the manifest."""
+    folder.record(
+        {
+            "chunk": chunk.number,
+            "first": chunk.first,
+            "members": chunk.count,
+            "failed": failed,
+            "bytes": size,
+            "cpu_seconds": round(seconds, 3),
+            "host": platform.node(),
+            "process": os.getpid(),
+            "kernel": job.kernel,
+            "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "warnings": said,
+        }
+    )
 
 
 def versions() -> Document:
