@@ -65,8 +65,6 @@ class Live {
 
   double time() const { return memory_->time; }
   const Tally& tally() const { return args_.tally; }
-  // of the last call of `step`
-  const std::vector<Impact>& impacts() const { return calls_.impacts; }
   double error() const { return error_; }
   const Status& ended() const { return args_.status; }
   bool failed() const { return args_.status.code != StatusCode::done; }

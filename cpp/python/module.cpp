@@ -357,9 +357,7 @@ void bind_live(nb::module_& m) {
       .def_ro("worst_body", &Tally::worst_body)
       .def_ro("inaccurate", &Tally::inaccurate)
       .def_ro("missed", &Tally::missed)
-      .def_ro("impacts", &Tally::impacts)
-      .def_ro("cut", &Tally::cut)
-      .def_ro("caught", &Tally::caught);
+      .def_ro("impacts", &Tally::impacts);
   nb::class_<Live>(m, "Live", nb::type_slots(function_slots<Live>))
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
@@ -387,7 +385,6 @@ void bind_live(nb::module_& m) {
       .def("_hold_array", &Live::hold_array, "forces"_a)
       .def("_hold_as", &Live::hold_as, "other"_a)
       .def_prop_ro("tally", &Live::tally)
-      .def("impact_table", [](const Live& live) { return impact_table(live.impacts(), live.tally().impacts); })
       .def_prop_ro("error", &Live::error)
       .def_prop_ro("_ended", &Live::ended)
       .def_prop_ro("failed", &Live::failed)

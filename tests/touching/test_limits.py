@@ -245,15 +245,14 @@ def test_a_range_of_no_width_locks_the_joint(solver: str) -> None:
 
 
 def test_many_stops_at_once() -> None:
-    """A hundred hinges that are held up at the same instant."""
+    """A hundred hinges without any play hold up their weight at the same instant."""
     m = chain(100, 0.0)
     run = Simulator(m, 0.005, on_inaccurate="ignore").run(0.1)
     assert passed(run) <= 1e-12
     weight = np.array([100 - k for k in range(100)]) ** 2 * G / 2
     stops = np.array([run.joint(f"hinge{k}").stop[-2] for k in range(100)])
-    # the first hinge turns as the chain falls as one rigid bar: the others hold its shape
-    assert np.isfinite(stops).all()
-    assert (np.abs(stops) <= weight + 1e-6).all()
+    # a beam that sticks out of a wall
+    np.testing.assert_allclose(stops, -weight, rtol=1e-9)
 
 
 def test_a_start_beyond_its_limits_is_refused_and_brought_back() -> None:
