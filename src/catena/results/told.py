@@ -13,9 +13,9 @@ from ..compile.row_selection import RowSelection
 class Told(TypedDict):
     """See the module.
 
-    `places` are those of counted angles by joint name, `row_count` counts multipliers of joints and couplings, behind
-    which stand those of forces; the key tells who can go on from it, `selection` which rows of loops were enforced, if
-    others than those of the described pose.
+    `places` are those of counted angles by joint name. `row_count` counts multipliers of joints and couplings, behind
+    which stand those of forces, and last `stop_count` of hard stops. The key tells who can go on from it, `selection`
+    which rows of loops were enforced, if others than those of the described pose.
     """
 
     dt: float
