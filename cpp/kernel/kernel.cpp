@@ -1,6 +1,7 @@
 // The templates, compiled once per instruction set; CATENA_ISA names the set and the namespace.
 #include "kernel/kernel.hpp"
 
+#include "kernel/dynamics.hpp"
 #include "kernel/joints.hpp"
 #include "kernel/lane_seats.hpp"
 #include "kernel/poses.hpp"
@@ -112,6 +113,9 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .gaps = find_gaps,
                        .coordinates = find_coordinates,
                        .place = place_bodies,
+                       .dynamics_size = dynamics_size,
+                       .dynamics_shape = dynamics_shape,
+                       .dynamics = find_dynamics,
                        .relieve_size = relieve_size,
                        .relieve = relieve};
 

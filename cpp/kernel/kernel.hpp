@@ -1,6 +1,7 @@
 // The functions of one instruction set, as a table.
 #pragma once
 
+#include "args/dynamics.hpp"
 #include "args/run.hpp"
 
 namespace catena {
@@ -45,6 +46,9 @@ struct Kernel {
   void (*gaps)(const Layout&, void* workspace, const GapArgs&);
   void (*coordinates)(const Layout&, const CoordinateArgs&);
   void (*place)(const Layout&, const PlaceArgs&);
+  long (*dynamics_size)(const Layout&);  // bytes of the workspace of both
+  DynamicsShape (*dynamics_shape)(const Layout&, void* workspace, int* coordinate);
+  void (*dynamics)(const Layout&, void* workspace, const DynamicsArgs&);
   long (*relieve_size)(const Layout&, const LoopGroups&);
   void (*relieve)(const Layout&, const LoopGroups&, void* workspace, const StressArgs&);
 };

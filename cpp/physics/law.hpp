@@ -53,10 +53,10 @@ CATENA_INLINE auto is_slack(const LawOf<T>& law, T phi) {
   return law.side * (law.rest - phi) > T(0);
 }
 
-// force on the interval, and its derivative against phi3
+// force at a rate, a middle and an end of the interval, and its derivative against the end
 template <class T>
-CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>& stage, T& slope) {
-  const T per_dt = stage.per_dt, v = (phi3 - phi2) * per_dt, middle = T(0.5) * (phi2 + phi3);
+CATENA_INLINE T force_between(const LawOf<T>& law, T v, T middle, T end, const Stage<T>& stage, T& slope) {
+  const T per_dt = stage.per_dt;
   T f = -law.damping * v;
   slope = -law.damping * per_dt;
   if (any(law.implicit > T(0))) {
@@ -81,13 +81,18 @@ CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>&
     slope -= choose(within, T(0.5) * law.kp + law.kd * per_dt, T(0));
   }
   if (any(law.stop_stiffness > T(0))) {
-    const T above = phi3 - law.upper, below = law.lower - phi3;
+    const T above = end - law.upper, below = law.lower - end;
     const auto over = above > T(0), under = below > T(0), beyond = over | under;
     f -= choose(over, law.stop_stiffness * above, T(0)) - choose(under, law.stop_stiffness * below, T(0));
     f -= choose(beyond, law.stop_damping * v, T(0));
     slope -= choose(beyond, law.stop_stiffness + law.stop_damping * per_dt, T(0));
   }
   return f;
+}
+// force on the interval, and its derivative against phi3
+template <class T>
+CATENA_INLINE T stage_force(const LawOf<T>& law, T phi2, T phi3, const Stage<T>& stage, T& slope) {
+  return force_between(law, (phi3 - phi2) * stage.per_dt, T(0.5) * (phi2 + phi3), phi3, stage, slope);
 }
 
 // force at the node, with a motor's

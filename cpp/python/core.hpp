@@ -102,6 +102,23 @@ class Core {
              const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
              const Out<-1, -1, 3>& angular_velocity) const;
 
+  // Freedoms of the tree (freedom): the coordinate of each, or -1 - 6 body - k of the k-th of a body that floats; how
+  // many rows there are, and the inertias of the rotors whose rows are the last of them.
+  std::tuple<std::vector<int>, int, std::vector<double>> freedoms() const;
+  // see DynamicsArgs; outputs that are None are not computed
+  void dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
+                const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& law_start, const In<-1, -1>& term_start,
+                const InInts<-1, 2>& input_place, const std::optional<In<-1, -1>>& inputs,
+                const In<-1, -1, -1>& signals, const In<-1, -1, -1>& signal_rates, double instant, bool gravity,
+                bool passive, bool actuators, const std::optional<In<-1, -1>>& accelerations,
+                const InInts<-1>& point_body, const In<-1, 3>& point, const RowFunctions& rows,
+                const std::optional<Out<-1, -1>>& rates, const std::optional<Out<-1, -1>>& efforts,
+                const std::optional<Out<-1, -1, -1>>& mass, const std::optional<Out<-1, -1, 6, -1>>& basis,
+                const std::optional<Out<-1, -1, 6>>& drift, const std::optional<Out<-1, -1, -1>>& constraint_rows,
+                const std::optional<Out<-1, -1>>& constraint_drift,
+                const std::optional<Out<-1, -1, -1>>& coordinate_rows,
+                const std::optional<Out<-1, -1>>& coordinate_drift) const;
+
   // see StressArgs
   void relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
                const In<-1, -1>& signals, double size, const In<-1>& scale, const Out<-1, -1>& multipliers) const;

@@ -1,0 +1,116 @@
+// What is asked of a mechanism besides its motion, at many poses (dynamics/).
+#include "kernel/dynamics.hpp"
+
+#include "dynamics/row_motion.hpp"
+#include "dynamics/tree_forces.hpp"
+#include "kernel/carve.hpp"
+
+namespace catena::CATENA_ISA {
+
+namespace {
+
+// what one evaluation works in
+struct DynamicsRoom {
+  TreeLink* link;
+  TreeAxis* axis;
+  int* row_of;
+  Law* law;
+  Body<double>* body;
+  double* now;
+};
+DynamicsRoom dynamics_room(const Layout& layout, Arena& arena) {
+  const int rows = RowMotion::row_count(layout), coordinates = layout.coordinate_count;
+  return {.link = arena.take<TreeLink>(layout.link_count),
+          .axis = arena.take<TreeAxis>(6L * layout.link_count),
+          .row_of = arena.take<int>(6L * layout.link_count),
+          .law = arena.take<Law>(layout.law_count),
+          .body = arena.take<Body<double>>(layout.link_count),
+          .now = arena.take<double>(rows > coordinates ? rows : coordinates)};
+}
+// a point of a link: what unit rates do to it, and its acceleration
+void find_point(const Layout& layout, const TreeMotion& tree, const DynamicsArgs& args, long pose, int p) {
+  const int own = layout.body_link[args.point_body[p]], count = tree.count;
+  const TreeLink& l = tree.link[own];
+  const Vec3<double> r = l.pose.R * load3(args.point + 3 * p);
+  const long place = pose * args.point_count + p;
+  if (args.basis) {
+    double* const out = args.basis + 6 * place * count;
+    for (long k = 0; k < 6L * count; ++k) out[k] = 0;
+    Vec3<double> arm = r;
+    for (int i = own; i >= 0; i = layout.link[i].parent) {
+      for (int k = tree.link[i].first; k < tree.link[i].first + tree.link[i].count; ++k) {
+        const Vec3<double> v = tree.axis[k].slide + cross(tree.axis[k].turn, arm), w = tree.axis[k].turn;
+        double* const column = out + tree.row_of[k];
+        column[0] = v.x, column[count] = v.y, column[2 * count] = v.z;
+        column[3 * count] = w.x, column[4 * count] = w.y, column[5 * count] = w.z;
+      }
+      arm += tree.link[i].rho;
+    }
+  }
+  if (args.drift) {
+    const Wrench<double>&a = l.acceleration, &v = l.velocity;
+    store3(args.drift + 6 * place, a.f + cross(a.t, r) + cross(v.t, cross(v.t, r)));
+    store3(args.drift + 6 * place + 3, a.t);
+  }
+}
+
+// rotors that turn with one freedom of the tree
+template <class Use>
+void each_rotor(const Layout& layout, const TreeMotion& tree, Use&& use) {
+  for (int l = 0; l < layout.law_count; ++l) {
+    const LawInfo& law = layout.law[l];
+    if (law.inertia == 0 || law.link < 0) continue;
+    const LinkInfo& info = layout.link[law.link];
+    const int k = branch_of(info.kind, info.flipped).coordinate[law.axis - info.first_axis];
+    use(tree.row_of[tree.link[law.link].first + k], law.inertia);
+  }
+}
+
+}  // namespace
+
+long dynamics_size(const Layout& layout) {
+  Arena arena{nullptr};
+  dynamics_room(layout, arena);
+  return arena.used;
+}
+DynamicsShape dynamics_shape(const Layout& layout, void* workspace, int* coordinate) {
+  Arena arena{static_cast<char*>(workspace)};
+  const DynamicsRoom room = dynamics_room(layout, arena);
+  TreeMotion tree{layout, room.link, room.axis, room.row_of};
+  tree.number();
+  tree.tell_coordinates(coordinate);
+  return {tree.count, RowMotion::row_count(layout)};
+}
+
+void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& args) {
+  Arena arena{static_cast<char*>(workspace)};
+  const DynamicsRoom room = dynamics_room(layout, arena);
+  TreeMotion tree{layout, room.link, room.axis, room.row_of};
+  TreeForces forces{layout, tree, room.law};
+  RowMotion rows{layout, tree, room.body, room.now};
+  tree.number();
+  const bool accelerates = args.efforts || args.drift || args.row_drift || args.coordinate_drift;
+  for (long pose = 0; pose < args.count; ++pose) {
+    const long first = pose * tree.count;
+    tree.place(args, pose);
+    const double* const given = args.accelerations ? args.accelerations + first : nullptr;
+    if (accelerates) tree.accelerate(given);
+    for (int k = 0; args.rates && k < tree.count; ++k) args.rates[first + tree.row_of[k]] = tree.axis[k].rate;
+    if (args.efforts) {
+      forces.find(args, pose);
+      tree.resist(args.efforts + first);
+      each_rotor(layout, tree, [&](int k, double inertia) {
+        if (given) args.efforts[first + k] += inertia * given[k];
+      });
+    }
+    if (args.mass) {
+      double* const out = args.mass + first * tree.count;
+      tree.find_mass(out);
+      each_rotor(layout, tree, [&](int k, double inertia) { out[k * (tree.count + 1L)] += inertia; });
+    }
+    for (int p = 0; p < args.point_count; ++p) find_point(layout, tree, args, pose, p);
+    rows.find(args, pose);
+  }
+}
+
+}  // namespace catena::CATENA_ISA

@@ -1,0 +1,141 @@
+"""Where a mechanism is asked about: a state, a run, a live mechanism or a batch, or coordinates and rates as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._util.rotation import Array, finite
+from ..assemble.forward_kinematics import placed
+from ..assemble.start_poses import is_tree, start_poses
+
+if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """What has poses and velocities of all bodies: a State, Live, Trajectory, Batch or LiveBatch."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism."""
+
+    @property
+    def position(self) -> Array:
+        """Positions (..., n, 3)."""
+
+    @property
+    def orientation(self) -> Array:
+        """Orientations (..., n, 4)."""
+
+    @property
+    def velocity(self) -> Array:
+        """Velocities (..., n, 3)."""
+
+    @property
+    def angular_velocity(self) -> Array:
+        """Angular velocities (..., n, 3)."""
+
+    @property
+    def coordinates(self) -> Array:
+        """Joint coordinates (..., coordinate)."""
+
+    @property
+    def inputs(self) -> Array | None:
+        """Inputs (..., input), or None for those described."""
+
+    @property
+    def time(self) -> float | Array:
+        """Time (...)."""
+
+
+# a state and the like, or coordinates and rates (..., coordinate)
+Where: TypeAlias = "Moving | tuple[ArrayLike, ArrayLike]"
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Poses and velocities (pose, n, ...) with the shape of the axes that stood in front of them."""
+
+    shape: tuple[int, ...]
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
+    coordinates: Array  # (pose, coordinate), near which turns are counted
+    time: Array
+    inputs: Array | None
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def at_rest(self) -> Poses:
+        """The same poses without velocities."""
+        still = np.zeros_like(self.velocity)
+        return Poses(
+            self.shape, self.position, self.orientation, still, still, self.coordinates, self.time, self.inputs
+        )
+
+    def shaped(self, array: Array) -> Array:
+        """An array (pose, ...) with the axes that stood in front."""
+        return array.reshape(self.shape + array.shape[1:])
+
+
+def poses_of(mechanism: Mechanism, x: Where) -> Poses:
+    """All poses that are asked about, checked."""
+    if isinstance(x, tuple):
+        return _placed(mechanism, x)
+    if not isinstance(x, Moving):
+        raise TypeError(
+            "the dynamics of a mechanism are found at a State, a Live, a Trajectory, a Batch or a pair of arrays "
+            f"(coordinates, rates), got {x!r}"
+        )
+    if tuple(x.mechanism.bodies) != tuple(mechanism.bodies):
+        raise ValueError("these dynamics are those of another mechanism: its bodies have other names")
+    position = np.asarray(x.position)
+    shape, n = position.shape[:-2], position.shape[-2]
+    count = int(np.prod(shape, dtype=int))
+    flat = [np.ascontiguousarray(a, dtype=float).reshape(count, n, -1) for a in _arrays(x)]
+    coordinates = np.asarray(x.coordinates).reshape(count, -1)
+    time = np.broadcast_to(np.asarray(x.time, dtype=float), shape).reshape(count)
+    given = x.inputs
+    inputs = None if given is None else np.broadcast_to(given, (*shape, np.shape(given)[-1])).reshape(count, -1)
+    for array in flat:
+        if not np.isfinite(array).all():
+            raise ValueError("the poses and velocities must be finite")
+    return Poses(shape, flat[0], flat[1], flat[2], flat[3], coordinates, time, inputs)
+
+
+def _arrays(x: Moving) -> tuple[Array, Array, Array, Array]:
+    return x.position, x.orientation, x.velocity, x.angular_velocity
+
+
+def _placed(mechanism: Mechanism, given: tuple[ArrayLike, ...]) -> Poses:
+    """Coordinates and rates (..., coordinate); joints in loops are closed."""
+    if len(given) != 2:
+        raise ValueError(f"give (coordinates, rates), a pair of arrays, got {len(given)} of them")
+    names = mechanism.coordinates
+    shape = np.shape(given[0])[:-1]
+    coordinates, rates = (
+        finite(value, (*shape, len(names)), f"dynamics: {what}").reshape(-1, len(names))
+        for value, what in zip(given, ("coordinates", "rates"), strict=True)
+    )
+    state = mechanism.state()
+    bodies = (np.repeat(array, len(coordinates), axis=0) for array in state._alone())
+    time = np.full(len(coordinates), state.time)
+    if is_tree(mechanism):
+        position, orientation, velocity, spin = placed(
+            mechanism, tuple(bodies), coordinates, rates, time  # type: ignore[arg-type]
+        )
+        return Poses(shape, position, orientation, velocity, spin, coordinates, time, None)
+    found = start_poses(state, coordinates, rates, np.ones(len(names), dtype=bool))
+    if found.unclosed.size:
+        row = int(found.unclosed[0])
+        where = "" if not shape else f" at row {row}"
+        raise ValueError(f"dynamics: no pose near these coordinates closes all loops{where}")
+    position, orientation, velocity, spin = found.bodies
+    return Poses(shape, position, orientation, velocity, spin, found.near, time, None)
