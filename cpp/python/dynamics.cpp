@@ -20,7 +20,8 @@ void Core::dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientat
                     const InInts<-1, 2>& input_place, const std::optional<In<-1, -1>>& inputs,
                     const In<-1, -1, -1>& signals, const In<-1, -1, -1>& signal_rates, double instant, bool gravity,
                     bool passive, bool actuators, const std::optional<In<-1, -1>>& accelerations,
-                    const InInts<-1>& point_body, const In<-1, 3>& point, const RowFunctions& rows,
+                    const std::optional<InInts<-1>>& point_body, const std::optional<In<-1, 3>>& point,
+                const RowFunctions& rows,
                     const std::optional<Out<-1, -1>>& rates, const std::optional<Out<-1, -1>>& efforts,
                     const std::optional<Out<-1, -1, -1>>& mass, const std::optional<Out<-1, -1, 6, -1>>& basis,
                     const std::optional<Out<-1, -1, 6>>& drift,
@@ -29,7 +30,7 @@ void Core::dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientat
                     const std::optional<Out<-1, -1, -1>>& coordinate_rows,
                     const std::optional<Out<-1, -1>>& coordinate_drift) const {
   const Layout& own = model_.layout();
-  const auto count = static_cast<Offset>(position.shape(0)), points = static_cast<Offset>(point_body.shape(0));
+  const auto count = static_cast<Offset>(position.shape(0)), points = point_body ? static_cast<Offset>(point_body->shape(0)) : Offset{0};
   const auto given = static_cast<Offset>(input_place.shape(0));
   for (const auto* array : {&position, &velocity, &angular_velocity})
     require_shape(*array, {count, own.link_count, 3}, "poses and velocities");
@@ -44,9 +45,12 @@ void Core::dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientat
   if (inputs) require_shape(*inputs, {count, given}, "inputs");
   for (const auto* array : {&signals, &signal_rates})
     require_shape(*array, {count, instant_count, own.signal_count}, "functions of time");
-  require_shape(point, {points, 3}, "points");
+  if (points > 0) {
+    require(point.has_value(), "points need their places on their bodies");
+    require_shape(*point, {points, 3}, "points");
+  }
   for (Offset p = 0; p < points; ++p)
-    require_between(point_body.data()[p], 0, own.link_count - 1, "the body of a point");
+    require_between(point_body->data()[p], 0, own.link_count - 1, "the body of a point");
 
   Callbacks calls;
   const Layout layout = attached(own, calls, rows);
@@ -78,8 +82,8 @@ void Core::dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientat
       .actuators = actuators,
       .accelerations = at(accelerations, {count, freedoms}, "accelerations"),
       .point_count = static_cast<int>(points),
-      .point_body = point_body.data(),
-      .point = point.data(),
+      .point_body = points > 0 ? point_body->data() : nullptr,
+      .point = points > 0 ? point->data() : nullptr,
       .rates = at(rates, {count, freedoms}, "rates"),
       .efforts = at(efforts, {count, freedoms}, "efforts"),
       .mass = at(mass, {count, freedoms, freedoms}, "mass"),

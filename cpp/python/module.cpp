@@ -260,7 +260,7 @@ void bind_core(nb::module_& m) {
       .def("dynamics", &Core::dynamics, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "law_start"_a, "term_start"_a, "input_place"_a, "inputs"_a = nb::none(), "signals"_a,
            "signal_rates"_a, "instant"_a = 0.0, "gravity"_a = true, "passive"_a = true, "actuators"_a = true,
-           "accelerations"_a = nb::none(), "point_body"_a, "point"_a, "rows"_a = RowFunctions(), "rates"_a = nb::none(),
+           "accelerations"_a = nb::none(), "point_body"_a = nb::none(), "point"_a = nb::none(), "rows"_a = RowFunctions(), "rates"_a = nb::none(),
            "efforts"_a = nb::none(), "mass"_a = nb::none(), "basis"_a = nb::none(), "drift"_a = nb::none(),
            "constraint_rows"_a = nb::none(), "constraint_drift"_a = nb::none(), "coordinate_rows"_a = nb::none(),
            "coordinate_drift"_a = nb::none())

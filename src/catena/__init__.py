@@ -29,6 +29,10 @@ from .describe.merge import AddedNames
 from .describe.rolling import KnifeEdge, RollingBall, RollingDisk
 from .describe.shapes import Shape
 from .describe.spanning_tree import SpanningTree
+from .dynamics.dynamics import Dynamics
+from .dynamics.equilibrium import EquilibriumWarning
+from .dynamics.linear import LinearModel
+from .dynamics.modes import Modes
 from .io.models.notes import ModelWarning
 from .kinematics.state import State
 from .kinematics.views import BodyView, JointView
@@ -82,6 +86,8 @@ __all__ = [
     "Differential",
     "Distance",
     "Drag",
+    "Dynamics",
+    "EquilibriumWarning",
     "Event",
     "Fixed",
     "FixedOrientation",
@@ -99,6 +105,7 @@ __all__ = [
     "JointView",
     "KnifeEdge",
     "Limits",
+    "LinearModel",
     "Live",
     "LiveBatch",
     "LiveBody",
@@ -110,6 +117,7 @@ __all__ = [
     "Mechanism",
     "Mimic",
     "ModelWarning",
+    "Modes",
     "Motor",
     "Occurrence",
     "ParallelAxes",

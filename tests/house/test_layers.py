@@ -21,6 +21,7 @@ ROOMS = [
     "kinematics",
     "compile",
     "assemble",
+    "dynamics",
     "results",
     "simulate",
     "io",
@@ -34,6 +35,7 @@ ROOMS = [
 ]
 # methods that open a higher room when they are called, such as Mechanism.from_urdf and Trajectory.show
 DOORS = {
+    "dynamics/modes.py",
     "describe/files.py",
     "describe/mechanism.py",
     "describe/showing.py",
@@ -45,7 +47,7 @@ DOORS = {
     "simulate/batch.py",
     "simulate/live.py",
 }
-LEVELS = ["base", "model", "args", "physics", "solve", "simulate", "lanes", "kernel", "batch", "python"]
+LEVELS = ["base", "model", "args", "physics", "dynamics", "solve", "simulate", "lanes", "kernel", "batch", "python"]
 
 
 def for_types_only(tree: ast.Module) -> set[ast.AST]:

@@ -396,6 +396,24 @@ class Mechanism(MechanismFiles, Posable, Held):
         state = assemble(self, guess, fixed, coordinates)
         return with_rates(state, rates) if rates else state
 
+    def equilibrium(self, guess: State | None = None, *, hold: Sequence[str] = ()) -> State:
+        """Find a pose at rest under gravity, springs, motors and servos, downhill from a guess, loops closed.
+
+        An `EquilibriumWarning` says if it is not stable; a ValueError says what still pushes if none is found.
+
+        Parameters
+        ----------
+        guess
+            State to start from; default: the described pose.
+        hold
+            Names of joints that keep the coordinates of the guess.
+        """
+        from ..dynamics.equilibrium import equilibrium_of
+
+        if isinstance(hold, str):
+            raise ValueError(f"hold takes a list of names, such as [{hold!r}], got {hold!r}")
+        return equilibrium_of(self.snapshot(), guess or self.state(), list(hold))
+
     def report(self, state: State | None = None) -> Report:
         """Counts, degrees of freedom, rank, redundant joints, loops and cost estimate; by default when assembled."""
         from ..assemble.redundancy import select_described_rows, select_rows

@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._util.lookup import did_you_mean, name_of
-from .._util.rotation import Array, finite
+from .._util.rotation import Array, finite, rotate
 from .._util.strict import Strict
-from ..assemble.core import build_core
-from .equations import Acting, Equations
+from ..kinematics.state import State
+from .equations import Acting, Equations, System
+from .linear import LinearModel, linear_model
+from .modes import Modes, modes_of
 from .poses import Poses, Where, poses_of
+from .small_motions import SmallMotions
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
     from ..describe.mechanism import Mechanism
+    from ..simulate.live import Live
 
-# velocity and angular velocity of a body that floats, world frame
-_FLOATING = ("vx", "vy", "vz", "wx", "wy", "wz")
 # coordinates whose share of the motions left is below this part of the largest are not taken
 _INDEPENDENT = 1e-6
 
@@ -43,18 +45,12 @@ class Dynamics(Strict):
         self._mechanism = mechanism.snapshot()
         if not self._mechanism.bodies:
             raise ValueError("a mechanism without bodies has no dynamics: add a body first")
-        self._build = build_core(self._mechanism)
-        freedoms, rows, self._rotors = self._build.core.freedoms()
-        known, bodies = list(self._mechanism.coordinates), list(self._mechanism.bodies)
-        # freedoms of the tree, and all that equations can be in: coordinates first, then freedoms of what floats
-        names = [known[k] if k >= 0 else f"{bodies[(-1 - k) // 6]}.{_FLOATING[(-1 - k) % 6]}" for k in freedoms]
-        self._candidates = known + names[len([k for k in freedoms if k >= 0]) :]
-        self._freedom_count, self._row_count = len(names), rows
-        self._selected: list[int] | None = None
+        self._system = System(self._mechanism)
+        self._every = np.arange(self._mechanism.body_count, dtype=np.int32)
         if coordinates is not None:
-            self._selected = self._named(coordinates)
-        elif rows > 0 or names != self._candidates:
-            self._selected = self._independent()
+            self._system.selected = self._named(coordinates)
+        elif not self._system.is_plain_tree:
+            self._system.selected = self._independent()
 
     @property
     def mechanism(self) -> Mechanism:
@@ -64,12 +60,10 @@ class Dynamics(Strict):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the independent coordinates (f,)."""
-        if self._selected is None:
-            return tuple(self._candidates)
-        return tuple(self._candidates[k] for k in self._selected)
+        return tuple(self._system.names)
 
     def __repr__(self) -> str:
-        return f"Dynamics({len(self.names)} coordinates: {', '.join(self.names)})"
+        return f"Dynamics({self._system.count} coordinates: {', '.join(self.names)})"
 
     # ---- equations of motion ----
 
@@ -90,12 +84,12 @@ class Dynamics(Strict):
         act here: the efforts are theirs to exert.
         """
         at = self._at(x)
-        return at.poses.shaped(at.efforts(np.zeros((len(at.poses), len(self.names))), Acting.PASSIVE))
+        return at.poses.shaped(at.efforts(np.zeros((len(at.poses), self._system.count)), Acting.PASSIVE))
 
     def gravity(self, x: Where) -> Array:
         """Efforts (..., f) that hold the mechanism at rest against gravity alone, N m or N."""
         at = self._at(x, at_rest=True)
-        return at.poses.shaped(at.efforts(np.zeros((len(at.poses), len(self.names))), Acting.GRAVITY))
+        return at.poses.shaped(at.efforts(np.zeros((len(at.poses), self._system.count)), Acting.GRAVITY))
 
     def efforts(self, x: Where, accelerations: ArrayLike, actuated: Sequence[str] | None = None) -> Array:
         """Efforts (..., f) that give the independent coordinates these accelerations (..., f): inverse dynamics.
@@ -126,11 +120,10 @@ class Dynamics(Strict):
         With the given accelerations (..., f) of the independent coordinates, or with those of `accelerations(x)`.
         """
         at = self._at(x)
-        given = at.accelerations(None) if accelerations is None else self._array(
-            at.poses, accelerations, "accelerations"
+        given = (
+            at.accelerations(None) if accelerations is None else self._array(at.poses, accelerations, "accelerations")
         )
-        every = np.arange(self._mechanism.body_count, dtype=np.int32)
-        found = at.point_accelerations(given, every, np.zeros((len(every), 3)))
+        found = at.point_accelerations(given, self._every, np.zeros((len(self._every), 3)))
         return at.poses.shaped(found[..., :3]), at.poses.shaped(found[..., 3:])
 
     # ---- points and frames ----
@@ -150,7 +143,7 @@ class Dynamics(Strict):
         The acceleration of the frame, body or point is `jacobian @ accelerations + jacobian_rate`.
         """
         here = self._at(x)
-        still = np.zeros((len(here.poses), len(self.names)))
+        still = np.zeros((len(here.poses), self._system.count))
         return here.poses.shaped(here.point_accelerations(still, *self._point(name, at))[:, 0])
 
     # ---- the mechanism as a whole ----
@@ -175,8 +168,7 @@ class Dynamics(Strict):
         at = self._at(x)
         mass, poses = self._masses(), at.poses
         tensors = np.array([body.inertia.tensor for body in self._mechanism.bodies.values()])
-        every = np.arange(len(mass), dtype=np.int32)
-        jacobians = at.jacobians(every, np.zeros((len(mass), 3)))
+        jacobians = at.jacobians(self._every, np.zeros((len(mass), 3)))
         linear = mass[:, None, None] * jacobians[..., :3, :]
         turning = at.world_inertia(tensors) @ jacobians[..., 3:, :]
         center = np.einsum("n,pni->pi", mass, poses.position) / mass.sum()
@@ -185,23 +177,38 @@ class Dynamics(Strict):
         angular = turning.sum(axis=1) + np.swapaxes(moment, -1, -2).sum(axis=1)
         return poses.shaped(np.concatenate((linear.sum(axis=1), angular), axis=1))
 
+    # ---- small motions ----
+
+    def modes(self, x: State | Live) -> Modes:
+        """Vibration modes about a pose at rest: frequencies, damping and shapes.
+
+        Springs, dampers, gravity and servos act, with the inputs of x or those described. A pose that is not at rest is
+        refused: `mechanism.equilibrium` finds one that is.
+        """
+        state = x if isinstance(x, State) else x.state()
+        return modes_of(SmallMotions(self._system, poses_of(self._mechanism, state).at_rest()), state)
+
+    def linearize(self, x: State | Live) -> LinearModel:
+        """Continuous-time linear model about a pose with its velocities and inputs: A, B, C, D for control toolboxes.
+
+        The states are deviations of the f independent coordinates and of their rates, the outputs the same, the inputs
+        those of the mechanism. `control.ss(*model.matrices)` and `scipy.signal.StateSpace(*model.matrices)` take it.
+        Where motors, friction and one-sided springs are at a corner, the slopes are those of differences across it.
+        """
+        state = x if isinstance(x, State) else x.state()
+        return linear_model(self._system, poses_of(self._mechanism, state))
+
     # ---- private ----
 
     def _at(self, x: Where, at_rest: bool = False) -> Equations:
         poses = poses_of(self._mechanism, x)
-        return Equations(
-            self._mechanism,
-            self._build,
-            poses.at_rest() if at_rest else poses,
-            self._selected,
-            (self._freedom_count, self._row_count, self._rotors),
-        )
+        return Equations(self._system, poses.at_rest() if at_rest else poses)
 
     def _masses(self) -> Array:
         return np.array([body.inertia.mass for body in self._mechanism.bodies.values()])
 
     def _array(self, poses: Poses, value: ArrayLike, what: str) -> Array:
-        count = len(self.names)
+        count = self._system.count
         given = finite(value, (*np.shape(value)[:-1], count), f"dynamics: {what}")
         return np.ascontiguousarray(np.broadcast_to(given, (*poses.shape, count)).reshape(-1, count))
 
@@ -213,15 +220,13 @@ class Dynamics(Strict):
         if frame.body == self._mechanism.world.name:
             raise ValueError(f"frame {name_of(name)!r} stands still, because it belongs to the world")
         offset = np.zeros(3) if at is None else finite(at, (3,), "dynamics: at")
-        from .._util.rotation import rotate
-
         body = np.array([self._mechanism.rows()[frame.body]], dtype=np.int32)
         return body, (frame.position + rotate(frame.orientation, offset))[None]
 
     def _named(self, coordinates: Sequence[str]) -> list[int]:
         if isinstance(coordinates, str):
             raise TypeError(f"coordinates must be a list of names, got the string {coordinates!r}")
-        places = {name: k for k, name in enumerate(self._candidates)}
+        places = {name: k for k, name in enumerate(self._system.candidates)}
         for k, name in enumerate(coordinates):
             if name not in places:
                 raise ValueError(f"there is no coordinate {name!r}{did_you_mean(name, places)}")
@@ -232,14 +237,8 @@ class Dynamics(Strict):
     def _independent(self) -> list[int]:
         """Coordinates by which all motions that the loops leave can be told, at the described pose."""
         state = self._mechanism.state()
-        every = list(range(len(self._candidates)))
-        at = Equations(
-            self._mechanism,
-            self._build,
-            poses_of(self._mechanism, state).at_rest(),
-            every,
-            (self._freedom_count, self._row_count, self._rotors),
-        )
+        self._system.selected = list(range(len(self._system.candidates)))
+        at = Equations(self._system, poses_of(self._mechanism, state).at_rest())
         motions = at.motions_left()
         shares = at.rows_of_coordinates()[0] @ motions
         chosen: list[int] = []

@@ -20,15 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.rotation import Array, conjugate, rotate
+from .._util.rotation import Array, rotate
+from ..assemble.core import build_core
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..compile.compile import Compiled
     from ..describe.mechanism import Mechanism
     from .poses import Poses
 
+# velocity and angular velocity of a body that floats, world frame
+_FLOATING = ("vx", "vy", "vz", "wx", "wy", "wz")
 # rad, by which bodies turn between the instants at which rows are differentiated
 _INSTANT = 0.01
 # s, at most, where functions of time drive something
@@ -49,33 +51,105 @@ class Acting(Enum):
     ALL = {"gravity": True, "passive": True, "actuators": True}
 
 
-class Equations:
-    """All that is found at some poses; `selected` are the independent coordinates, None for all freedoms of a tree."""
+class System:
+    """A compiled mechanism, its freedoms and independent coordinates; `selected` is None where these are all freedoms."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        build: Compiled,
-        poses: Poses,
-        selected: list[int] | None,
-        sizes: tuple[int, int, list[float]],
-    ) -> None:
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.build = build_core(mechanism)
+        freedoms, rows, self.rotors = self.build.core.freedoms()
+        known, bodies = list(mechanism.coordinates), list(mechanism.bodies)
+        names = [known[k] if k >= 0 else f"{bodies[(-1 - k) // 6]}.{_FLOATING[(-1 - k) % 6]}" for k in freedoms]
+        # all that equations can be in: coordinates first, then freedoms of what floats
+        self.floating = [k for k, coordinate in enumerate(freedoms) if coordinate < 0]
+        self.candidates = known + [names[k] for k in self.floating]
+        self.freedom_count, self.row_count = len(names), rows
+        self.is_plain_tree = rows == 0 and names == self.candidates
+        self.selected: list[int] | None = None
+        self.body_names = list(mechanism.bodies)
+        # what every call of the core takes, where nothing needs to be measured
+        empty = np.zeros((1, _INSTANTS.size, 0))
+        self.measures = len(self.build.laws) + len(self.build.terms)
+        self.drives = self.build.signals.count
+        self._fixed = {
+            "input_place": self.build.input_places,
+            "rows": self.build.rows,
+            "signals": empty,
+            "signal_rates": empty,
+            "law_start": np.zeros((1, 0)),
+            "term_start": np.zeros((1, 0)),
+        }
+
+    @property
+    def count(self) -> int:
+        """How many independent coordinates there are."""
+        return self.freedom_count if self.selected is None else len(self.selected)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the independent coordinates."""
+        return self.candidates if self.selected is None else [self.candidates[k] for k in self.selected]
+
+    def described_inputs(self, poses: Poses) -> Array:
+        """Inputs (input,) at the single pose: its own, or those of the mechanism."""
+        if poses.inputs is not None:
+            found: Array = poses.inputs[0]
+            return found
+        numbers = self.build.arguments["law_numbers"]
+        return np.array([numbers[law, number] for law, number in self.build.input_places])
+
+    def arguments(self, poses: Poses) -> dict[str, Any]:
+        """What the core takes at some poses: where the bodies are, and what drives them."""
+        count = len(poses)
+        found = self._fixed | {
+            "position": poses.position,
+            "orientation": poses.orientation,
+            "velocity": poses.velocity,
+            "angular_velocity": poses.angular_velocity,
+        }
+        if self.measures > 0:
+            starts = self.build.starts_at(self.mechanism.coordinate_places(), poses.coordinates())
+            found |= {name: starts[name] for name in ("law_start", "term_start")}
+        elif count != 1:
+            found |= {"law_start": np.zeros((count, 0)), "term_start": np.zeros((count, 0))}
+        if poses.inputs is not None:
+            found["inputs"] = np.ascontiguousarray(poses.inputs)
+        if self.drives > 0:
+            instant = min(self._instant(poses), _LONGEST) or _LONGEST
+            times = (poses.time()[:, None] + instant * _INSTANTS).ravel()
+            shape = count, len(_INSTANTS), self.drives
+            found["signals"], found["signal_rates"] = (a.reshape(shape) for a in self.build.signals.over(times))
+            found["instant"] = instant
+        else:
+            if count != 1:
+                found["signals"] = found["signal_rates"] = np.zeros((count, len(_INSTANTS), 0))
+            if self.selected is not None:
+                found["instant"] = self._instant(poses)
+        return found
+
+    def _instant(self, poses: Poses) -> float:
+        spread = float(np.ptp(poses.position, axis=1).max(initial=0.0)) or 1.0
+        turning = float(np.abs(poses.angular_velocity).max(initial=0.0))
+        fastest = max(turning, float(np.abs(poses.velocity).max(initial=0.0)) / spread)
+        return _INSTANT / fastest if fastest > 0 else 0.0
+
+
+class Equations:
+    """All that is found at some poses."""
+
+    def __init__(self, system: System, poses: Poses) -> None:
         self.poses = poses
-        self._mechanism = mechanism
-        self._build = build
-        self._selected = selected
-        self._freedoms, self._rows, self._rotors = sizes
+        self._system = system
+        self._build = system.build
+        self._selected = system.selected
+        self._freedoms, self._rows, self._rotors = system.freedom_count, system.row_count, system.rotors
 
     def mass(self) -> Array:
         """Mass matrix (pose, f, f)."""
-        mass = np.empty((len(self.poses), self._freedoms, self._freedoms))
-        self._find(mass=mass)
-        if self._rotors:
-            rows = self._rotor_rows
-            mass = mass + np.swapaxes(rows, -1, -2) @ (np.array(self._rotors)[:, None] * rows)
+        mass = self.freedom_mass()
         if self._selected is None:
             return mass
-        found: Array = np.swapaxes(self._basis, -1, -2) @ mass @ self._basis
+        found: Array = np.swapaxes(self.independent_basis(), -1, -2) @ mass @ self.independent_basis()
         return found
 
     def rates(self) -> Array:
@@ -97,19 +171,19 @@ class Equations:
             needed += np.einsum("prf,pr->pf", self._rotor_rows, np.array(self._rotors) * turned)
         if self._selected is None:
             return needed
-        found: Array = np.einsum("pkf,pk->pf", self._basis, needed)
+        found: Array = np.einsum("pkf,pk->pf", self.independent_basis(), needed)
         return found
 
     def accelerations(self, efforts: Array | None) -> Array:
         """Accelerations (pose, f) with efforts (pose, f) in place of motors and servos, or with these."""
-        still = np.zeros((len(self.poses), self._freedoms if self._selected is None else len(self._selected)))
+        still = np.zeros((len(self.poses), self._system.count))
         missing = -self.efforts(still, Acting.ALL) if efforts is None else efforts - self.efforts(still, Acting.PASSIVE)
         found: Array = np.linalg.solve(self.mass(), missing[..., None])[..., 0]
         return found
 
     def shared_by(self, needed: Array, actuated: list[int], names: list[str]) -> Array:
         """Efforts (pose, f) as those of motors on coordinates, of least norm."""
-        rows = self.rows_of_coordinates()[:, actuated] @ self._basis
+        rows = self.rows_of_coordinates()[:, actuated] @ self.independent_basis()
         shared = np.einsum("pfk,pf->pk", np.linalg.pinv(rows, rcond=_RANK), needed)
         left = np.abs(np.einsum("pkf,pk->pf", rows, shared) - needed)
         if left.size and left.max() > 1e-8 * max(1.0, float(np.abs(needed).max())):
@@ -125,7 +199,7 @@ class Equations:
         """Jacobians (pose, point, 6, f) of points (point, 3) in body frames."""
         basis = np.empty((len(self.poses), len(bodies), 6, self._freedoms))
         self._find(basis=basis, point_body=bodies, point=np.ascontiguousarray(points))
-        return basis if self._selected is None else basis @ self._basis[:, None]
+        return basis if self._selected is None else basis @ self.independent_basis()[:, None]
 
     def point_accelerations(self, accelerations: Array, bodies: NDArray[np.int32], points: Array) -> Array:
         """Accelerations and angular accelerations (pose, point, 6) of points."""
@@ -138,6 +212,32 @@ class Equations:
         )
         return drift
 
+    def basis(self) -> Array:
+        """Velocity and turning (pose, n, 6, freedom) of all bodies for unit rates of the freedoms."""
+        every = np.arange(self._system.mechanism.body_count, dtype=np.int32)
+        basis = np.empty((len(self.poses), len(every), 6, self._freedoms))
+        self._find(basis=basis, point_body=every, point=np.zeros((len(every), 3)))
+        return basis
+
+    def freedom_mass(self) -> Array:
+        """Mass matrix (pose, freedom, freedom) of all freedoms of the tree."""
+        mass = np.empty((len(self.poses), self._freedoms, self._freedoms))
+        self._find(mass=mass)
+        if self._rotors:
+            rows = self._rotor_rows
+            mass = mass + np.swapaxes(rows, -1, -2) @ (np.array(self._rotors)[:, None] * rows)
+        return mass
+
+    def freedom_efforts(self, acting: Acting) -> Array:
+        """Efforts (pose, freedom) that keep the rates of all freedoms of the tree."""
+        needed = np.empty((len(self.poses), self._freedoms))
+        self._find(efforts=needed, **acting.value)
+        return needed
+
+    def constraint_rows(self) -> Array:
+        """Rows (pose, row, freedom) of all constraints that are no joints of the tree."""
+        return self._row_arrays[0][:, : self._enforced]
+
     def world_inertia(self, tensors: Array) -> Array:
         """Inertias (pose, n, 3, 3) along world axes, of those in body frames (n, 3, 3)."""
         columns = rotate(self.poses.orientation[..., None, :], np.swapaxes(tensors, -1, -2))
@@ -149,7 +249,7 @@ class Equations:
         count, coordinates = len(self.poses), self._build.core.coordinate_count
         rows = np.empty((count, coordinates, self._freedoms))
         self._find(coordinate_rows=rows)
-        floating = self._floating()
+        floating = self._system.floating
         own = np.zeros((count, len(floating), self._freedoms))
         own[:, np.arange(len(floating)), floating] = 1.0
         return np.concatenate((rows, own), axis=1)
@@ -168,11 +268,6 @@ class Equations:
     @property
     def _enforced(self) -> int:
         return self._rows - len(self._rotors)
-
-    def _floating(self) -> list[int]:
-        """Freedoms that are no coordinates: the last ones."""
-        freedoms, _, _ = self._build.core.freedoms()
-        return [k for k, coordinate in enumerate(freedoms) if coordinate < 0]
 
     @cached_property
     def _row_arrays(self) -> tuple[Array, Array]:
@@ -193,13 +288,15 @@ class Equations:
         chosen = self.rows_of_coordinates()[:, self._selected]
         left = np.zeros((len(self.poses), self._build.core.coordinate_count))
         self._find(coordinate_drift=left)
-        left = np.concatenate((left, np.zeros((len(self.poses), len(self._floating())))), axis=1)[:, self._selected]
+        left = np.concatenate((left, np.zeros((len(self.poses), len(self._system.floating)))), axis=1)[
+            :, self._selected
+        ]
         every = np.concatenate((rows[:, : self._enforced], chosen), axis=1)
         inverse = np.linalg.pinv(every, rcond=_RANK)
         basis = inverse[..., self._enforced :]
         reached = every @ basis
         reached[:, self._enforced :] -= np.eye(len(self._selected))
-        names = ", ".join(repr(self._name_of(k)) for k in self._selected)
+        names = ", ".join(map(repr, self._system.names))
         if reached.size and np.abs(reached).max() > _CLOSED:
             raise ValueError(f"the coordinates {names} are not independent in this pose")
         if (np.linalg.matrix_rank(every, tol=_RANK * np.abs(every).max(initial=1.0)) < self._freedoms).any():
@@ -207,8 +304,8 @@ class Equations:
         g = -np.einsum("pfr,pr->pf", inverse, np.concatenate((drift[:, : self._enforced], left), axis=1))
         return basis, g
 
-    @property
-    def _basis(self) -> Array:
+    def independent_basis(self) -> Array:
+        """T (pose, freedom, f): rates of all freedoms of the tree for unit rates of the independent coordinates."""
         if self._selected is None:
             return np.broadcast_to(np.eye(self._freedoms), (len(self.poses), self._freedoms, self._freedoms))
         return self._solved[0]
@@ -218,52 +315,15 @@ class Equations:
         """g, and second derivatives of what rotors turn with where freedoms do not accelerate."""
         return self._solved[1], self._row_arrays[1][:, self._enforced :]
 
-    def _name_of(self, k: int) -> str:
-        known = list(self._mechanism.coordinates)
-        return known[k] if k < len(known) else f"floating {k - len(known)}"
-
     def _of_freedoms(self, accelerations: Array) -> Array:
         if self._selected is None:
             return np.ascontiguousarray(accelerations)
-        found: Array = np.einsum("pfk,pk->pf", self._basis, accelerations) + self._solved[1]
+        found: Array = np.einsum("pfk,pk->pf", self.independent_basis(), accelerations) + self._solved[1]
         return np.ascontiguousarray(found)
 
     @cached_property
     def _arguments(self) -> dict[str, Any]:
-        """What the core takes in every call: where the bodies are, and what drives them."""
-        poses, build, count = self.poses, self._build, len(self.poses)
-        starts = build.starts_at(self._mechanism.coordinate_places(), poses.coordinates)
-        fastest = max(
-            float(np.abs(poses.angular_velocity).max(initial=0.0)),
-            float(np.abs(poses.velocity).max(initial=0.0)) / self._size,
-        )
-        instant = _INSTANT / fastest if fastest > 0 else 0.0
-        signals = rates = np.zeros((count, len(_INSTANTS), build.signals.count))
-        if build.signals.count > 0:
-            instant = min(instant, _LONGEST) or _LONGEST
-            times = (poses.time[:, None] + instant * _INSTANTS).ravel()
-            signals, rates = (array.reshape(signals.shape) for array in build.signals.over(times))
-        return {
-            "position": poses.position,
-            "orientation": poses.orientation,
-            "velocity": poses.velocity,
-            "angular_velocity": poses.angular_velocity,
-            "law_start": starts["law_start"],
-            "term_start": starts["term_start"],
-            "input_place": build.input_places,
-            "inputs": None if poses.inputs is None else np.ascontiguousarray(poses.inputs),
-            "signals": signals,
-            "signal_rates": rates,
-            "instant": instant,
-            "rows": build.rows,
-        }
-
-    @cached_property
-    def _size(self) -> float:
-        """Distance (m) that bodies move about, for velocities to be compared with."""
-        spread = float(np.ptp(self.poses.position, axis=1).max(initial=0.0))
-        return spread or 1.0
+        return self._system.arguments(self.poses)
 
     def _find(self, **wanted: Any) -> None:
-        points: dict[str, Any] = {"point_body": np.zeros(0, dtype=np.int32), "point": np.zeros((0, 3))}
-        self._build.core.dynamics(**(self._arguments | points | wanted))
+        self._build.core.dynamics(**self._arguments, **wanted)

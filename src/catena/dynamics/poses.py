@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isfinite, prod
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
 
-@runtime_checkable
 class Moving(Protocol):
     """What has poses and velocities of all bodies: a State, Live, Trajectory, Batch or LiveBatch."""
 
@@ -45,10 +46,6 @@ class Moving(Protocol):
         """Joint coordinates (..., coordinate)."""
 
     @property
-    def inputs(self) -> Array | None:
-        """Inputs (..., input), or None for those described."""
-
-    @property
     def time(self) -> float | Array:
         """Time (...)."""
 
@@ -66,8 +63,9 @@ class Poses:
     orientation: Array
     velocity: Array
     angular_velocity: Array
-    coordinates: Array  # (pose, coordinate), near which turns are counted
-    time: Array
+    # what few ask for: coordinates (pose, coordinate) near which turns are counted, and times (pose,)
+    coordinates: Callable[[], Array]
+    time: Callable[[], Array]
     inputs: Array | None
 
     def __len__(self) -> int:
@@ -76,9 +74,7 @@ class Poses:
     def at_rest(self) -> Poses:
         """The same poses without velocities."""
         still = np.zeros_like(self.velocity)
-        return Poses(
-            self.shape, self.position, self.orientation, still, still, self.coordinates, self.time, self.inputs
-        )
+        return replace(self, velocity=still, angular_velocity=still)
 
     def shaped(self, array: Array) -> Array:
         """An array (pose, ...) with the axes that stood in front."""
@@ -89,29 +85,32 @@ def poses_of(mechanism: Mechanism, x: Where) -> Poses:
     """All poses that are asked about, checked."""
     if isinstance(x, tuple):
         return _placed(mechanism, x)
-    if not isinstance(x, Moving):
+    if not hasattr(x, "angular_velocity") or not hasattr(x, "mechanism"):
         raise TypeError(
             "the dynamics of a mechanism are found at a State, a Live, a Trajectory, a Batch or a pair of arrays "
             f"(coordinates, rates), got {x!r}"
         )
-    if tuple(x.mechanism.bodies) != tuple(mechanism.bodies):
+    if x.mechanism is not mechanism and list(x.mechanism.bodies) != list(mechanism.bodies):
         raise ValueError("these dynamics are those of another mechanism: its bodies have other names")
-    position = np.asarray(x.position)
+    position = x.position
     shape, n = position.shape[:-2], position.shape[-2]
-    count = int(np.prod(shape, dtype=int))
-    flat = [np.ascontiguousarray(a, dtype=float).reshape(count, n, -1) for a in _arrays(x)]
-    coordinates = np.asarray(x.coordinates).reshape(count, -1)
-    time = np.broadcast_to(np.asarray(x.time, dtype=float), shape).reshape(count)
-    given = x.inputs
-    inputs = None if given is None else np.broadcast_to(given, (*shape, np.shape(given)[-1])).reshape(count, -1)
+    count = prod(shape)
+    flat = [
+        np.ascontiguousarray(a).reshape(count, n, -1) for a in (position, x.orientation, x.velocity, x.angular_velocity)
+    ]
     for array in flat:
-        if not np.isfinite(array).all():
-            raise ValueError("the poses and velocities must be finite")
+        if not isfinite(array.sum()):
+            raise ValueError("dynamics: the poses and velocities must be finite")
+    given = getattr(x, "inputs", None)  # a batch has none
+    inputs = None if given is None else np.broadcast_to(given, (*shape, np.shape(given)[-1])).reshape(count, -1)
+
+    def coordinates() -> Array:
+        return np.asarray(x.coordinates).reshape(count, -1)
+
+    def time() -> Array:
+        return np.broadcast_to(np.asarray(x.time, dtype=float), shape).reshape(count)
+
     return Poses(shape, flat[0], flat[1], flat[2], flat[3], coordinates, time, inputs)
-
-
-def _arrays(x: Moving) -> tuple[Array, Array, Array, Array]:
-    return x.position, x.orientation, x.velocity, x.angular_velocity
 
 
 def _placed(mechanism: Mechanism, given: tuple[ArrayLike, ...]) -> Poses:
@@ -129,13 +128,17 @@ def _placed(mechanism: Mechanism, given: tuple[ArrayLike, ...]) -> Poses:
     time = np.full(len(coordinates), state.time)
     if is_tree(mechanism):
         position, orientation, velocity, spin = placed(
-            mechanism, tuple(bodies), coordinates, rates, time  # type: ignore[arg-type]
+            mechanism,
+            tuple(bodies),
+            coordinates,
+            rates,
+            time,  # type: ignore[arg-type]
         )
-        return Poses(shape, position, orientation, velocity, spin, coordinates, time, None)
+        return Poses(shape, position, orientation, velocity, spin, lambda: coordinates, lambda: time, None)
     found = start_poses(state, coordinates, rates, np.ones(len(names), dtype=bool))
     if found.unclosed.size:
         row = int(found.unclosed[0])
         where = "" if not shape else f" at row {row}"
         raise ValueError(f"dynamics: no pose near these coordinates closes all loops{where}")
     position, orientation, velocity, spin = found.bodies
-    return Poses(shape, position, orientation, velocity, spin, found.near, time, None)
+    return Poses(shape, position, orientation, velocity, spin, lambda: found.near, lambda: time, None)

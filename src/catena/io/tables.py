@@ -15,6 +15,7 @@ from .._util.disk import write_whole
 from .._util.rotation import Array
 
 if TYPE_CHECKING:
+    from ..dynamics.modes import Modes
     from ..results.trajectory import Trajectory
     from ..simulate.batch import Batch
 
@@ -103,6 +104,13 @@ def dataset(run: Trajectory) -> Any:
             "joint_coordinate": [f"{name}.{ending}" for name, _, ending in found],
         },
     )
+
+
+def modes_dataframe(modes: Modes) -> Any:
+    """A pandas DataFrame of vibration modes with a row per mode."""
+    pandas = _needed("pandas", "Modes.to_dataframe")
+    numbers = {"frequency": modes.frequencies, "damping": modes.damping}
+    return pandas.DataFrame(numbers | dict(zip(modes.names, modes.shapes.T, strict=True)))
 
 
 def batch_dataframe(batch: Batch) -> Any:
