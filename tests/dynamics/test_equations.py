@@ -219,7 +219,7 @@ def test_mujoco_agrees(tmp_path: Path) -> None:
     data.qpos[order], data.qvel[order] = state.coordinates, state.rates
     mujoco.mj_forward(model, data)
     mass = np.zeros((7, 7))
-    mujoco.mj_fullM(model, mass, data.qM)
+    mujoco.mj_fullM(model, data, mass)
     assert d.mass_matrix(state) == pytest.approx(mass[np.ix_(order, order)], abs=1e-12)
     assert d.bias(state) == pytest.approx(data.qfrc_bias[order], abs=1e-11)
     # the engine solves with a factor of lower accuracy
@@ -248,7 +248,7 @@ def test_sentences() -> None:
         d.efforts(state, [1.0])
     with pytest.raises(ValueError, match="accelerations"):
         d.efforts(state, [1.0, np.nan, 0.0])
-    with pytest.raises(ValueError, match="no frame|frame"):
+    with pytest.raises(ValueError, match="frame"):
         d.jacobian(state, "hand")
     with pytest.raises(ValueError, match="without bodies"):
         ct.Dynamics(Mechanism())

@@ -143,7 +143,7 @@ def test_poles_are_those_of_the_modes() -> None:
 
 
 def test_a_cart_pole_has_the_model_of_textbooks() -> None:
-    """With q = (M + m)(I + m l^2) - (m l)^2, upright: the pole falls with (M + m) m g l / q, the cart with (m l)^2 g / q."""
+    """Upright, q = (M + m)(I + m l^2) - (m l)^2: the pole falls with (M + m) m g l / q, the cart with (m l)^2 g / q."""
     m = Mechanism()
     m.add_body("cart", ct.box((0.4, 0.2, 0.1), mass=2.0))
     m.add_body("pole", ct.box((0.05, 0.05, 1.0), mass=0.7), position=(0, 0, 0.5))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._util.lookup import did_you_mean, name_of
 from .._util.rotation import Array, finite, rotate
@@ -215,7 +215,7 @@ class Dynamics(Strict):
     def _given(self, poses: Poses, efforts: ArrayLike | None) -> Array | None:
         return None if efforts is None else self._array(poses, efforts, "efforts")
 
-    def _point(self, name: str | Body, at: ArrayLike | None) -> tuple[Array, Array]:
+    def _point(self, name: str | Body, at: ArrayLike | None) -> tuple[NDArray[np.int32], Array]:
         frame = self._mechanism.frame(name_of(name))
         if frame.body == self._mechanism.world.name:
             raise ValueError(f"frame {name_of(name)!r} stands still, because it belongs to the world")

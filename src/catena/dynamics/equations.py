@@ -8,8 +8,8 @@ and second derivatives c likewise. Then
     [G; L] r = [0; u],   [G; L] r' = [-b; u' - c],      so  r = T u,   r' = T u' + g
     mass matrix T^T M T,   efforts T^T h(T u' + g),   Jacobian J T,   and the rest of a point's acceleration at u' = 0
 
-by least squares: redundant rows of loops need no other formula. A rotor that turns with no freedom of the tree has a row
-R, and adds its inertia times R^T R to M. Without loops T is the identity, and nothing is solved for.
+by least squares: redundant rows of loops need no other formula. A rotor that turns with no freedom of the tree has a
+row R, and adds its inertia times R^T R to M. Without loops T is the identity, and nothing is solved for.
 """
 
 from __future__ import annotations
@@ -44,15 +44,19 @@ _CLOSED = 1e-7
 
 
 class Acting(Enum):
-    """Which forces act."""
+    """Which forces act: gravity; springs, dampers, drag and friction as well; motors and servos as well."""
 
-    GRAVITY = {"gravity": True, "passive": False, "actuators": False}
-    PASSIVE = {"gravity": True, "passive": True, "actuators": False}
-    ALL = {"gravity": True, "passive": True, "actuators": True}
+    GRAVITY = 1
+    PASSIVE = 2
+    ALL = 3
+
+    def flags(self) -> dict[str, bool]:
+        """The same as arguments of the core."""
+        return {"passive": self.value >= 2, "actuators": self.value >= 3}
 
 
 class System:
-    """A compiled mechanism, its freedoms and independent coordinates; `selected` is None where these are all freedoms."""
+    """A compiled mechanism, its freedoms and independent coordinates; `selected` is None if these are all freedoms."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
@@ -165,7 +169,7 @@ class Equations:
         """Efforts (pose, f) that accelerations (pose, f) take, beyond the forces that act."""
         needed = np.empty((len(self.poses), self._freedoms))
         given = self._of_freedoms(accelerations)
-        self._find(efforts=needed, accelerations=given, **acting.value)
+        self._find(efforts=needed, accelerations=given, **acting.flags())
         if self._rotors:
             turned = np.einsum("prf,pf->pr", self._rotor_rows, given) + self._drift[1]
             needed += np.einsum("prf,pr->pf", self._rotor_rows, np.array(self._rotors) * turned)
@@ -178,8 +182,7 @@ class Equations:
         """Accelerations (pose, f) with efforts (pose, f) in place of motors and servos, or with these."""
         still = np.zeros((len(self.poses), self._system.count))
         missing = -self.efforts(still, Acting.ALL) if efforts is None else efforts - self.efforts(still, Acting.PASSIVE)
-        found: Array = np.linalg.solve(self.mass(), missing[..., None])[..., 0]
-        return found
+        return np.asarray(np.linalg.solve(self.mass(), missing[..., None])[..., 0], dtype=float)
 
     def shared_by(self, needed: Array, actuated: list[int], names: list[str]) -> Array:
         """Efforts (pose, f) as those of motors on coordinates, of least norm."""
@@ -193,13 +196,14 @@ class Equations:
                 f"motors at {', '.join(names)} cannot make this motion{where}: efforts of "
                 f"{left[pose].max():.3g} on other coordinates would be needed as well"
             )
-        return shared
+        return np.asarray(shared, dtype=float)
 
     def jacobians(self, bodies: NDArray[np.int32], points: Array) -> Array:
         """Jacobians (pose, point, 6, f) of points (point, 3) in body frames."""
         basis = np.empty((len(self.poses), len(bodies), 6, self._freedoms))
         self._find(basis=basis, point_body=bodies, point=np.ascontiguousarray(points))
-        return basis if self._selected is None else basis @ self.independent_basis()[:, None]
+        found: Array = basis if self._selected is None else basis @ self.independent_basis()[:, None]
+        return found
 
     def point_accelerations(self, accelerations: Array, bodies: NDArray[np.int32], points: Array) -> Array:
         """Accelerations and angular accelerations (pose, point, 6) of points."""
@@ -225,13 +229,13 @@ class Equations:
         self._find(mass=mass)
         if self._rotors:
             rows = self._rotor_rows
-            mass = mass + np.swapaxes(rows, -1, -2) @ (np.array(self._rotors)[:, None] * rows)
+            mass += np.swapaxes(rows, -1, -2) @ (np.array(self._rotors)[:, None] * rows)
         return mass
 
     def freedom_efforts(self, acting: Acting) -> Array:
         """Efforts (pose, freedom) that keep the rates of all freedoms of the tree."""
         needed = np.empty((len(self.poses), self._freedoms))
-        self._find(efforts=needed, **acting.value)
+        self._find(efforts=needed, **acting.flags())
         return needed
 
     def constraint_rows(self) -> Array:
@@ -252,7 +256,8 @@ class Equations:
         floating = self._system.floating
         own = np.zeros((count, len(floating), self._freedoms))
         own[:, np.arange(len(floating)), floating] = 1.0
-        return np.concatenate((rows, own), axis=1)
+        every: Array = np.concatenate((rows, own), axis=1)
+        return every
 
     def motions_left(self) -> Array:
         """Motions (freedom, motion) that the rows leave at the first pose, orthonormal."""
@@ -267,7 +272,8 @@ class Equations:
 
     @property
     def _enforced(self) -> int:
-        return self._rows - len(self._rotors)
+        count: int = self._rows - len(self._rotors)
+        return count
 
     @cached_property
     def _row_arrays(self) -> tuple[Array, Array]:
@@ -286,13 +292,13 @@ class Equations:
         assert self._selected is not None
         rows, drift = self._row_arrays
         chosen = self.rows_of_coordinates()[:, self._selected]
-        left = np.zeros((len(self.poses), self._build.core.coordinate_count))
-        self._find(coordinate_drift=left)
-        left = np.concatenate((left, np.zeros((len(self.poses), len(self._system.floating)))), axis=1)[
-            :, self._selected
-        ]
+        left = np.zeros((len(self.poses), len(self._system.candidates)))
+        of_coordinates = np.empty((len(self.poses), self._build.core.coordinate_count))
+        self._find(coordinate_drift=of_coordinates)
+        left[:, : of_coordinates.shape[1]] = of_coordinates
+        left = left[:, self._selected]
         every = np.concatenate((rows[:, : self._enforced], chosen), axis=1)
-        inverse = np.linalg.pinv(every, rcond=_RANK)
+        inverse = np.asarray(np.linalg.pinv(every, rcond=_RANK), dtype=float)
         basis = inverse[..., self._enforced :]
         reached = every @ basis
         reached[:, self._enforced :] -= np.eye(len(self._selected))

@@ -1,7 +1,7 @@
 """Poses at rest: downhill from a guess, along the motions that the joints allow.
 
-Each step goes against the forces by their stiffness, |K|^-1 F, so that it is downhill where the stiffness is negative
-as well, and by no more than 0.2 rad or parts of the size. Then the joints are closed. A step is taken if the forces have
+Each step goes with the forces by their stiffness, |K|^-1 F, so that it is downhill where the stiffness is negative as
+well, and by no more than 0.2 rad or parts of the size. Then the joints are closed. A step is taken if the forces have
 done work on the way (the mean of both ends times the way), or else halved. Directions in which |K| is nearly nothing,
 such as at an inflection, take the longest step.
 """
@@ -64,8 +64,8 @@ def equilibrium_of(mechanism: Mechanism, guess: State, hold: Sequence[str]) -> S
         return state
     along = np.abs(small.coordinate_rows() @ small.force)
     raise ValueError(
-        f"no pose at rest found near the guess: after {_STEPS} steps an effort of {np.abs(small.force).max():.3g} along "
-        f"{system.candidates[int(along.argmax())]!r} is left; a mechanism that falls for ever has no such pose"
+        f"no pose at rest found near the guess: after {_STEPS} steps an effort of {np.abs(small.force).max():.3g} "
+        f"along {system.candidates[int(along.argmax())]!r} is left; a mechanism that falls for ever has no such pose"
     )
 
 

@@ -124,16 +124,10 @@ def _placed(mechanism: Mechanism, given: tuple[ArrayLike, ...]) -> Poses:
         for value, what in zip(given, ("coordinates", "rates"), strict=True)
     )
     state = mechanism.state()
-    bodies = (np.repeat(array, len(coordinates), axis=0) for array in state._alone())
+    x, q, v, w = (np.repeat(array, len(coordinates), axis=0) for array in state._alone())
     time = np.full(len(coordinates), state.time)
     if is_tree(mechanism):
-        position, orientation, velocity, spin = placed(
-            mechanism,
-            tuple(bodies),
-            coordinates,
-            rates,
-            time,  # type: ignore[arg-type]
-        )
+        position, orientation, velocity, spin = placed(mechanism, (x, q, v, w), coordinates, rates, time)
         return Poses(shape, position, orientation, velocity, spin, lambda: coordinates, lambda: time, None)
     found = start_poses(state, coordinates, rates, np.ones(len(names), dtype=bool))
     if found.unclosed.size:

@@ -1,9 +1,9 @@
 """Small motions about a pose: forces, stiffness and damping along all motions that the joints allow.
 
 Derivatives are central differences of fourth order along these motions, in which every body moves along its own twist:
-a little off the joints, by the square of the way, which such differences do not see. So nothing has to be closed again,
-and no coordinate is chosen: at a dead centre, where a crank's angle stands still, the motions do not. With N the motions
-that the rows leave (orthonormal), P the projection onto those of a pose nearby and h the efforts that hold it there,
+a little off the joints, by the square of the way, which such differences do not see. So nothing has to be closed
+again, and no coordinate is chosen: at a dead center, where a crank's angle stands still, the motions do not. With N the
+motions that the rows leave (orthonormal), P the projection onto those of a pose nearby and h the efforts that hold it,
 
     F = -N^T h,   K = N^T d(P h)/dr N,   C = N^T dh/dr' N,   M = N^T M N.
 
@@ -92,17 +92,20 @@ class SmallMotions:
     @cached_property
     def twists(self) -> Array:
         """Motions of all bodies (motion, n, 6)."""
-        return np.einsum("bif,fk->kbi", Equations(self.system, self.poses).basis()[0], self.motions)
+        found: Array = np.einsum("bif,fk->kbi", Equations(self.system, self.poses).basis()[0], self.motions)
+        return found
 
     @cached_property
     def force(self) -> Array:
         """F (motion,): what pushes along each motion."""
-        return -self.motions.T @ self.efforts
+        found: Array = -self.motions.T @ self.efforts
+        return found
 
     @cached_property
     def efforts(self) -> Array:
         """H (freedom,): what would hold every freedom where it is."""
-        return self._holding(self.poses)[0]
+        found: Array = self._holding(self.poses)[0]
+        return found
 
     @cached_property
     def mass(self) -> Array:
@@ -130,7 +133,7 @@ class SmallMotions:
 
     @cached_property
     def scale(self) -> float:
-        """Efforts with which what is left at rest can be compared: those that hold the pose, or arise 1 rad (m) aside."""
+        """Efforts to compare with what is left at rest: those that hold the pose, or that arise 1 rad or 1 m aside."""
         return max(float(np.abs(a).max(initial=0.0)) for a in (self.efforts, self.stiffness)) or 1e-12
 
     def coordinate_rows(self) -> Array:
