@@ -1,4 +1,4 @@
-"""How a run ended: codes of the core as sentences with a time and a name, and the errors that carry them."""
+"""How a run ended: codes of the core as sentences with a time and a name, and the errors that contain them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after hal
 
 
 class CatenaError(Exception):
-    """What catena raises of its own: a run, a batch or an assembly that could not be finished."""
+    """Base class of catena's own errors: a run, a batch, a sweep or an assembly that failed."""
 
 
 class CatenaWarning(UserWarning):
@@ -47,7 +47,7 @@ class CatenaWarning(UserWarning):
 
 
 def warn(warning: CatenaWarning) -> None:
-    """Warn at the line of the user's that led here: the first one outside this package."""
+    """Issue a warning at the first line of the call stack that is outside this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1
@@ -56,10 +56,10 @@ def warn(warning: CatenaWarning) -> None:
 
 @dataclass(frozen=True)
 class Status:
-    """How a run ended; `message` is empty if it went well, else a sentence with the time and a name.
+    """How a run ended: `ok`, or a `reason` and a `message`, which names the time and a body or joint.
 
-    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one, or
-    the wheel that lies flat.
+    `time` (s) and `step` say when the run failed. `body` is the body that moves most or rotates too far. `joint` is the
+    joint of a loop with the largest gap, if there is one, or the wheel that lies flat.
     """
 
     ok: bool = True
@@ -72,7 +72,7 @@ class Status:
 
 
 class SimulationError(CatenaError, RuntimeError):
-    """A run that could not be finished; `status` says why, `trajectory` holds what was computed."""
+    """A run failed; `status` gives the reason, `trajectory` contains the nodes up to the failure."""
 
     def __init__(self, status: Status, trajectory: Trajectory) -> None:
         super().__init__(status.message)
@@ -84,7 +84,7 @@ class SimulationError(CatenaError, RuntimeError):
 
 
 def status_of(plan: Plan, ended: _core.Ended) -> Status:
-    """How a run ended, from the core's account of it."""
+    """Return how a run ended, from the values returned by the core."""
     code, time, step = ended.code, ended.time, ended.step
     if code == _core.StatusCode.done:
         return Status(time=time, step=step)

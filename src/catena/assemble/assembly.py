@@ -1,4 +1,4 @@
-"""Assembly: from a rough pose to one that closes every joint, loops included."""
+"""Assembly: from an approximate pose to one that closes every joint, including those of loops."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AssemblyWarning(CatenaWarning):
 
 
 class AssemblyError(CatenaError, ValueError):
-    """A mechanism that cannot be assembled; `gaps` holds what is left open: joint name to (m, rad)."""
+    """A mechanism cannot be assembled; `gaps` maps the names of open joints to their gaps (m, rad)."""
 
     def __init__(self, message: str, gaps: dict[str, tuple[float, float]]) -> None:
         super().__init__(message)
@@ -208,7 +208,7 @@ def _described(mechanism: Mechanism) -> State:
 
 
 def is_wide(mechanism: Mechanism, state: State) -> bool:
-    """Whether joints are so far open that the nearest motion need not close them."""
+    """Return whether joints are so far open that the nearest motion may not close them."""
     # what has no loops is compiled with all its rows anyway
     is_tree = not (mechanism.spanning_tree().loops or mechanism.couplings)
     compiled = (
@@ -241,7 +241,7 @@ def _degrees(angle: float) -> str:
 
 
 def close_nearest(mechanism: Mechanism, selection: RowSelection, state: State) -> State | None:
-    """A state beside another in which all enforced rows are closed, or None."""
+    """Return the state nearest to another in which all enforced rows are closed, or None."""
     found, compiled = state.copy(), build_core(mechanism, frozen={}, selection=selection)
     _close(compiled, found)
     return None if open_joints(compiled, found) else found
@@ -268,7 +268,7 @@ def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> N
 
 
 def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
-    """Gap (m) and misalignment (rad) of every joint and coupling (joint, 2), and what redundant ones disagree by."""
+    """Return gap (m) and misalignment (rad) of joints and couplings (joint, 2), and the mismatch of redundant ones."""
     mechanism = state.mechanism
     count = mechanism.joint_count + compiled.coupling_count
     gaps, loop_mismatch = (np.zeros((1, count, 2)) for _ in range(2))
@@ -286,7 +286,7 @@ def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
 
 
 def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, float]]:
-    """Gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
+    """Return gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
     mechanism = state.mechanism
     gaps, _ = joint_gaps(compiled, state)
     # the centers of mass are a part of the mechanism, and sooner measured than all of it
@@ -301,10 +301,9 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
 
 
 def stands(compiled: Compiled, state: State, fastest: float) -> bool:
-    """Whether a state is whole and closed, and bodies turn slower than `fastest` (rad/s); False asks for a closer look.
+    """Return whether a state is valid and closed, and bodies rotate slower than `fastest` (rad/s).
 
-    What the checks of a State, `open_joints`, `refuse_loop_mismatch` and the like would find, where the core can tell
-    alone.
+    False means that the detailed checks must follow: those of State, `open_joints`, `refuse_loop_mismatch` and others.
     """
     return bool(stand(compiled, state._alone(), compiled.start(compiled.terms, [state]), fastest)[0])
 
@@ -312,7 +311,7 @@ def stands(compiled: Compiled, state: State, fastest: float) -> bool:
 def stand(
     compiled: Compiled, bodies: tuple[Array, ...], term_start: Array, fastest: float, threads: int = 1
 ) -> NDArray[np.bool_]:
-    """The same of many poses (pose,); `bodies` are their positions, orientations and velocities (pose, n, ...)."""
+    """Return the same for many poses (pose,); `bodies` are their positions, orientations, velocities (pose, n, ...)."""
     position, orientation, velocity, angular_velocity = bodies
     found = np.zeros(len(position), dtype=np.int32)
     if compiled.is_plain:
@@ -334,14 +333,14 @@ def stand(
 
 
 def loop_mismatches(compiled: Compiled, state: State) -> Array:
-    """What redundant joints and couplings (joint + coupling,) disagree by, in rad or parts of their bodies' size."""
+    """Return the mismatch of redundant joints and couplings (joint + coupling,), in rad or relative to their size."""
     _, loop_mismatch = joint_gaps(compiled, state)
     # as a run measures it
     return np.hypot(loop_mismatch[:, 0] / compiled.lengths[: len(loop_mismatch)], loop_mismatch[:, 1])
 
 
 def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
-    """Raise where redundant joints disagree by more than the mechanism's `loop_tolerance`."""
+    """Raise if redundant joints disagree by more than the mechanism's `loop_tolerance`."""
     loop_tolerance, mechanism = compiled.selection.loop_tolerance, state.mechanism
     if not (compiled.selection.inactive.any() or compiled.selection.inactive_couplings.any()):
         return
@@ -365,7 +364,7 @@ def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
 
 
 def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> str:
-    """The worst of the open joints in words."""
+    """Return a sentence about the open joints with the largest gaps."""
     worst = sorted(gaps, key=lambda name: -sum(gaps[name]))[:3]
     labels = {name: joint.label for name, joint in mechanism.joints.items()}
     labels |= {name: coupling.label for name, coupling in mechanism.couplings.items()}

@@ -1,4 +1,4 @@
-"""Controls: functions of the user's that are called while a run goes on."""
+"""Control functions of the user, which are called at nodes of a run."""
 
 from __future__ import annotations
 
