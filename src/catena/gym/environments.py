@@ -145,7 +145,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
         return self.task.observation(self._view()), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Apply actions (member, action) for `task.duration`; return what gymnasium requires, with arrays (member, ...)."""
+        """Apply actions (member, action) for `task.duration`, and return the arrays that gymnasium specifies."""
         task, batch, count = self.task, self.batch, self.num_envs
         batch.inputs[:, self._columns] = task.held(actions, (count, len(self._columns)))
         batch.step(task.skip)

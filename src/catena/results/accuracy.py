@@ -38,7 +38,7 @@ _ROUND_NUMBERS = (1.0, 2.0, 2.5, 4.0, 5.0, 8.0)
 
 
 class AccuracyWarning(CatenaWarning):
-    """Warning that the steps of a run are too long for its motion; `run.warnings` contains the text."""
+    """Warning that the steps of a run are too coarse; `run.warnings` contains the text."""
 
 
 def usual_order(accuracy: float) -> int:
@@ -54,7 +54,7 @@ def round_down(dt: float) -> float:
 
 
 def describe_inaccuracy(plan: Plan, tally: _core.Tally, steps: int, recording: _core.Recording | None = None) -> str:
-    """Message about steps that are too long; empty if they are short enough.
+    """Message about steps that are too coarse; empty if they are short enough.
 
     The recording of a run contains the number of substeps of each step.
     """

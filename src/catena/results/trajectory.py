@@ -212,7 +212,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def accuracy_warning(self) -> str:
-        """The sentence of `warnings` about steps that are too long; empty if there is none."""
+        """The sentence of `warnings` about steps that are too coarse; empty if there is none."""
         return self.made.accuracy_warning
 
     @property
@@ -390,7 +390,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Reasons to doubt the run, as sentences: steps that are too long, redundant joints that disagree, and so on."""
+        """Sentences with reasons to doubt the run, for example if steps are too coarse or redundant joints disagree."""
         return tuple(sentence for _, sentence in self._doubts)
 
     def convergence(self, step: int) -> Convergence:

@@ -86,7 +86,7 @@ class Batch(Recorded, JointSpace):
 
     @property
     def accuracy_warning(self) -> str:
-        """The sentence about the member with the largest error per step, if its steps are too long; else empty."""
+        """The sentence about the member with the largest error per step, if its steps are too coarse; else empty."""
         inaccurate = [k for k, sentence in enumerate(self.accuracy_warnings) if sentence]
         if not inaccurate or self.error is None:
             return ""

@@ -100,7 +100,7 @@ class Live(Running, _core.Live):
     Steps give the same trajectory as one run, bit for bit. `tally` describes the last call of `step`: Newton
     `iterations`, `substeps` (equal to the number of steps if none was halved) and the largest `newton_residual` (m/s
     and rad/s). `error` is the sum of the estimated errors of all steps since the start or `restart`, relative to the
-    mechanism's size or in rad. The first step that is too long for the motion issues a warning, as in `run`.
+    mechanism's size or in rad. The first step that is too coarse issues a warning, as in `run`.
     """
 
     def __init__(

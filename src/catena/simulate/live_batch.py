@@ -37,7 +37,7 @@ class LiveBatch(Running, _core.LiveBatch):
 
     A member that fails keeps its last state: `failed` (member,) marks it, `status` gives the reason, and `reset` starts
     it again. `error` (member,) is the sum of the estimated errors of a member's steps since it was started, relative to
-    the mechanism's size or in rad. The first step that is too long for the motion issues a warning, as in `run`.
+    the mechanism's size or in rad. The first step that is too coarse issues a warning, as in `run`.
     """
 
     def __init__(

@@ -175,7 +175,7 @@ class Simulator(BatchRuns, Spoken):
 
     @property
     def on_inaccurate(self) -> str:
-        """What to do if steps are too long: "warn", "raise" or "ignore"."""
+        """What to do if steps are too coarse: "warn", "raise" or "ignore"."""
         return self._plan.on_inaccurate
 
     @property

@@ -64,7 +64,10 @@ class Stage:
         self._figure: Figure | None = None
 
     def draw(self, position: Array, orientation: Array, *, title: str = "", marks: ArrayLike = ()) -> NDArray[np.uint8]:
-        """Return pixels (height, width, 3) of bodies at position (n, 3), orientation (n, 4), with rings at marks (k, 3)."""
+        """Return pixels (height, width, 3) of bodies at position (n, 3) and orientation (n, 4).
+
+        `marks` (k, 3) are points in the world frame that are marked with rings.
+        """
         from matplotlib.collections import LineCollection, PolyCollection
 
         figure = self._opened()

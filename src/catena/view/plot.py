@@ -122,20 +122,20 @@ def drift(run: Trajectory, *, ax: Axes | None = None) -> Figure:
 
 
 def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
-    """Plot the estimated error of every step, and the limit above which steps are too long."""
+    """Plot the estimated error of every step, and the limit above which steps are too coarse."""
     if run.error is None:
-        raise ValueError('this run has no error estimates, because its simulator has on_inaccurate="ignore"; use "warn"')
+        raise ValueError('this run has no error estimates: its simulator has on_inaccurate="ignore"; use "warn"')
     axis = _axes(ax)
     start = float(run.time[0]) if len(run) else 0.0
     axis.semilogy(start + run.dt * np.arange(len(run.error)), np.maximum(run.error, _SMALLEST_GAP), linewidth=0.8)
-    axis.axhline(INACCURATE, color="tab:red", linewidth=0.8, linestyle=":", label="too long")
+    axis.axhline(INACCURATE, color="tab:red", linewidth=0.8, linestyle=":", label="too coarse")
     axis.legend(loc="best", fontsize="small")
     _over_time(axis, run, "error of a step [of the size, rad]")
     return _whole(axis)
 
 
 def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
-    """Plot joint coordinates over time, of all or named joints: angles in rad, including full turns; lengths in m."""
+    """Plot joint coordinates over time, of all or named joints: angles in rad with full turns, lengths in m."""
     axis = _axes(ax)
     run = _smooth(run)
     found: dict[str, Array] = {}
