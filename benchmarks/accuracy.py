@@ -615,7 +615,7 @@ def draw(found: dict[str, dict[str, list[Point]]]) -> None:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        print("pictures need matplotlib", file=sys.stderr)
+        print("plots need matplotlib", file=sys.stderr)
         return
     matplotlib.rcParams["svg.hashsalt"] = PRECISION
     marks = dict(zip(METHODS, "osD^vP", strict=True))

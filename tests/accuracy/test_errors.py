@@ -147,7 +147,7 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
         state.joint("joint1").rates = (0.3 * k + (20.0 if k == 3 else 0.0),)
         states.append(state)
     simulator = Simulator(m, 0.01, on_inaccurate="warn")
-    with pytest.warns(ct.AccuracyWarning, match=r"of 9 members, most of all member 4: .* body 'link\d'"):
+    with pytest.warns(ct.AccuracyWarning, match=r"of 9 members, the worst is 4: .* body 'link\d'"):
         batch = simulator.run_batch(states=states, steps=100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

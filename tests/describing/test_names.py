@@ -209,7 +209,7 @@ def test_what_happens_to_a_mechanism_later_does_not_reach_its_simulator():
     run = simulator.run(steps=5, state=state)
     energy, drift, forces = run.energy(), run.drift(), run.joint("motor").force
     changed(m)
-    with pytest.warns(ct.CatenaWarning, match="was changed after this Simulator was made"):
+    with pytest.warns(ct.CatenaWarning, match="was changed after this Simulator was created"):
         after = simulator.run(steps=5, state=state)
     fresh = ct.Simulator(same, 0.01).run(steps=5, state=state)
     for again in (run, after, fresh):

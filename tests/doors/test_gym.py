@@ -143,7 +143,7 @@ def test_a_step_that_fails_ends_the_episode_with_a_sentence(on_failure: Any) -> 
         observation, reward, terminated, truncated, info = env.step(np.array([1.0]))
         assert terminated
         assert not truncated
-        assert "the step at t = 0 s has no solution" in info["failure"] or "turns too far" in info["failure"]
+        assert "no solution of the step at t = 0 s" in info["failure"] or "rotates too far" in info["failure"]
         assert reward == -7.0
         assert np.isfinite(observation).all()
     # the next episode knows nothing of it

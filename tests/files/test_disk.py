@@ -102,12 +102,12 @@ def test_an_npz_is_not_believed(saved: Path) -> None:
     larger.write_bytes(whole[:at] + struct.pack("<II", 1 << 31, 1 << 31) + whole[at + 8 :])
     shape, size = within_memory("ct.Trajectory.load", saved, larger)
     assert "has 240 bytes, and is said to have" in shape
-    assert "not a readable trajectory (its arrays are said to be larger" in size
+    assert "not a readable trajectory (its arrays are declared larger" in size
     # the same name twice
     saved.write_bytes(whole)
     with zipfile.ZipFile(saved, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("time.npy", npy(np.zeros(6)))
-    with pytest.raises(ValueError, match="an array is there twice"):
+    with pytest.raises(ValueError, match="an array is contained twice"):
         ct.Trajectory.load(saved)
 
 

@@ -348,7 +348,7 @@ def test_members_begin_anew_where_loops_have_the_same_rows():
         live.reset([0], m.state())
 
 
-@pytest.mark.filterwarnings("ignore::catena.AccuracyWarning", "ignore:what nearly follows:catena.LoopWarning")
+@pytest.mark.filterwarnings("ignore::catena.AccuracyWarning", "ignore:nearly redundant rows:catena.LoopWarning")
 def test_what_outgrows_its_mismatch_is_judged_again():
     """A shift of 5 um hides where it starts that numbers agree better than by chance; 0.1 s later that is seen."""
     m, fits = leg_out_of_true(5e-6)
@@ -360,7 +360,7 @@ def test_what_outgrows_its_mismatch_is_judged_again():
     assert run.loop_mismatch()[:, :, 1].max() < 1e-12
     # a control is not called in two runs: it ends, and says what was left out
     with pytest.raises(
-        SimulationError, match=r"locks .* 'leg foot'.* not enforced: if they are meant, lower loop_tolerance="
+        SimulationError, match=r"locks .* 'leg foot'.* not enforced: if they are intended, lower loop_tolerance="
     ) as error:
         simulator.run(1.0, state=fits, control=lambda t, live: None)
     assert 0.1 < error.value.status.time < 0.2

@@ -468,7 +468,7 @@ def wrist(bend: float) -> State:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_pose_may_be_singular_that_is_not_started_from(solver: Solver) -> None:
     simulator = Simulator(wrist(0.0).mechanism, 1e-3, solver=solver)
-    with pytest.raises(ValueError, match="bodies 'flap', 'second' are massless and not held in the pose to start from"):
+    with pytest.raises(ValueError, match="bodies 'flap', 'second' are massless and not held in the initial pose"):
         simulator.run(steps=10)
     bent = wrist(0.5)
     result = Simulator(bent.mechanism, 1e-3, solver=solver).run(steps=100, state=bent)

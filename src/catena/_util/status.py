@@ -20,18 +20,18 @@ RESCUE_DEPTH = 12
 
 _SENTENCES = {
     _core.StatusCode.interrupted: "it was interrupted at t = {time:.6g} s, and its state is undefined: call restart()",
-    _core.StatusCode.diverged: "the step at t = {time:.6g} s has no solution that Newton's method can reach; "
+    _core.StatusCode.diverged: "Newton's method finds no solution of the step at t = {time:.6g} s; "
     "body {body!r} changes most (last increment {size:.3g} m/s)",
-    _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
+    _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} rotates too far: |w| dt must stay below 2",
     _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
     _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
-    "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
-    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be divided into hundreds of substeps, "
-    "because of body {body!r}: the motion is too fast for dt, or a force too stiff",
-    _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
-    "where it lies on its plane",
-    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with "
-    "w dt = {size:.3g}, and would explode; give it implicit=True, or take a smaller dt",
+    "which stays open by {size:.3g} (rad, or relative to the size of its bodies)",
+    _core.StatusCode.exhausted: "from t = {time:.6g} s on, every step has to be divided into hundreds of substeps "
+    "because of body {body!r}: the motion is too fast for dt, or a force is too stiff",
+    _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk that is parallel "
+    "to its plane has no contact point",
+    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it oscillates with "
+    "w dt = {size:.3g}, which is unstable; set implicit=True, or use a smaller dt",
     _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) moves it to "
     "the nearest one, and Simulator(limits='ignore') runs without limits",
 }
@@ -104,7 +104,7 @@ def status_of(plan: Plan, ended: _core.Ended) -> Status:
     dropped = plan.compiled.selection.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
     if dropped:
         message += (
-            f"; its nearly redundant rows ({dropped:.2g}) are not enforced: if they are meant, lower loop_tolerance="
+            f"; its nearly redundant rows ({dropped:.2g}) are not enforced: if they are intended, lower loop_tolerance="
         )
     leads = [coupling.label for coupling in m.couplings.values() if coupling.function is not None]
     leads += [f"the ground of {joint.label}" for joint in m.joints.values() if joint.ground is not None]

@@ -191,7 +191,7 @@ def _of(mechanism: Mechanism, guess: State) -> State:
     rows = []
     for name in mechanism.bodies:
         if name not in guess.mechanism.bodies:
-            raise ValueError(f"the guess is of another mechanism: it has no body {name!r}")
+            raise ValueError(f"the guess belongs to another mechanism: it has no body {name!r}")
         rows.append(guess._rows[name])
     arrays = (guess.position, guess.orientation, guess.velocity, guess.angular_velocity)
     joints = mechanism.joints
@@ -226,8 +226,8 @@ def _alone(mechanism: Mechanism, state: State, gaps: Mapping[str, tuple[float, f
     for name in worst[:3]:
         gap, turn, joints = found[name]
         rest = " and ".join(part for part in (_mm(gap), _degrees(turn)) if part)
-        movable = "one joint does" if joints == 1 else f"{joints} joints do"
-        parts.append(f"{name!r} alone stays open by {rest} whatever its {movable}")
+        movable = "joint" if joints == 1 else f"{joints} joints"
+        parts.append(f"{name!r} alone stays open by {rest} at any coordinates of its {movable}")
     more = f", and {len(worst) - 3} more" if len(worst) > 3 else ""
     return f"; {'; '.join(parts)}{more}" if parts else ""
 
@@ -294,7 +294,7 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
     rounding = _ROUNDINGS * np.finfo(float).eps * np.abs(state.position).max(initial=0.0)
     if (gaps[:, 0] <= CLOSED * spread + rounding).all() and (gaps[:, 1] <= CLOSED).all():
         return {}
-    # what is no number is not closed
+    # what is not a number is not closed
     wide = ~((gaps[:, 0] <= CLOSED * extent(state) + rounding) & (gaps[:, 1] <= CLOSED))
     names = [*mechanism.joints, *mechanism.couplings]
     return {names[k]: (float(gaps[k, 0]), float(gaps[k, 1])) for k in np.flatnonzero(wide)}
@@ -356,9 +356,8 @@ def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
     label = (mechanism.joints.get(names[worst]) or mechanism.couplings[names[worst]]).label
     raise AssemblyError(
         f"{label} contradicts the rest of its loop by {loop_mismatch[worst, 0]:.3g} m, "
-        f"{loop_mismatch[worst, 1]:.3g} rad; joints "
-        f"that say the same thing twice may disagree by {loop_tolerance:g} rad, or parts of their bodies' size "
-        f"({loop_tolerance * length[worst]:.3g} m here): see loop_tolerance=",
+        f"{loop_mismatch[worst, 1]:.3g} rad; redundant joints may disagree by {loop_tolerance:g} rad, or relative to "
+        f"the size of their bodies ({loop_tolerance * length[worst]:.3g} m here): see loop_tolerance=",
         gaps,
     )
 
@@ -371,7 +370,7 @@ def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> s
     parts = [
         f"{labels[n]} stays open by {gaps[n][0]:.3g} m, {gaps[n][1]:.3g} rad"
         if np.isfinite(gaps[n]).all()
-        else f"{labels[n]} has no gap in this pose (a disk that lies flat has no lowest point)"
+        else f"{labels[n]} has no gap in this pose (a disk that lies flat has no contact point)"
         for n in worst
     ]
     more = f", and {len(gaps) - len(worst)} more" if len(gaps) > len(worst) else ""

@@ -63,7 +63,7 @@ def warn_of(mechanism: Mechanism) -> None:
     mass = max(mechanism.bodies[name].mass for name in names)
     several = f"{len(names)} bodies of {mass:.2g} kg or less count" if len(names) > 1 else f"{names[0]!r} counts"
     listed = f" ({', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''})" if len(names) > 1 else ""
-    sentence = f"{several} as massless{listed}: at most {share:.1g} of any motion's energy is theirs"
+    sentence = f"{several} as massless{listed}: at most {share:.1g} of any motion's kinetic energy is theirs"
     warn(PlaceholderWarning(sentence))
 
 

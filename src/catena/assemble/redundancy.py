@@ -345,20 +345,19 @@ def warn_of(mechanism: Mechanism, selection: RowSelection) -> None:
         return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
 
     sentences = []
-    units = "(rad, or parts of the bodies' size)"
+    units = "(rad, or relative to the size of the bodies)"
     # what disagrees by more is refused where a run starts
     if selection.dropped.any() and selection.loop_mismatch <= selection.loop_tolerance:
         sentences.append(
-            f"what nearly follows from other joints is left out of {listed(selection.dropped)}: values up to "
+            f"nearly redundant rows of {listed(selection.dropped)} are not enforced: singular values up to "
             f"{selection.dropped.max():.2g}, while the numbers disagree by {selection.loop_mismatch:.2g} {units}; "
-            "if it is meant, "
-            "give the numbers more digits, or lower loop_tolerance="
+            "if these rows are intended, give the numbers more digits, or lower loop_tolerance="
         )
     if selection.weak.any():
         sentences.append(
-            f"{listed(selection.weak)} and other joints hold some direction only weakly, by values down to "
-            f"{selection.weak[selection.weak > 0].min():.2g}, and are taken at their word, since the numbers agree to "
-            f"{selection.loop_mismatch:.2g} {units}; if two of them were meant to say the same, remove one"
+            f"{listed(selection.weak)} and other joints constrain some direction only weakly (singular values down to "
+            f"{selection.weak[selection.weak > 0].min():.2g}); their rows are enforced, since the numbers agree to "
+            f"{selection.loop_mismatch:.2g} {units}; if two of these joints are meant to be redundant, remove one"
         )
     if sentences:
         warn(LoopWarning("; ".join(sentences)))

@@ -116,7 +116,7 @@ class Force(Named):
     resistances: Sequence[Resistance] = ()
     rotaries: Sequence[Rotary] = ()
     _kind = "force"
-    _instead = "; its numbers are given when it is made: remove it and add another"
+    _instead = "; its parameters cannot be changed: remove it and add another"
 
     def __init__(self, name: str | None, default: str) -> None:
         self.name = name if name is not None else default

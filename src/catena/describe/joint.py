@@ -279,7 +279,7 @@ class Joint(Named):
         return shift + place - rotate(turn, place), turn
 
     def ground_rate(self, time: float) -> Array:
-        """Return the derivative (7,) of the ground's position and quaternion, with the sign of the current quaternion."""
+        """Return the derivative (7,) of the ground's position and quaternion, in the sign of the quaternion."""
         _, now = self.ground_pose(time)
 
         def pose(t: float) -> Array:
@@ -298,9 +298,7 @@ class Joint(Named):
 
     def _body(self, body: BodyOrName) -> BodyLike:
         if isinstance(body, str):
-            raise ValueError(
-                f"{self.label} names body {body!r}; add the joint to a mechanism first, which looks up the body"
-            )
+            raise ValueError(f"{self.label} refers to body {body!r} by name; add the joint to a mechanism first")
         return body
 
     def __repr__(self) -> str:
@@ -338,7 +336,7 @@ class Joint(Named):
         return pose_between(pose_a, pose_b, (self.anchor_a, self.frame_a), (self.anchor_b, self.frame_b))
 
     def relative_twist(self, a: Motion, b: Motion) -> tuple[Array, Array]:
-        """Return the velocity (..., 3) of b's anchor point relative to a, and the angular velocity (..., 3), in frame a."""
+        """Return velocity (..., 3) of b's anchor point relative to a and angular velocity (..., 3), in frame a."""
         (xa, qa, va, wa), (xb, qb, vb, wb) = a, b
         arm = rotate(qb, self.anchor_b)
         velocity = vb + cross(wb, arm) - va - cross(wa, xb + arm - xa)

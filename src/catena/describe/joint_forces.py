@@ -147,9 +147,9 @@ class Servo(JointForce):
             effort_limit=effort_limit,
         )
         if callable(target) and target_rate != 0:
-            raise ValueError(f"{self.label}: a target that is a function of time brings its own target_rate")
+            raise ValueError(f"{self.label}: a target that is a function of time determines target_rate; leave it out")
         if kp == 0 and kd == 0:
-            raise ValueError(f"{self.label}: give a kp or a kd")
+            raise ValueError(f"{self.label}: give kp, kd or both")
 
     @property
     def input(self) -> str | None:

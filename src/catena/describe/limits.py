@@ -48,7 +48,7 @@ class Limits:
         if self.restitution > 1:
             raise ValueError(f"limits: restitution must be between 0 and 1, got {self.restitution:g}")
         if self.stiffness == 0:
-            raise ValueError("limits: stiffness must be positive; without a stop, leave out the range")
+            raise ValueError("limits: stiffness must be positive; for no stop, leave out lower and upper")
         if isfinite(self.stiffness) and self.restitution > 0:
             raise ValueError("limits: a soft stop has no restitution; give it less damping instead")
         if not isfinite(self.stiffness) and self.damping > 0:

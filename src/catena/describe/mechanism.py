@@ -342,7 +342,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return self._known.tree
 
     def described_tree(self) -> SpanningTree:
-        """Return the spanning forest for `state` and for writing files; it contains no joint whose `closes_loop` is set."""
+        """Return the spanning forest for `state` and for files; it has no joint whose `closes_loop` is set."""
         if not self._owner:
             return find_tree(self, {}, described=True)
         if self._known.described_tree is None:

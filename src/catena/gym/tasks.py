@@ -115,7 +115,7 @@ class Task:
                 raise ValueError(f"there is no input {name!r}; there are {there}")
             low, high = finite(bounds, (2,), f"bounds of input {name!r}")
             if not low < high:
-                raise ValueError(f"bounds of input {name!r} must be (lowest, highest), got {bounds!r}")
+                raise ValueError(f"bounds of input {name!r} must be (lower, upper), got {bounds!r}")
         if not self.inputs:
             raise ValueError("a task needs at least one input for its actions")
         whole(self.skip, "skip")

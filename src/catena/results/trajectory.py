@@ -396,7 +396,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     def convergence(self, step: int) -> Convergence:
         """Return the increments of Newton's method in a step; requires run(..., increments=True)."""
         if self.increments is None or self.info is None:
-            raise ValueError("this run did not keep its increments; give run(..., increments=True)")
+            raise ValueError("this run did not record increments; use run(..., increments=True)")
         row = self.increments[step]
         return Convergence(row[row > 0], self.info.tolerance, float(self.newton_residual[step]))
 

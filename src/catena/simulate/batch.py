@@ -91,7 +91,7 @@ class Batch(Recorded, JointSpace):
         if not inaccurate or self.error is None:
             return ""
         worst = inaccurate[int(self.error[inaccurate].max(axis=1).argmax())]
-        return f"{len(inaccurate)} of {len(self)} members, most of all member {worst}: {self.accuracy_warnings[worst]}"
+        return f"{len(inaccurate)} of {len(self)} members, the worst is {worst}: {self.accuracy_warnings[worst]}"
 
     @property
     def failed(self) -> list[int]:
@@ -103,7 +103,7 @@ class Batch(Recorded, JointSpace):
         try:
             member = range(len(self))[member]
         except TypeError:
-            raise ValueError(f"a member of a batch is chosen by a whole number, got {member!r}") from None
+            raise ValueError(f"a batch is indexed by member, a whole number, got {member!r}") from None
         count = int(self.counts[member])
         done = self.status[member].step
         position, orientation, velocity, spin = (getattr(self, name)[member, :count][:, which] for name in SIZES)

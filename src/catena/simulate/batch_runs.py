@@ -46,7 +46,7 @@ class BatchRuns:
         from .starts import count_threads, gather
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
-        self._plan.need_dt("live mechanisms go on by steps of a length that whoever reads or controls them must know")
+        self._plan.need_dt("a live batch needs a fixed time step")
         count = count_threads(threads)
         plan, starts = gather(self._plan, states, coordinates, rates, count)
         return LiveBatch(
@@ -185,7 +185,7 @@ class BatchRuns:
             number = plan.count_steps(duration, steps)
             return told_of(plan, run_batch(plan, starts, number, progress=progress, **options))
         if out is not None:
-            raise ValueError("out takes the trajectories of all members: it does not go together with keep")
+            raise ValueError("out and keep cannot be combined: out records the trajectories of all members")
         plan, members, part = gather_parts(self._plan, states, coordinates, rates, count)
         plan = plan_batch(plan, part(0, members if plan.given_dt is None else 1), duration, steps)
         return run_kept(plan, members, part, plan.count_steps(duration, steps), keep, progress=progress, **options)

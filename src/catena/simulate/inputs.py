@@ -41,7 +41,7 @@ class Inputs(MutableMapping[str, Any]):
         self._inputs[..., place] = given
 
     def __delitem__(self, name: str) -> None:
-        raise TypeError("inputs cannot be taken away")
+        raise TypeError("inputs cannot be removed")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

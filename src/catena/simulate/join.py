@@ -40,7 +40,7 @@ def join(batches: Iterable[Batch]) -> Batch:
             if part.bodies != first.bodies
             else "other nodes or steps"
             if part.time.shape[1] != first.time.shape[1] or part.substeps.shape[1] != first.substeps.shape[1]
-            else "other rows of its loops"
+            else "another selection of the rows of its loops"
             if (part.selection is None) != (first.selection is None)
             or (part.selection and first.selection and not part.selection.same_rows(first.selection))
             else ""

@@ -147,8 +147,8 @@ class LiveBatch(Running, _core.LiveBatch):
         """Members share the rows of their loops: none may begin where these say something else."""
         if plan is not self._plan:
             raise ValueError(
-                "reset: loops whose joints nearly say the same have other rows there than where this batch began "
-                "(see LoopWarning): begin another with start_batch"
+                "reset: nearly redundant joints of loops have other rows in these states than where this batch started "
+                "(see LoopWarning): start another batch with start_batch"
             )
 
     def _like_the_others(self, starts: Starts) -> Starts:
@@ -161,7 +161,7 @@ class LiveBatch(Running, _core.LiveBatch):
         found = np.asarray(members)
         if found.dtype == np.bool_:
             if found.shape != (len(self),):
-                raise ValueError(f"reset: a mask of {len(self)} members has that shape, got {found.shape}")
+                raise ValueError(f"reset: a mask must have shape ({len(self)},), got {found.shape}")
             return np.flatnonzero(found)
         if found.size == 0:
             return np.zeros(0, dtype=np.intp)
@@ -172,7 +172,7 @@ class LiveBatch(Running, _core.LiveBatch):
             raise ValueError(f"reset: there are {len(self)} members, got {members!r}")
         chosen %= len(self)
         if len(np.unique(chosen)) < len(chosen):
-            raise ValueError("reset: a member can begin only once")
+            raise ValueError("reset: each member can be given only once")
         return chosen
 
     # ---- reading

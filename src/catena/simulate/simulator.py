@@ -211,14 +211,14 @@ class Simulator(BatchRuns, Spoken):
 
         To take many steps one by one, use `start`, which keeps the state in the core and is faster.
         """
-        self._plan.need_dt("a step has a length")
+        self._plan.need_dt("step needs a fixed time step")
         self._plan.original.warn_of_edits(state, 1)
         return live.single_step(self._plan.at([state]), state, loads)
 
     def start(self, state: State | None = None) -> Live:
         """Return a Live, which runs the mechanism step by step from a state; default: the described state."""
         plan = self._plan
-        plan.need_dt("a live mechanism goes on by steps of a length that whoever reads or controls it must know")
+        plan.need_dt("a live mechanism needs a fixed time step")
         plan.original.warn_of_edits(state)
         return live.start(plan.at([state]), state)
 
@@ -285,7 +285,7 @@ class Simulator(BatchRuns, Spoken):
         times = None
         if t_eval is not None:
             if record_every != 1 or checkpoints:
-                raise ValueError("t_eval says what is recorded: record_every and checkpoints are for nodes")
+                raise ValueError("t_eval cannot be combined with record_every or checkpoints, which select nodes")
             times, duration = paced.record_times(t_eval, state, duration, steps)
         kept = (flag(increments, "increments"), flag(checkpoints, "checkpoints"), whole(record_every, "record_every"))
         count = paced.count_steps(duration, steps)

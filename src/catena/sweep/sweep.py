@@ -101,7 +101,7 @@ class Sweep:
     ) -> None:
         if not isinstance(simulator, Simulator):
             raise ValueError(f"a sweep needs a Simulator, got {shown(simulator)}")
-        simulator.plan.need_dt("without a dt, a batch takes the step that its first member needs")
+        simulator.plan.need_dt("a sweep needs a fixed time step")
         for name, function in (("keep", keep), ("setup", setup), ("build", build)):
             if not callable(function) and (function is not None or name == "keep"):
                 raise ValueError(f"{name} must be a function, got {shown(function)}")

@@ -235,7 +235,7 @@ def new_figure(width: float, height: float, layout: Literal["constrained"] | Non
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("pictures need matplotlib, which is not installed: pip install matplotlib") from None
+        raise ImportError("plots need matplotlib, which is not installed: pip install matplotlib") from None
 
     class Picture(Figure):
         """A figure that notebooks show by themselves, without pyplot, which would choose a backend and keep it open."""

@@ -264,7 +264,7 @@ def _phase_portrait(axis: Axes, run: Trajectory, joint: str | Joint, coordinate:
         coordinate = names[0]
     if coordinate not in names:
         known = ", ".join(map(repr, names)) or "none"
-        raise ValueError(f"{history.label}: say which coordinate is to be drawn, of {known}; got {coordinate!r}")
+        raise ValueError(f"{history.label}: choose the coordinate to draw, one of {known}; got {coordinate!r}")
     place = names.index(coordinate)
     points = np.stack((history.coordinates[:, place], history.rates[:, place]), axis=1)
     lines = LineCollection(list(np.stack((points[:-1], points[1:]), axis=1)), cmap="viridis_r", linewidths=1.0)

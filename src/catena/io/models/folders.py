@@ -54,7 +54,7 @@ class Folders:
                     return self._inside(root / inner, [root], address, notes, where)
             notes.skip(f"file of package {name!r}, which is not found: give packages={{{name!r}: folder}}", where)
             return None
-        notes.skip(f"file at {scheme}://, which is no place of a model", where)
+        notes.skip(f"file at {scheme}://, which is not supported", where)
         return None
 
     def _roots(self, *own: Path) -> list[Path]:
