@@ -295,7 +295,7 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
         *("light", "geom plane (world)", "friction of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
         *(
             "nonlinear equality (curve)",
-            "no motor or servo of one coordinate (muscle)",
+            "other than a motor or servo of one coordinate (muscle)",
             "option@density",
         ),
     ):
@@ -368,7 +368,7 @@ def test_includes_and_colours_and_commas_as_others_take_them(tmp_path: Path) -> 
         '<mujocoinclude><body name="foot" pos="0.07, 0 0,"><joint/><geom size="0.1" rgba=""/></body></mujocoinclude>'
     )
     path = written(tmp_path, '<worldbody><include file="parts/leg.xml"/></worldbody>')
-    with pytest.warns(ct.ModelWarning, match=r"color without a value.*commas among numbers.*\(body@pos\)"):
+    with pytest.warns(ct.ModelWarning, match=r"color without a value.*commas between numbers.*\(body@pos\)"):
         m = ct.Mechanism.from_mjcf(path)
     np.testing.assert_allclose(m.bodies["foot"].position, (0.07, 0, 0))
 

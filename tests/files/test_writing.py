@@ -313,7 +313,7 @@ def test_placeholders_of_exporters_are_written_for_mujoco(tmp_path: Path) -> Non
     m.add_joint(ct.Revolute("world", "arm", axis=Y, at=(0, 0, 0), name="j"))
     m.add_joint(ct.Revolute("arm", "dummy", axis=Y, at=(0, 0, 1), name="k"))
     m.add_joint(ct.Revolute("dummy", "thin", axis=Y, at=(0, 0, 1), name="l"))
-    with pytest.warns(ct.ModelWarning, match=r"written as 2e-14 \(dummy\); .* takes the mean \(thin\)"):
+    with pytest.warns(ct.ModelWarning, match=r"written as 2e-14 \(dummy\); .* uses the mean \(thin\)"):
         m.to_mjcf(tmp_path / "m.xml")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
     assert model.body("dummy").mass[0] == 1e-9

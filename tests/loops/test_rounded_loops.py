@@ -595,7 +595,7 @@ def test_two_planes_that_hold_weakly(angle: float) -> None:
     # gaps are closed to 1e-11 of 1 m: that far along x, over the angle
     assert np.abs(run.body("ball").position[:, 0]).max() < 1e-11 / angle
     with pytest.warns(
-        LoopWarning, match=r"is left out of 'other floor': values up to .*, while the numbers disagree by"
+        LoopWarning, match=r"nearly redundant rows of 'other floor': values up to .*, while the numbers disagree by"
     ):
         Simulator(ball_on_two_planes(3e-3, angle, apart=angle), 0.01)
 

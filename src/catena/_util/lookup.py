@@ -56,7 +56,7 @@ def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", af
 
 def in_a_loop(joint: Joint) -> ValueError:
     """What to raise if the coordinates of a joint in a loop are set."""
-    way = f"assemble(coordinates={{{joint.name!r}: ...}})also moves the other joints of the loop"
+    way = f"assemble(coordinates={{{joint.name!r}: ...}}) also moves the other joints of the loop"
     return ValueError(f"{joint.label} is part of a loop, so it cannot be set independently; {way}")
 
 
