@@ -379,7 +379,7 @@ def test_meshes_that_are_not_there_are_left_out_unless_something_weighs_by_them(
         return written(tmp_path, f'{mesh}<worldbody><body name="a"><joint/>{inside}</body></worldbody>')
 
     given = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="mesh" mesh="hull"/>'
-    with pytest.warns(ct.ModelWarning, match="not read: file that is not there"):
+    with pytest.warns(ct.ModelWarning, match="not read: missing file"):
         m = ct.Mechanism.from_mjcf(model(given))
     assert not m.bodies["a"].shapes
     with pytest.raises(ValueError, match="mesh 'hull': its file is not in the folders of the model, and a body weighs"):

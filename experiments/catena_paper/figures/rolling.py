@@ -200,8 +200,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
             "new" if met else "not reproduced",
             f"the sleigh's heading {'agrees' if met else 'does not agree'} with its closed form: the error "
             f"decreases with the step to the power {told}, down to {best:.1g} rad. Pushed backward, it has "
-            f"turned by {last['turned_rad']:.2f} rad at the end and moves at {last['end_speed_m_per_s']:+.2f} m/s along its blade, which slips sideways "
-            f"by {slip:.0e} m/s at most.",
+            f"turned by {last['turned_rad']:.2f} rad at the end and moves at {last['end_speed_m_per_s']:+.2f} m/s "
+            f"along its blade, which slips sideways by {slip:.0e} m/s at most.",
         )
     )
     disks = pick(rows, kind="disk")

@@ -77,6 +77,6 @@ class Folders:
             notes.skip("file outside the folders of the model", f"{address!r:.80} of {where}")
             return None
         if not real.is_file():
-            notes.skip("file that is not there", f"{address!r:.80} of {where}")
+            notes.skip("missing file", f"{address!r:.80} of {where}")
             return None
         return real

@@ -422,7 +422,7 @@ class _Reader:
         coordinate = joint.names[0]
         known = joint.limits.get(coordinate, Limits())
         if min(most, known.effort) < inf:
-            self.notes.skip("range of a motor, which is kept as its joint's limit of effort but stops no input", motor)
+            self.notes.skip("range of a motor, stored as the effort limit of its joint, but not enforced", motor)
         if most < known.effort:
             joint.limits = {coordinate: Limits(known.lower, known.upper, most, known.speed)}
 
