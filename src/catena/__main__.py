@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         # argparse has said on stderr what it does not understand
         if wants_json and stop.code == 2:
-            print(json.dumps({"error": "the command line is not understood, see stderr", "code": 2}), flush=True)
+            print(json.dumps({"error": "invalid command line, see stderr", "code": 2}), flush=True)
         raise
     except BrokenPipeError:
         # whoever reads has read enough
@@ -187,7 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.add_argument("model", metavar="MODEL", help=_MODEL)
 
-    bench = add("bench", commands.bench, "measure how fast this machine is", "bench --output tables")
+    bench = add("bench", commands.bench, "benchmark this machine", "bench --output tables")
     bench.add_argument("--full", action="store_true", help="more sizes and solvers, several minutes")
     bench.add_argument("--output", type=Path, metavar="FOLDER", help="write a CSV file per table there")
 
