@@ -222,7 +222,8 @@ class Report:
         self.say(
             f"On {self.place.name}, one core. Written by `benchmarks/versus/report.py`;",
             "[Benchmarks](../../README.md) describes the measurements, and the end of this page lists the settings.",
-            f"A time is meaningful only together with an error: x and † mark runs with an energy error above {100 * WRONG:.0f} %; exploded means NaN or an",
+            f"A time is meaningful only together with an error: "
+            f"x and † mark runs with an energy error above {100 * WRONG:.0f} %; exploded means NaN or an",
             "energy error above 10 times the reference energy.",
         )
         self.say("## Time per link and step against the number of links")
