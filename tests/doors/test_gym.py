@@ -187,7 +187,7 @@ def test_a_task_without_a_start_begins_as_described() -> None:
     ("changes", "sentence"),
     [
         ({"inputs": {"middle": (0, 1)}}, "there is no input 'middle'; there are 'upper', 'lower'"),
-        ({"inputs": {"lower": (1, 1)}}, r"bounds of input 'lower' must be \(lowest, highest\)"),
+        ({"inputs": {"lower": (1, 1)}}, r"bounds of input 'lower' must be \(lower, upper\)"),
         ({"inputs": {"lower": (0, np.inf)}}, "bounds of input 'lower'"),
         ({"inputs": {}}, "at least one input"),
         ({"skip": 0}, "skip must be a whole number"),

@@ -332,7 +332,7 @@ def lattice() -> Mechanism:
 
 
 def test_a_loop_of_massless_bodies_alone_is_for_the_other_solvers() -> None:
-    with pytest.raises(ValueError, match=r"solver 'articulated' cannot take massless bodies .*'rod 3'.*use 'ldu'"):
+    with pytest.raises(ValueError, match=r"solver 'articulated' cannot simulate massless bodies .*'rod 3'.*use 'ldu'"):
         Simulator(lattice(), 2e-3, solver="articulated")
     auto = Simulator(lattice(), 2e-3, tolerance=TOLERANCE)
     assert auto.solver == "ldu" == lattice().report().solver

@@ -104,7 +104,7 @@ def test_a_state_is_no_duration(pendulum: Mechanism) -> None:
 
 
 def test_more_than_memory_holds(pendulum: Mechanism) -> None:
-    with pytest.raises(ValueError, match=r"takes \d+\.\d GiB, and \d+\.\d GiB are free; raise record_every"):
+    with pytest.raises(ValueError, match=r"needs \d+\.\d GiB, but only \d+\.\d GiB are free; raise record_every"):
         Simulator(pendulum, 0.01).run(steps=10**14)
 
 
@@ -112,7 +112,7 @@ def test_more_than_is_free(pendulum: Mechanism, monkeypatch: pytest.MonkeyPatch)
     """The same question for a run and for a batch, before anything is taken."""
     monkeypatch.setattr(memory, "_free", lambda: 2**27)
     sim = Simulator(pendulum, 0.01)
-    message = r"takes \d+\.\d GiB, and 0\.1 GiB are free; raise record_every"
+    message = r"needs \d+\.\d GiB, but only 0\.1 GiB are free; raise record_every"
     with pytest.raises(ValueError, match=f"recording 1000001 nodes of .*{message}"):
         sim.run(steps=10**6)
     with pytest.raises(ValueError, match=f"recording 1000 members x 1001 nodes x .*{message}"):

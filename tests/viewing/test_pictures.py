@@ -116,7 +116,7 @@ def test_pictures_that_cannot_be_drawn_are_refused():
         (lambda: plot.phase_portrait(run, ball), "choose the coordinate to draw, one of '0', '1', '2'"),
         (lambda: plot.coordinates(run, ball), "joints takes a list of names"),
         (lambda: plot.reactions(run, ["joint0"]), "there is no joint called 'joint0'"),
-        (lambda: plot.convergence(run, 0), "did not keep its increments"),
+        (lambda: plot.convergence(run, 0), "did not record increments"),
     ):
         with pytest.raises((ValueError, KeyError), match=message):
             draw()
