@@ -155,7 +155,7 @@ MESHES = {
     "circle.dae": (collada('<node id="a"><instance_node url="#a"/></node>', "").encode(), "an instance of itself"),
     "entity.dae": (b'<!DOCTYPE a [<!ENTITY b "c">]><COLLADA/>', "declares a document type"),
     "told.glb": (glb({"asset": {"version": "2.0"}, "accessors": [HUGE]}), "rows, more than"),
-    "circle.glb": (glb({"nodes": [{"children": [0]}], "scenes": [{"nodes": [0]}]}), "no tree"),
+    "circle.glb": (glb({"nodes": [{"children": [0]}], "scenes": [{"nodes": [0]}]}), "do not form a tree"),
     "told.gltf": (json.dumps({"accessors": [HUGE]}).encode(), "rows, more than"),
     "list.gltf": (b"[]", "cannot be read"),
     "short.glb": (b"glTF", "cannot be read"),

@@ -209,7 +209,7 @@ def test_a_site_may_have_the_name_of_a_body(tmp_path: Path) -> None:
 
 
 def test_what_a_body_has_is_kept() -> None:
-    with pytest.warns(ct.ModelWarning, match=r"not read: range of a motor, .* stops no input \(push\)$"):
+    with pytest.warns(ct.ModelWarning, match=r"not read: range of a motor, .* but not enforced \(push\)$"):
         m = ct.Mechanism.from_mjcf(MODELS / "servos.xml")
     assert list(m.bodies) == [
         *("carriage before tilt", "carriage", "arm before pitch", "arm before roll", "arm", "tail", "plate"),

@@ -224,9 +224,10 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "new" if balanced else "not reproduced",
-            f"the energy {'increases' if balanced else 'does not increase'} by the work of the motors, to within "
-            f"{100 * parts:.1g} % of it at {1e3 * shortest:g} ms, and the difference decreases with the step to the "
-            "power " + ", ".join(f"{order:.1f} ({case})" for case, order in orders.items()) + ".",
+            f"the energy {'increases' if balanced else 'does not increase'} by the work of the motors, with a "
+            f"difference of {100 * parts:.1g} % at {1e3 * shortest:g} ms, which decreases with the step to the power "
+            + ", ".join(f"{order:.1f} ({case})" for case, order in orders.items())
+            + ".",
         )
     )
     air = pick(some, case="air")

@@ -123,7 +123,10 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         )
     else:
         result.append(
-            Finding("not reproduced", f"the time of an iteration is no straight line from 1 to {most} links: {told}.")
+            Finding(
+                "not reproduced",
+                f"the time of an iteration is not a linear function of the links, 1 to {most}: {told}.",
+            )
         )
     n, us = curve(rows, "links", "us_per_iteration", solver="dense")
     large = n >= min(20, n.max() / 4)

@@ -271,7 +271,7 @@ def _fastest(rows: Rows) -> Finding:
     for tolerance in _tolerances(rows):
         n, ours = _milliseconds(rows, "catena", tolerance)
         if not (n == most).any():
-            told.append(f"{_short(tolerance)}: ours does not get to the end")
+            told.append(f"{_short(tolerance)}: catena does not complete the run")
             wins.append(False)
             continue
         times = {}
