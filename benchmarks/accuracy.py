@@ -314,23 +314,23 @@ def judge_warnings() -> None:
     write(
         WARNINGS,
         f"""\
-{len(SCENES)} scenes on which the estimate was not made, {LADDER} steps each (factor 2)
+{len(SCENES)} scenes that were not used to design the estimate, each with {LADDER} step sizes (factor 2)
 at orders 2, 4 and 8: {len(outcomes)} runs.{stopped}
-A run is bad if its end is off by more than {END:g} (parts of the size, or rad; against order 8 at a fine step)
-or the energy of a conservative one by more than {ENERGY:g}. A hit is a bad run that warns. The last columns
-are the error of the end divided by the sum of the steps' errors, of runs that end between 1e-9 and 0.3 off.
+A run is bad if the error of its last node is above {END:g} (relative to the size, or in rad; the reference has order 8
+and fine steps), or if it is conservative and its energy error is above {ENERGY:g}. A hit is a bad run with a warning.
+The last columns are the final error divided by the sum of the step errors, for runs with final errors of 1e-9 to 0.3.
 
-| | hits | misses | false alarms | silent and good | end / sum: median | 5 % | 95 % |
+| | hits | misses | false alarms | good, no warning | end / sum: median | 5 % | 95 % |
 |---|---|---|---|---|---|---|---|
 {_lines(counted)}
 
-- Of {len(misses)} misses {added} have a sum of errors above {END:g}, which `repr(run)` prints:
-  where something spins small errors add up.
-- Of {len(alarms)} false alarms {near} are conservative runs that end off by more than {END / 10:g};
-  {astray} were off by more than {END:g} on the way.
-- Servos, stiff dampers and drives alarm for nothing most often: {len(alarms) - calm} of {driven} good runs,
-  against {calm} of {free} of conservative scenes. They forget errors, or make none where a drive
-  prescribes all; at orders 4 and 8 their estimates are far above the largest error on the way.
+- Of {len(misses)} misses, {added} have a sum of step errors above {END:g}, which `repr(run)` prints:
+  small errors of spinning bodies add up.
+- Of {len(alarms)} false alarms, {near} are conservative runs with a final error above {END / 10:g};
+  {astray} had an error above {END:g} at an earlier node.
+- False alarms are most frequent with servos, stiff dampers and prescribed motions: {len(alarms) - calm} of {driven}
+  good runs, compared with {calm} of {free} in conservative scenes. Dissipation damps errors out, and a fully prescribed
+  motion has none. At orders 4 and 8, their estimates are far above the largest error at any node.
 
 Misses:
 
@@ -340,7 +340,7 @@ False alarms:
 
 {_table(alarms)}
 
-Duration and longest step of order 2 (order 4 begins with twice, order 8 with four times that): {scales}.""",
+Duration and longest step of order 2 (twice as long for order 4, four times for order 8): {scales}.""",
     )
 
 
@@ -615,7 +615,7 @@ def draw(found: dict[str, dict[str, list[Point]]]) -> None:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        print("pictures need matplotlib", file=sys.stderr)
+        print("plots need matplotlib", file=sys.stderr)
         return
     matplotlib.rcParams["svg.hashsalt"] = PRECISION
     marks = dict(zip(METHODS, "osD^vP", strict=True))
@@ -678,34 +678,36 @@ def judge_precision() -> None:
         f"""\
 ![error against evaluations]({PICTURE.name})
 
-The error is the largest distance of a body's center at the end from the reference (order 8, fine steps), in
-parts of the size. SciPy solves equations in minimal coordinates, with atol = rtol; they agree with the reference to
-1e-8 or better, which is checked. Evaluations are plain steps of catena, those of rejected pieces included, and calls
-of SciPy's right-hand side, those for Radau's Jacobian included. They are the fair measure: SciPy's right-hand side is
-Python, so seconds favour catena. A plain step solves an implicit equation by a few increments of Newton's method, so
-it costs more than an evaluation would in the same language.
+The error is the largest final distance of a center of mass from the reference (order 8, fine steps),
+relative to the size. SciPy solves equations in minimal coordinates, with atol = rtol; they agree with the reference to
+1e-8 or better, which is checked. Evaluations are steps of order 2 of catena, including those of rejected substeps,
+and calls of SciPy's right-hand side, including those for Radau's Jacobian. They are the fair measure: SciPy's
+right-hand side is written in Python, so times favor catena. A step of order 2 solves an implicit equation with a few
+Newton iterations, so it costs more than an evaluation would in the same language.
 
-Against the last run of `accuracy=` alone, over four scenes and errors of {LEVELS[0]:.0e} to {LEVELS[-1]:.0e},
-where both reach them:
+Compared with the last run of `accuracy=` alone, for four scenes and errors of {LEVELS[0]:.0e} to {LEVELS[-1]:.0e}
+that both methods reach:
 
 | | fewer evaluations | ratio: median | from, to |
 |---|---|---|---|
 {_lines([compared(found, method) for method in METHODS[1:]])}
 
 - DOP853 needs fewer evaluations than `accuracy=` for every error, about half as many.
-- `accuracy=` needs fewer than Radau in 11 of 16 cases, and about as many as equal steps of orders 4 and 8, of which one
-  must know the right length. It keeps its accuracy at all nodes and between them: the end is often far better.
-- With its pilot and the coarser runs to compare with, `accuracy=` takes more CPU time than the best equal steps in runs
-  as short as these, up to 27 times as much; on the four-bar for 1e-3, 1e-5 and 1e-9 also more than DOP853 in Python.
+- `accuracy=` needs fewer than Radau in 11 of 16 cases, and about as many as fixed steps of orders 4 and 8, for which
+  the right step size must be known. It keeps its accuracy at all nodes and between them; the final error is often
+  far smaller.
+- Including its trial run and the coarser runs for comparison, `accuracy=` takes more CPU time than the best fixed
+  step in such short runs, up to 27 times as much; for the four-bar at 1e-3, 1e-5 and 1e-9 also more than DOP853 in
+  Python.
 
-Evaluations and CPU time ({machine()}, the best of {REPEATS}; of `accuracy=` with all its runs) for an error, or of
-the coarsest run if that is better:
+Evaluations and CPU time ({machine()}, the best of {REPEATS}; for `accuracy=` with all its runs) for a given error,
+or of the coarsest run if it is more accurate:
 
 {(2 * chr(10)).join(tables)}
 
-What was asked for and what came: the end is as good as the accuracy in {kept} of {len(points)} runs. The pilot that
-finds dt and the coarser runs to compare with take more than the last run in {pilots} of them, up to {most:.0f} times as
-much; every run makes its own, without a pilot where dt is given.
+Requested and reached accuracy: the final error is below the accuracy in {kept} of {len(points)} runs. The trial run
+that finds dt and the coarser runs for comparison take longer than the last run in {pilots} of them, up to {most:.0f}
+times as long. Every run makes its own; with a given dt, there is no trial run.
 
 | | accuracy | error | evaluations | of other runs | ms of all |
 |---|---|---|---|---|---|

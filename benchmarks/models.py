@@ -50,28 +50,30 @@ HEAD = """# Public robot models
 
 Made by `python benchmarks/models.py FOLDER` on {processor}, one core. The files are those of the wheels
 example-robot-data, pybullet, gymnasium and dm_control (`pip install --no-deps ...`), and of the GitHub repositories
-google-deepmind/mujoco_menagerie and Gepetto/example-parallel-robots, checked out into FOLDER. Robots are in the air or
-hang on their base, because there is no contact. Times were taken on a machine that had other work: they are rough,
+google-deepmind/mujoco_menagerie and Gepetto/example-parallel-robots, checked out into FOLDER. Robots fall freely
+or have a fixed base, because there is no contact. Times were measured on a machine under load: they are approximate,
 ratios less so.
 
 {summary}
 
 - **loops, ties**: joints that close loops, and couplings (mimics, equalities of joints).
-- **pose**: the largest difference of any link's place (m) or rotation matrix between `m.state()` and the file, by
+- **pose**: the largest difference of any link's position (m) or rotation matrix between `m.state()` and the file, by
   forward kinematics along the file's parents, or by MuJoCo for MJCF.
 - **assembles**: how far loops are open in the file's pose (m), and the CPU time in which `m.assemble()` closes them.
-- **real time**: CPU time of `Simulator(m).run(duration=2)` over 2 s, compilation and pilot included; below 1 is faster.
-- **gap**: the largest of all joints and nodes of that run (m, `run.drift()`).
-- **agreement**: the largest difference of any joint coordinate (rad, m) or place of a body (m) from MuJoCo, which runs
-  the MJCF itself, or what `to_mjcf` writes of other files, without contacts, limits, dry friction and what is not read.
-  Trees: after 0.4 s from a random pose with random rates, steps of 2 ms against its Runge-Kutta rule at 0.1 ms, and the
-  factor by which it shrinks when the step is halved (4 is second order); where servos are too stiff for that rule, its
-  implicit one at 0.02 ms, of first order, against 1 ms. Loops and ties: after 0.1 s from rest, steps of 0.5 ms
-  against its constraints made stiff (solref 0.5 ms, steps of 0.05 ms), which are of first order.
-  The spheres of 5bar_linkage weigh 654 t each by its file, which soft constraints do not hold.
-- **step**: CPU time of a step beside `mj_step` (Euler, contacts and limits off), both at 2 ms: the first 400, one step
-  a call from Python; and the next 1000 in a run, where what hangs or falls freely whips about, and errors are
-  estimated.
+- **real time**: CPU time of `Simulator(m).run(duration=2)` over 2 s, including compilation and the trial run; below 1
+  is faster than real time.
+- **gap**: the largest gap of all joints and nodes of that run (m, `run.drift()`).
+- **agreement**: the largest difference of any joint coordinate (rad, m) or body position (m) from MuJoCo. MuJoCo runs
+  the MJCF file itself, or the output of `to_mjcf` for other files, without contacts, limits, dry friction and parts
+  that catena does not read. Trees: after 0.4 s from a random pose with random rates, with steps of 2 ms, against
+  MuJoCo's Runge-Kutta integrator at 0.1 ms; the second number is the factor by which the difference decreases when
+  the step is halved (4 is second order). If servos are too stiff for this integrator: steps of 1 ms against MuJoCo's
+  implicit integrator, of first order, at 0.02 ms. Loops and ties: after 0.1 s from rest, with steps of 0.5 ms,
+  against MuJoCo's soft constraints with solref 0.5 ms and steps of 0.05 ms, which are of first order. In the file of
+  5bar_linkage, the spheres have a mass of 654 t each, which soft constraints cannot hold.
+- **step**: CPU time of a step, and its ratio to that of `mj_step` (Euler, contacts and limits off), both at 2 ms: for
+  the first 400 steps, with one call from Python per step; and for the next 1000 in one run, in which hanging and
+  falling robots move fast, and errors are estimated.
 
 | {columns} |
 |---|---|---|---|---|---|---|---|---|---|---|---|
@@ -342,11 +344,11 @@ def summary(found: dict[str, dict[str, Any]]) -> str:
     looped = [cells for cells in read if cells["loops"] or cells["ties"]]
     lines = [
         f"{len(rows)} models, {sum(bool(c['loops']) for c in read)} of them with loops and "
-        f"{sum(bool(c['ties']) for c in read)} with ties; {len(read)} are read.",
-        f"{sum(c['pose'] < 1e-12 for c in posed)} of {len(posed)} stand as their file says to 1e-12.",
-        f"{len(shut)} assemble, {len(ran)} run; {sum(c['default'] < 1 for c in ran)} by `Simulator(m)` faster than "
-        f"real time on one core; the largest gap is {max((c['gap'] for c in ran), default=0.0):.0e} m.",
-        f"{len(agreed)} are compared with MuJoCo, {sum(a < 1e-3 for a in agreed)} of them are within 1e-3.",
+        f"{sum(bool(c['ties']) for c in read)} with ties; {len(read)} can be read.",
+        f"{sum(c['pose'] < 1e-12 for c in posed)} of {len(posed)} have the pose of their file, to 1e-12.",
+        f"{len(shut)} assemble, {len(ran)} run; {sum(c['default'] < 1 for c in ran)} run with `Simulator(m)` faster "
+        f"than real time on one core; the largest gap is {max((c['gap'] for c in ran), default=0.0):.0e} m.",
+        f"{len(agreed)} are compared with MuJoCo; {sum(a < 1e-3 for a in agreed)} of them agree within 1e-3.",
     ]
     for title, chosen in (("Trees", [c for c in read if c not in looped]), ("Loops and ties", looped)):
         steps = [c["step"] for c in chosen if isinstance(c.get("step"), list)]
@@ -354,7 +356,8 @@ def summary(found: dict[str, dict[str, Any]]) -> str:
             calls, runs = (np.array([s[k] / s[k + 1] for s in steps]) for k in (0, 2))
             lines.append(
                 f"{title}: a step takes {np.median(calls):.2f} (median; {calls.min():.2f} to {calls.max():.2f}) of "
-                f"mj_step by calls, {np.median(runs):.2f} ({runs.min():.2f} to {runs.max():.2f}) in runs."
+                f"`mj_step` with one call per step, "
+                f"{np.median(runs):.2f} ({runs.min():.2f} to {runs.max():.2f}) in runs."
             )
     return "\n".join(f"- {line}" for line in lines)
 

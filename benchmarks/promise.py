@@ -216,12 +216,13 @@ def report(found: list[Kept]) -> str:
     lines = [
         f"{len({run.scene for run in found})} scenes ({kinds['loop']} with loops, {kinds['rolls']} that roll or spin, "
         f"{kinds['tree']} other trees, {kinds['damped']} that dissipate), {len(found)} runs at 1e-3, 1e-5 and 1e-7.",
-        f"Off and told are in parts of what was asked for, over all nodes. {len(found) - len(quiet)} say that they are",
-        f"not there. Of the {len(quiet)} others {good} ({100 * good / max(len(quiet), 1):.0f} %) are off by at most 1,",
-        f"the worst by {max(run.off for run in quiet):.2g}.",
-        f"told / off: median {np.median(told):.2g}, {min(told):.2g} to {max(told):.2g}.",
+        f"The true error and the estimate are relative to the requested accuracy, over all nodes. "
+        f"{len(found) - len(quiet)} runs warn that they did not reach it.",
+        f"Of the {len(quiet)} others, {good} ({100 * good / max(len(quiet), 1):.0f} %) have a true error of at most 1;",
+        f"the largest is {max(run.off for run in quiet):.2g}.",
+        f"Estimate / true error: median {np.median(told):.2g}, {min(told):.2g} to {max(told):.2g}.",
         "",
-        "| scene | s | accuracy | off | told | order | pieces | CPU (ms) | |",
+        "| scene | s | accuracy | true error | estimate | order | substeps | CPU (ms) | |",
         "|---|---|---|---|---|---|---|---|---|",
         *(_row(run) for run in found),
     ]

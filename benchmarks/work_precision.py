@@ -139,7 +139,7 @@ def draw(table: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print("pictures need matplotlib", file=sys.stderr)
+        print("plots need matplotlib", file=sys.stderr)
         return
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -1,6 +1,6 @@
-"""Bricard's linkage moves although counting says that six bars on six hinges cannot: one of 30 equations is redundant.
+"""The Bricard linkage moves, although a count of freedoms says that it cannot: one of its 30 equations is redundant.
 
-It swings through a flat triangle and back, and its angles follow the formula of Chen, You and Tarnai.
+It swings through a flat, triangular pose, and its angles follow the formula of Chen, You and Tarnai.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ cosines = np.array([np.sum(along[k - 1] * along[k], axis=1) for k in range(6)])
 unequal = max(np.ptp(cosines[::2], axis=0).max(), np.ptp(cosines[1::2], axis=0).max())
 a, b = cosines[:2]
 miss = np.abs(a + b + a * b).max()  # Int. J. Solids Struct. 42 (2005) 2287, with axes at right angles
-print(f"symmetry is kept to {unequal:.0e}, the formula to {miss:.0e}, energy to {run.energy_error().max():.0e}")
+print(f"asymmetry {unequal:.0e}, deviation from the formula {miss:.0e}, energy error {run.energy_error().max():.0e}")
 assert unequal < 1e-12  # joints are closed to rounding
 assert miss < 1e-12
 assert run.energy_error().max() < 1e-4  # the accuracy that is usual

@@ -1,4 +1,4 @@
-"""Motors lift a hanging arm of two links and hold it out. A Python function reads where it is and returns torques."""
+"""Two motors lift a hanging arm and hold it: a control function in Python reads the angles and returns torques."""
 
 import numpy as np
 
@@ -11,19 +11,19 @@ axis = np.array((1.0, 0.0, 0.0))
 
 
 def motors(t: float, live: ct.Live) -> dict[str, ct.Load]:
-    """A spring and a damper in each joint, pulling it to its target, and what holds the weight."""
+    """PD control of both joints toward their targets, with gravity compensation."""
     joints = [live.joint("joint1"), live.joint("joint2")]
     angle = np.array([joint.angle for joint in joints])
     rate = np.array([joint.rate for joint in joints])
     shoulder, elbow = 60 * (target - angle) - 20 * rate
 
-    # each motor also carries what hangs on it: weight 9.81 N per link, lever arm measured along y
+    # gravity compensation: 9.81 N per link, with the lever arm along y
     y1, y2 = live.position[:, 1]
     elbow_y = live.body("link1").point((0, 0, -0.5))[1]
     shoulder += 9.81 * (y1 + y2)
     elbow += 9.81 * (y2 - elbow_y)
 
-    # a motor turns its link and pushes back on what carries it
+    # a motor acts on its link, and with the opposite torque on the body before
     return {"link1": ct.Load(torque=(shoulder - elbow) * axis), "link2": ct.Load(torque=elbow * axis)}
 
 

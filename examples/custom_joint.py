@@ -1,4 +1,4 @@
-"""A bead slides round in a bowl and draws a rosette. What keeps it there is a joint of one's own, written in Python."""
+"""A bead slides around in a bowl and traces a rosette. The bowl is a custom joint, written in Python."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,13 +9,13 @@ P, G, MASS = 0.5, 9.81, 0.2  # m: how wide the bowl z = (x^2 + y^2) / (2 P) is; 
 
 
 def gap(world, bead):
-    """How far the bead is above the bowl (m): all that a joint needs."""
+    """Return the height of the bead above the bowl (m), the only function that a custom joint needs."""
     x, y, z = bead.position
     return z - (x * x + y * y) / (2 * P)
 
 
 def jacobian(world, bead):
-    """By displacement and turn of the world, and of the bead: not needed, but ten times as fast, and checked."""
+    """Return derivatives for displacement and rotation of the world and the bead: optional, but ten times as fast."""
     x, y, _ = bead.position
     return [(0, 0, 0, 0, 0, 0, -x / P, -y / P, 1, 0, 0, 0)]
 
@@ -27,7 +27,7 @@ run = ct.Simulator(m, dt=0.02, order=4).run(duration=10)
 
 
 def motion(s):
-    """The same on paper: the bowl pushes a kilogram up with `push` N, and inwards the more, the steeper it is."""
+    """Equations of motion for comparison: the bowl pushes 1 kg upward with `push` N, and inward by its slope."""
     xy, v = s
     push = (G + v @ v / P) / (1 + xy @ xy / P**2)
     return np.array((v, -push * xy / P))
@@ -42,7 +42,7 @@ for _ in run.time:
         k3 = motion(s + h / 2 * k2)
         s = s + h / 6 * (k1 + 2 * k2 + 2 * k3 + motion(s + h * k3))
 off, spin = np.linalg.norm(run.position[:, 0, :2] - paper, axis=1).max(), run.angular_momentum()[:, 2]
-print(f"off paper by {off:.0e} m, off the bowl by {run.drift().max():.0e} m, spin kept to {np.ptp(spin) / spin[0]:.0e}")
+print(f"error {off:.0e} m, gap {run.drift().max():.0e} m, spin changes by {np.ptp(spin) / spin[0]:.0e} of itself")
 assert off < 1e-4  # the steps' own errors, `run.error`, add up to 5e-5
 assert run.drift().max() < 1e-12
 assert np.ptp(spin) < 1e-12 * spin[0]  # the bowl is round: angular momentum stays, to rounding

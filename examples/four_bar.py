@@ -1,4 +1,4 @@
-"""A four-bar linkage turns for a minute: a pen on its coupler draws the same closed curve, turn after turn."""
+"""A four-bar linkage turns for a minute, and a pen on its coupler traces the same closed curve in every turn."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ assert report.redundant_count == 3  # the same in space gives 3 * 6 - 4 * 5 = -2
 run = ct.Simulator(m).run(duration=60, state=m.assemble(rates={"motor": 12.0}))  # rad/s; the other bodies follow
 turns, error = np.ptp(run.joint("motor").angle) / (2 * np.pi), run.energy_error().max()
 
-# geometry alone, in complex numbers: circles about the crank's end and the rocker's foot meet in the knee
+# geometric solution in complex numbers: circles about the crank's end and the rocker's pivot intersect in the knee
 x, _, z = run.body("crank").point((0, 0, 0.15)).T
 pin, foot = x + 1j * z, 0.9
 long, short, far = np.hypot(0.9, 0.4), np.hypot(0.3, 0.4), abs(foot - pin)
@@ -38,7 +38,7 @@ knee = pin + (foot - pin) / far * (along + 1j * np.sqrt(long**2 - along**2))
 curve = (pin + knee) / 2 + 0.3j * (knee - pin) / long
 x, _, z = run.body("coupler").point((-0.3, 0, 0)).T
 miss = np.abs(x + 1j * z - curve).max()
-print(f"{turns:.0f} turns; the pen is {miss:.0e} m off its curve at most, energy errs by {error:.0e}")
+print(f"{turns:.0f} turns; the pen deviates from its curve by {miss:.0e} m at most, energy error {error:.0e}")
 assert miss < 1e-12  # joints are closed to rounding
 assert error < 1e-3  # ten times the accuracy of 1e-4 that is usual, after 1500 steps
 

@@ -1,4 +1,4 @@
-"""A governor with stiff springs: its slider rises and falls once a second, and nothing is lost about the shaft."""
+"""A governor with stiff springs: the slider oscillates at 1 Hz, and angular momentum about the shaft is conserved."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ assert abs(high - 0.743) < 1e-3
 assert abs(period - 1.02) < 0.01
 
 spin = run.angular_momentum()[:, 2]
-print(f"angular momentum about the shaft changes by {np.ptp(spin) / spin[0]:.1e} of itself")
+print(f"angular momentum about the shaft changes by {np.ptp(spin) / spin[0]:.1e}, relatively")
 assert np.ptp(spin) < 1e-10 * spin[0]
 
 figure = Figure(figsize=(7, 3.5), layout="constrained")

@@ -1,6 +1,6 @@
-"""A gyroscope in gimbals, with a weight on its inner ring, does not tip but turns: as fast as torque over spin says.
+"""A gyroscope in gimbals, with a weight on its inner ring, precesses at the rate torque / spin angular momentum.
 
-Let go without that turn it nods on its way, and its angular momentum about the vertical stays zero.
+Released without precession, it nutates, and its angular momentum about the vertical stays zero.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ for body, radius, axis, side in ((outer, 0.19, y, z), (inner, arm, z, x)):  # an
         turn = (np.cos(a / 2), *(np.sin(a / 2) * np.array(axis)))
         body.add_shape("box", 0.01 + 0.265 * radius * np.abs(across), position=place, orientation=turn)
 
-# with the axle level the weight's torque turns the spin's angular momentum, and the rings have no say in it
+# with a horizontal axle, the torque of the weight rotates the spin angular momentum; the rings have no effect
 momentum = 0.5 * 1.5 * 0.1**2 * spin
 expected = weight * 9.81 * arm / momentum
 start = m.state()
@@ -37,14 +37,14 @@ start.joint("heading").rate = expected
 simulator = ct.Simulator(m, accuracy=1e-6)
 steady = simulator.run(duration=8, state=start)
 rate, nod = steady.joint("heading").angle[-1] / 8, np.abs(steady.joint("nod").angle).max()
-print(f"turns at {rate:.9f} rad/s, torque over spin is {expected:.9f} rad/s; it nods by {nod:.0e} rad")
+print(f"precession {rate:.9f} rad/s, formula {expected:.9f} rad/s; nutation {nod:.0e} rad")
 assert abs(rate - expected) < 1e-6 * expected  # the accuracy that was asked for
 assert nod < 1e-6
 
 start.joint("heading").rate = 0
 run = simulator.run(t_eval=np.linspace(0, 8, 961), state=start)
 rate, nod = run.joint("heading").angle[-1] / 8, np.abs(run.joint("nod").angle).max()
-print(f"let go at rest it turns at {rate:.3f} rad/s and nods by {nod:.3f} rad")
+print(f"released at rest: precession {rate:.3f} rad/s, nutation {nod:.3f} rad")
 assert np.abs(run.angular_momentum()[:, 2]).max() < 1e-12 * momentum  # nothing twists about the vertical
 
 figure = Figure(figsize=(8, 3.5), layout="constrained")

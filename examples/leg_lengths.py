@@ -1,6 +1,6 @@
-"""Design of experiments: which lengths of thigh and shin swing a foot far with little torque at the hip.
+"""Design of experiments: find lengths of thigh and shin that give a long stride with little torque at the hip.
 
-A Latin hypercube of 200 designs, each a mechanism of its own, and the front on which no design beats another in both.
+A Latin hypercube of 200 designs, each with its own mechanism, and the Pareto front of stride and torque.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ period, axis = 0.8, (1, 0, 0)  # s, and the axis of both hinges
 
 
 def leg(numbers):
-    """A leg that hangs straight down from its hip, where servos lead hip and knee through a stride."""
+    """Make a leg that hangs straight down from its hip; servos move hip and knee through a stride."""
     thigh, shin = float(numbers["thigh"]), float(numbers["shin"])
     knee, ankle = (0, 0, -thigh), (0, 0, -thigh - shin)
     m = ct.Mechanism()
@@ -28,17 +28,17 @@ def leg(numbers):
 
 
 def swing(t):
-    """Angle of the hip (rad)."""
+    """Return the target angle of the hip (rad)."""
     return 0.3 * (1 - np.cos(2 * np.pi * t / period))
 
 
 def bend(t):
-    """Angle of the knee (rad)."""
+    """Return the target angle of the knee (rad)."""
     return -0.4 * (1 - np.cos(2 * np.pi * t / period))
 
 
 def keep(batch):
-    """How far the foot goes (m), and the largest torque of the hip motor (N m)."""
+    """Return the stride of the foot (m) and the largest torque of the hip motor (N m)."""
     y = batch.position[:, :, 2, 1]
     torque = [np.abs(run.force("hip motor").effort).max() for run in batch]
     return {"stride": y.max(axis=1) - y.min(axis=1), "torque": torque}

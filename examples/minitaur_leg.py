@@ -1,4 +1,4 @@
-"""Two servos on the hips of a Minitaur leg, a closed five-bar, lead its foot along a stride. It follows within 1 mm."""
+"""Two servos on the hips of a Minitaur leg, a closed five-bar, move its foot along a stride, within 1 mm."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,13 +12,13 @@ leg.add_frame("foot", "leg front shin", position=(0, 0, 0.5 * SHIN))
 
 
 def path(t):
-    """Where the foot is to be (y, z): straight along the ground, back in the air, and at rest once a second."""
+    """Return the target of the foot (y, z): straight along the ground, back in the air, and at rest once a second."""
     phase = 2 * np.pi * t - np.sin(2 * np.pi * t)
     return 0.07 * np.cos(phase), -0.23 + 0.06 * np.maximum(0, np.sin(phase)) ** 2
 
 
 def angles(t):
-    """Both motors for that: the hips share an axis, so the thighs stand to either side of the line to the foot."""
+    """Return both motor angles: the hips are coaxial, so the thighs are symmetric about the line to the foot."""
     y, z = path(t)
     reach, lean = np.hypot(y, z), np.arctan2(y, -z)
     spread = np.arccos((reach**2 + THIGH**2 - SHIN**2) / (2 * reach * THIGH))
@@ -34,8 +34,8 @@ run = ct.Simulator(leg, dt=0.002).run(duration=5, state=start)
 foot, wanted = run.body("leg front shin").point((0, 0, 0.5 * SHIN))[:, 1:], np.stack(path(run.time), axis=1)
 off, gap = np.linalg.norm(foot - wanted, axis=1), run.drift().max()
 torque = np.abs([run.force(f"servo on {motor}").effort for motor in motors]).max()
-print(f"the foot is off by {1e3 * off.max():.2f} mm at most, torques reach {torque:.2f} N m, gaps {gap:.1e} m")
-# a servo gives way by its torque over its gain, below 4 mrad here, on a leg of at most 0.25 m
+print(f"largest error of the foot {1e3 * off.max():.2f} mm, largest torque {torque:.2f} N m, largest gap {gap:.1e} m")
+# the error of a servo is its torque divided by kp, below 4 mrad here, on a leg of at most 0.25 m
 assert torque < 0.4
 assert off.max() < 0.25 * 0.4 / GAIN
 assert gap < 1e-12  # the loop is closed, to rounding

@@ -1,6 +1,6 @@
-"""Monte Carlo: what mounting errors of a rotor, its eccentricity and its tilt, do to the load of a bearing at 6000 rpm.
+"""Monte Carlo simulation: how eccentricity and tilt of a rotor affect the load of a bearing at 6000 rpm.
 
-The loads are those that the rotor's momentum demands, compared with the formulas for a rigid rotor.
+The loads follow from the rates of change of the rotor's momentum, and agree with the formulas for a rigid rotor.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ axial, transverse = mass * radius**2 / 2, mass * (3 * radius**2 + width**2) / 12
 
 
 def rotor(numbers):
-    """A disk on a hinge along z, off its axis by `offset` (m) along x and tilted by the angles `tilt` (rad)."""
+    """Make a disk on a hinge along z, off its axis by `offset` (m) along x and rotated by the angles `tilt` (rad)."""
     tilt = np.array([*numbers["tilt"], 0.0])
     angle = np.linalg.norm(tilt)
     turn = np.array([np.cos(angle / 2), *(np.sin(angle / 2) * tilt / angle)])
@@ -26,24 +26,24 @@ def rotor(numbers):
 
 
 def draw(rng, members):
-    """Errors of some members."""
+    """Return random errors of some members."""
     return {"offset": np.abs(rng.normal(0, 20e-6, members)), "tilt": rng.normal(0, 1e-3, (members, 2))}
 
 
 def setup(numbers):
-    """All turn at full speed."""
+    """Start all members at full speed."""
     return {"rates": np.full((len(numbers["offset"]), 1), speed)}
 
 
 def keep(batch):
-    """The largest load of the upper bearing (N) over a turn, from the rates of change of momentum."""
+    """Return the largest load of the upper bearing (N) over a turn."""
     w, x, y, z = np.moveaxis(batch.orientation[:, :, 0], -1, 0)
     normal = np.stack((2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)), axis=-1)  # of the disk
     spin = batch.angular_velocity[:, :, 0]
     along = np.sum(normal * spin, axis=-1, keepdims=True)
     turning = transverse * spin + (axial - transverse) * along * normal
     force, couple = (np.diff(p, axis=1) / batch.dt for p in (mass * batch.velocity[:, :, 0], turning))
-    # the couple about x is borne along y, and that about y along x
+    # the moment about x causes forces along y, that about y along x
     load = force[..., :2] / 2 + np.stack((couple[..., 1], -couple[..., 0]), axis=-1) / (2 * half)
     return {"load": np.linalg.norm(load, axis=-1).max(axis=1)}
 
@@ -59,7 +59,7 @@ if __name__ == "__main__":
     numbers = sweep.numbers(0, len(sweep))
     load = np.concatenate([np.load(f"misaligned_rotor/chunk-{k:06d}.npz")["load"] for k in range(6)])
 
-    # in the frame that turns with the rotor both parts stand still: a pull outwards, and the couple of the tilt
+    # in the rotating frame, both parts are constant: a radial force, and the moment due to the tilt
     leans = numbers["tilt"]
     angle = np.linalg.norm(leans, axis=1)
     pull = mass * numbers["offset"] * speed**2 / 2
@@ -67,8 +67,8 @@ if __name__ == "__main__":
     lean = np.stack((leans[:, 1], -leans[:, 0]), axis=1) / angle[:, None]  # where the normal leans
     formula = np.linalg.norm(np.stack((pull, 0 * pull), axis=1) - couple[:, None] * lean, axis=1)
     off = np.abs(load - formula).max() / formula.max()
-    print(f"load up to {load.max():.0f} N, 95 % of all rotors below {np.quantile(load, 0.95):.1f} N, off by {off:.1e}")
-    # order 2, steps of 2 pi / 200 rad: errors are some eighth of the square of that, 1.2e-4
+    print(f"load up to {load.max():.0f} N, 95 % below {np.quantile(load, 0.95):.1f} N, relative error {off:.1e}")
+    # order 2, steps of 2 pi / 200 rad: errors are about an eighth of the square of that, 1.2e-4
     assert off < 2.5e-4
 
     figure = Figure(figsize=(10, 4), layout="constrained")

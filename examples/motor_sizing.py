@@ -1,6 +1,6 @@
-"""A press turns at a constant 120 turns a minute: the torque its motor must give, and the forces its bearings bear.
+"""A press turns at a constant 120 rpm: the required motor torque, and the forces in its bearings.
 
-Both are written as a table; the torque is that of virtual work.
+Both are written to a table; the torque agrees with the principle of virtual work.
 """
 
 import numpy as np
@@ -31,9 +31,9 @@ header = ",".join(("crank angle [deg]", "torque [N m]", *(f"{name} [N]" for name
 np.savetxt("motor_sizing.csv", table, "%.3f", ",", header=header, comments="")
 power, rms = speed * torque.mean(), np.sqrt((torque**2).mean())
 print(f"torque up to {torque.max():.1f} N m, {rms:.1f} N m rms, mean power {power:.2f} W")
-print("bearings bear up to", ", ".join(f"{force.max():.0f} N ({name})" for name, force in bearings.items()))
+print("largest bearing forces:", ", ".join(f"{force.max():.0f} N ({name})" for name, force in bearings.items()))
 
-# virtual work: the torque is what the energy gains per radian of the crank, and what the load takes
+# virtual work: the torque is the energy gained by the mechanism and by the load per radian of the crank
 a = np.linspace(0, 2 * np.pi, 36001)
 lean, height = np.arcsin(short / long * np.sin(a)), short / 2 * np.sin(a)  # of the rod; the crank's is the same
 reach = short * np.cos(a) + long * np.cos(lean)
@@ -42,7 +42,7 @@ along, up, tilt, out = np.gradient(paths, a, axis=1, edge_order=2)
 motion = speed**2 / 2 * (2 * (along**2 + up**2) + 2 * (3 * 0.015**2 + long**2) / 12 * tilt**2 + 15 * out**2)
 formula = np.gradient(motion + 9.81 * (3 + 2) * height, a, edge_order=2) + press * (np.sin(a) < 0) * out
 miss = np.abs(torque - formula[:-1:100]).max()
-print(f"virtual work says the same to {miss:.0e} N m, and 800 N over 0.2 m twice a second are 320 W")
+print(f"virtual work gives the same torque within {miss:.0e} N m; 800 N over 0.2 m twice a second are 320 W")
 assert miss < 1e-4 * torque.max()  # steps of a degree err by less than its square, 3e-4
 assert abs(power - 320) < 1e-4 * 320  # likewise, as a mean over nodes
 

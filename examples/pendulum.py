@@ -1,4 +1,4 @@
-"""A rod swings about one end, let go at 120 degrees: it takes 37 % longer than a small swing, as the formula says."""
+"""A rod swings about one end, released at 120 degrees: its period is 37 % longer than for small amplitudes."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,14 +19,14 @@ run = ct.Simulator(m, accuracy=1e-6).run(duration=10, state=start, events=[lowes
 passes = [event.state.time for event in run.events]
 period = (passes[-1] - passes[0]) / (len(passes) - 1)
 
-# small swings take 2 pi sqrt(I / m g l); larger ones as much more as an arithmetic-geometric mean says
+# period 2 pi sqrt(I / m g l) for small amplitudes, divided by an arithmetic-geometric mean for larger ones
 inertia = 1.0**2 / 3 + 0.02**2 / 4  # about the hinge
 small = 2 * np.pi * np.sqrt(inertia / (9.81 * 0.5))
 a, b = 1.0, np.cos(release / 2)
 for _ in range(6):
     a, b = (a + b) / 2, np.sqrt(a * b)
 exact = small / a
-print(f"period {period:.9f} s, the formula says {exact:.9f} s, small swings take {small:.3f} s")
+print(f"period {period:.9f} s, formula {exact:.9f} s, small amplitudes {small:.3f} s")
 assert abs(period - exact) < 1e-6 * exact  # the accuracy that was asked for
 assert run.energy_error().max() < 1e-6
 

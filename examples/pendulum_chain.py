@@ -1,4 +1,4 @@
-"""A chain of ten hinged links swings for a minute: the joints stay closed, the energy stays."""
+"""A chain of ten hinged links swings for a minute: joints stay closed, and energy is conserved."""
 
 import catena as ct
 from catena import plot

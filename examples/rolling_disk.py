@@ -1,4 +1,4 @@
-"""One disk rolls round a circle, as the formula of steady rolling says; another, half as fast, draws a rosette."""
+"""A disk rolls around a circle, as the formula of steady rolling predicts; another, half as fast, traces a rosette."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,7 +11,7 @@ up = np.array((-np.sin(lean), 0, np.cos(lean)))  # from where it touches the gro
 axle = np.array((np.cos(lean), 0, np.sin(lean)))
 half = (np.pi / 2 - lean) / 2  # a quaternion has half of the turn: about y, from the cylinder's axis z to the axle
 
-# steady rolling: gravity's torque turns the angular momentum about the touching point, once round at this pace (rad/s)
+# steady rolling: the torque of gravity rotates the angular momentum about the contact point at this rate (rad/s)
 across, about = mass * (3 * r**2 + thick**2) / 12, mass * r**2 / 2
 pace = np.sqrt(mass * 9.81 * r * np.tan(lean) / ((about + mass * r**2) * ring / r + across * np.sin(lean)))
 
@@ -32,7 +32,7 @@ run = ct.Simulator(m, accuracy=1e-6).run(t_eval=np.linspace(0, 15, 1801))
 
 x, y, _ = run.body("steady").position.T
 miss = np.abs(x + 1j * y - ring * np.exp(1j * pace * run.time)).max()
-print(f"{run.time[-1] * pace / (2 * np.pi):.1f} times round, never more than {miss:.0e} m from where the formula says")
+print(f"{run.time[-1] * pace / (2 * np.pi):.1f} revolutions, largest deviation from the formula {miss:.0e} m")
 print(f"energy error {run.energy_error().max():.0e} of the energy in motion")
 assert miss < 1e-5 * ring  # ten times the accuracy, as errors add up
 assert run.energy_error().max() < 1e-6

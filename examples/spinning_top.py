@@ -1,4 +1,4 @@
-"""A fast top on a ball joint precesses: its spin and its angular momentum about the vertical do not change."""
+"""A fast top on a ball joint precesses: its spin and its angular momentum about the vertical are constant."""
 
 import numpy as np
 
@@ -22,11 +22,11 @@ print(f"spin changes by {np.ptp(spin):.1e} rad/s, vertical angular momentum by {
 assert np.ptp(spin) < 1e-9 * spin[0]
 assert np.ptp(vertical) < 1e-11 * vertical[0]
 
-# a fast top goes round slowly, at m g arm / (spin momentum)
+# a fast top precesses slowly, at m g arm / (spin angular momentum)
 turned = np.unwrap(np.arctan2(run.position[:, 0, 1], run.position[:, 0, 0]))
 rate = turned[-1] / run.time[-1]
 expected = 1.0 * 9.81 * arm / (0.5 * 1.0 * 0.15**2 * spin_rate)
-print(f"precession {rate:.3f} rad/s, a fast top's formula says {expected:.3f}")
+print(f"precession {rate:.3f} rad/s, fast-top formula {expected:.3f}")
 assert abs(rate - expected) < 0.02 * expected
 
 figure = plot.mechanism(run[0], names=False)

@@ -1,4 +1,4 @@
-"""Four legs of a Strandbeest walk in the air: a crank turned at a steady pace, twelve loops that follow, and a film."""
+"""Four legs of a Strandbeest walk in the air: a crank at constant speed, twelve closed loops, and a video."""
 
 import numpy as np
 from matplotlib.image import imsave
@@ -14,7 +14,7 @@ beast.add_coupling(ct.PrescribedMotion("shaft", lambda t: start + pace * t, name
 run = ct.Simulator(beast, dt=0.0025).run(duration=3, state=beast.assemble(), record_every=10)
 print(f"largest gap {run.drift().max():.1e} m, torque up to {np.abs(run.coupling('drive').effort).max():.2f} N m")
 assert run.drift().max() < 1e-12
-# after a turn all feet are where they were
+# after one turn, all feet are back at their initial positions
 assert np.abs(run.position[-1] - run.position[0]).max() < 1e-9
 
 stage = plot.Stage(beast, window=(-1.2, 1.2, -1.05, 0.45), pixels=400)  # m: y from left to right, z upwards

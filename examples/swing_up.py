@@ -1,4 +1,4 @@
-"""Two links with weak motors learn to swing up and to stay there: 14 numbers, found by the cross-entropy method."""
+"""Two links with weak motors learn to swing up and to balance: 14 parameters, found by the cross-entropy method."""
 
 import gymnasium
 import numpy as np
@@ -12,21 +12,21 @@ env = gymnasium.make_vec(NAME, num_envs=POLICIES * STARTS)
 
 
 def act(policies, seen):
-    """Actions (member, 2) of policies (member, 2, 7): linear in leans and rates, and cut off."""
+    """Return the actions (member, 2) of policies (member, 2, 7): linear in tilts and rates, clipped."""
     s1, s2, c1, c2, w1, w2 = seen.T
-    # the last two change sign between hanging, where they pump, and standing, where they brake
+    # the last two change sign between hanging (adding energy) and standing (braking)
     features = np.stack((s1, s2, s1 * c2 + c1 * s2, w1, w2, c1 * w1, c1 * w2), axis=-1)
     return np.tanh((policies @ features[..., None])[..., 0])
 
 
 def episodes(policies, seed):
-    """Let every member act, from a start of its own: rewards (step, member), and who stands in the last second."""
+    """Run an episode in every member, from its own initial state: rewards (step, member), and who ends upright."""
     seen, _ = env.reset(seed=seed)
     rewards, leans = np.empty((2, 300, env.num_envs))
     for step in range(300):
         seen, rewards[step], *_ = env.step(act(policies, seen))
         s1, s2, c1, c2, _, _ = seen.T
-        # of the link that leans more
+        # tilt of the link that tilts more
         leans[step] = np.arccos(np.clip(np.minimum(-c1, s1 * s2 - c1 * c2), -1, 1))
     return rewards, leans[-50:].max(axis=0) < 0.2
 
@@ -36,18 +36,18 @@ mean, spread = np.zeros((2, 7)), np.tile((3.0, 3.0, 3.0, 0.5, 0.5, 1.0, 1.0), (2
 for generation in range(40):
     policies = mean + spread * random.normal(size=(POLICIES, 2, 7))
     rewards, _ = episodes(np.repeat(policies, STARTS, axis=0), seed=1000 * generation)
-    # to be up counts more when it lasts
+    # the last second counts more
     scores = rewards[:150].sum(axis=0) + 4 * rewards[150:].sum(axis=0)
     best = policies[np.argsort(scores.reshape(POLICIES, STARTS).mean(axis=1))[-12:]]
     mean, spread = best.mean(axis=0), best.std(axis=0) + 0.05
 
     up = episodes(mean, seed=10**6)[1].mean()
-    print(f"generation {generation}: best score {scores.max():.0f}, the mean stands up from {up:.0%} of its starts")
+    print(f"generation {generation}: best score {scores.max():.0f}, the mean policy succeeds from {up:.0%}")
     if up > 0.9:
         break
 
 up = episodes(mean, seed=2 * 10**6)[1].mean()
-print(f"and from {up:.0%} of {env.num_envs} that had no say in it")
+print(f"success from {up:.0%} of {env.num_envs} starts that were not used for training")
 assert up > 0.8
 
 one = gymnasium.make(NAME, render_mode="rgb_array")
@@ -63,7 +63,7 @@ imsave("swing_up.png", np.block([[[picture] for picture in pictures[row : row + 
 
 
 def again(t, now):
-    """The torques of that episode, each for 20 ms."""
+    """Return the torques of that episode, each held for 20 ms."""
     now.inputs[:] = held[min(round(100 * t) // 2, 299)]
 
 

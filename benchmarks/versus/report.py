@@ -139,7 +139,8 @@ class Report:
                 (us, _), (them, who) = (_fastest(group, n) for group in (ours, others))
                 last.append(f"{them / us:.2f} ({' '.join(who)})" if max(us, them) < inf else "")
             self.say(
-                f"**{title}**, ns per link and step; the last line is the fastest other without a mark over catena:"
+                f"**{title}**, ns per link and step; the last line is the ratio of the fastest other engine "
+                "without a mark to catena:"
             )
             self.table(["", *sizes], [*cells, ["*other / order 2*", *last]])
 
@@ -219,10 +220,11 @@ class Report:
         """Put it all together."""
         self.say("# catena and other engines")
         self.say(
-            f"On {self.place.name}, one core. Written by `benchmarks/versus/report.py`; how it was measured is said in",
-            "[benchmarks/README.md](../../README.md), the settings at the end of this page. A time is only worth",
-            f"something with an error: x and † mark runs whose energy is off by more than {100 * WRONG:.0f} %,",
-            "exploded means NaN or an energy error over 10 times the energy in play.",
+            f"On {self.place.name}, one core. Written by `benchmarks/versus/report.py`;",
+            "[Benchmarks](../../README.md) describes the measurements, and the end of this page lists the settings.",
+            f"A time is meaningful only together with an error: "
+            f"x and † mark runs with an energy error above {100 * WRONG:.0f} %; exploded means NaN or an",
+            "energy error above 10 times the reference energy.",
         )
         self.say("## Time per link and step against the number of links")
         self.say("Steps of 10 ms (1000 links: 1 ms), released at rest at 45 degrees.")
@@ -233,17 +235,18 @@ class Report:
         self.costs("loops", families, "links")
         self.say("## Error against time")
         self.say(
-            "Time of the whole call. Tables: ms of catena's best order / ms of the best other, bold where that wins."
+            "Time of the whole call. Tables: ms of catena's best order / ms of the best other engine, "
+            "bold if the latter is faster."
         )
-        self.say("Pinocchio has no integrators: those are odeint's, in a C++ loop written for this comparison.")
+        self.say("Pinocchio has no integrators: it uses those of odeint, in a C++ loop written for this comparison.")
         self.precision()
-        self.say("How far the reference solutions can be trusted:")
+        self.say("Agreement of the reference solutions:")
         self.references()
         self.say("## Energy over 60 minutes")
         self.say("Double pendulum, steps of 10 ms; relative to the energy between hanging and horizontal.")
         self.energy()
         self.say("## Gaps over 10 s")
-        self.say("Largest gap of any joint in m, steps of 10 ms, looked at every second.")
+        self.say("Largest gap of any joint in m, steps of 10 ms, evaluated every second.")
         self.gaps()
         self.say("## Settings")
         self.table(["engine", "version", "variant", "settings"], [list(r.values()) for r in self.setup])

@@ -129,7 +129,8 @@ bool Live::start() {
 }
 
 void Live::require_standing() const {
-  if (!started_) throw std::runtime_error("this live mechanism stands nowhere: it belongs to a run; see restart");
+  if (!started_)
+    throw std::runtime_error("this live mechanism has no state, because its run has ended; call restart first");
 }
 
 Live::Node Live::keep() {

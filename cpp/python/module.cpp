@@ -21,6 +21,7 @@
 #include "python/fields.hpp"
 #include "python/live.hpp"
 #include "python/live_batch.hpp"
+#include "python/node_docs.hpp"
 
 namespace catena {
 
@@ -286,7 +287,7 @@ void bind_core(nb::module_& m) {
 #define CATENA_VIEW(name, value, Owner, type, shape)  \
   def_prop_ro(                                        \
       name, [](Owner& owner) { return owner.value; }, \
-      nb::sig("def " name "(self) -> Annotated[NDArray[numpy." type "], dict(shape=" shape ")]"))
+      nb::sig("def " name "(self) -> Annotated[NDArray[numpy." type "], dict(shape=" shape ")]"), node_doc(name))
 
 // functions of the user's may refer to what calls them
 template <class T>
@@ -355,7 +356,7 @@ void bind_live(nb::module_& m) {
   recording.def_prop_ro(
       "checkpoint", [](const Recording& recording) { return recording.checkpoint(); },
       nb::sig("def checkpoint(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None"));
-  nb::class_<Tally>(m, "Tally", "Newton increments and substeps of the last steps, and the most that may be left, m/s.")
+  nb::class_<Tally>(m, "Tally", "Newton iterations, substeps and largest Newton residual of the last steps.")
       .def_ro("iterations", &Tally::iterations)
       .def_ro("substeps", &Tally::substeps)
       .def_ro("newton_residual", &Tally::newton_residual)
@@ -386,17 +387,17 @@ void bind_live(nb::module_& m) {
       .def("_run", &Live::run, "block"_a, "checkpoints"_a = false, nb::kw_only(), "increments"_a.none() = nb::none(),
            "control"_a.none() = nb::none(), "held"_a.none() = nb::none(), "times"_a.none() = nb::none(),
            "poll"_a.none() = nb::none())
-      .def("checkpoint", &Live::checkpoint)
+      .def("checkpoint", &Live::checkpoint, "Return the data from which a run can continue bit for bit.")
       .def("_all_multipliers", &Live::multipliers)
       .def("_all_accelerations", &Live::accelerations)
       .def("_hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
       .def("_hold_array", &Live::hold_array, "forces"_a)
       .def("_hold_as", &Live::hold_as, "other"_a)
-      .def_prop_ro("tally", &Live::tally)
-      .def_prop_ro("error", &Live::error)
+      .def_prop_ro("tally", &Live::tally, "Newton iterations, substeps and largest Newton residual of the last `step`.")
+      .def_prop_ro("error", &Live::error, node_doc("error"))
       .def_prop_ro("_ended", &Live::ended)
-      .def_prop_ro("failed", &Live::failed)
-      .def_prop_ro("time", &Live::time)
+      .def_prop_ro("failed", &Live::failed, node_doc("failed"))
+      .def_prop_ro("time", &Live::time, node_doc("time"))
       .CATENA_VIEW("position", position, Live, "float64", "(None, 3)")
       .CATENA_VIEW("orientation", orientation, Live, "float64", "(None, 4)")
       .CATENA_VIEW("velocity", velocity(), Live, "float64", "(None, 3)")
@@ -422,8 +423,8 @@ void bind_live_batch(nb::module_& m) {
           "count"_a = 1, batch_step_doc)
       .def("step", &refuse_step<LiveBatch>, no_step, batch_step_doc)
       .def("_ended", &LiveBatch::status_of, "member"_a)
-      .def("tally", &LiveBatch::tally_of, "member"_a)
-      .def_prop_ro("in_lanes", &LiveBatch::in_lanes)
+      .def("tally", &LiveBatch::tally_of, "member"_a, "Return the tally of a member's last `step`; see Live.tally.")
+      .def_prop_ro("in_lanes", &LiveBatch::in_lanes, "Whether members run in SIMD lanes.")
       .CATENA_VIEW("time", time, LiveBatch, "float64", "(None,)")
       .CATENA_VIEW("position", position, LiveBatch, "float64", "(None, None, 3)")
       .CATENA_VIEW("orientation", orientation, LiveBatch, "float64", "(None, None, 4)")
@@ -450,7 +451,7 @@ NB_MODULE(_core, m) {
     } catch (const catena::NoMemory& error) {
       PyErr_SetString(PyExc_MemoryError, error.what());
     } catch (const std::bad_alloc&) {
-      PyErr_SetString(PyExc_MemoryError, "the system has no more memory for this");
+      PyErr_SetString(PyExc_MemoryError, "there is not enough memory");
     }
   });
   catena::bind_tables(m);

@@ -6,7 +6,7 @@ Runge and Kutta, ball joints on SO(3) after Munthe-Kaas. Maximal coordinates: Ba
 integrated by the classical scheme.
 
 Loops, and in maximal coordinates all joints, hold at acceleration level alone: they open by the integrator's error and
-by rounding, unless they are stabilised.
+by rounding, unless they are stabilized.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def minimal(
     every: int = 1,
     dynamics: Dynamics = "articulated",
     method: Method = "rk4",
-    stabilisation: Baumgarte | None = None,
+    stabilization: Baumgarte | None = None,
     rank: float = RANK,
 ) -> Run:
     """Integrate in minimal coordinates; nodes are recorded at the start, every so many steps and at the end.
@@ -98,7 +98,7 @@ def minimal(
     out_q, out_v = np.empty((count, q.size)), np.empty((count, v.size))
     done, recorded, seconds = _continuous.run_minimal(
         _model(tree), _is(dynamics, "composite", "articulated"), _is(method, "heun", "rk4"),
-        *(stabilisation or _NONE), rank, q, v, dt, steps, every, out_q, out_v,
+        *(stabilization or _NONE), rank, q, v, dt, steps, every, out_q, out_v,
     )  # fmt: skip
     out_q, out_v = out_q[:recorded], out_v[:recorded]
     time = _times(dt, steps, every, recorded)
@@ -113,19 +113,19 @@ def baraff(
     steps: int,
     *,
     every: int = 1,
-    stabilisation: Baumgarte | None = None,
+    stabilization: Baumgarte | None = None,
     rank: float = RANK,
 ) -> Run:
     """Integrate in maximal coordinates by the classical scheme, from a start in minimal ones.
 
     The multipliers of tree joints come from a sparse block LDL^T factor without fill, those of loops from a dense
-    system as in `minimal`. All joints are stabilised, or none.
+    system as in `minimal`. All joints are stabilized, or none.
     """
     start = [part[tree.row] for part in tree.poses(*_start(tree, coordinates, rates))]
     count = _count(steps, every)
     out = [np.empty((count, *part.shape)) for part in start]
     done, recorded, seconds = _continuous.run_maximal(
-        _model(tree), *(stabilisation or _NONE), rank, *start, dt, steps, every, *out
+        _model(tree), *(stabilization or _NONE), rank, *start, dt, steps, every, *out
     )
     poses = Poses(*(_in_mechanisms_order(tree, part[:recorded]) for part in out))
     time = _times(dt, steps, every, recorded)
@@ -137,21 +137,21 @@ def accelerations(
     coordinates: Array,
     rates: Array,
     dynamics: Dynamics = "articulated",
-    stabilisation: Baumgarte | None = None,
+    stabilization: Baumgarte | None = None,
 ) -> Array:
     """Accelerations of all joints (rates,): d(rates)/dt."""
     q, v = _start(tree, coordinates, rates)
     out = np.empty(v.size)
     composite = _is(dynamics, "composite", "articulated")
-    _continuous.minimal_accelerations(_model(tree), composite, *(stabilisation or _NONE), RANK, q, v, out)
+    _continuous.minimal_accelerations(_model(tree), composite, *(stabilization or _NONE), RANK, q, v, out)
     return out
 
 
-def baraff_accelerations(tree: Tree, poses: Poses, stabilisation: Baumgarte | None = None) -> tuple[Array, Array]:
+def baraff_accelerations(tree: Tree, poses: Poses, stabilization: Baumgarte | None = None) -> tuple[Array, Array]:
     """Accelerations of the centers of mass (n, 3) and angular ones (n, 3), world frame, in the mechanism's order."""
     out = np.empty((len(tree), 3)), np.empty((len(tree), 3))
     start = (np.ascontiguousarray(part[tree.row]) for part in poses)
-    _continuous.maximal_accelerations(_model(tree), *(stabilisation or _NONE), RANK, *start, *out)
+    _continuous.maximal_accelerations(_model(tree), *(stabilization or _NONE), RANK, *start, *out)
     return _in_mechanisms_order(tree, out[0]), _in_mechanisms_order(tree, out[1])
 
 

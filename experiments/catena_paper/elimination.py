@@ -1,8 +1,8 @@
-"""What a sparse factorisation costs, counted: the order that the paper gives to loops, against catena's own.
+"""What a sparse factorization costs, counted: the order that the paper gives to loops, against catena's own.
 
 Nodes are links (6 unknowns) and joints (their rows). Eliminating one joins all its later neighbours, and costs
 s^3 + 2 s^2 o + s o^2 multiplications, where s are its own unknowns and o those of the neighbours. The paper stacks all
-joints that close loops into one node at the end, which is factorised densely.
+joints that close loops into one node at the end, which is factorized densely.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PLANE_LOOP_ROWS = 2
 
 
 def stacked_work(mechanism: ct.Mechanism) -> float:
-    """Multiplications of one factorisation of a plane mechanism of hinges in the paper's order."""
+    """Multiplications of one factorization of a plane mechanism of hinges in the paper's order."""
     tree = mechanism.spanning_tree()
     size: dict[str, int] = {}
     neighbours: dict[str, set[str]] = {"loops": set()}

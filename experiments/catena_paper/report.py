@@ -25,12 +25,12 @@ PAPER = (
 )
 
 _WORDS = {
-    "reproduced": "what the paper shows is found here as well",
-    "better": "found here as well, and clearly better",
-    "different": "found otherwise here, for the reason given",
-    "not reproduced": "the paper's claim does not show in these numbers",
+    "reproduced": "the paper's result is confirmed",
+    "better": "confirmed, with a clearly better result",
+    "different": "the result differs, for the reason given",
+    "not reproduced": "these numbers do not confirm the paper's claim",
     "new": "not in the paper",
-    "not measured": "a part that these numbers cannot answer",
+    "not measured": "these numbers do not answer this part",
 }
 
 
@@ -173,10 +173,10 @@ def _section(figure: Figure, rows: Rows, facts: Mapping[str, str], output: Path)
 def _introduction(sections: Sequence[Mapping[str, Any]], level: Level) -> list[str]:
     machines = list(dict.fromkeys(section["machine"] for section in sections))
     return [
-        f"Every experiment of {PAPER}, run again by `python -m catena paper{' --quick' * (level == 'quick')}`, "
-        "with the integrators that it was compared with, and some that it was not.",
-        "Seconds here are CPU seconds of one thread of this machine, the best of several rounds in which all "
-        "contestants take turns; published ones are from a laptop of 2020. Shapes can be compared, and ratios taken in "
+        f"Every experiment of {PAPER}, repeated by `python -m catena paper{' --quick' * (level == 'quick')}`, "
+        "with the integrators of the paper's comparison and some others.",
+        "Times are CPU times of one thread of this machine, the best of several rounds in which all integrators take "
+        "turns. Published times are from a laptop of 2020, so compare only the shapes of curves, and ratios within "
         "one run.",
         f"Measured on {' and '.join(machines)}." if machines else "Nothing is measured yet.",
     ]

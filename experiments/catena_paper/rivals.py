@@ -33,11 +33,11 @@ CONTINUOUS: dict[str, dict[str, Any]] = {
     "RK4": {"method": "rk4"},
     "minimal, articulated": {"dynamics": "articulated"},
     "minimal, Cholesky": {"dynamics": "composite"},
-    "minimal, Baumgarte": {"dynamics": "articulated", "stabilisation": Baumgarte()},
+    "minimal, Baumgarte": {"dynamics": "articulated", "stabilization": Baumgarte()},
     # near singular poses more rows count as redundant: the best that was found for segmented chains
-    "minimal, tuned": {"dynamics": "articulated", "stabilisation": Baumgarte(), "rank": 1e-6},
+    "minimal, tuned": {"dynamics": "articulated", "stabilization": Baumgarte(), "rank": 1e-6},
     "Baraff": {"coordinates": "maximal"},
-    "Baraff, Baumgarte": {"coordinates": "maximal", "stabilisation": Baumgarte()},
+    "Baraff, Baumgarte": {"coordinates": "maximal", "stabilization": Baumgarte()},
 }
 
 

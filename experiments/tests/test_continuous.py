@@ -84,10 +84,10 @@ def spinning(n: int = 3) -> tuple[Tree, np.ndarray, np.ndarray]:
     return tree, q, rng.uniform(-2, 2, 3 * n)
 
 
-def joint_accelerations(tree: Tree, q: np.ndarray, v: np.ndarray, stabilisation: Baumgarte | None) -> np.ndarray:
+def joint_accelerations(tree: Tree, q: np.ndarray, v: np.ndarray, stabilization: Baumgarte | None) -> np.ndarray:
     """Accelerations of all joints, and of all joints' points against each other, from those of Baraff's bodies."""
     poses = tree.poses(q, v)
-    linear, spin = (part[tree.row] for part in baraff_accelerations(tree, poses, stabilisation))
+    linear, spin = (part[tree.row] for part in baraff_accelerations(tree, poses, stabilization))
     w, turn = poses.angular_velocity[tree.row], poses.orientation[tree.row]
     w_parent, turn_parent = tree._of_parents(w, 0.0), tree._of_parents(turn, 1.0)
     spin_parent, linear_parent = tree._of_parents(spin, 0.0), tree._of_parents(linear, 0.0)
@@ -101,10 +101,10 @@ def joint_accelerations(tree: Tree, q: np.ndarray, v: np.ndarray, stabilisation:
     return np.concatenate(along)
 
 
-def assert_agree(tree: Tree, q: np.ndarray, v: np.ndarray, stabilisation: Baumgarte | None = None) -> np.ndarray:
-    articulated = accelerations(tree, q, v, "articulated", stabilisation)
-    composite = accelerations(tree, q, v, "composite", stabilisation)
-    maximal = joint_accelerations(tree, q, v, stabilisation)
+def assert_agree(tree: Tree, q: np.ndarray, v: np.ndarray, stabilization: Baumgarte | None = None) -> np.ndarray:
+    articulated = accelerations(tree, q, v, "articulated", stabilization)
+    composite = accelerations(tree, q, v, "composite", stabilization)
+    maximal = joint_accelerations(tree, q, v, stabilization)
     # parts of the largest, times what the mass matrix is ill-conditioned by
     allowed = 1e-10 * (1 + np.abs(articulated).max())
     assert np.abs(composite - articulated).max() < allowed
@@ -151,11 +151,11 @@ def test_accelerations_of_a_double_pendulum_are_those_of_the_textbook():
 
 
 @pytest.mark.parametrize("name", LOOPS)
-@pytest.mark.parametrize("stabilisation", [None, Baumgarte(15.0, 80.0)], ids=["plain", "stabilised"])
-def test_three_algorithms_give_the_same_accelerations_with_loops(name: str, stabilisation: Baumgarte | None):
+@pytest.mark.parametrize("stabilization", [None, Baumgarte(15.0, 80.0)], ids=["plain", "stabilized"])
+def test_three_algorithms_give_the_same_accelerations_with_loops(name: str, stabilization: Baumgarte | None):
     m = LOOPS[name]()
     tree = Tree.of(m)
-    assert_agree(tree, *moving(tree, m), stabilisation)
+    assert_agree(tree, *moving(tree, m), stabilization)
 
 
 @pytest.mark.parametrize("name", ["four-bar", "ball chain", "two rhombi"])
@@ -252,11 +252,11 @@ METHODS = {
     "RKMK4, balls": (4, minimal, spinning),
     "RKMK4, balls, composite": (4, lambda *a, **k: minimal(*a, dynamics="composite", **k), spinning),
     "RK4, four-bar": (4, minimal, four_bar),
-    "RK4, stabilised": (4, lambda *a, **k: minimal(*a, stabilisation=Baumgarte(), **k), four_bar),
+    "RK4, stabilized": (4, lambda *a, **k: minimal(*a, stabilization=Baumgarte(), **k), four_bar),
     "Baraff, hinges": (4, baraff, lambda: start(ct.scenes.pendulum(3))),
     "Baraff, balls": (4, baraff, spinning),
     "Baraff, four-bar": (4, baraff, four_bar),
-    "Baraff, stabilised": (4, lambda *a, **k: baraff(*a, stabilisation=Baumgarte(), **k), four_bar),
+    "Baraff, stabilized": (4, lambda *a, **k: baraff(*a, stabilization=Baumgarte(), **k), four_bar),
 }  # fmt: skip
 
 
@@ -382,7 +382,7 @@ def test_loops_drift_with_the_square_of_time_and_baumgarte_holds_them(method):
     # the integrator's error, of fourth order
     finer = method(tree, q, v, 0.00125, 32000, every=800).gaps().max(axis=1)
     assert 12 < free[40] / finer[40] < 20
-    held = method(tree, q, v, 0.0025, 16000, every=4, stabilisation=Baumgarte()).gaps().max(axis=1)
+    held = method(tree, q, v, 0.0025, 16000, every=4, stabilization=Baumgarte()).gaps().max(axis=1)
     assert held.max() < 1e-6
     assert held[2000:].max() < 2 * held[:2000].max()
 
@@ -391,7 +391,7 @@ def test_joints_of_the_tree_open_in_maximal_coordinates_alone():
     tree, q, v = start(ct.scenes.pendulum(5))
     assert minimal(tree, q, v, 0.01, 1000, every=100).gaps().max() < 1e-13
     assert baraff(tree, q, v, 0.01, 1000, every=100).gaps().max() > 1e-5
-    assert baraff(tree, q, v, 0.01, 1000, every=100, stabilisation=Baumgarte()).gaps().max() < 3e-6
+    assert baraff(tree, q, v, 0.01, 1000, every=100, stabilization=Baumgarte()).gaps().max() < 3e-6
 
 
 # ---- runs

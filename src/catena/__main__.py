@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         # argparse has said on stderr what it does not understand
         if wants_json and stop.code == 2:
-            print(json.dumps({"error": "the command line is not understood, see stderr", "code": 2}), flush=True)
+            print(json.dumps({"error": "invalid command line, see stderr", "code": 2}), flush=True)
         raise
     except BrokenPipeError:
         # whoever reads has read enough
@@ -176,7 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--strict", action="store_true", help="fail if steps are too coarse to be trusted")
     run.add_argument("--out", type=Path, metavar="FILE", help="write the run: .npz, which `view` shows, or .csv")
     run.add_argument("--html", type=Path, metavar="FOLDER", help="write a page that plays in any browser")
-    run.add_argument("--show", action="store_true", help="play it in a browser, until Ctrl-C")
+    run.add_argument("--show", action="store_true", help="play it in a browser until Ctrl-C")
 
     view = add("view", commands.view, "show a saved run or a model in a browser", "view run.npz", json=False)
     view.add_argument("file", metavar="FILE", help=f"a saved run, .npz; or {_MODEL}")
@@ -187,7 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.add_argument("model", metavar="MODEL", help=_MODEL)
 
-    bench = add("bench", commands.bench, "measure how fast this machine is", "bench --output tables")
+    bench = add("bench", commands.bench, "benchmark this machine", "bench --output tables")
     bench.add_argument("--full", action="store_true", help="more sizes and solvers, several minutes")
     bench.add_argument("--output", type=Path, metavar="FOLDER", help="write a CSV file per table there")
 
@@ -247,7 +247,10 @@ def _add_stepping(command: argparse.ArgumentParser, duration: float) -> None:
     command.add_argument("--duration", type=float, default=duration, metavar="S", help="seconds (default %(default)s)")
     command.add_argument("--dt", type=float, metavar="S", help="time step in s (default: chosen from the accuracy)")
     command.add_argument(
-        "--accuracy", type=float, metavar="A", help="parts of the mechanism's size, or rad (default 1e-4 without --dt)"
+        "--accuracy",
+        type=float,
+        metavar="A",
+        help="relative to the size, or rad (default 1e-4 without --dt)",
     )
     command.add_argument("--solver", choices=("auto", "articulated", "ldu", "dense"), default="auto")
 

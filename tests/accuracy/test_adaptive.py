@@ -122,7 +122,7 @@ def test_what_is_found_is_told() -> None:
     assert simulator.accuracy == 1e-4
     assert simulator.info()["dt"] is None
     assert "dt" not in repr(simulator)
-    with pytest.raises(ValueError, match="every run finds its own"):
+    with pytest.raises(ValueError, match="every run chooses its own"):
         _ = simulator.dt
     run = simulator.run(10.0)
     assert run.dt == pytest.approx(10.0 / len(run.substeps), rel=1e-12)
@@ -197,7 +197,7 @@ def test_an_accuracy_out_of_reach_is_said() -> None:
         ({"accuracy": np.nan}, "between"),
         ({"accuracy": "1e-4"}, "between"),
         ({"accuracy": 1e-4, "order": 1}, "order 2, 4, 6 or 8"),
-        ({"accuracy": 1e-4, "rescue": False}, "with rescue"),
+        ({"accuracy": 1e-4, "rescue": False}, "rescue=True"),
     ],
 )
 def test_what_cannot_be_is_refused(how: dict[str, object], word: str) -> None:

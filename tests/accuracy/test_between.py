@@ -89,7 +89,7 @@ def test_times_and_what_else_says_how_long_or_what() -> None:
     with pytest.raises(ValueError, match="duration must be"):
         simulator.run("long", t_eval=[0.5])
     for how in ({"record_every": 2}, {"checkpoints": True}):
-        with pytest.raises(ValueError, match="t_eval says what is recorded"):
+        with pytest.raises(ValueError, match="t_eval cannot be combined"):
             simulator.run(1.0, t_eval=[0.5], **how)
     with pytest.raises(ValueError, match="must be a State"):
         simulator.run(1.0, t_eval=[0.5], state="here")

@@ -104,7 +104,7 @@ def test_an_edit_that_comes_too_late_is_told(edit) -> None:
         simulator.step,
     ):
         with pytest.warns(
-            ct.CatenaWarning, match=f"{EDITS[edit]}.* was changed after this Simulator was made"
+            ct.CatenaWarning, match=f"{EDITS[edit]}.* was changed after this Simulator was created"
         ) as caught:
             go()
         assert caught[0].filename == __file__

@@ -116,7 +116,7 @@ def test_a_name_like_no_other_gets_the_list():
             "joint 'motor': rates cannot be set",
         ),
         (lambda m: ct.Simulator(m, 0.01).run(steps=1).body("crank"), "x", "body 'crank' has no 'x' to set"),
-        (lambda m: ct.Simulator(m, 0.01).run(steps=1), "position", "Trajectory: position cannot be set: it is what"),
+        (lambda m: ct.Simulator(m, 0.01).run(steps=1), "position", "Trajectory: position cannot be set: it is a"),
         (
             lambda m: ct.Simulator(m, 0.01).run(steps=1).body("crank"),
             "velocity",
@@ -130,7 +130,7 @@ def test_a_name_like_no_other_gets_the_list():
         (
             lambda m: pair(m),
             "time",
-            "Batch: time cannot be set: it is what was",
+            "Batch: time cannot be set: it is a computed",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_what_happens_to_a_mechanism_later_does_not_reach_its_simulator():
     run = simulator.run(steps=5, state=state)
     energy, drift, forces = run.energy(), run.drift(), run.joint("motor").force
     changed(m)
-    with pytest.warns(ct.CatenaWarning, match="was changed after this Simulator was made"):
+    with pytest.warns(ct.CatenaWarning, match="was changed after this Simulator was created"):
         after = simulator.run(steps=5, state=state)
     fresh = ct.Simulator(same, 0.01).run(steps=5, state=state)
     for again in (run, after, fresh):
@@ -342,7 +342,7 @@ def test_mistaken_keys_and_values_are_answered_with_sentences():
     ):
         with pytest.raises(ValueError, match=sentence):
             mistake()
-    with pytest.raises(AttributeError, match="its numbers are given when it is made: remove it and add another"):
+    with pytest.raises(AttributeError, match="its parameters cannot be changed: remove it and add another"):
         m.forces["coil"].stiffness = 3.0
     with pytest.raises(ValueError, match="there is already a joint called 'rail'"):
         m.add_coupling(ct.PrescribedMotion("motor", abs, name="rail"))

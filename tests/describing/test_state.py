@@ -213,9 +213,9 @@ def test_loop_joints_can_only_be_read() -> None:
     assert state.joint("grip").gap == 0.0
     for name in ("shoulder", "grip", "wrist"):
         dof = m.joints[name].dof
-        with pytest.raises(ValueError, match=f"joint '{name}' lies in a loop"):
+        with pytest.raises(ValueError, match=f"joint '{name}' is part of a loop"):
             state.joint(name).coordinates = np.zeros(dof)
-        with pytest.raises(ValueError, match=f"joint '{name}' lies in a loop"):
+        with pytest.raises(ValueError, match=f"joint '{name}' is part of a loop"):
             state.joint(name).rates = np.zeros(dof)
 
 

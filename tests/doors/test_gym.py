@@ -143,7 +143,7 @@ def test_a_step_that_fails_ends_the_episode_with_a_sentence(on_failure: Any) -> 
         observation, reward, terminated, truncated, info = env.step(np.array([1.0]))
         assert terminated
         assert not truncated
-        assert "the step at t = 0 s has no solution" in info["failure"] or "turns too far" in info["failure"]
+        assert "no solution of the step at t = 0 s" in info["failure"] or "rotates too far" in info["failure"]
         assert reward == -7.0
         assert np.isfinite(observation).all()
     # the next episode knows nothing of it
@@ -187,7 +187,7 @@ def test_a_task_without_a_start_begins_as_described() -> None:
     ("changes", "sentence"),
     [
         ({"inputs": {"middle": (0, 1)}}, "there is no input 'middle'; there are 'upper', 'lower'"),
-        ({"inputs": {"lower": (1, 1)}}, r"bounds of input 'lower' must be \(lowest, highest\)"),
+        ({"inputs": {"lower": (1, 1)}}, r"bounds of input 'lower' must be \(lower, upper\)"),
         ({"inputs": {"lower": (0, np.inf)}}, "bounds of input 'lower'"),
         ({"inputs": {}}, "at least one input"),
         ({"skip": 0}, "skip must be a whole number"),

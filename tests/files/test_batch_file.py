@@ -72,7 +72,7 @@ def test_files_that_are_no_batches_are_refused(tmp_path: Path) -> None:
         ("counts", good["counts"] + 5, "more is said to be computed"),
         ("velocity", np.full_like(good["velocity"], np.nan), "velocity must be finite"),
         ("status_step", good["status_step"] - 9, "status_step must be a row of whole numbers"),
-        ("document", np.zeros(9), "its document is not a text"),
+        ("document", np.zeros(9), "its document is not text"),
     ):
         np.savez(tmp_path / "bad.npz", **(good | {name: value}))
         with pytest.raises(ValueError, match=why):

@@ -209,7 +209,7 @@ def test_a_site_may_have_the_name_of_a_body(tmp_path: Path) -> None:
 
 
 def test_what_a_body_has_is_kept() -> None:
-    with pytest.warns(ct.ModelWarning, match=r"not read: range of a motor, .* stops no input \(push\)$"):
+    with pytest.warns(ct.ModelWarning, match=r"not read: range of a motor, .* but not enforced \(push\)$"):
         m = ct.Mechanism.from_mjcf(MODELS / "servos.xml")
     assert list(m.bodies) == [
         *("carriage before tilt", "carriage", "arm before pitch", "arm before roll", "arm", "tail", "plate"),
@@ -294,8 +294,8 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
     for part in (
         *("light", "geom plane (world)", "friction of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
         *(
-            "equality that is no straight line (curve)",
-            "no motor or servo of one coordinate (muscle)",
+            "nonlinear equality (curve)",
+            "other than a motor or servo of one coordinate (muscle)",
             "option@density",
         ),
     ):
@@ -368,7 +368,7 @@ def test_includes_and_colours_and_commas_as_others_take_them(tmp_path: Path) -> 
         '<mujocoinclude><body name="foot" pos="0.07, 0 0,"><joint/><geom size="0.1" rgba=""/></body></mujocoinclude>'
     )
     path = written(tmp_path, '<worldbody><include file="parts/leg.xml"/></worldbody>')
-    with pytest.warns(ct.ModelWarning, match=r"color that says nothing.*commas among numbers.*\(body@pos\)"):
+    with pytest.warns(ct.ModelWarning, match=r"color without a value.*commas between numbers.*\(body@pos\)"):
         m = ct.Mechanism.from_mjcf(path)
     np.testing.assert_allclose(m.bodies["foot"].position, (0.07, 0, 0))
 
@@ -379,7 +379,7 @@ def test_meshes_that_are_not_there_are_left_out_unless_something_weighs_by_them(
         return written(tmp_path, f'{mesh}<worldbody><body name="a"><joint/>{inside}</body></worldbody>')
 
     given = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="mesh" mesh="hull"/>'
-    with pytest.warns(ct.ModelWarning, match="not read: file that is not there"):
+    with pytest.warns(ct.ModelWarning, match="not read: missing file"):
         m = ct.Mechanism.from_mjcf(model(given))
     assert not m.bodies["a"].shapes
     with pytest.raises(ValueError, match="mesh 'hull': its file is not in the folders of the model, and a body weighs"):

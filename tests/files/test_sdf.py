@@ -229,7 +229,7 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
         ((), "has no links"),
         (
             (link("a", '<pose relative_to="b"/>'), link("b", '<pose relative_to="a"/>')),
-            "relative to each other in a circle",
+            "form a cycle of references",
         ),
         ((link("a", '<pose relative_to="x"/>'),), "there is no frame called 'x'"),
         ((link("a"), '<frame name="f" attached_to="f"/>'), "frame 'f' is attached to itself"),

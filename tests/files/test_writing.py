@@ -313,7 +313,7 @@ def test_placeholders_of_exporters_are_written_for_mujoco(tmp_path: Path) -> Non
     m.add_joint(ct.Revolute("world", "arm", axis=Y, at=(0, 0, 0), name="j"))
     m.add_joint(ct.Revolute("arm", "dummy", axis=Y, at=(0, 0, 1), name="k"))
     m.add_joint(ct.Revolute("dummy", "thin", axis=Y, at=(0, 0, 1), name="l"))
-    with pytest.warns(ct.ModelWarning, match=r"written as 2e-14 \(dummy\); .* takes the mean \(thin\)"):
+    with pytest.warns(ct.ModelWarning, match=r"written as 2e-14 \(dummy\); .* uses the mean \(thin\)"):
         m.to_mjcf(tmp_path / "m.xml")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
     assert model.body("dummy").mass[0] == 1e-9
@@ -352,7 +352,7 @@ def test_what_a_file_cannot_hold_is_said(tmp_path: Path) -> None:
     assert not (tmp_path / "n.xml").exists()
     driven = ct.scenes.pendulum(1, "revolute")
     driven.add_coupling(ct.PrescribedMotion("joint1", lambda t: t))
-    with pytest.raises(ValueError, match="function of time, which a file cannot hold"):
+    with pytest.raises(ValueError, match="function of time, which a file cannot represent"):
         driven.to_mjcf(tmp_path / "n.xml")
 
 
@@ -361,7 +361,7 @@ def test_names_that_no_file_can_hold_are_refused(odd: str, tmp_path: Path) -> No
     m = ct.Mechanism()
     m.add_body(f"a{odd}b", ct.box((1, 1, 1), mass=1.0))
     for write in (m.to_urdf, m.to_mjcf):
-        with pytest.raises(ValueError, match="character that no XML file can hold"):
+        with pytest.raises(ValueError, match="character that XML files cannot contain"):
             write(tmp_path / "robot")
     assert list(tmp_path.iterdir()) == []
 

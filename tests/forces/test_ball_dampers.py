@@ -361,7 +361,7 @@ def test_dampers_that_cannot_be() -> None:
         m.add_force(Spring("socket", 1.0))
     with pytest.raises(ValueError, match="no single coordinate"):
         m.add_force(Damper("socket", 1.0, coordinate="angle", name="other"))
-    with pytest.raises(ValueError, match="same numbers for all members"):
+    with pytest.raises(ValueError, match="same parameters for all members"):
         Simulator(m, 0.01).run_batch(
             states=[m.state()] * 2, steps=1, force_parameters={"grease": {"damping": [1.0, 2.0]}}
         )

@@ -258,5 +258,5 @@ def test_drag_that_cannot_be() -> None:
     with pytest.raises(ValueError, match="no body called 'moon'"):
         free(1.0).add_force(Drag("moon", 1.0))
     m = free(1.0)
-    with pytest.raises(ValueError, match="same numbers for all members"):
+    with pytest.raises(ValueError, match="same parameters for all members"):
         Simulator(m, 0.01).run_batch(states=[m.state()] * 2, steps=1, force_parameters={"air": {"damping": [1.0, 2.0]}})

@@ -520,7 +520,7 @@ BAD: dict[str, tuple[Callable[[], Force], str]] = {
     "infinite rest": (lambda: Spring("joint", 1.0, rest_length=np.inf), "rest_length must be finite"),
     "negative damping": (lambda: Damper("joint", -0.1), "damping must not be negative"),
     "infinite motor": (lambda: Motor("joint", np.inf), "effort must be finite"),
-    "servo of nothing": (lambda: Servo("joint", target=1.0), "give a kp"),
+    "servo of nothing": (lambda: Servo("joint", target=1.0), "give kp, kd or both"),
     "negative gain": (lambda: Servo("joint", kp=-1.0), "kp must not be negative"),
     "negative limit": (lambda: Servo("joint", kp=1.0, effort_limit=-1.0), "effort_limit must not be negative"),
     "limit of nan": (lambda: Servo("joint", kp=1.0, effort_limit=np.nan), "limit"),

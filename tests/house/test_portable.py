@@ -34,6 +34,7 @@ STANDARD = {
     "span",
     "stdexcept",
     "string",
+    "string_view",
     "system_error",
     "thread",
     "tuple",

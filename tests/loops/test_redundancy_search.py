@@ -344,23 +344,25 @@ def test_members_begin_anew_where_loops_have_the_same_rows():
     live.step(10)
     live.reset([0], fits)
     live.reset([1])
-    with pytest.raises(ValueError, match=r"reset: loops .* other rows there .* start_batch"):
+    with pytest.raises(ValueError, match=r"reset: .* loops have other rows in these states .* start_batch"):
         live.reset([0], m.state())
 
 
-@pytest.mark.filterwarnings("ignore::catena.AccuracyWarning", "ignore:what nearly follows:catena.LoopWarning")
+@pytest.mark.filterwarnings("ignore::catena.AccuracyWarning", "ignore:nearly redundant rows:catena.LoopWarning")
 def test_what_outgrows_its_mismatch_is_judged_again():
     """A shift of 5 um hides where it starts that numbers agree better than by chance; 0.1 s later that is seen."""
     m, fits = leg_out_of_true(5e-6)
     simulator = Simulator(m, 0.005)
-    with pytest.warns(LoopWarning, match="'leg foot' .* only weakly, by values down to 0.0021, and are taken"):
+    with pytest.warns(
+        LoopWarning, match="'leg foot' .* only weakly .singular values down to 0.0021.; their rows are enforced"
+    ):
         run = simulator.run(1.0, state=fits)
     assert run.status.ok
     # left out it would be 3e-3 rad
     assert run.loop_mismatch()[:, :, 1].max() < 1e-12
     # a control is not called in two runs: it ends, and says what was left out
     with pytest.raises(
-        SimulationError, match=r"locks .* 'leg foot'.* not enforced: if they are meant, lower loop_tolerance="
+        SimulationError, match=r"locks .* 'leg foot'.* not enforced: if they are intended, lower loop_tolerance="
     ) as error:
         simulator.run(1.0, state=fits, control=lambda t, live: None)
     assert 0.1 < error.value.status.time < 0.2

@@ -308,7 +308,7 @@ def test_joint_as_loop_closure(kind: type[Joint]) -> None:
         assert both.drift().max() <= 1e-12
         assert both.misalignment().max() <= 1e-12
     if kind is not Free:
-        with pytest.raises(ValueError, match="lies in a loop"):
+        with pytest.raises(ValueError, match="is part of a loop"):
             start.joint("joint0").coordinates = np.zeros(kind.dof)
 
 

@@ -132,7 +132,7 @@ def test_implicit_springs_bear_a_longer_step() -> None:
 
     # 100 times the error of 1 ms
     assert governor_errors(run, "iftomm")["height"] < 5e-3
-    with pytest.raises(SimulationError, match=r"is too stiff for dt = 0.01 s at t = 0 s: it swings with w dt = 4"):
+    with pytest.raises(SimulationError, match=r"is too stiff for dt = 0.01 s at t = 0 s: it oscillates with w dt = 4"):
         Simulator(governor("iftomm", implicit=False), 0.01).run(10.0)
 
 

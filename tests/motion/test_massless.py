@@ -332,7 +332,7 @@ def lattice() -> Mechanism:
 
 
 def test_a_loop_of_massless_bodies_alone_is_for_the_other_solvers() -> None:
-    with pytest.raises(ValueError, match=r"solver 'articulated' cannot take massless bodies .*'rod 3'.*use 'ldu'"):
+    with pytest.raises(ValueError, match=r"solver 'articulated' cannot simulate massless bodies .*'rod 3'.*use 'ldu'"):
         Simulator(lattice(), 2e-3, solver="articulated")
     auto = Simulator(lattice(), 2e-3, tolerance=TOLERANCE)
     assert auto.solver == "ldu" == lattice().report().solver
@@ -468,7 +468,7 @@ def wrist(bend: float) -> State:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_pose_may_be_singular_that_is_not_started_from(solver: Solver) -> None:
     simulator = Simulator(wrist(0.0).mechanism, 1e-3, solver=solver)
-    with pytest.raises(ValueError, match="bodies 'flap', 'second' are massless and not held in the pose to start from"):
+    with pytest.raises(ValueError, match="bodies 'flap', 'second' are massless and not held in the initial pose"):
         simulator.run(steps=10)
     bent = wrist(0.5)
     result = Simulator(bent.mechanism, 1e-3, solver=solver).run(steps=100, state=bent)

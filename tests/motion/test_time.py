@@ -530,7 +530,7 @@ def test_ground_that_is_refused() -> None:
             other.add_force(item)
         else:
             other.add_coupling(item)
-        with pytest.raises(ValueError, match=f"{item.label}: revolute joint 'joint1' stands on moving ground"):
+        with pytest.raises(ValueError, match=f"{item.label}: revolute joint 'joint1' has a moving ground"):
             Simulator(other, 0.01)
         other.joints["joint1"].ground = None
         Simulator(other, 0.01)
@@ -636,7 +636,7 @@ def test_functions_that_fail(what: str) -> None:
 
 
 def test_numbers_and_functions_of_servos() -> None:
-    with pytest.raises(ValueError, match="brings its own target_rate"):
+    with pytest.raises(ValueError, match="determines target_rate; leave it out"):
         Servo("shaft", kp=1.0, target=np.sin, target_rate=1.0)
     with pytest.raises(ValueError, match="kp must be a number"):
         Servo("shaft", kp=np.sin)

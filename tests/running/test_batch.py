@@ -490,7 +490,7 @@ def test_bad_batches() -> None:
     later.time = 1.0
     with pytest.raises(ValueError, match="the same time"):
         sim.run_batch(states=[m.state(), later], steps=3)
-    with pytest.raises(ValueError, match=r"takes \d+\.\d GiB, and .* GiB are free; raise record_every"):
+    with pytest.raises(ValueError, match=r"needs \d+\.\d GiB, but only .* GiB are free; raise record_every"):
         sim.run_batch(states=1_000_000, steps=10_000_000)
 
 

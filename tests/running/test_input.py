@@ -104,7 +104,7 @@ def test_a_state_is_no_duration(pendulum: Mechanism) -> None:
 
 
 def test_more_than_memory_holds(pendulum: Mechanism) -> None:
-    with pytest.raises(ValueError, match=r"takes \d+\.\d GiB, and \d+\.\d GiB are free; raise record_every"):
+    with pytest.raises(ValueError, match=r"needs \d+\.\d GiB, but only \d+\.\d GiB are free; raise record_every"):
         Simulator(pendulum, 0.01).run(steps=10**14)
 
 
@@ -112,7 +112,7 @@ def test_more_than_is_free(pendulum: Mechanism, monkeypatch: pytest.MonkeyPatch)
     """The same question for a run and for a batch, before anything is taken."""
     monkeypatch.setattr(memory, "_free", lambda: 2**27)
     sim = Simulator(pendulum, 0.01)
-    message = r"takes \d+\.\d GiB, and 0\.1 GiB are free; raise record_every"
+    message = r"needs \d+\.\d GiB, but only 0\.1 GiB are free; raise record_every"
     with pytest.raises(ValueError, match=f"recording 1000001 nodes of .*{message}"):
         sim.run(steps=10**6)
     with pytest.raises(ValueError, match=f"recording 1000 members x 1001 nodes x .*{message}"):
@@ -161,7 +161,7 @@ def test_state_of_another_mechanism(pendulum: Mechanism) -> None:
 def test_open_joint(pendulum: Mechanism) -> None:
     state = pendulum.state()
     state.position[1] += (0, 1e-3, 0)
-    refuse(pendulum, state, "the state to start from is not closed: revolute joint 'joint2' stays open by 0.001 m")
+    refuse(pendulum, state, "the initial state is not closed: revolute joint 'joint2' stays open by 0.001 m")
 
 
 def test_misaligned_joint() -> None:
@@ -169,7 +169,7 @@ def test_misaligned_joint() -> None:
     m.add_joint(Revolute(m.world, "link1", axis=(0, 0, 1), at=(0, 0, 0), name="hinge"))
     state = m.state()
     state.orientation[0] = (np.cos(5e-4), np.sin(5e-4), 0, 0)
-    refuse(m, state, "the state to start from is not closed: revolute joint 'hinge' stays open by 0 m, 0.001 rad")
+    refuse(m, state, "the initial state is not closed: revolute joint 'hinge' stays open by 0 m, 0.001 rad")
 
 
 def test_nearly_closed_joint_is_closed(pendulum: Mechanism) -> None:
@@ -186,7 +186,7 @@ def test_nearly_closed_joint_is_closed(pendulum: Mechanism) -> None:
 @pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
 def test_too_fast_for_dt(solver: str) -> None:
     m = scenes.free_body(angular_velocity=(0, 0, 199.0))
-    with pytest.raises(ValueError, match=r"body 'body' turns by \|w\| dt = 2\.09 rad in a step; it must be below 2"):
+    with pytest.raises(ValueError, match=r"body 'body' rotates by \|w\| dt = 2\.09 rad in a step; it must be below 2"):
         Simulator(m, 0.0105, solver=solver, rescue=False).run(steps=STEPS)
     with pytest.raises(ValueError, match=r"\|w\| dt = 2 rad"):
         Simulator(scenes.free_body(angular_velocity=(0, 0, 2.0)), 1.0, solver=solver, rescue=False).run(steps=STEPS)

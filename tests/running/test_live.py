@@ -300,7 +300,7 @@ def test_a_live_of_a_run_takes_no_steps() -> None:
     simulate = Simulator(slider(1.0), DT)
     run = simulate.run(steps=3, control=lambda t, live: kept.append(live))  # type: ignore[func-returns-value]
     times = run.time.copy()
-    with pytest.raises(RuntimeError, match="belongs to a run"):
+    with pytest.raises(RuntimeError, match="its run has ended"):
         kept[0].step()
     kept[0].restart()
     kept[0].step(5)
@@ -731,7 +731,7 @@ def test_of_a_run_that_has_ended_it_has_no_reactions() -> None:
     before = run.position.copy()
     joint = next(iter(run.mechanism.joints))
     for read in (kept[-1].multipliers, lambda: kept[-1].joint(joint).force, lambda: kept[-1].joint(joint).torque):
-        with pytest.raises(RuntimeError, match="it belongs to a run; see restart"):
+        with pytest.raises(RuntimeError, match="its run has ended; call restart first"):
             read()
     np.testing.assert_array_equal(run.position, before)
     kept[-1].restart()

@@ -402,7 +402,7 @@ def test_reset_in_joint_space() -> None:
         batch.reset([0], rates=np.full(len(m.coordinates), np.nan))
     with pytest.raises(ValueError, match="give states, or coordinates and rates"):
         batch.reset([0], states[0], rates=speeds[0])
-    with pytest.raises(ValueError, match="turns by"):
+    with pytest.raises(ValueError, match="rotates by"):
         batch.reset([0], rates=np.full(len(m.coordinates), 1e9))
 
 

@@ -74,7 +74,7 @@ def test_wrong_arrays_are_explained() -> None:
         simulate.run_batch(steps=1)
     with pytest.raises(ValueError, match="rates must be finite"):
         simulate.run_batch(states=2, steps=1, rates=np.full(6, np.nan))
-    with pytest.raises(ValueError, match="turns by"):
+    with pytest.raises(ValueError, match="rotates by"):
         simulate.run_batch(states=2, steps=1, rates=np.full(6, 1e9))
 
 
@@ -159,5 +159,5 @@ def test_free_bodies_and_gears_are_placed_too() -> None:
     rows = random_rows(m, 5, 0.1)
     run = Simulator(m, 0.002).run_batch(steps=0, coordinates=rows)
     np.testing.assert_allclose(run.coordinates[:, 0], rows, rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match="must be nan in all members, where it is not given, or in none"):
+    with pytest.raises(ValueError, match=r"must be nan in all members \(not prescribed\) or in none"):
         Simulator(crank_rocker(), 0.002).run_batch(steps=0, coordinates=[(0, 0, 0, np.nan), (0, 0, 0, 0)])

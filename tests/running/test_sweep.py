@@ -252,8 +252,8 @@ def test_a_member_without_a_solution_is_a_row_with_a_sentence(tmp_path: Path) ->
     status = column(tmp_path / "fast", "status").tolist()
     assert summary.failed == 2
     assert status == ["done"] * 5 + ["diverged", "refused", "done"]
-    assert "the step at t = 0.01 s has no solution" in messages(tmp_path / "fast")[5]
-    assert "body 'link2' turns by |w| dt" in messages(tmp_path / "fast")[6]
+    assert "no solution of the step at t = 0.01 s" in messages(tmp_path / "fast")[5]
+    assert "body 'link2' rotates by |w| dt" in messages(tmp_path / "fast")[6]
     assert np.isnan(column(tmp_path / "fast", "position")).all(axis=1).tolist() == [word != "done" for word in status]
 
 

@@ -160,6 +160,6 @@ def test_a_workspace_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatc
     simulator = Simulator(scenes.net(20, 20), 0.001, solver="articulated")
     monkeypatch.setattr(memory, "_free", lambda: 2**26)
     with pytest.raises(
-        ValueError, match=r"the workspace of solver 'articulated' takes 0.1 GiB, and 0.1 GiB are free; use 'ldu'"
+        ValueError, match=r"the workspace of solver 'articulated' needs 0.1 GiB, but only 0.1 GiB are free; use 'ldu'"
     ):
         simulator.run(steps=1)

@@ -113,10 +113,10 @@ def test_pictures_that_cannot_be_drawn_are_refused():
     for draw, message in (
         (lambda: plot.mechanism(run.mechanism, ax=figure.add_subplot()), "ax must be three-dimensional"),
         (lambda: plot.sparsity(run.mechanism, ax=[figure.add_subplot()]), "draws into two axes, got 1"),
-        (lambda: plot.phase_portrait(run, ball), "say which coordinate is to be drawn, of '0', '1', '2'"),
+        (lambda: plot.phase_portrait(run, ball), "choose the coordinate to draw, one of '0', '1', '2'"),
         (lambda: plot.coordinates(run, ball), "joints takes a list of names"),
         (lambda: plot.reactions(run, ["joint0"]), "there is no joint called 'joint0'"),
-        (lambda: plot.convergence(run, 0), "did not keep its increments"),
+        (lambda: plot.convergence(run, 0), "did not record increments"),
     ):
         with pytest.raises((ValueError, KeyError), match=message):
             draw()

@@ -405,13 +405,13 @@ def test_refusals(tmp_path):
     run = run_of(m)
     (tmp_path / "file").write_text("")
     for make, message in (
-        (lambda: run[:0].save_html(tmp_path), "nothing to see: the trajectory has no nodes"),
+        (lambda: run[:0].save_html(tmp_path), "nothing to show: the trajectory has no nodes"),
         (lambda: run.save_html(tmp_path, traces=["tol"]), "there is no frame called 'tol'; did you mean 'tool'"),
         (lambda: run.save_html(tmp_path / "file"), "a page is index.html in a folder, and '.*file' is a file"),
         (lambda: run.save_gltf(tmp_path / "run.obj"), "end in .glb or .gltf, got 'run.obj'"),
         (lambda: run.save_video(tmp_path / "run.txt"), "end in .mp4, .*, got 'run.txt'"),
         (lambda: run.save_video(tmp_path / "run.mp4", fps=0), "fps and speed must be positive, got 0"),
-        (lambda: run[:0].save_video(tmp_path / "run.mp4"), "nothing to see"),
+        (lambda: run[:0].save_video(tmp_path / "run.mp4"), "nothing to show"),
     ):
         with pytest.raises(ValueError, match=message):
             make()
@@ -807,7 +807,7 @@ def test_only_its_own_page_drives_a_view() -> None:
         )
         for origin in (*strangers, f"http://{here}.evil.test", f"http://{here}@evil.test", f"http://localhost:{port}"):
             status, text = answer(port, upgrade(here, origin))
-            assert (status, "driven by its own page" in text) == (403, True), origin
+            assert (status, "accepts only its own page" in text) == (403, True), origin
         assert answer(port, [*upgrade(here, f"http://{here}"), "Origin: http://evil.test"])[0] == 403
         assert answer(port, ["GET / HTTP/1.1", f"Host: {here}", "Origin: http://evil.test"])[0] == 403
         # a name that somebody else has led here
@@ -820,7 +820,7 @@ def test_only_its_own_page_drives_a_view() -> None:
             "",
         ):
             status, text = answer(port, ["GET / HTTP/1.1", f"Host: {host}"])
-            assert (status, "for the machine it runs on" in text) == (403, True), host
+            assert (status, "available on its own machine" in text) == (403, True), host
             assert answer(port, upgrade(host, f"http://{host}"))[0] == 403, host
         # nor does another name for an upgrade let anybody in
         sly = [line.replace("Upgrade: websocket", "Upgrade: WebSocket") for line in upgrade(here, "http://evil.test")]
@@ -875,5 +875,5 @@ def test_what_looks_alike_is_one_thing_in_a_view() -> None:
 def test_what_is_too_large_to_be_drawn_says_so(tmp_path) -> None:
     m = ct.scenes.pendulum(2)
     m.gravity = (0, 0, 1e300)
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large for a picture"):
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="positions or forces are too large"):
         m.save_html(tmp_path)

@@ -134,7 +134,7 @@ def linear(rows: Rows, published: Curves) -> Finding:
     told = " and ".join(
         f"{1e6 * fit.slope:.0f} ns a link and step, R² = {fit.r2:.4f} ({kind})" for kind, fit in steps.items()
     )
-    told += f", {print_r2:.3f} or more in print"
+    told += f", {print_r2:.3f} or more in the paper"
     each = " and ".join(f"{fit.r2:.4f} ({kind})" for kind, fit in iterations.items())
     if min(fit.r2 for fit in steps.values()) > 0.99:
         return Finding("reproduced", f"time grows in proportion to the links: {told}.")
@@ -145,7 +145,7 @@ def linear(rows: Rows, published: Curves) -> Finding:
             f"longer chains take more iterations, {min(counts):.1f} to {max(counts):.1f}: {told}.",
         )
     return Finding(
-        "not reproduced", f"time is no straight line in the number of links: {told}; of an iteration {each}."
+        "not reproduced", f"time is not a linear function of the number of links: {told}; of an iteration {each}."
     )
 
 
@@ -158,16 +158,16 @@ def against_print(rows: Rows, published: Curves) -> Finding:
         at, best = per_1000(rows, "catena", kind)
         both = set(x) & set(n) & set(at)
         if not both:
-            return Finding("not measured", f"ours gets to the end of no chain of {kind} joints that print has.")
+            return Finding("not measured", f"catena completes no chain of {kind} joints that the paper has.")
         most = max(both)
         theirs, same, fast = y[x == most][0], seconds[n == most][0], best[at == most][0]
         factors.append(theirs / same)
         told.append(
             f"{most:.0f} links on {kind} joints take {1e3 * same:.3g} ms with the published algorithm (`ldu`) and "
-            f"{1e3 * fast:.3g} ms with `articulated`, {1e3 * theirs:.0f} ms in print"
+            f"{1e3 * fast:.3g} ms with `articulated`, {1e3 * theirs:.0f} ms in the paper"
         )
     word: Word = "better" if min(factors) > 1.5 else "different"
-    return Finding(word, f"{'; '.join(told)}: a younger machine and compiled code explain a good part of it.")
+    return Finding(word, f"{'; '.join(told)}: newer hardware and compiled code explain a large part of this.")
 
 
 def rival_against_print(rows: Rows, published: Curves) -> Finding:
@@ -178,18 +178,19 @@ def rival_against_print(rows: Rows, published: Curves) -> Finding:
         n, seconds = per_1000(rows, "minimal, Cholesky", kind)
         both = set(x) & set(n)
         if not both:
-            return Finding("not measured", f"the rival in minimal coordinates gets to no end on {kind} joints.")
+            return Finding("not measured", f"the integrator in minimal coordinates completes no run on {kind} joints.")
         most = max(both)
         theirs, here = y[x == most][0], seconds[n == most][0]
         factors.append(theirs / here)
         told.append(
-            f"{1e3 * here:.3g} ms at {most:.0f} links on {kind} joints, {theirs / here:.2g} times less than in print"
+            f"{1e3 * here:.3g} ms at {most:.0f} links on {kind} joints, {theirs / here:.2g} times less than in the "
+            "paper"
         )
     better = min(factors) > 1
     return Finding(
         "better" if better else "different",
-        f"our rival is {'faster' if better else 'not always faster'} than the one that the paper compared with, a "
-        f"dense factorisation as well: {'; '.join(told)}.",
+        f"our implementation of minimal coordinates is {'faster' if better else 'not always faster'} than that of "
+        f"the paper, which also uses a dense factorization: {'; '.join(told)}.",
     )
 
 
@@ -210,8 +211,8 @@ def against_rivals(rows: Rows, published: Curves) -> list[Finding]:
             found = pick(rows, contestant=name, joint=kind, links=int(most))
             drifts[name] = float(found[0]["energy_error"]) if found else np.nan
         failed = [name for name in CONTESTANTS if name not in OURS and name not in ratios]
-        told = [f"{name} takes {ratio:.3g} times our time" for name, ratio in ratios.items()]
-        told += [f"{name} does not get to the end" for name in failed]
+        told = [f"{name} takes {ratio:.3g} times the time of catena" for name, ratio in ratios.items()]
+        told += [f"{name} does not complete the run" for name in failed]
         faster = all(ratio > 1 for ratio in ratios.values())
         own = pick(rows, contestant="catena", joint=kind, links=int(most))[0]
         print_max, print_min = (published[f"{c} {kind}"][1][-1] for c in ("maximal", "minimal"))
@@ -221,8 +222,8 @@ def against_rivals(rows: Rows, published: Curves) -> list[Finding]:
         result.append(
             Finding(
                 word,
-                f"{most:.0f} links, {kind} joints, one run: {'; '.join(told)} (in print minimal coordinates took "
-                f"{there:.2g} times the maximal ones). Largest energy error ours {float(own['energy_error']):.1g}, "
+                f"{most:.0f} links, {kind} joints, one run: {'; '.join(told)} (in the paper, minimal coordinates took "
+                f"{there:.2g} times the maximal ones). Largest energy error: catena {float(own['energy_error']):.1g}, "
                 + ", ".join(f"{name} {drift:.1g}" for name, drift in drifts.items())
                 + " of the energy in motion.",
             )

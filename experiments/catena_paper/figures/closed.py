@@ -25,7 +25,7 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         _chains.linear(rows, published),
         Finding(
             "reproduced" if closed else "not reproduced",
-            f"loops {'stay closed' if closed else 'open'} without stabilisation: the widest gap of a joint is {told}.",
+            f"loops {'stay closed' if closed else 'open'} without stabilization: the largest gap of a joint is {told}.",
         ),
         *_chains.against_rivals(rows, published),
         _chains.against_print(rows, published),
@@ -37,8 +37,8 @@ FIGURE = Figure(
     letter="f",
     title="Closed chains by length",
     setup="Chains of 3 to 101 boxes of 0.1 x 0.1 x 1 m and 1 kg that hang from both their ends, at rest, 1000 steps of "
-    "10 ms. Rivals as in (e); the joint that closes the loop acts through accelerations, unstabilised, as in the "
-    "paper. Ours: all joints alike.",
+    "10 ms. Other integrators as in (e); there, the joint that closes the loop is enforced at acceleration level "
+    "without stabilization, as in the paper. catena treats all joints alike.",
     sizes={
         "full": {"links": [3, 5, 7, 9, *range(11, 102, 10)], "steps": 1000, "rounds": 100, "seconds": 4.0},
         "quick": {"links": [3, 5, 11, 21, 41, 71, 101], "steps": 1000, "rounds": 30, "seconds": 1.0},

@@ -114,9 +114,9 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
 FIGURE = Figure(
     letter="d",
     title="Convergence of Newton's method",
-    setup="The first step of 10 ms of pendulums of 1, 10 and 100 hinges at 45 degrees, at rest, so that no history "
-    "helps the guess: the size of every Newton increment, the 2-norm of the change of all velocities, as "
-    "`run(increments=True)` keeps it.",
+    setup="The first step of 10 ms of pendulums of 1, 10 and 100 hinges at 45 degrees, at rest, so there are no "
+    "earlier steps from which to extrapolate the guess. Plotted is the size of every Newton increment, the 2-norm of "
+    "the change of all velocities, as recorded by `run(increments=True)`.",
     sizes={
         "full": {"links": [1, 10, 100]},
         "quick": {"links": [1, 10, 100]},
@@ -128,7 +128,7 @@ FIGURE = Figure(
     table=table,
     findings=findings,
     published="convergence",
-    caption="The paper's first value is the weight of the links in N, so a residual; where its later ones stand "
-    "depends on what was measured, which it does not say.",
+    caption="The paper's first value is the weight of the links in N, so it is a residual. The paper does not say "
+    "what its later values are.",
     contestants=("ldu", "articulated"),
 )

@@ -25,11 +25,11 @@ COLORS = {
     "Baraff": drawing.RIVAL_THREE,
     "Baraff, Baumgarte": drawing.RIVAL_FOUR,
 }
-NAMES = {"minimal, articulated": "minimal, unstabilised", "Baraff": "Baraff, unstabilised"}
+NAMES = {"minimal, articulated": "minimal, unstabilized", "Baraff": "Baraff, unstabilized"}
 
 
 def measure(sizes: Sizes, progress: Progress) -> Iterator[Row]:
-    """The widest gap of all joints, and the energy, in every window."""
+    """The largest gap of all joints, and the energy, in every window."""
     mechanism = ct.scenes.four_bar()
     steps, window = round(sizes["seconds"] / STEP), round(sizes["window"] / STEP)
     for name in COLORS:
@@ -67,7 +67,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
         _, energy = curve(rows, "time_s", "energy_gained_J", curve=name)
         energies.plot(time, energy, color=color, linewidth=1.5, label=label)
     gaps.set_yscale("log")
-    drawing.name_axes(gaps, "time (s)", "widest gap of a joint (m)", "drift")
+    drawing.name_axes(gaps, "time (s)", "largest gap of a joint (m)", "drift")
     drawing.name_axes(energies, "time (s)", "energy gained (J)", "energy of the same runs")
     energies.set_yscale("symlog", linthresh=1e-3)
     drawing.legend(gaps, loc="center", bbox_to_anchor=(0.5, 0.33))
@@ -79,7 +79,7 @@ def table(rows: Rows, published: Curves) -> Rows:
     return [
         {
             "integrator": NAMES.get(name, name),
-            "widest gap (m)": float(column(pick(rows, curve=name), "gap_m").max()),
+            "largest gap (m)": float(column(pick(rows, curve=name), "gap_m").max()),
             "gap at the end (m)": float(column(pick(rows, curve=name), "gap_m")[-1]),
             "energy gained (J)": float(column(pick(rows, curve=name), "energy_gained_J")[-1]),
             "until (s)": float(column(pick(rows, curve=name), "time_s")[-1]),
@@ -89,7 +89,7 @@ def table(rows: Rows, published: Curves) -> Rows:
 
 
 def findings(rows: Rows, published: Curves) -> list[Finding]:
-    """Ours stays at rounding; accelerations drift; stabilised ones stay small."""
+    """Ours stays at rounding; accelerations drift; stabilized ones stay small."""
     gap = {name: column(pick(rows, curve=name), "gap_m") for name in COLORS}
     seconds = column(rows, "time_s").max()
     ours, plain = gap[OURS].max(), gap["minimal, articulated"]
@@ -99,7 +99,7 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result = [
         Finding(
             "reproduced" if ours < 1e-12 else "not reproduced",
-            f"over {seconds:g} s no joint of ours opens by more than {ours:.0e} m"
+            f"over {seconds:g} s no joint of catena opens by more than {ours:.0e} m"
             + (", which is rounding." if ours < 1e-12 else ", more than rounding."),
         ),
         Finding(
@@ -113,8 +113,9 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "new",
-            f"Baumgarte's stabilisation holds the gap at {held.max():.1g} m, {held.max() / ours:.0e} times ours. "
-            f"Baraff's multipliers, where every joint can open, end at {baraff[-1]:.1g} m, and stabilised at "
+            f"Baumgarte's stabilization keeps the gap at {held.max():.1g} m, {held.max() / ours:.0e} times that of "
+            f"catena. With Baraff's multipliers, every joint can open: the gap ends at {baraff[-1]:.1g} m, and "
+            f"stabilized at "
             f"{both[-1]:.1g} m.",
         )
     )
@@ -125,8 +126,9 @@ FIGURE = Figure(
     letter="b",
     title="Drift of a four-bar",
     setup="A four-bar of links of 1, √½ and 1 m (1 kg per m, 0.1 x 0.1 m thick) between (0, 0, 0) and (0, 1, 0), at "
-    "rest at absolute angles 2.8429, 1.6335 and π, gravity 9.81 m/s², steps of 10 ms. Rivals, all with RK4: minimal "
-    "coordinates whose loop holds at acceleration level, as in the paper, and with Baumgarte's stabilisation (20 per "
+    "rest at absolute angles 2.8429, 1.6335 and π, gravity 9.81 m/s², steps of 10 ms. Other integrators, all with "
+    "RK4: minimal coordinates whose loop is enforced at acceleration level, as in the paper, and with Baumgarte's "
+    "stabilization (20 per "
     "s, 100 per s²); Baraff's multipliers in maximal coordinates, without and with it.",
     sizes={
         "full": {"seconds": 600.0, "window": 5.0},
@@ -138,7 +140,7 @@ FIGURE = Figure(
     plot=plot,
     table=table,
     findings=findings,
-    caption="Gaps below 1e-17 m are drawn there. The paper's source has no numbers for this plot, so no published "
+    caption="Gaps below 1e-17 m are drawn at 1e-17 m. The paper's source has no numbers for this plot, so no published "
     "curve is drawn.",
     contestants=tuple(COLORS),
 )

@@ -143,12 +143,12 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     word: Word = "not reproduced"
     what = "does not gain energy beyond our band"
     if kp > 3 * band and kp > 0.01 * IN_MOTION:
-        word, what = "reproduced", "gains energy all along, as published"
+        word, what = "reproduced", "gains energy steadily, as published"
     result.append(
         Finding(
             word,
-            f"Heun's method {what}: {kp:.3g} J after {end:g} min, {kp / band:.2g} times the width of our "
-            "first-order band. The paper prints this plot without numbers, so that its size cannot be compared.",
+            f"Heun's method {what}: {kp:.3g} J after {end:g} min, {kp / band:.2g} times the width of the first-order "
+            "band of catena. The paper prints this plot without numbers, so that its size cannot be compared.",
         )
     )
     rk4 = column(pick(rows, curve="RK4"), "mean_J")
@@ -158,8 +158,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         Finding(
             "new",
             f"classical RK4, which the paper leaves out, changes the energy by {rk4[-1]:.2g} J in the same time, "
-            f"{'less' if abs(rk4[-1]) < band else 'more'} than our first-order band, "
-            + ("but in one direction, so it goes on." if one_way else "to and fro."),
+            f"{'less' if abs(rk4[-1]) < band else 'more'} than the first-order band of catena, "
+            + ("and steadily in one direction." if one_way else "back and forth."),
         )
     )
     return result
@@ -169,7 +169,7 @@ FIGURE = Figure(
     letter="a",
     title="Energy of a double pendulum",
     setup="Two cubes of 0.1 m and 1 kg, each 1 m below its hinge, released from the horizontal (the paper does not say "
-    "from where), steps of 10 ms. Ours: the published first-order scheme, and orders 2 and 4 of the same kind. Rivals "
+    "from where), steps of 10 ms. catena: the published first-order scheme, and orders 2 and 4. Other integrators, "
     "in minimal coordinates: Heun's method, as in the paper, and RK4. The published plot was median-filtered; with "
     "velocities of the nodes no filter is needed, and none is used.",
     sizes={

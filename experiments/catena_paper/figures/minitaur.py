@@ -165,7 +165,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
     gaps.set_yscale("log")
     gaps.set_ylim(1e-17, 1e-11)
     drawing.name_axes(energy, "time (s)", "energy gained (J)", "energy, and work of the motors")
-    drawing.name_axes(gaps, "time (s)", "widest gap (m)", "gaps of all joints")
+    drawing.name_axes(gaps, "time (s)", "largest gap (m)", "gaps of all joints")
     drawing.legend(energy)
     drawing.legend(gaps)
     return figure
@@ -195,7 +195,7 @@ def table(rows: Rows, published: Curves) -> Rows:
         {
             "case": CASES[row["case"]],
             "step (ms)": 1e3 * row["dt"],
-            "widest gap (m)": row["gap_m"],
+            "largest gap (m)": row["gap_m"],
             "work of the motors (J)": row["work_J"],
             "energy less work (J)": row["imbalance_J"],
             "steps halved": row["halved"],
@@ -212,9 +212,9 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result = [
         Finding(
             "reproduced" if closed else "not reproduced",
-            "the robot with its four closed legs, which the paper only pictures, "
-            f"{'runs' if ended else 'does not always run'} in the air, on pinned feet and on rolling ones; its widest "
-            f"gap is {gap:.0e} m.",
+            "the robot with its four closed legs, which the paper only shows in a picture, "
+            f"{'runs' if ended else 'does not always run'} in the air, on pinned feet and on rolling ones; its "
+            f"largest gap is {gap:.0e} m.",
         )
     ]
     orders = {case: power(*curve(rows, "dt", "imbalance_J", kind="summary", case=case)) for case in CASES}
@@ -224,8 +224,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "new" if balanced else "not reproduced",
-            f"what the motors put in {'is' if balanced else 'is not'} what the energy gains, to {100 * parts:.1g} % of "
-            f"their work at {1e3 * shortest:g} ms, and the rest falls with the step to the power "
+            f"the energy {'increases' if balanced else 'does not increase'} by the work of the motors, with a "
+            f"difference of {100 * parts:.1g} % at {1e3 * shortest:g} ms, which decreases with the step to the power "
             + ", ".join(f"{order:.1f} ({case})" for case, order in orders.items())
             + ".",
         )
@@ -237,7 +237,7 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         Finding(
             "new" if kept else "not reproduced",
             f"in the air the motors {'cannot' if kept else 'seem to'} move the robot as a whole: its center of mass is "
-            f"{fall:.0e} m from its parabola at most, its angular momentum {spin:.0e} kg m²/s from none.",
+            f"{fall:.0e} m from its parabola at most, its angular momentum {spin:.0e} kg m²/s from zero.",
         )
     )
     return result
@@ -246,10 +246,10 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
 FIGURE = Figure(
     letter="i",
     title="Minitaur with closed-loop legs",
-    setup="The quadruped that the paper pictures: a body of 5 kg that floats, four legs of two motors and four links "
-    "that meet at the foot, 17 bodies and 20 whole hinges, 14 degrees of freedom. Servos (40 N m/rad, 1 N m s/rad) "
-    "make the thighs swing and spread at 2 Hz: in free fall with diagonal legs together, and standing with all legs "
-    "together, on feet that are pinned by hinges to the ground and on round feet of 2 cm that roll on it.",
+    setup="The quadruped shown in the paper: a floating body of 5 kg and four legs, each with two motors and four "
+    "links that meet at the foot; 17 bodies, 20 hinges, 14 degrees of freedom. Servos (40 N m/rad, 1 N m s/rad) "
+    "move the thighs at 2 Hz: in free fall with diagonal legs in phase, and standing with all legs in phase, on feet "
+    "that hinges connect to the ground, and on round feet of 2 cm that roll on it.",
     sizes={
         "full": {"dt": [0.002, 0.001, 0.0005], "seconds": 4.0},
         "quick": {"dt": [0.002, 0.001], "seconds": 2.0},

@@ -198,10 +198,10 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "new" if met else "not reproduced",
-            f"the sleigh's heading {'meets' if met else 'misses'} its closed form: the error falls with the step to "
-            f"the power {told}, down to {best:.1g} rad. Pushed backwards, it has turned by {last['turned_rad']:.2f} "
-            f"rad at the end and moves at {last['end_speed_m_per_s']:+.2f} m/s along its blade, which slips sideways "
-            f"by {slip:.0e} m/s at most.",
+            f"the sleigh's heading {'agrees' if met else 'does not agree'} with its closed form: the error "
+            f"decreases with the step to the power {told}, down to {best:.1g} rad. Pushed backward, it has "
+            f"turned by {last['turned_rad']:.2f} rad at the end and moves at {last['end_speed_m_per_s']:+.2f} m/s "
+            f"along its blade, which slips sideways by {slip:.0e} m/s at most.",
         )
     )
     disks = pick(rows, kind="disk")
@@ -213,8 +213,9 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "new" if good else "not reproduced",
-            f"a rolling disk {'keeps to' if good else 'leaves'} the linear theory of its lean: frequencies squared are "
-            f"within {100 * off:.1g} % of the largest, and it {turns} the critical spin of {CRITICAL:.2f} rad/s.",
+            f"a rolling disk {'agrees' if good else 'does not agree'} with the linear theory of its tilt: squared "
+            f"frequencies are within {100 * off:.1g} % of the largest, and it {turns} the critical spin of "
+            f"{CRITICAL:.2f} rad/s.",
         )
     )
     return result
@@ -223,10 +224,11 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
 FIGURE = Figure(
     letter="j",
     title="Nonholonomic: a sleigh and a disk",
-    setup="The paper claims constraints on velocities and shows none. Chaplygin's sleigh: 1 kg, 0.5 kg m², its center "
-    "of mass 0.3 m ahead of a blade that cannot slip sideways, pushed backwards at 1 m/s while turning at 2 rad/s; its "
+    setup="The paper mentions velocity constraints but shows no example. Chaplygin's sleigh: 1 kg, 0.5 kg m², its "
+    "center "
+    "of mass 0.3 m ahead of a blade that cannot slip sideways, pushed backward at 1 m/s while turning at 2 rad/s; its "
     "heading has a closed form. And a thin upright disk of 0.3 m that rolls without slipping: below the spin (g/3r)^½ "
-    "it falls over, above it wobbles with the square of the frequency (12 spin² - 4 g/r)/5.",
+    "it falls over; above, it wobbles with the square of the frequency (12 spin² - 4 g/r)/5.",
     sizes={
         "full": {
             "dt": [0.02, 0.01, 0.005, 0.0025, 0.00125],

@@ -109,7 +109,7 @@ def plot(rows: Rows, published: Curves) -> Picture:
     for axis in (gap, energy):
         axis.set_yscale("log")
     drawing.name_axes(time, "links", "1000 steps (ms)", "time")
-    drawing.name_axes(gap, "links", "widest gap (m)", "on the lowest corner: gaps")
+    drawing.name_axes(gap, "links", "largest gap (m)", "on the lowest corner: gaps")
     drawing.name_axes(energy, "links", "largest energy error", "and energy, in parts of that in motion")
     drawing.legend(time)
     drawing.legend_below(figure, gap, 4)
@@ -132,8 +132,8 @@ def table(rows: Rows, published: Curves) -> Rows:
                         "step (ms)": 1e3 * dt,
                         "attached": attach,
                         "lengths tried": f"{some[0]['links']} to {some[-1]['links']}",
-                        "of no use at": ", ".join(map(str, failed)) or "none",
-                        "widest gap (m)": float(column(some, "gap_m").max()),
+                        "not usable at": ", ".join(map(str, failed)) or "none",
+                        "largest gap (m)": float(column(some, "gap_m").max()),
                         "largest energy error": float(column(some, "energy_error").max()),
                     }
                 )
@@ -157,12 +157,12 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
             saved = saved or (good == len(tried) and dt <= STEP)
         if not saved:
             word: Word = "reproduced"
-            what = "cannot reliably simulate two or more rhombi, and smaller steps do not cure it"
+            what = "cannot reliably simulate two or more rhombi, and smaller steps do not help"
         elif all(row["of_use"] for row in some if row["dt"] == steps[0]):
             word, what = "different", "simulates two or more rhombi, which the paper's could not"
         else:
-            word, what = "different", "fails as published at long steps but is cured by short ones"
-        result.append(Finding(word, f"{name} {what}: of use in {', '.join(good_at)}."))
+            word, what = "different", "fails as published at long steps, but not at short ones"
+        result.append(Finding(word, f"{name} {what}: usable in {', '.join(good_at)}."))
     return result
 
 
@@ -189,23 +189,23 @@ def _ours(rows: Rows, published: Curves) -> Finding:
     ratio = y[x == longest][0] / seconds[n == longest][0]
     return Finding(
         "reproduced" if useful and (of_step or of_iteration) else "not reproduced",
-        f"ours takes every chain {'to' if useful else 'but not always to'} the end with no gap above "
+        f"catena {'completes' if useful else 'does not always complete'} every chain, with no gap above "
         f"{column(own, 'gap_m').max():.0e} m and an energy error of {column(own, 'energy_error').max():.1g} or less; "
-        f"{grows}; at {longest:.0f} links a step takes {ratio:.0f} times less than in print, where the line through "
-        f"all lengths has R² = {line(x, y).r2:.3f}.",
+        f"{grows}; at {longest:.0f} links a step takes {ratio:.0f} times less than in the paper, where a linear "
+        f"fit through all lengths has R² = {line(x, y).r2:.3f}.",
     )
 
 
 FIGURE = Figure(
     letter="g",
     title="Segmented chains",
-    setup="Chains of rhombi, each of four boxes of 0.1 x 0.1 x 1 m and 1 kg, all joints whole hinges, released at "
-    "rest: in the paper's pose with each rhombus on the lowest corner of the one above (half-angle π/8, leaning by "
-    "π/4, the last by π/4 more), and hung on a side corner, where no loop follows another. 1000 steps of 10 ms. "
-    "Rivals: minimal coordinates with loops at acceleration level, without and with Baumgarte's stabilisation, and "
-    "tuned to treat rows as redundant from 1e-6 of the largest pivot on instead of 1e-10, over the same 10 s with "
-    "steps of 10 ms and less. A run counts as of use if it ends, no joint opens by 1 cm and the "
-    "energy stays within a tenth of that in motion.",
+    setup="Chains of rhombi, each of four boxes of 0.1 x 0.1 x 1 m and 1 kg, all joints hinges, released at rest: in "
+    "the paper's pose, in which each rhombus hangs from the lowest corner of the one above (half-angle π/8, inclined "
+    "by π/4, the last by another π/4), and hung from side corners, where loops are not connected in series. 1000 "
+    "steps of 10 ms. Other integrators: minimal coordinates with loops at acceleration level, without and with "
+    "Baumgarte's stabilization, and tuned so that rows with pivots below 1e-6 (instead of 1e-10) of the largest "
+    "count as redundant, over the same 10 s with steps of 10 ms and less. A run counts as usable if it completes, no "
+    "joint opens by 1 cm and the energy error stays below a tenth of the energy in motion.",
     sizes={
         "full": {
             "rhombi": list(range(1, 11)),
@@ -238,6 +238,6 @@ FIGURE = Figure(
     table=table,
     findings=findings,
     published="segmented_chains",
-    caption="Dotted lines: what a run of use may not exceed. What is beyond 1000, or not finite, is drawn there.",
+    caption="Dotted lines: limits of a usable run. Values above 1000, or not finite, are drawn at 1000.",
     contestants=tuple(COLORS),
 )

@@ -123,7 +123,10 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         )
     else:
         result.append(
-            Finding("not reproduced", f"the time of an iteration is no straight line from 1 to {most} links: {told}.")
+            Finding(
+                "not reproduced",
+                f"the time of an iteration is not a linear function of the links, 1 to {most}: {told}.",
+            )
         )
     n, us = curve(rows, "links", "us_per_iteration", solver="dense")
     large = n >= min(20, n.max() / 4)
@@ -139,8 +142,9 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
         Finding(
             word,
             f"the dense solver grows with the links to the power {exponent:.1f}; at 10 links it takes {ratio} times "
-            f"the sparse one (`ldu`), {theirs:.3g} times in the paper, whose dense curve is a random 9n x 9n inversion "
-            f"and whose sparse one a whole step; at {top:.0f} links {us[-1] / last[0]:.3g} times.",
+            f"the sparse one (`ldu`), {theirs:.3g} times in the paper, whose dense curve is that of the inversion of "
+            f"a random 9n x 9n matrix, and whose sparse curve is a whole step; at {top:.0f} links "
+            f"{us[-1] / last[0]:.3g} times.",
         )
     )
     x, y = published["sparse"]
@@ -150,8 +154,8 @@ def findings(rows: Rows, published: Curves) -> list[Finding]:
     result.append(
         Finding(
             "better" if min(factors) > 1.5 else "different",
-            f"the published algorithm (`ldu`) takes {min(factors):.2g} to {max(factors):.2g} times less time a step "
-            "here than in print, on a younger machine and compiled from C++.",
+            f"the published algorithm (`ldu`) takes {min(factors):.2g} to {max(factors):.2g} times less time per "
+            f"step here than in the paper, on newer hardware and in compiled C++.",
         )
     )
     return result
@@ -162,8 +166,8 @@ FIGURE = Figure(
     title="Time of one step, sparse against dense",
     setup="Pendulums of hinges, all links at 45 degrees and at rest, with the published inertia; steps of 10 ms (1 ms "
     "for more than 100 links) solved to 1e-10. `ldu` is the published algorithm, `articulated` eliminates the joints "
-    "first, `dense` is the published dense factorisation. What the paper calls a Newton step is a whole time step; the "
-    "time of an iteration proper is that of a step over its number of iterations.",
+    "first, `dense` is the published dense factorization. What the paper calls a Newton step is a whole time step; "
+    "the time of one iteration is that of a step divided by its number of iterations.",
     sizes={
         "full": {
             "links": [*range(1, 11), 20, 50, 100, 200, 500, 1000],

@@ -186,13 +186,13 @@ def _ours(rows: Rows) -> Finding:
     if reached:
         last = reached[-1]
         left = f"rounding leaves up to {float(last['newton_residual']):.0e} m/s in {last['floor_steps']} of its steps"
-        met = "every step meets that" if not last["floor_steps"] else f"says that {left}"
-        floor = f"asked for {float(last['tolerance']):.0e} it still ends, and {met}"
+        met = "every step meets it" if not last["floor_steps"] else f"reports that {left}"
+        floor = f"with a tolerance of {float(last['tolerance']):.0e}, it still completes, and {met}"
     fits = [line(*_milliseconds(rows, "catena", tolerance)) for tolerance in _tolerances(rows)]
     return Finding(
         "reproduced",
-        f"ours finds every step of {span} at all tolerances of the paper, in a time that is linear in the links (R² of "
-        f"{min(fit.r2 for fit in fits):.3f} or more); with {max(lengths)} links, {floor}.",
+        f"catena solves every step of {span} at all tolerances of the paper, in a time linear in the number of links "
+        f"(R² of {min(fit.r2 for fit in fits):.3f} or more); with {max(lengths)} links, {floor}.",
     )
 
 
@@ -206,7 +206,7 @@ def _quasi(rows: Rows, published: Curves) -> list[Finding]:
             first = _first_failure(rows, name, tolerance)
             here = "no failure" if first is None else f"fails from {first} links on"
             there = "none" if theirs is None else f"beyond {theirs:.0f}"
-            told.append(f"{_short(tolerance)}: {here} ({there} in print)")
+            told.append(f"{_short(tolerance)}: {here} ({there} in the paper)")
             alike.append((first is not None) == (theirs is not None))
         failing = any(_first_failure(rows, name, tolerance) for tolerance in _tolerances(rows))
         word: Word = "reproduced" if all(alike) else ("different" if failing else "not reproduced")
@@ -223,16 +223,16 @@ def _rivals_in_print(rows: Rows, published: Curves) -> Finding:
         n, ms = _milliseconds(rows, name, loose)
         both = set(x[np.isfinite(y)]) & set(n)
         if not both:
-            return Finding("not measured", f"{name} finds no chain at {_short(loose)} that print has.")
+            return Finding("not measured", f"{name} finds no chain at {_short(loose)} that the paper has.")
         most = max(both)
         theirs, here = 1e3 * y[x == most][0], ms[n == most][0]
         factors.append(theirs / here)
-        told.append(f"{here:.3g} ms at {most:.0f} links ({name}), {theirs / here:.2g} times less than in print")
+        told.append(f"{here:.3g} ms at {most:.0f} links ({name}), {theirs / here:.2g} times less than in the paper")
     better = min(factors) > 1
     return Finding(
         "better" if better else "different",
-        f"the rivals are {'faster' if better else 'not always faster'} than their authors' at {_short(loose)}: "
-        f"{'; '.join(told)}.",
+        f"these implementations are {'faster' if better else 'not always faster'} than those of their authors at "
+        f"{_short(loose)}: {'; '.join(told)}.",
     )
 
 
@@ -243,7 +243,7 @@ def _exact(rows: Rows) -> Finding:
     for name in EXACT:
         failed = [row["links"] for row in pick(rows, contestant=name) if row["failures"]]
         count = float(pick(rows, contestant=name, tolerance=tight, links=most)[0]["iterations_per_step"])
-        good = f"finds every step, in {count:.1f} iterations each at {most} links and {_short(tight)}"
+        good = f" solves every step, in {count:.1f} iterations each at {most} links and {_short(tight)}"
         told.append(f"{name} {f'fails from {min(failed)} links on' if failed else good}")
         failing += [name] if failed else []
     if "second order, exact Newton" in failing:
@@ -255,8 +255,9 @@ def _exact(rows: Rows) -> Finding:
     why = ""
     if as_published and not quasi:
         why = (
-            " Nor does the quasi-Newton method at second order, once it solves for increments of the angles: what "
-            "failed is the rounding of whole angles against a tolerance that no inertia scales."
+            " The quasi-Newton method at second order does not fail either if it solves for increments of the "
+            "angles: the cause was the rounding of absolute angles, compared with a tolerance that is not scaled by "
+            "inertia."
         )
     return Finding(
         "different",
@@ -270,7 +271,7 @@ def _fastest(rows: Rows) -> Finding:
     for tolerance in _tolerances(rows):
         n, ours = _milliseconds(rows, "catena", tolerance)
         if not (n == most).any():
-            told.append(f"{_short(tolerance)}: ours does not get to the end")
+            told.append(f"{_short(tolerance)}: catena does not complete the run")
             wins.append(False)
             continue
         times = {}
@@ -283,7 +284,7 @@ def _fastest(rows: Rows) -> Finding:
             told.append(f"{_short(tolerance)}: {times[best]:.2f} ({best})")
             wins.append(times[best] > 1)
         else:
-            told.append(f"{_short(tolerance)}: no rival gets to the end")
+            told.append(f"{_short(tolerance)}: no other integrator completes the run")
             wins.append(True)
     lost = [
         n
@@ -294,25 +295,31 @@ def _fastest(rows: Rows) -> Finding:
             if row["links"] == n and row["contestant"] in RIVALS and not row["failures"]
         )
     ]
-    where = f"A rival is faster at {', '.join(map(str, lost))} links." if lost else "No rival is faster at any length."
+    where = (
+        f"Another integrator is faster at {', '.join(map(str, lost))} links."
+        if lost
+        else "No other integrator is faster at any length."
+    )
     return Finding(
         "better" if all(wins) else "different",
-        f"at {most} links the fastest rival that finds all steps takes so many times our time: {'; '.join(told)}. "
-        f"{where} Maximal coordinates win where loops and velocities are constrained as well, which these rivals do "
-        "not do; on open chains it is the work of an iteration that decides, not the coordinates.",
+        f"at {most} links, time of the fastest other integrator that solves all steps, relative to catena: "
+        f"{'; '.join(told)}. "
+        f"{where} Maximal coordinates have an advantage with loops and velocity constraints, which these integrators "
+        "do not support. On open chains, the cost of an iteration decides, not the choice of coordinates.",
     )
 
 
 FIGURE = Figure(
     letter="h",
-    title="Tolerances, against variational rivals",
+    title="Solver tolerance, compared with variational integrators",
     setup="The pendulums of (e) on hinges, 1000 steps of 10 ms, solved to 1e-6, 1e-8 and 1e-10, no step halved. "
-    "Rivals in minimal coordinates, all in linear time: the second-order integrator of Lee et al. 2016 with its "
-    "recursive impulse quasi-Newton method as published (it solves for whole angles until a residual that nothing "
-    "scales is small), the same for increments of angles, and with an exact Newton's method; Galerkin integrators of "
-    "order 3 (Radau) and 4 (Gauss) after Fan et al. 2018. Those not as published guess and stop as ours does, by the "
-    "size of the increment. Radau's quadrature is unstable in long chains at this step, whatever solves it. A run "
-    "fails where a step is not found in 100 iterations.",
+    "Other integrators, in minimal coordinates and linear time: the second-order integrator of Lee et al. 2016 with "
+    "its "
+    "recursive impulse quasi-Newton method as published (it solves for absolute angles until an unscaled residual is "
+    "small), the same for increments of angles, and with an exact Newton's method; Galerkin integrators of "
+    "order 3 (Radau) and 4 (Gauss) after Fan et al. 2018. Variants that are not marked 'as published' use the "
+    "initial guess and the stopping criterion of catena, the size of the increment. Radau's quadrature is unstable "
+    "for long chains at this step size, with any solver. A run fails if a step does not converge in 100 iterations.",
     sizes={
         "full": {
             "links": [*range(1, 11), *range(20, 101, 10)],

@@ -38,12 +38,12 @@ def open_plain(path: str | os.PathLike[str], what: str) -> IO[bytes]:
     except UnicodeEncodeError:
         raise ValueError(f"path must be the name of a file, got {name!r}") from None
     if handle < 0:
-        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe, a device or the like"
-        raise ValueError(f"{name}: not {what}: it is no plain file, but {kind}")
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
+        raise ValueError(f"{name}: not {what}: it is not a regular file, but {kind}")
     file = os.fdopen(handle, "rb")
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         file.close()
-        raise ValueError(f"{name}: not {what}: it is no plain file")
+        raise ValueError(f"{name}: not {what}: it is not a regular file")
     return file
 
 

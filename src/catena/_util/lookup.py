@@ -56,8 +56,8 @@ def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", af
 
 def in_a_loop(joint: Joint) -> ValueError:
     """What to raise if the coordinates of a joint in a loop are set."""
-    way = f"assemble(coordinates={{{joint.name!r}: ...}}) moves the others along"
-    return ValueError(f"{joint.label} lies in a loop, so it cannot be set on its own; {way}")
+    way = f"assemble(coordinates={{{joint.name!r}: ...}}) also moves the other joints of the loop"
+    return ValueError(f"{joint.label} is part of a loop, so it cannot be set independently; {way}")
 
 
 def _there_are(known: Iterable[str]) -> str:

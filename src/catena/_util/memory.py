@@ -12,7 +12,7 @@ def refuse_if_too_large(size: int, what: str, advice: str) -> None:
     """Raise with the numbers if so many bytes would not fit into what memory is free."""
     free = _free() if size > _LITTLE else None
     if free is not None and size > free:
-        raise ValueError(f"{what} takes {size / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free; {advice}")
+        raise ValueError(f"{what} needs {size / 2**30:.1f} GiB, but only {free / 2**30:.1f} GiB are free; {advice}")
 
 
 def _free() -> int | None:

@@ -9,9 +9,9 @@ from functools import cache, lru_cache
 
 @dataclass(frozen=True)
 class RunInfo:
-    """How a run was computed: version of catena, the simulator's settings, the kernel, and the date (UTC, ISO 8601).
+    """How a run was computed: version of catena, settings of the simulator, kernel, and date (UTC, ISO 8601).
 
-    accuracy is 0 where none was asked for.
+    accuracy is 0 if none was requested.
     """
 
     version: str

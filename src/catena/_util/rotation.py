@@ -229,7 +229,7 @@ def finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     # few numbers are sooner looked at one by one
     few = array.ndim == 1 and array.size <= 4
     if not (all(map(isfinite, array.tolist())) if few else np.isfinite(array).all()):
-        raise ValueError(f"{what} must be finite, but holds NaN or infinity")
+        raise ValueError(f"{what} must be finite, but contains NaN or infinity")
     return array
 
 

@@ -1,4 +1,4 @@
-"""How a run ended: codes of the core as sentences with a time and a name, and the errors that carry them."""
+"""How a run ended: codes of the core as sentences with a time and a name, and the errors that contain them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ RESCUE_DEPTH = 12
 
 _SENTENCES = {
     _core.StatusCode.interrupted: "it was interrupted at t = {time:.6g} s, and its state is undefined: call restart()",
-    _core.StatusCode.diverged: "the step at t = {time:.6g} s has no solution that Newton's method can reach; "
+    _core.StatusCode.diverged: "Newton's method finds no solution of the step at t = {time:.6g} s; "
     "body {body!r} changes most (last increment {size:.3g} m/s)",
-    _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} turns too far: |w| dt must stay below 2",
+    _core.StatusCode.too_far: "in the step at t = {time:.6g} s body {body!r} rotates too far: |w| dt must stay below 2",
     _core.StatusCode.singular: "the equations of the step at t = {time:.6g} s are singular, worst at body {body!r}",
     _core.StatusCode.locked: "the mechanism locks in the step at t = {time:.6g} s: no motion closes joint {joint!r}, "
-    "which stays open by {size:.3g} (rad, or parts of its bodies' size)",
-    _core.StatusCode.exhausted: "from t = {time:.6g} s on step after step has to be divided into hundreds of substeps, "
-    "because of body {body!r}: the motion is too fast for dt, or a force too stiff",
-    _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk has no lowest point to roll on "
-    "where it lies on its plane",
-    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with "
-    "w dt = {size:.3g}, and would explode; give it implicit=True, or take a smaller dt",
+    "which stays open by {size:.3g} (rad, or relative to the size of its bodies)",
+    _core.StatusCode.exhausted: "from t = {time:.6g} s on, every step has to be divided into hundreds of substeps "
+    "because of body {body!r}: the motion is too fast for dt, or a force is too stiff",
+    _core.StatusCode.flat: "wheel joint {joint!r} lies flat at t = {time:.6g} s: a disk that is parallel "
+    "to its plane has no contact point",
+    _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it oscillates with "
+    "w dt = {size:.3g}, which is unstable; set implicit=True, or use a smaller dt",
     _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) moves it to "
     "the nearest one, and Simulator(limits='ignore') runs without limits",
 }
@@ -39,7 +39,7 @@ _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after hal
 
 
 class CatenaError(Exception):
-    """What catena raises of its own: a run, a batch or an assembly that could not be finished."""
+    """Base class of catena's own errors: a run, a batch, a sweep or an assembly that failed."""
 
 
 class CatenaWarning(UserWarning):
@@ -47,7 +47,7 @@ class CatenaWarning(UserWarning):
 
 
 def warn(warning: CatenaWarning) -> None:
-    """Warn at the line of the user's that led here: the first one outside this package."""
+    """Issue a warning at the first line of the call stack that is outside this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1
@@ -56,10 +56,10 @@ def warn(warning: CatenaWarning) -> None:
 
 @dataclass(frozen=True)
 class Status:
-    """How a run ended; `message` is empty if it went well, else a sentence with the time and a name.
+    """How a run ended: `ok`, or a `reason` and a `message`, which names the time and a body or joint.
 
-    `body` is the body that moves most or turns too far, `joint` the loop joint that is open most, if there is one, or
-    the wheel that lies flat.
+    `time` (s) and `step` say when the run failed. `body` is the body that moves most or rotates too far. `joint` is the
+    joint of a loop with the largest gap, if there is one, or the wheel that lies flat.
     """
 
     ok: bool = True
@@ -72,7 +72,7 @@ class Status:
 
 
 class SimulationError(CatenaError, RuntimeError):
-    """A run that could not be finished; `status` says why, `trajectory` holds what was computed."""
+    """A run failed; `status` gives the reason, `trajectory` contains the nodes up to the failure."""
 
     def __init__(self, status: Status, trajectory: Trajectory) -> None:
         super().__init__(status.message)
@@ -84,7 +84,7 @@ class SimulationError(CatenaError, RuntimeError):
 
 
 def status_of(plan: Plan, ended: _core.Ended) -> Status:
-    """How a run ended, from the core's account of it."""
+    """Return how a run ended, from the values returned by the core."""
     code, time, step = ended.code, ended.time, ended.step
     if code == _core.StatusCode.done:
         return Status(time=time, step=step)
@@ -104,7 +104,7 @@ def status_of(plan: Plan, ended: _core.Ended) -> Status:
     dropped = plan.compiled.selection.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
     if dropped:
         message += (
-            f"; its nearly redundant rows ({dropped:.2g}) are not enforced: if they are meant, lower loop_tolerance="
+            f"; its nearly redundant rows ({dropped:.2g}) are not enforced: if they are intended, lower loop_tolerance="
         )
     leads = [coupling.label for coupling in m.couplings.values() if coupling.function is not None]
     leads += [f"the ground of {joint.label}" for joint in m.joints.values() if joint.ground is not None]

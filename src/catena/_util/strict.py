@@ -64,7 +64,7 @@ class Recorded(Strict):
 
     def __setattr__(self, name: str, value: object) -> None:
         if name[0] != "_" and (name in self.__dict__ or name in self._found):
-            raise AttributeError(f"{_called(self)}: {name} cannot be set: it is what was computed")
+            raise AttributeError(f"{_called(self)}: {name} cannot be set: it is a computed result")
         super().__setattr__(name, value)
 
 

@@ -31,7 +31,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "Slider": "a sliding joint is Prismatic",
         "Slide": "a sliding joint is Prismatic",
         "Spherical": "a spherical joint is Ball",
-        "Floating": "a joint that leaves all freedoms is Free",
+        "Floating": "a joint without constraints is Free",
         "Actuator": "actuators are Motor and Servo",
         "Model": "a model is a Mechanism",
         "Robot": "a model is a Mechanism",
@@ -81,10 +81,10 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "dt": "the time step is live.simulator.dt",
     }
     | _in_joint_space("live"),
-    "LiveBatch": {"restart": "batch.reset(members) lets members begin anew"} | _in_joint_space("batch"),
+    "LiveBatch": {"restart": "batch.reset(members) restarts members"} | _in_joint_space("batch"),
     "Simulator": {
         "simulate": "simulator.run(duration=2.0) runs it",
-        "reset": "every run begins anew, at run(state=...); simulator.start(state) makes a live mechanism",
+        "reset": "every run has its own start, as in run(state=...); simulator.start(state) returns a live mechanism",
         "data": "a run has the arrays: run = simulator.run(duration=2.0), then run.position",
     },
 }
@@ -133,7 +133,7 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 
 _LIMITS = "limits belong to the joint: set joint.limits = Limits(lower, upper)"
 _SOLID = "the mass belongs to the solid, as in mechanism.add_body('arm', box((0.1, 0.1, 0.1), mass=1.0))"
-_AXIS = "it is the direction about or along which it moves, in the world frame, as in axis=(0, 0, 1)"
+_AXIS = "the direction of the joint axis, in the world frame, as in axis=(0, 0, 1)"
 _SET_IN_STATE = "set it in the state: state = mechanism.state(), then state.joint('name').coordinates = ..."
 
 # what to say of an argument of one function: an unknown one, a missing one, or "*" where too many are given in a row
@@ -143,9 +143,9 @@ _CALLS: Mapping[str, Mapping[str, str]] = {
     )
     | dict.fromkeys(("gravity", "g"), "gravity belongs to the mechanism, as in Mechanism(gravity=(0, 0, -9.81))")
     | {
-        "duration": "say how long in simulator.run(duration=2.0)",
+        "duration": "the duration belongs to the run, as in simulator.run(duration=2.0)",
         "state": "give it to simulator.run(state=...) or simulator.start(state)",
-        "mechanism": "what is to be simulated, as in Simulator(mechanism, dt=0.01)",
+        "mechanism": "the mechanism to simulate, as in Simulator(mechanism, dt=0.01)",
     },
     "Simulator.run": {
         "dt": "the time step belongs to the simulator, as in Simulator(mechanism, dt=0.01)",

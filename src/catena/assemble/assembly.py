@@ -1,4 +1,4 @@
-"""Assembly: from a rough pose to one that closes every joint, loops included."""
+"""Assembly: from an approximate pose to one that closes every joint, including those of loops."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AssemblyWarning(CatenaWarning):
 
 
 class AssemblyError(CatenaError, ValueError):
-    """A mechanism that cannot be assembled; `gaps` holds what is left open: joint name to (m, rad)."""
+    """A mechanism cannot be assembled; `gaps` maps the names of open joints to their gaps (m, rad)."""
 
     def __init__(self, message: str, gaps: dict[str, tuple[float, float]]) -> None:
         super().__init__(message)
@@ -191,7 +191,7 @@ def _of(mechanism: Mechanism, guess: State) -> State:
     rows = []
     for name in mechanism.bodies:
         if name not in guess.mechanism.bodies:
-            raise ValueError(f"the guess is of another mechanism: it has no body {name!r}")
+            raise ValueError(f"the guess belongs to another mechanism: it has no body {name!r}")
         rows.append(guess._rows[name])
     arrays = (guess.position, guess.orientation, guess.velocity, guess.angular_velocity)
     joints = mechanism.joints
@@ -208,7 +208,7 @@ def _described(mechanism: Mechanism) -> State:
 
 
 def is_wide(mechanism: Mechanism, state: State) -> bool:
-    """Whether joints are so far open that the nearest motion need not close them."""
+    """Return whether joints are so far open that the nearest motion may not close them."""
     # what has no loops is compiled with all its rows anyway
     is_tree = not (mechanism.spanning_tree().loops or mechanism.couplings)
     compiled = (
@@ -226,8 +226,8 @@ def _alone(mechanism: Mechanism, state: State, gaps: Mapping[str, tuple[float, f
     for name in worst[:3]:
         gap, turn, joints = found[name]
         rest = " and ".join(part for part in (_mm(gap), _degrees(turn)) if part)
-        movable = "one joint does" if joints == 1 else f"{joints} joints do"
-        parts.append(f"{name!r} alone stays open by {rest} whatever its {movable}")
+        movable = "joint" if joints == 1 else f"{joints} joints"
+        parts.append(f"{name!r} alone stays open by {rest} at any coordinates of its {movable}")
     more = f", and {len(worst) - 3} more" if len(worst) > 3 else ""
     return f"; {'; '.join(parts)}{more}" if parts else ""
 
@@ -241,7 +241,7 @@ def _degrees(angle: float) -> str:
 
 
 def close_nearest(mechanism: Mechanism, selection: RowSelection, state: State) -> State | None:
-    """A state beside another in which all enforced rows are closed, or None."""
+    """Return the state nearest to another in which all enforced rows are closed, or None."""
     found, compiled = state.copy(), build_core(mechanism, frozen={}, selection=selection)
     _close(compiled, found)
     return None if open_joints(compiled, found) else found
@@ -268,7 +268,7 @@ def _close(compiled: Compiled, state: State, iterations: int = _ITERATIONS) -> N
 
 
 def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
-    """Gap (m) and misalignment (rad) of every joint and coupling (joint, 2), and what redundant ones disagree by."""
+    """Return gap (m) and misalignment (rad) of joints and couplings (joint, 2), and the mismatch of redundant ones."""
     mechanism = state.mechanism
     count = mechanism.joint_count + compiled.coupling_count
     gaps, loop_mismatch = (np.zeros((1, count, 2)) for _ in range(2))
@@ -286,7 +286,7 @@ def joint_gaps(compiled: Compiled, state: State) -> tuple[Array, Array]:
 
 
 def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, float]]:
-    """Gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
+    """Return gap (m) and misalignment (rad) of every joint and coupling that is not closed, by name."""
     mechanism = state.mechanism
     gaps, _ = joint_gaps(compiled, state)
     # the centers of mass are a part of the mechanism, and sooner measured than all of it
@@ -294,17 +294,16 @@ def open_joints(compiled: Compiled, state: State) -> dict[str, tuple[float, floa
     rounding = _ROUNDINGS * np.finfo(float).eps * np.abs(state.position).max(initial=0.0)
     if (gaps[:, 0] <= CLOSED * spread + rounding).all() and (gaps[:, 1] <= CLOSED).all():
         return {}
-    # what is no number is not closed
+    # what is not a number is not closed
     wide = ~((gaps[:, 0] <= CLOSED * extent(state) + rounding) & (gaps[:, 1] <= CLOSED))
     names = [*mechanism.joints, *mechanism.couplings]
     return {names[k]: (float(gaps[k, 0]), float(gaps[k, 1])) for k in np.flatnonzero(wide)}
 
 
 def stands(compiled: Compiled, state: State, fastest: float) -> bool:
-    """Whether a state is whole and closed, and bodies turn slower than `fastest` (rad/s); False asks for a closer look.
+    """Return whether a state is valid and closed, and bodies rotate slower than `fastest` (rad/s).
 
-    What the checks of a State, `open_joints`, `refuse_loop_mismatch` and the like would find, where the core can tell
-    alone.
+    False means that the detailed checks must follow: those of State, `open_joints`, `refuse_loop_mismatch` and others.
     """
     return bool(stand(compiled, state._alone(), compiled.start(compiled.terms, [state]), fastest)[0])
 
@@ -312,7 +311,7 @@ def stands(compiled: Compiled, state: State, fastest: float) -> bool:
 def stand(
     compiled: Compiled, bodies: tuple[Array, ...], term_start: Array, fastest: float, threads: int = 1
 ) -> NDArray[np.bool_]:
-    """The same of many poses (pose,); `bodies` are their positions, orientations and velocities (pose, n, ...)."""
+    """Return the same for many poses (pose,); `bodies` are their positions, orientations, velocities (pose, n, ...)."""
     position, orientation, velocity, angular_velocity = bodies
     found = np.zeros(len(position), dtype=np.int32)
     if compiled.is_plain:
@@ -334,14 +333,14 @@ def stand(
 
 
 def loop_mismatches(compiled: Compiled, state: State) -> Array:
-    """What redundant joints and couplings (joint + coupling,) disagree by, in rad or parts of their bodies' size."""
+    """Return the mismatch of redundant joints and couplings (joint + coupling,), in rad or relative to their size."""
     _, loop_mismatch = joint_gaps(compiled, state)
     # as a run measures it
     return np.hypot(loop_mismatch[:, 0] / compiled.lengths[: len(loop_mismatch)], loop_mismatch[:, 1])
 
 
 def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
-    """Raise where redundant joints disagree by more than the mechanism's `loop_tolerance`."""
+    """Raise if redundant joints disagree by more than the mechanism's `loop_tolerance`."""
     loop_tolerance, mechanism = compiled.selection.loop_tolerance, state.mechanism
     if not (compiled.selection.inactive.any() or compiled.selection.inactive_couplings.any()):
         return
@@ -357,22 +356,21 @@ def refuse_loop_mismatch(compiled: Compiled, state: State) -> None:
     label = (mechanism.joints.get(names[worst]) or mechanism.couplings[names[worst]]).label
     raise AssemblyError(
         f"{label} contradicts the rest of its loop by {loop_mismatch[worst, 0]:.3g} m, "
-        f"{loop_mismatch[worst, 1]:.3g} rad; joints "
-        f"that say the same thing twice may disagree by {loop_tolerance:g} rad, or parts of their bodies' size "
-        f"({loop_tolerance * length[worst]:.3g} m here): see loop_tolerance=",
+        f"{loop_mismatch[worst, 1]:.3g} rad; redundant joints may disagree by {loop_tolerance:g} rad, or relative to "
+        f"the size of their bodies ({loop_tolerance * length[worst]:.3g} m here): see loop_tolerance=",
         gaps,
     )
 
 
 def describe(mechanism: Mechanism, gaps: Mapping[str, tuple[float, float]]) -> str:
-    """The worst of the open joints in words."""
+    """Return a sentence about the open joints with the largest gaps."""
     worst = sorted(gaps, key=lambda name: -sum(gaps[name]))[:3]
     labels = {name: joint.label for name, joint in mechanism.joints.items()}
     labels |= {name: coupling.label for name, coupling in mechanism.couplings.items()}
     parts = [
         f"{labels[n]} stays open by {gaps[n][0]:.3g} m, {gaps[n][1]:.3g} rad"
         if np.isfinite(gaps[n]).all()
-        else f"{labels[n]} has no gap in this pose (a disk that lies flat has no lowest point)"
+        else f"{labels[n]} has no gap in this pose (a disk that lies flat has no contact point)"
         for n in worst
     ]
     more = f", and {len(gaps) - len(worst)} more" if len(gaps) > len(worst) else ""

@@ -30,8 +30,7 @@ def refuse_open(plan: Plan, state: State) -> bool:
     size = extent(state)
     if max(max(gap[0] / size, gap[1]) for gap in wide.values()) > _NEARLY_CLOSED:
         raise AssemblyError(
-            f"the state to start from is not closed: {describe(plan.mechanism, wide)}; "
-            "mechanism.assemble() may close it",
+            f"the initial state is not closed: {describe(plan.mechanism, wide)}; mechanism.assemble() may close it",
             wide,
         )
     return True
@@ -40,7 +39,7 @@ def refuse_open(plan: Plan, state: State) -> bool:
 def checked(plan: Plan, state: State) -> State:
     """The state to start from: closed, if it nearly was; refused if it is not, or is too fast for dt."""
     if not isinstance(state, State):
-        raise ValueError(f"the state to start from must be a State, got {state!r}")
+        raise ValueError(f"the initial state must be a State, got {state!r}")
     if list(state.mechanism.bodies) != list(plan.mechanism.bodies):
         raise ValueError("the state belongs to another mechanism: its bodies have other names")
     if not (isinstance(state._angles, ByJoint) and state._angles.places == plan.compiled.counter_places):
@@ -75,7 +74,7 @@ def refuse_fast(plan: Plan, angular_velocity: Array) -> None:
     if speed.max(initial=0.0) >= limit:
         name = list(plan.mechanism.bodies)[int(speed.argmax()) % plan.mechanism.body_count]
         raise ValueError(
-            f"body {name!r} turns by |w| dt = {speed.max() * plan.dt:.3g} rad in a step; it must be below "
+            f"body {name!r} rotates by |w| dt = {speed.max() * plan.dt:.3g} rad in a step; it must be below "
             f"{limit * plan.dt:g}: use a smaller dt"
         )
 

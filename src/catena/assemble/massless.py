@@ -74,7 +74,7 @@ def refuse_loose_at(state: State) -> None:
     """Raise where massless bodies are not held at a pose."""
     free = loose_at(state)
     if free:
-        raise ValueError(_sentence(free, " in the pose to start from"))
+        raise ValueError(_sentence(free, " in the initial pose"))
 
 
 def loose_at(state: State) -> Collection[str]:
@@ -87,8 +87,8 @@ def _sentence(free: Collection[str], where: str) -> str:
     bodies = ", ".join(map(repr, free))
     are, them = ("is", "it") if len(free) == 1 else ("are", "them")
     return (
-        f"{'body' if len(free) == 1 else 'bodies'} {bodies} {are} massless and not held{where}: nothing that has a "
-        f"mass resists {'its' if len(free) == 1 else 'their'} motion; join {them} to other bodies, weld {them}, or "
+        f"{'body' if len(free) == 1 else 'bodies'} {bodies} {are} massless and not held{where}: no mass resists "
+        f"{'its' if len(free) == 1 else 'their'} motion; connect {them} to other bodies, weld {them}, or "
         "give an inertia"
     )
 

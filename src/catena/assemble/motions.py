@@ -70,7 +70,7 @@ class Motions:
         is_force = None
         for body, rows in body_rows(instant(self.state), closure).items():
             if not np.isfinite(rows).all():
-                raise ValueError(f"{closure.label} has no rows in this pose; a disk that lies flat has no lowest point")
+                raise ValueError(f"{closure.label} is undefined: a disk that lies flat has no contact point")
             about_origin: Array = rows.copy()
             about_origin[:, 3:] += cross(self.state.body(body).position, rows[:, :3])
             if is_force is None:

@@ -1,8 +1,9 @@
-"""Placeholder masses: bodies so light that no motion shows it, as exporters write for links that only join others.
+"""Placeholder masses: bodies so light that they do not affect any motion, which exporters write for dummy links.
 
-In a loop a body of 1e-9 kg between others of 1 kg asks for digits that there are none of. What it does to a motion is
-told by the share of the kinetic energy that it can have: the motion changes by about as much. Bodies that have next to
-none in any motion that the loops leave free count as massless, if the joints on them hold them without a mass.
+In a loop, a body of 1e-9 kg between others of 1 kg requires more digits than floating-point numbers have. Its effect on
+a motion is measured by the largest share of the kinetic energy that it can have: the relative change of the motion is
+of that size. Bodies with a negligible share in every motion that the loops allow count as massless, if their joints
+determine their motion.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _FREE = 1e-6
 
 
 class PlaceholderWarning(CatenaWarning):
-    """Bodies with a mass that count as massless."""
+    """Bodies with a negligible mass are treated as massless."""
 
 
 def lightened(mechanism: Mechanism) -> Mechanism:
-    """The same with bodies massless whose mass is a placeholder, itself if there are none; found once."""
+    """Return the mechanism with placeholder masses set to zero, or itself if there are none; the result is cached."""
     mechanism = mechanism.snapshot()
     known = mechanism._known
     if known.lightened is None:
@@ -53,7 +54,7 @@ def lightened(mechanism: Mechanism) -> Mechanism:
 
 
 def warn_of(mechanism: Mechanism) -> None:
-    """Warn of the placeholders of a mechanism, once as long as it does not change."""
+    """Warn of placeholder masses, once per version of the mechanism."""
     known = mechanism.snapshot()._known
     names, share = known.placeholders
     if not names or known.told_placeholders:
@@ -62,7 +63,7 @@ def warn_of(mechanism: Mechanism) -> None:
     mass = max(mechanism.bodies[name].mass for name in names)
     several = f"{len(names)} bodies of {mass:.2g} kg or less count" if len(names) > 1 else f"{names[0]!r} counts"
     listed = f" ({', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''})" if len(names) > 1 else ""
-    sentence = f"{several} as massless{listed}: at most {share:.1g} of any motion's energy is theirs"
+    sentence = f"{several} as massless{listed}: at most {share:.1g} of any motion's kinetic energy is theirs"
     warn(PlaceholderWarning(sentence))
 
 

@@ -1,16 +1,15 @@
-"""Redundancy: which rows of the joints that close loops follow from the other joints, and which are enforced instead.
+"""Redundancy: which constraint rows of loop joints are redundant with other joints, and which are enforced.
 
-A linkage in a plane that is described in space has rows too many: a four-bar of whole hinges twenty, of which seventeen
-say something. With exact numbers the others are met by themselves; with numbers rounded to a few digits they can only
-be met to that, and the mechanism that is meant is the one that does not ask for them. So they are left out: where the
-directions that say nothing stand still in the joint's frame, as rows that are never made; where they turn with the
-pose, by the solver, which is told how many there are. What is left over, the mismatch of a joint, depends on the pose
-alone and is as large as the numbers are wrong.
+A planar linkage in space has more rows than necessary: a four-bar of hinges has twenty, of which seventeen are
+independent. With exact numbers, the redundant rows hold automatically. With rounded numbers, they hold only to
+rounding, so catena does not enforce them. If the redundant directions are constant in the joint's frame, their rows are
+never created; if they rotate with the pose, the solver leaves them out, given their number. The violation of these rows
+is the mismatch of the joint. It depends on the pose alone and is as large as the errors of the numbers.
 
-A direction that hardly moves, by a value s per rad or size, may also be meant: two planes that are nearly parallel hold
-a point on a line. Numbers that are wrong by e bring back values of about e and leave mismatches m of about e: s and m
-are of a size. Where s is far above m the numbers agree much better than they would by chance, and the direction is
-enforced, unless nothing could move then. Of either there is a warning.
+A direction in which a joint moves only slightly, by a singular value s in rad or relative to the size, may also be
+intended: two nearly parallel planes keep a point on a line. Numbers with errors of e give singular values of about e,
+and mismatches m of about e, so s and m are similar. If s is much larger than m, the numbers agree much better than by
+chance, and the direction is enforced, unless this leaves no motion. In both cases there is a warning.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _LOOKS = 32
 
 
 class LoopWarning(CatenaWarning):
-    """Directions of joints in loops that hold so weakly that they may be rounding."""
+    """Constraint rows of a loop are redundant, or so weak that they may be due to rounded numbers."""
 
 
 # gaps below this, over the size or in rad, are closed
@@ -77,12 +76,12 @@ _ITERATIONS = 100
 
 
 def whole_size(state: State) -> float:
-    """Size (m) of a mechanism, that of a typical body at least."""
+    """Return the size (m) of a mechanism, at least that of a typical body."""
     return max(extent(state), float(body_sizes(state.mechanism).max(initial=0.0)))
 
 
 def select_described_rows(mechanism: Mechanism) -> RowSelection:
-    """The rows enforced around the described pose; found once for a mechanism that cannot change."""
+    """Return the rows enforced around the described pose; cached for a mechanism that cannot change."""
     mechanism = mechanism.snapshot()
     if mechanism._known.selection is None:
         mechanism._known.selection = select_rows(mechanism, mechanism.state())
@@ -90,10 +89,10 @@ def select_described_rows(mechanism: Mechanism) -> RowSelection:
 
 
 def select_rows(mechanism: Mechanism, state: State, agreed: float = np.inf) -> RowSelection:
-    """Judge the rows around a pose, which is closed first as well as it can be.
+    """Select the rows to be enforced around a pose, which is first closed as well as possible.
 
-    `agreed` is what the numbers are known to disagree by elsewhere, which may be less. What was found before for the
-    same joints at the same pose is not looked for again.
+    `agreed` is the known disagreement of the numbers at another pose, which may be smaller. Earlier results for the
+    same joints at the same pose are reused.
     """
     mechanism = mechanism.snapshot()
     if mechanism.loop_tolerance == 0 or not (mechanism.spanning_tree().loops or mechanism.couplings):
@@ -273,10 +272,10 @@ def _explore(
 
 
 def meant_after_all(compiled: Compiled, run: Trajectory) -> RowSelection | None:
-    """What to ask instead, if what was left out in a run turns out to be meant; None if it does not.
+    """Return a new selection if rows that were left out turn out to be intended during a run, else None.
 
-    What numbers disagree by depends on the pose, and changes little if they are rounded. Where it outgrows by far that
-    of the first node, values there are compared with what the numbers did agree to.
+    The disagreement of the numbers depends on the pose, and changes little if they are rounded. If it becomes much
+    larger than at the first node, the singular values there are compared with the disagreement that was found before.
     """
     from .assembly import loop_mismatches
 
@@ -334,7 +333,7 @@ def _null(
 
 
 def warn_of(mechanism: Mechanism, selection: RowSelection) -> None:
-    """Warn of what is left out, and of what holds weakly, once for a mechanism that cannot change."""
+    """Warn of rows that are left out or weak, once for a mechanism that cannot change."""
     known = mechanism.snapshot()._known
     if known.warned_of is selection:
         return
@@ -346,20 +345,19 @@ def warn_of(mechanism: Mechanism, selection: RowSelection) -> None:
         return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
 
     sentences = []
-    units = "(rad, or parts of the bodies' size)"
+    units = "(rad, or relative to the size of the bodies)"
     # what disagrees by more is refused where a run starts
     if selection.dropped.any() and selection.loop_mismatch <= selection.loop_tolerance:
         sentences.append(
-            f"what nearly follows from other joints is left out of {listed(selection.dropped)}: values up to "
+            f"nearly redundant rows of {listed(selection.dropped)} are not enforced: singular values up to "
             f"{selection.dropped.max():.2g}, while the numbers disagree by {selection.loop_mismatch:.2g} {units}; "
-            "if it is meant, "
-            "give the numbers more digits, or lower loop_tolerance="
+            "if these rows are intended, give the numbers more digits, or lower loop_tolerance="
         )
     if selection.weak.any():
         sentences.append(
-            f"{listed(selection.weak)} and other joints hold some direction only weakly, by values down to "
-            f"{selection.weak[selection.weak > 0].min():.2g}, and are taken at their word, since the numbers agree to "
-            f"{selection.loop_mismatch:.2g} {units}; if two of them were meant to say the same, remove one"
+            f"{listed(selection.weak)} and other joints constrain some direction only weakly (singular values down to "
+            f"{selection.weak[selection.weak > 0].min():.2g}); their rows are enforced, since the numbers agree to "
+            f"{selection.loop_mismatch:.2g} {units}; if two of these joints are meant to be redundant, remove one"
         )
     if sentences:
         warn(LoopWarning("; ".join(sentences)))

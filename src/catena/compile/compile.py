@@ -376,7 +376,10 @@ def _refuse_moving_ground(mechanism: Mechanism) -> None:
     measured += [(f"limits of {name!r}", joint.name) for joint, name, _ in stops_of(mechanism)]
     for label, joint in measured:
         if joint and mechanism.joints[joint].ground is not None:
-            raise ValueError(f"{label}: {mechanism.joints[joint].label} stands on moving ground")
+            raise ValueError(
+                f"{label}: {mechanism.joints[joint].label} has a moving ground; forces, couplings and limits need "
+                "ground at rest"
+            )
 
 
 def _ints(numbers: Iterable[int]) -> Ints:

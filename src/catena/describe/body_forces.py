@@ -1,4 +1,4 @@
-"""Forces that need no joint: springs, cables, bumpers and bushings between two bodies, drag on one; see forces.py."""
+"""Forces between two bodies that need no joint (springs, cables, bumpers, bushings), and drag on one; see forces.py."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _BetweenBodies(Force):
 class PointSpring(_BetweenBodies):
     """A spring and damper between a point of a and a point of b, along the line between them.
 
-    `points` are two world points in the described pose, or `anchors` two points in the body frames. `rest_length`
-    (m) is the described distance by default. Stiffness in N/m, damping in N s/m.
+    Give either `points`, two world points (m) in the described pose, or `anchors`, two points (m) in the body frames.
+    The default `rest_length` (m) is the distance in the described pose. Stiffness is in N/m, damping in N s/m.
     """
 
     parameters = SPRING
@@ -71,7 +71,7 @@ class PointSpring(_BetweenBodies):
         self._places = finite(points if points is not None else anchors, (2, 3), f"{self.label}: points")  # type: ignore[arg-type]
 
     def resolve(self, mechanism: Mechanism) -> None:
-        """Fix the two points on the bodies, and the length at rest."""
+        """Compute the two points in the body frames, and the default rest length."""
         bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
         anchors = self._places.copy()
         if self._in_world:
@@ -89,31 +89,33 @@ class PointSpring(_BetweenBodies):
 
 
 class Cable(PointSpring):
-    """A rope between two points, given as those of a PointSpring: it pulls where it is longer than `rest_length`.
+    """A cable between two points: it pulls while it is longer than `rest_length` (m); below that, it is slack.
 
-    Where it is shorter it hangs slack. Without damping it acts at the nodes and keeps energy; its damper acts while
-    it is taut, and never pushes.
+    The points are given as for PointSpring. Without damping, the force acts at the nodes and conserves energy. The
+    damper acts only while the cable is taut, and never pushes.
     """
 
     _side = 1.0
 
 
 class Bumper(PointSpring):
-    """A spring between two points, given as those of a PointSpring, that pushes where it is shorter than `rest_length`.
+    """A spring between two points that pushes while their distance is below `rest_length` (m); inactive otherwise.
 
-    Where it is longer it does nothing. Without damping it acts at the nodes and keeps energy; its damper never pulls.
+    The points are given as for PointSpring. Without damping, the force acts at the nodes and conserves energy. The
+    damper never pulls.
     """
 
     _side = -1.0
 
 
 class Bushing(_BetweenBodies):
-    """A block of rubber: springs and dampers along and about three axes, between two bodies that may move any way.
+    """An elastic bushing: springs and dampers along and about three axes, between two bodies that may move in any way.
 
-    It sits at the world point `at` in the described pose, where it is at rest, its axes those of the world, or turned
-    by `orientation`. Each of the four numbers is one for all axes or three: stiffness N/m, damping N s/m, and about the
-    axes N m/rad, N m s/rad. Displacements are those of b's point along a's axes; turns are twice the vector part of b's
-    quaternion against a, the angle where it is small: a bushing is not made for half a turn.
+    It is located at the world point `at` in the described pose, where it is at rest. Its axes are those of the world,
+    or are rotated by the quaternion `orientation`. Each coefficient is one number for all axes, or three: `stiffness`
+    N/m, `damping` N s/m, `turn_stiffness` N m/rad, `turn_damping` N m s/rad. Displacements are those of b's point along
+    a's axes. Rotations are twice the vector part of b's quaternion relative to a, which approximates the angle while it
+    is small; a bushing is not suitable for rotations near half a turn.
     """
 
     def __init__(
@@ -144,7 +146,7 @@ class Bushing(_BetweenBodies):
             raise ValueError(f"{self.label}: give it a stiffness or a damping")
 
     def resolve(self, mechanism: Mechanism) -> None:
-        """Fix its place on the two bodies."""
+        """Compute anchors and frames on the two bodies."""
         bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
         anchors = np.array([rotate(conjugate(body.orientation), self._at - body.position) for body in bodies])
         frames = np.array([multiply(conjugate(body.orientation), self._axes) for body in bodies])
@@ -156,12 +158,11 @@ class Bushing(_BetweenBodies):
 
 
 class Drag(Force):
-    """What a fluid that stands still does to a body: forces and torques against its velocities, linear in them.
+    """Linear drag of a fluid at rest on one body: a force and a torque against its velocities.
 
     `linear` (N s/m) acts at the center of mass against its velocity, `angular` (N m s/rad) against the angular
-    velocity; each is one number, or three along and about the axes of the body. Implicit in the step, and part of the
-    body's own balance: it costs next to nothing, whatever hangs on the body. Give it in place of a damper where a body
-    floats, or hangs on the world by a ball.
+    velocity. Each is one number, or three along the axes of the body. Drag is implicit in the step and costs almost
+    nothing. For a floating body, or one on a ball joint to the world, it replaces a damper.
     """
 
     def __init__(
@@ -173,7 +174,7 @@ class Drag(Force):
         self._numbers = self.checked(np.concatenate(numbers))
 
     def checked(self, numbers: Array) -> Array:
-        """Its six numbers, if they can be."""
+        """Return the six coefficients; raise a ValueError if they are not positive or zero."""
         if (numbers < 0).any():
             raise ValueError(f"{self.label}: linear and angular must not be negative, got {numbers.tolist()}")
         if not numbers.any():
@@ -182,7 +183,7 @@ class Drag(Force):
         return numbers
 
     def resolve(self, mechanism: Mechanism) -> None:
-        """Find the body."""
+        """Look up the body."""
         if self._body not in mechanism.bodies:
             raise no_such("body", self._body, mechanism, f"{self.label}: ")
         self.parts, self.resistances = (), (Resistance(self._body, self._numbers),)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PointOnLine(AxisJoint):
-    """Keeps b's point on the line through a's point along the axis; b rotates freely.
+    """A joint that keeps b's point on the line through a's point along the axis; b rotates freely.
 
     Coordinates (4,): displacement along the line (m), then rotation vector (rad) of frame b in frame a.
     """
@@ -40,7 +40,7 @@ class PointOnLine(AxisJoint):
 
 
 class PointOnPlane(AxisJoint):
-    """Keeps b's point in the plane through a's point normal to the axis; b rotates freely.
+    """A joint that keeps b's point in the plane through a's point normal to the axis; b rotates freely.
 
     Coordinates (5,): displacements in the plane (m), then rotation vector (rad) of frame b in frame a.
     """
@@ -170,7 +170,7 @@ class ConstantVelocity(AxisJoint):
 
 
 class ParallelAxes(AxisJoint):
-    """Keeps the axis of b parallel to that of a; b translates freely and rotates about the axis.
+    """A joint that keeps the axis of b parallel to that of a; b translates freely and rotates about the axis.
 
     Coordinates (4,): translation (m) of b's point in frame a, then angle (rad) about the axis.
     """
@@ -191,7 +191,7 @@ class ParallelAxes(AxisJoint):
 
 
 class FixedOrientation(Joint):
-    """Prevents rotation of b relative to a; b translates freely.
+    """A joint that prevents rotation of b relative to a; b translates freely.
 
     Coordinates (3,): translation (m) of b's point in frame a.
     """

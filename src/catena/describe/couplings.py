@@ -39,10 +39,10 @@ class Term(Strict):
 
 
 class Coupling(Named):
-    """Keeps sum(coefficient x coordinate) = offset (+ function(t)); coordinates in rad and m.
+    """A linear constraint on joint coordinates: sum(coefficient x coordinate) = offset + function(t), in rad and m.
 
-    `terms` are pairs of a coordinate and its coefficient; a coordinate is a joint, or a pair of a joint and the name of
-    its coordinate ("angle", "displacement", "x", "y", "first", "second").
+    `terms` are pairs of a coordinate and its coefficient. A coordinate is a joint, or a pair of a joint and the name of
+    its coordinate ("angle", "displacement", "x", "y", "first", "second"). `function` of time (s) is optional.
     """
 
     terms: Sequence[Term]
@@ -129,7 +129,7 @@ class Coupling(Named):
 
 
 class Gear(Coupling):
-    """The angle of `driven` is `ratio` times the angle of `driver`; external gears have a negative ratio."""
+    """A gear pair: angle of `driven` = `ratio` x angle of `driver`; external gears have a negative ratio."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Gear(Coupling):
 
 
 class Rack(Coupling):
-    """A rack and pinion: the displacement of the rack (m) is `radius` (m) times the angle of the pinion (rad)."""
+    """A rack and pinion: displacement of `rack` (m) = `radius` (m) x angle of `pinion` (rad)."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class Rack(Coupling):
 
 
 class Differential(Coupling):
-    """The angle of `carrier` is `balance` times the angle of `left` plus (1 - `balance`) times the angle of `right`."""
+    """A differential: angle of `carrier` = `balance` x angle of `left` + (1 - `balance`) x angle of `right`."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Differential(Coupling):
 
 
 class Mimic(Coupling):
-    """`follower` = `factor` x `leader` + `offset`, for any two coordinates."""
+    """A linear relation between any two joint coordinates: `follower` = `factor` x `leader` + `offset`."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Mimic(Coupling):
 
 
 class PrescribedMotion(Coupling):
-    """Prescribes a joint coordinate (rad or m) as a function of time (s); the force follows from the motion."""
+    """A joint coordinate (rad or m) prescribed as a function of time (s); the force follows from the motion."""
 
     def __init__(
         self,

@@ -31,11 +31,11 @@ class BodyPose(NamedTuple):
     orientation: Array
 
     def point(self, p: ArrayLike) -> Array:
-        """World position (m) of the point p (3,), which is given in the body frame."""
+        """Return the world position (m) of the point p (3,), which is given in the body frame."""
         return self.position + self.direction(p)
 
     def direction(self, v: ArrayLike) -> Array:
-        """World components of the vector v (3,), which is given in the body frame."""
+        """Return the world components of the vector v (3,), which is given in the body frame."""
         return rotate(self.orientation, np.asarray(v, dtype=float))
 
 
@@ -208,7 +208,7 @@ class VelocityRows(GivenRows):
         return callable(self._value) or bool(np.any(0.0 if self._value is None else self._value))
 
     def value(self, time: float) -> ArrayLike:
-        """Prescribed value of A v at a time."""
+        """Return the prescribed value of A v at a time."""
         if self._value is None:
             return np.zeros(self._count)
         return self._value(time) if callable(self._value) else self._value

@@ -1,14 +1,14 @@
-"""What all forces of a mechanism have in common: the numbers of their laws, and what they act on.
+"""What all forces of a mechanism have in common: the parameters of their laws, and what they act on.
 
-Forces along the coordinate of a joint are in joint_forces.py, those between two bodies, and drag, in body_forces.py.
+Forces along a joint coordinate are in joint_forces.py; those between two bodies, and drag, in body_forces.py.
 
-Each acts along a number that two bodies have between them, the coordinate of a joint or the distance of two points,
-equally and oppositely on both; drag acts on one body, against its velocities. Springs, motors and rotors act at the
-nodes, like gravity: energy is kept. Dampers, drag, servos and friction, and springs with `implicit=True`, are implicit
-on the step: second order and stable however stiff (what is far too stiff for the step rings from node to node and dies
-out slowly, as with the trapezoidal rule). Orders 4, 6 and 8 have substeps backwards in time, which a damper can only
-take if it is soft for them, and friction only where it cannot turn the motion round: stiff ones make them halve their
-steps.
+A force acts along a measure of two bodies, such as a joint coordinate or the distance of two points, with opposite
+effects on the two bodies; drag acts on one body, against its velocities. Springs, motors and rotors act at the nodes,
+like gravity, and conserve energy. Dampers, drag, servos, friction and springs with `implicit=True` are implicit in the
+step: they are of second order and stable at any stiffness. If such a law is far too stiff for the step, its force
+alternates in sign from node to node and decays slowly, as with the trapezoidal rule. Orders 4, 6 and 8 contain substeps
+that go backward in time. A damper can take these only if it is weak at their length, and friction only if it cannot
+reverse the motion; otherwise these steps are halved.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ LAW: dict[str, float] = {
 
 
 def named_alike(*names: str) -> Mapping[str, str]:
-    """Arguments of a force that are numbers of its law by the same name; see Force.parameters."""
+    """Return the arguments of a force that are parameters of its law with the same name; see Force.parameters."""
     return MappingProxyType({name: name for name in names})
 
 
@@ -76,7 +76,7 @@ DISSIPATING = ("damping", "friction", "kd")
 
 @dataclass
 class Part(Strict):
-    """One measure and the law along it; `functions` stand in place of the numbers "target" or "effort"."""
+    """One measure and the law along it; `functions` replace the parameters "target" or "effort"."""
 
     measure: Measure
     law: Mapping[str, float]
@@ -89,7 +89,7 @@ class Part(Strict):
 
 @dataclass(frozen=True)
 class Resistance:
-    """Against motions of a body along its axes and turns about them: numbers (6,) in N s/m and N m s/rad."""
+    """Resistance to the velocity and angular velocity of a body along its axes: (6,) in N s/m and N m s/rad."""
 
     body: str
     numbers: Array
@@ -97,16 +97,17 @@ class Resistance:
 
 @dataclass(frozen=True)
 class Rotary:
-    """Against turns of a joint's body b against its body a, the same about all axes: damping in N m s/rad."""
+    """Damping of the angular velocity of a joint's body b relative to its body a, isotropic (N m s/rad)."""
 
     joint: str
     damping: float
 
 
 class Force(Named):
-    """A force on bodies; see the module.
+    """A force on bodies.
 
-    Once added to a mechanism it consists of `parts`, or of `resistances` or `rotaries`, which act against velocities.
+    After `Mechanism.add_force`, it consists of `parts`, each with a law along one measure, or of `resistances` or
+    `rotaries`, which act against velocities.
     """
 
     parts: Sequence[Part]
@@ -115,7 +116,7 @@ class Force(Named):
     resistances: Sequence[Resistance] = ()
     rotaries: Sequence[Rotary] = ()
     _kind = "force"
-    _instead = "; its numbers are given when it is made: remove it and add another"
+    _instead = "; its parameters cannot be changed: remove it and add another"
 
     def __init__(self, name: str | None, default: str) -> None:
         self.name = name if name is not None else default
@@ -123,12 +124,12 @@ class Force(Named):
 
     @property
     def label(self) -> str:
-        """Kind and name, for messages."""
+        """Kind and name, for use in messages."""
         return f"{type(self).__name__.lower()} {self.name!r}"
 
     @property
     def slows(self) -> bool:
-        """Whether it acts against velocities and nothing else, along no coordinate."""
+        """Whether the force acts against velocities only, along no joint coordinate."""
         return bool(self.resistances or self.rotaries)
 
     @property
@@ -151,7 +152,7 @@ class Force(Named):
 
     @property
     def input(self) -> str | None:
-        """Which of its numbers may be set while its mechanism runs, if one may: it has no function of time."""
+        """The parameter that can be set during a run; None if there is none, or if it is a function of time."""
         return None
 
     def resolve(self, mechanism: Mechanism) -> None:

@@ -24,11 +24,11 @@ class Frame:
     orientation: Array
 
     def point(self, p: ArrayLike) -> Array:
-        """Transform the point p (3,) from this frame into the body frame (m), for use as an anchor or with loads."""
+        """Return the point p (3,) of this frame in the body frame (m), for use as an anchor or with loads."""
         return self.position + rotate(self.orientation, finite(p, (3,), f"frame {self.name!r}: point"))
 
     def turn(self, q: ArrayLike) -> Array:
-        """Transform the orientation q (4,) from this frame into the body frame."""
+        """Return the orientation q (4,) of this frame in the body frame."""
         return normalised(multiply(self.orientation, unit_quaternion(q, (4,), f"frame {self.name!r}: turn")))
 
     def __setstate__(self, state: dict[str, Any]) -> None:

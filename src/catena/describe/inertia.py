@@ -96,7 +96,7 @@ class Solid:
 
 
 def box(size: ArrayLike, *, mass: float | None = None, density: float | None = None) -> Solid:
-    """Make a box with edge lengths size (x, y, z) in meters; give mass in kg or density in kg/m^3."""
+    """Make a box with edge lengths `size` = (x, y, z) in m; give mass in kg or density in kg/m^3."""
     edges = finite(size, (3,), "box: size")
     x, y, z = (_positive(edge, "box: size") for edge in edges)
     m = _mass("box", x * y * z, mass, density)
@@ -105,7 +105,7 @@ def box(size: ArrayLike, *, mass: float | None = None, density: float | None = N
 
 
 def cylinder(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Solid:
-    """Make a cylinder along body z (meters); give mass in kg or density in kg/m^3."""
+    """Make a cylinder of this radius and length (m) along body z; give mass in kg or density in kg/m^3."""
     r, h = _positive(radius, "cylinder: radius"), _positive(length, "cylinder: length")
     return Solid("cylinder", (r, h), _of_cylinder(r, h, _mass("cylinder", pi * r * r * h, mass, density)))
 
@@ -116,14 +116,17 @@ def _of_cylinder(r: float, h: float, mass: float) -> Inertia:
 
 
 def sphere(radius: float, *, mass: float | None = None, density: float | None = None) -> Solid:
-    """Make a sphere (meters); give mass in kg or density in kg/m^3."""
+    """Make a sphere of this radius (m); give mass in kg or density in kg/m^3."""
     r = _positive(radius, "sphere: radius")
     m = _mass("sphere", 4 / 3 * pi * r**3, mass, density)
     return Solid("sphere", (r,), Inertia(m, (0.4 * m * r * r,) * 3))
 
 
 def capsule(radius: float, length: float, *, mass: float | None = None, density: float | None = None) -> Solid:
-    """Make a cylinder of that length along body z with a hemisphere at each end (meters)."""
+    """Make a capsule: a cylinder of this radius and length (m) along body z with hemispherical ends.
+
+    Give mass in kg or density in kg/m^3.
+    """
     r, h = _positive(radius, "capsule: radius"), _positive(length, "capsule: length")
     barrel, caps = pi * r * r * h, 4 / 3 * pi * r**3
     m = _mass("capsule", barrel + caps, mass, density)
@@ -142,9 +145,10 @@ def rod(
     density: float | None = None,
     radius: float | None = None,
 ) -> Solid:
-    """Make a solid cylinder between two world points (meters), with body z from start to end; the pose is set.
+    """Make a solid cylinder between two world points (m), with body z from start to end.
 
-    The default radius is 1/40 of the length. Give mass in kg or density in kg/m^3.
+    Its pose follows from the two points. The default radius is 1/40 of the length. Give mass in kg or density in
+    kg/m^3.
     """
     p, q = finite(start, (3,), "rod: start").tolist(), finite(end, (3,), "rod: end").tolist()
     length = dist(p, q)

@@ -266,7 +266,7 @@ class Joint(Named):
         self._closes_loop = bool(value)
 
     def ground_pose(self, time: float) -> Pose:
-        """Pose of the world side at a time: the identity, or the value of the ground function."""
+        """Return the pose of the world side at a time: the identity, or the value of the ground function."""
         if self._ground is None:
             return np.zeros(3), np.array(IDENTITY)
         moved = self._ground(time)
@@ -279,7 +279,7 @@ class Joint(Named):
         return shift + place - rotate(turn, place), turn
 
     def ground_rate(self, time: float) -> Array:
-        """Derivative (7,) of the ground's position and quaternion, with the sign of the current quaternion."""
+        """Return the derivative (7,) of the ground's position and quaternion, in the sign of the quaternion."""
         _, now = self.ground_pose(time)
 
         def pose(t: float) -> Array:
@@ -289,7 +289,7 @@ class Joint(Named):
         return rate(pose, time)
 
     def ground_motion(self, time: float) -> Motion:
-        """Pose of the world side, the velocity of the point given by its position, and its angular velocity."""
+        """Return the pose of the world side, the velocity of the point at its position, and its angular velocity."""
         x, q = self.ground_pose(time)
         if self._ground is None:
             return x, q, np.zeros(3), np.zeros(3)
@@ -298,9 +298,7 @@ class Joint(Named):
 
     def _body(self, body: BodyOrName) -> BodyLike:
         if isinstance(body, str):
-            raise ValueError(
-                f"{self.label} names body {body!r}; add the joint to a mechanism first, which looks up the body"
-            )
+            raise ValueError(f"{self.label} refers to body {body!r} by name; add the joint to a mechanism first")
         return body
 
     def __repr__(self) -> str:
@@ -317,28 +315,28 @@ class Joint(Named):
         raise NotImplementedError
 
     def twist(self, rates: Array, coordinates: Array) -> tuple[Array, Array]:
-        """Relative (velocity (3,), angular velocity (3,)) in frame a at the given rates and coordinates."""
+        """Return the relative velocity (3,) and angular velocity (3,) in frame a at the given rates and coordinates."""
         both = self.motion @ rates
         return both[:3], both[3:]
 
     def twists(self, coordinates: Array | None = None) -> Array:
-        """Twists (6, dof) per unit of each rate, at the given coordinates, by default at zero."""
+        """Return twists (6, dof) per unit of each rate at the given coordinates; default: zero coordinates."""
         place = np.zeros(self.dof) if coordinates is None else coordinates
         return np.reshape([np.concatenate(self.twist(rates, place)) for rates in np.eye(self.dof)], (-1, 6)).T
 
     def rates_of(self, velocity: Array, angular_velocity: Array, coordinates: Array) -> Array:
-        """Rates (dof,) of the allowed twist nearest to the given one."""
+        """Return the rates (dof,) of the allowed twist nearest to the given one."""
         result: Array = np.concatenate((velocity, angular_velocity), axis=-1) @ self.motion
         return result
 
     # ---- poses of the two bodies
 
     def measure(self, pose_a: Pose, pose_b: Pose) -> Pose:
-        """Pose of frame b in frame a, from the world poses of the two bodies."""
+        """Return the pose of frame b in frame a, from the world poses of the two bodies."""
         return pose_between(pose_a, pose_b, (self.anchor_a, self.frame_a), (self.anchor_b, self.frame_b))
 
     def relative_twist(self, a: Motion, b: Motion) -> tuple[Array, Array]:
-        """Velocity (..., 3) of b's anchor point relative to a, and angular velocity (..., 3), in frame a."""
+        """Return velocity (..., 3) of b's anchor point relative to a and angular velocity (..., 3), in frame a."""
         (xa, qa, va, wa), (xb, qb, vb, wb) = a, b
         arm = rotate(qb, self.anchor_b)
         velocity = vb + cross(wb, arm) - va - cross(wa, xb + arm - xa)
@@ -350,14 +348,14 @@ class Joint(Named):
         return self.relative(self.coordinates_of(translation, quaternion))
 
     def place_b(self, pose_a: Pose, translation: Array, quaternion: Array) -> Pose:
-        """World pose of body b that puts frame b at the given pose in frame a."""
+        """Return the world pose of body b that puts frame b at the given pose in frame a."""
         xa, qa = pose_a
         turn = multiply(qa, self.frame_a)
         q = normalised(multiply(multiply(turn, quaternion), conjugate(self.frame_b)))
         return xa + rotate(qa, self.anchor_a) + rotate(turn, translation) - rotate(q, self.anchor_b), q
 
     def place_a(self, pose_b: Pose, translation: Array, quaternion: Array) -> Pose:
-        """World pose of body a that puts frame b at the given pose in frame a."""
+        """Return the world pose of body a that puts frame b at the given pose in frame a."""
         xb, qb = pose_b
         turn = multiply(multiply(qb, self.frame_b), conjugate(quaternion))
         q = normalised(multiply(turn, conjugate(self.frame_a)))

@@ -1,4 +1,4 @@
-"""Forces along the coordinate of a joint: springs, dampers, motors, servos, friction and rotors; see forces.py."""
+"""Forces along a joint coordinate: springs, dampers, motors, servos, friction and rotors; see forces.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class JointForce(Force):
-    """A force along a coordinate of a joint: `coordinate` names it where the joint has several."""
+    """A force along a joint coordinate; `coordinate` names it if the joint has several."""
 
     def __init__(
         self, joint: Joint | str, *, coordinate: str | None = None, name: str | None = None, **law: NumberOrFunction
@@ -27,7 +27,7 @@ class JointForce(Force):
         self._numbers = self._law(law)
 
     def resolve(self, mechanism: Mechanism) -> None:
-        """Take place and axis from the joint."""
+        """Copy anchors and frames from the joint."""
         if self._joint not in mechanism.joints:
             raise no_such("joint", self._joint, mechanism, f"{self.label}: ")
         joint = mechanism.joints[self._joint]
@@ -35,9 +35,10 @@ class JointForce(Force):
 
 
 class Spring(JointForce):
-    """A spring (N/m or N m/rad) on a joint coordinate, with a damper (N s/m or N m s/rad) beside it.
+    """A spring on a joint coordinate (N/m or N m/rad), with an optional parallel damper (N s/m or N m s/rad).
 
-    Its effort is -stiffness (q - rest_length) - damping rate; for an angle, `rest_length` is in rad.
+    Its effort is -stiffness (q - rest_length) - damping rate. For an angle, `rest_length` is in rad. With `implicit`,
+    the spring acts within the step, like the damper, and is stable at any stiffness.
     """
 
     parameters = SPRING
@@ -58,10 +59,10 @@ class Spring(JointForce):
 
 
 class Damper(JointForce):
-    """A damper (N s/m or N m s/rad) on a joint coordinate.
+    """A linear damper on a joint coordinate (N s/m or N m s/rad).
 
-    On a Ball or a Free joint it is one torque (N m s/rad) against the angular velocity of b against a, the same about
-    all axes. On a Universal joint without a `coordinate` it acts on both angles.
+    On a Ball or Free joint, it exerts a torque (N m s/rad) against the angular velocity of b relative to a, with the
+    same coefficient about all axes. On a Universal joint without a `coordinate`, it acts on both angles.
     """
 
     parameters = named_alike("damping")
@@ -77,7 +78,7 @@ class Damper(JointForce):
         super().__init__(joint, coordinate=coordinate, name=name, damping=damping)
 
     def resolve(self, mechanism: Mechanism) -> None:
-        """Take the only coordinate, the one that is named, or all angles."""
+        """Select the only coordinate, the named one, or all angles."""
         joint = mechanism.joints.get(self._joint)
         if joint is not None and self._coordinate is None and joint.code in ROTARY:
             self.parts, self.rotaries = (), (Rotary(joint.name, self._numbers[0]["damping"]),)
@@ -90,7 +91,10 @@ class Damper(JointForce):
 
 
 class Motor(JointForce):
-    """A motor on a joint coordinate: its `effort` (N or N m) is a number, or a function of time (s)."""
+    """A motor on a joint coordinate; its `effort` (N or N m) is a number or a function of time (s).
+
+    `live.set` changes the effort during a run, unless it is a function of time.
+    """
 
     parameters = named_alike("effort")
 
@@ -106,15 +110,16 @@ class Motor(JointForce):
 
     @property
     def input(self) -> str | None:
-        """Its effort."""
+        """The parameter that can be set during a run: "effort", or None if it is a function of time."""
         return None if self.parts[0].functions else "effort"
 
 
 class Servo(JointForce):
-    """Drives a joint coordinate to `target` (rad or m) by kp (target - q) + kd (target_rate - rate).
+    """A PD controller that drives a joint coordinate to `target`: effort = kp (target - q) + kd (target_rate - rate).
 
-    Evaluated inside every step; its effort never exceeds `effort_limit` (N or N m). With kp 0 it holds a speed. A
-    target that is a function of time (s) brings its own rate.
+    `target` (rad or m) is a number, or a function of time (s), which also determines the target rate. `effort_limit` (N
+    or N m) bounds the effort. With kp = 0, the servo controls the rate only. The law is implicit in the step, so stiff
+    gains do not make it unstable. `live.set` changes the target during a run, or the target rate if kp is 0.
     """
 
     parameters = named_alike("kp", "kd", "target", "target_rate", "effort_limit")
@@ -142,19 +147,23 @@ class Servo(JointForce):
             effort_limit=effort_limit,
         )
         if callable(target) and target_rate != 0:
-            raise ValueError(f"{self.label}: a target that is a function of time brings its own target_rate")
+            raise ValueError(f"{self.label}: a target that is a function of time determines target_rate; leave it out")
         if kp == 0 and kd == 0:
-            raise ValueError(f"{self.label}: give a kp or a kd")
+            raise ValueError(f"{self.label}: give kp, kd or both")
 
     @property
     def input(self) -> str | None:
-        """Its target, or the rate that it holds if it has no kp."""
+        """The parameter that can be set during a run: "target", or "target_rate" if kp is 0; None for functions."""
         part = self.parts[0]
         return None if part.functions else "target" if part.law["kp"] > 0 else "target_rate"
 
 
 class Friction(JointForce):
-    """Dry friction of at most `effort` (N or N m), of which tanh(rate / threshold) acts against the motion."""
+    """Dry friction on a joint coordinate: effort = -`effort` tanh(rate / `threshold`), in N or N m.
+
+    `threshold` (m/s or rad/s) is the rate above which friction has nearly its full value. Below it, the joint creeps
+    instead of sticking.
+    """
 
     parameters = MappingProxyType({"effort": "friction", "threshold": "threshold"})
 
@@ -173,9 +182,9 @@ class Friction(JointForce):
 
 
 class Armature(JointForce):
-    """The inertia (kg m^2, or kg) of a rotor that turns with a joint coordinate, such as a geared motor's.
+    """Rotor inertia (kg m^2, or kg) that moves with a joint coordinate, such as that of a geared motor.
 
-    What it is worth on the joint's side: with a gear of ratio n, n^2 times the rotor's own. It adds
+    `inertia` is reflected to the joint: for a gear of ratio n, it is n^2 times the inertia of the rotor. It adds
     inertia x rate^2 / 2 to the kinetic energy.
     """
 

@@ -1,4 +1,4 @@
-"""Limits of a joint coordinate: hard or soft stops at both ends of its range, and what its drive can do."""
+"""Limits of a joint coordinate: hard or soft stops at both ends of its range, and the ratings of its drive."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """Range of a joint coordinate (rad or m), with its stops, and largest effort (N m or N) and speed of its drive.
+    """Range of a joint coordinate (rad or m) with stops at its ends, and ratings of its drive.
 
-    A stop with infinite `stiffness` is hard: the coordinate never leaves its range, and an impact gives back the part
-    `restitution` of the speed, from 0 (none) to 1 (all). With a finite `stiffness` (N m/rad or N/m) and `damping`
-    (N m s/rad or N s/m) it is a spring beyond the range, evaluated at the end of each step. `effort` and `speed` are
-    stored and written to files; they do not act.
+    With infinite `stiffness`, a stop is hard: the coordinate never leaves its range, and after an impact it has the
+    fraction `restitution` (0 to 1) of its speed before. With a finite `stiffness` (N m/rad or N/m) and `damping` (N m
+    s/rad or N s/m), a stop is a spring and damper beyond the range, evaluated at the end of each step. `effort` (N m or
+    N) and `speed` (rad/s or m/s), the largest effort and speed of the drive, are stored and written to files, but not
+    enforced.
     """
 
     lower: float = -inf
@@ -47,7 +48,7 @@ class Limits:
         if self.restitution > 1:
             raise ValueError(f"limits: restitution must be between 0 and 1, got {self.restitution:g}")
         if self.stiffness == 0:
-            raise ValueError("limits: stiffness must be positive; without a stop, leave out the range")
+            raise ValueError("limits: stiffness must be positive; for no stop, leave out lower and upper")
         if isfinite(self.stiffness) and self.restitution > 0:
             raise ValueError("limits: a soft stop has no restitution; give it less damping instead")
         if not isfinite(self.stiffness) and self.damping > 0:
@@ -57,20 +58,20 @@ class Limits:
 
     @property
     def stops(self) -> bool:
-        """Whether the range ends somewhere."""
+        """Whether the range is bounded at one end at least."""
         return isfinite(self.lower) or isfinite(self.upper)
 
     @property
     def hard(self) -> bool:
-        """Whether the coordinate cannot leave the range."""
+        """Whether the stops are hard, so that the coordinate cannot leave the range."""
         return self.stops and not isfinite(self.stiffness)
 
     def beyond(self, value: float) -> float:
-        """Amount by which a coordinate is out of range (rad or m); 0 within the range."""
+        """Return by how much a value is outside the range (rad or m); 0 within the range."""
         return max(value - self.upper, self.lower - value, 0.0)
 
     def law(self) -> dict[str, float]:
-        """Numbers of the stops, as the core takes them."""
+        """Return the parameters of the stops for the core."""
         stops = {"lower": self.lower, "upper": self.upper, "restitution": self.restitution}
         if isfinite(self.stiffness):
             stops |= {"stop_stiffness": self.stiffness, "stop_damping": self.damping}
@@ -78,18 +79,18 @@ class Limits:
 
 
 def stops_of(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
-    """Joints and coordinates whose ranges end somewhere, in the order of the joints."""
+    """Return joints and coordinates that have stops, in the order of the joints."""
     joints = mechanism.joints.values()
     return [(joint, name, limits) for joint in joints for name, limits in joint.limits.items() if limits.stops]
 
 
 def hard_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
-    """Those of them that the coordinate cannot leave, in the order of the core's stops."""
+    """Return joints and coordinates with hard stops, in the order of the core."""
     return [found for found in stops_of(mechanism) if found[2].hard]
 
 
 def without_limits(mechanism: Mechanism) -> Mechanism:
-    """The same mechanism, whose coordinates have no limits."""
+    """Return the same mechanism without limits."""
     if not any(joint.limits for joint in mechanism.joints.values()):
         return mechanism
     free = mechanism.copy()
@@ -99,7 +100,7 @@ def without_limits(mechanism: Mechanism) -> Mechanism:
 
 
 def law_parts(mechanism: Mechanism) -> list[Part]:
-    """All laws of a mechanism in the order of the core: those of its forces, then those of its stops."""
+    """Return all laws of a mechanism in the order of the core: those of its forces, then those of its stops."""
     parts = [part for force in mechanism.forces.values() for part in force.parts]
     return parts + [
         Part(coordinate_measure(joint, name, joint.label), limits.law(), {})

@@ -134,14 +134,14 @@ class Mechanism(MechanismFiles, Posable, Held):
         return tuple(name for name, force in self._forces.items() if force.input)
 
     def rows(self) -> Mapping[str, int]:
-        """Index of every body in arrays (body, ...), by name."""
+        """Return the index of every body in arrays (body, ...), by name."""
         if self._owner and self._known.rows is not None:
             return self._known.rows
         found = self._known.rows = {name: row for row, name in enumerate(self._bodies)}
         return found
 
     def coordinate_places(self) -> dict[str, slice]:
-        """Slice of every joint's coordinates in the array of all coordinates."""
+        """Return the slice of every joint's coordinates in the array of all coordinates."""
         places, first = {}, 0
         for name, joint in self._joints.items():
             if joint.has_coordinates:
@@ -259,7 +259,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return frame
 
     def frame(self, name: str) -> Frame:
-        """The frame with that name.
+        """Return the frame with this name.
 
         For the name of a body without a reference frame, this is the body frame, whose origin is the center of mass.
         """
@@ -290,7 +290,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return join(self, other, prefix, at)
 
     def find(self, name: str, asker: str) -> BodyLike:
-        """The body with that name, or the world; `asker` starts the error message if there is none."""
+        """Return the body with this name, or the world; `asker` starts the error message if there is none."""
         name = name_of(name)
         if name == self.world.name:
             return self.world
@@ -327,7 +327,7 @@ class Mechanism(MechanismFiles, Posable, Held):
     # ---- looking
 
     def spanning_tree(self) -> SpanningTree:
-        """Spanning forest that the joint-space solver uses.
+        """Return the spanning forest that the joint-space solver uses.
 
         It starts at the world, and at one body of each floating part. The search is breadth first, but loops are closed
         where that takes the fewest rows: at a ball joint rather than a hinge, and at a hinge without forces rather than
@@ -342,7 +342,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return self._known.tree
 
     def described_tree(self) -> SpanningTree:
-        """Spanning forest for `state` and for writing files; it contains no joint whose `closes_loop` is set."""
+        """Return the spanning forest for `state` and for files; it has no joint whose `closes_loop` is set."""
         if not self._owner:
             return find_tree(self, {}, described=True)
         if self._known.described_tree is None:
@@ -415,7 +415,10 @@ class Mechanism(MechanismFiles, Posable, Held):
         return equilibrium_of(self.snapshot(), guess or self.state(), list(hold))
 
     def report(self, state: State | None = None) -> Report:
-        """Counts, degrees of freedom, rank, redundant joints, loops and cost estimate; by default when assembled."""
+        """Return counts, degrees of freedom, rank, redundant joints, loops and a cost estimate.
+
+        They are those at `state`; the default is the assembled pose.
+        """
         from ..assemble.redundancy import select_described_rows, select_rows
         from ..kinematics.state import State
         from ..results.report import report

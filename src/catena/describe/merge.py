@@ -40,7 +40,7 @@ Placement: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike]"
 
 @dataclass(frozen=True)
 class AddedNames:
-    """New names in the mechanism, by the names in the mechanism that was added."""
+    """Names of what `Mechanism.add` added: mappings from the names in the other mechanism to the new names."""
 
     bodies: dict[str, str] = field(default_factory=dict)
     joints: dict[str, str] = field(default_factory=dict)

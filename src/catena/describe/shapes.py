@@ -73,7 +73,7 @@ def placed(
         if not isinstance(mesh, str) or not mesh:
             raise ValueError(f"{label}: a mesh needs mesh=, the path of its file")
         if not lengths.all():
-            raise ValueError(f"{label}: the factors of a mesh must not be zero, got {lengths.tolist()}")
+            raise ValueError(f"{label}: the scale factors of a mesh must not be zero, got {lengths.tolist()}")
     elif mesh:
         raise ValueError(f"{label}: mesh= is only for shapes of kind 'mesh', this is a {kind}")
     elif (lengths <= 0).any():

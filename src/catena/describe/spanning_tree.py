@@ -31,7 +31,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class SpanningTree:
-    """Tree joints, parents first; the first body of every floating part; the joints that close loops."""
+    """A spanning forest: tree joints, parents first; the first body of every floating part; joints that close loops."""
 
     branches: tuple[Branch, ...]
     floating: tuple[Body, ...]

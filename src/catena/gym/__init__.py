@@ -1,8 +1,8 @@
-"""Mechanisms as environments for reinforcement learning, after the interface of gymnasium: `pip install "catena[gym]"`.
+"""Mechanisms as gymnasium environments for reinforcement learning; requires `pip install "catena[gym]"`.
 
-A Task says what there is to see, to do and to earn; `Env(task)` is one environment, `VectorEnv(task, num_envs)` many
-that run as one batch. Importing this registers the ready ones: catena/CartPole-v0, catena/DoublePendulumSwingUp-v0,
-catena/Leg-v0 and catena/FourBarTracking-v0.
+A Task defines observations, actions, rewards and termination. `Env(task)` is one environment, `VectorEnv(task,
+num_envs)` many that run as one batch. Importing this module registers four environments: catena/CartPole-v0,
+catena/DoublePendulumSwingUp-v0, catena/Leg-v0 and catena/FourBarTracking-v0.
 """
 
 from .environments import Env as Env

@@ -1,4 +1,4 @@
-"""Env and VectorEnv: tasks as environments of gymnasium; the only file that knows it."""
+"""Env and VectorEnv: tasks as gymnasium environments; the only file that imports gymnasium."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ Pixels = NDArray[np.uint8]
 
 
 class Env(gymnasium.Env[Array, Array]):
-    """One mechanism with a task.
+    """One mechanism with a task as a gymnasium environment.
 
-    Actions run from -1 to 1. A step that cannot be taken ends the episode, and `info["failure"]` says why; the
-    mechanism then stands where it last could. `live` is the mechanism itself. With render_mode="rgb_array", `render`
-    draws it.
+    Actions are in [-1, 1]. A step that fails ends the episode, with the reason in `info["failure"]`; the mechanism
+    stays at its last state. `live` is the mechanism itself. With render_mode="rgb_array", `render` draws it.
     """
 
     def __init__(self, task: Task, *, render_mode: str | None = None) -> None:
@@ -50,14 +49,14 @@ class Env(gymnasium.Env[Array, Array]):
         self._stage: Stage | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode, in a state that is drawn with the seed; no options are known."""
+        """Start an episode in a state that is drawn with the seed; there are no options."""
         super().reset(seed=_seed(seed))
         self.live.restart(self.task.first(self.np_random))
         self._steps = 0
         return self.task.observation(self._view()), {}
 
     def step(self, action: Array) -> tuple[Array, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Hold an action (action,) for `task.duration`: observation, reward, terminated, truncated, info."""
+        """Apply an action (action,) for `task.duration`; return observation, reward, terminated, truncated, info."""
         task, live = self.task, self.live
         live.inputs[self._columns] = task.held(action, (len(self._columns),))
         # the status says it
@@ -72,7 +71,7 @@ class Env(gymnasium.Env[Array, Array]):
         return task.observation(view), reward, terminated, truncated, info
 
     def render(self) -> Any:
-        """Pixels (height, width, 3) of the mechanism where it stands, or None without a render_mode."""
+        """Return pixels (height, width, 3) of the current state, or None without a render_mode."""
         if self.render_mode is None:
             return None
         self._stage = self._stage or _stage(self.task)
@@ -83,12 +82,13 @@ class Env(gymnasium.Env[Array, Array]):
 
 
 class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
-    """Many mechanisms with one task, stepped together as one batch.
+    """Many mechanisms with one task as a gymnasium vector environment, stepped together as one batch.
 
-    Member k draws its starts from a generator of its own, seeded with seed + k or with the k-th of a list of seeds: it
-    goes the way of an Env with that seed, to rounding, whatever the others and the number of threads are.
-    `autoreset_mode` is one of gymnasium's: by default a member whose episode has ended begins the next one in the step
-    after, in which its action is ignored. `infos["failure"]` has the sentences of members that failed in this step.
+    Member k draws its initial states from its own generator, with seed + k or the k-th of a list of seeds. It therefore
+    equals an Env with this seed, to rounding, independently of the other members and of the number of threads.
+    `autoreset_mode` is one of gymnasium's; by default, a member whose episode has ended starts the next one in the
+    following step, whose action is ignored. `infos["failure"]` contains the messages of members that failed in this
+    step.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode in all members, or in those of options["reset_mask"] (member,)."""
+        """Start an episode in all members, or in those of options["reset_mask"] (member,)."""
         if not isinstance(seed, list | tuple | np.ndarray):
             seed = _seed(seed)
             super().reset(seed=seed)
@@ -145,7 +145,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
         return self.task.observation(self._view()), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Hold actions (member, action) for `task.duration`: observations, rewards, terminated, truncated, infos."""
+        """Apply actions (member, action) for `task.duration`, and return the arrays that gymnasium specifies."""
         task, batch, count = self.task, self.batch, self.num_envs
         batch.inputs[:, self._columns] = task.held(actions, (count, len(self._columns)))
         batch.step(task.skip)
@@ -174,7 +174,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
         return observation, reward, terminated, truncated, infos
 
     def render(self) -> Any:
-        """Pixels (height, width, 3) of every member where it stands, or None without a render_mode."""
+        """Return pixels (height, width, 3) of the current state of every member, or None without a render_mode."""
         if self.render_mode is None:
             return None
         stage = self._stage = self._stage or _stage(self.task)
@@ -200,17 +200,17 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
 
 
 def make_env(task: str, *, render_mode: str | None = None) -> Env:
-    """One ready environment; `gymnasium.make` calls this, and limits its steps."""
+    """Return a registered environment; called by `gymnasium.make`, which limits its steps."""
     return Env(READY[task].make(), render_mode=render_mode)
 
 
 def make_vector_env(task: str, num_envs: int, *, max_episode_steps: int | None = None, **options: Any) -> VectorEnv:
-    """Many of a ready environment; `gymnasium.make_vec` calls this."""
+    """Return a vector environment of a registered task; called by `gymnasium.make_vec`."""
     return VectorEnv(replace(READY[task].make(), steps=max_episode_steps), num_envs, **options)
 
 
 def register_ready() -> None:
-    """Tell gymnasium of the ready environments."""
+    """Register the environments of this module with gymnasium."""
     for name, ready in READY.items():
         gymnasium.register(
             id=f"catena/{name}-v0",

@@ -1,6 +1,6 @@
-"""Ready tasks: a cart with a pole, a double pendulum to swing up, a leg to stand on, a four-bar to drive in time.
+"""Registered tasks: a cart-pole, a swing-up of a double pendulum, a standing leg, a four-bar that tracks a point.
 
-Every episode begins near the same pose, with a small random push of all bodies.
+Every episode starts near the same pose, with small random velocities of all bodies.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .tasks import Task, View
 
 
 class Ready(NamedTuple):
-    """How a task is made, and after how many steps gymnasium ends an episode of it."""
+    """A function that makes a task, and the number of steps after which gymnasium truncates an episode."""
 
     make: Callable[[], Task]
     steps: int
 
 
 def cart_pole() -> Task:
-    """Balance a pole on a cart by pushing the cart with at most 10 N: 1 per step while the pole is up.
+    """Return the task of balancing a pole on a cart with a force of at most 10 N.
 
-    The numbers of Barto, Sutton and Anderson (1983), with a force of any size up to theirs: a cart of 1 kg, a pole of
-    1 m and 0.1 kg. Over when the cart is 2.4 m from the middle, or the pole leans by 12 degrees. Observed: place of the
-    cart (m), lean (rad), and their rates.
+    Parameters are those of Barto, Sutton and Anderson (1983), with a continuous force up to theirs: a cart of 1 kg, a
+    pole of 1 m and 0.1 kg. Reward: 1 per step. The episode terminates if the cart is 2.4 m from the center, or the pole
+    tilts by 12 degrees. Observation: position of the cart (m), tilt (rad), and their rates.
     """
     m = scenes.cart_pole()
     m.add_force(Motor("rail", 0.0, name="push"))
@@ -52,11 +52,12 @@ def cart_pole() -> Task:
 
 
 def double_pendulum_swing_up() -> Task:
-    """Swing two hanging links up with motors too weak to lift them, 4 N m at the shoulder and 2 N m at the elbow.
+    """Return the task of swinging up two links with motors that are too weak to lift them: 4 N m and 2 N m.
 
-    Links of 0.5 m and 1 kg: held out straight they weigh 9.8 N m at the shoulder and 2.5 N m at the elbow. Earned, per
-    step: height of the tip from 0, hanging, to 1, upright, less 0.01 for every (rad/s)^2 of both hinges while it is up.
-    Observed: sine and cosine of the first link's angle from hanging and of the second's from the first, and rates.
+    Links have 0.5 m and 1 kg; held horizontally, they require 9.8 N m at the shoulder and 2.5 N m at the elbow. Reward
+    per step: the height of the tip from 0 (hanging) to 1 (upright), minus 0.01 per (rad/s)^2 of both hinges while it is
+    up. Observation: sine and cosine of the first link's angle from hanging and of the second's relative to the first,
+    and their rates.
     """
     m = scenes.pendulum(2, "revolute", angle=0.0, length=0.5, width=0.05)
     for joint, name in zip(m.joints, ("shoulder", "elbow"), strict=True):
@@ -84,13 +85,14 @@ def double_pendulum_swing_up() -> Task:
 
 
 def leg() -> Task:
-    """Let the body of a standing leg rise and sink once a second, 4 cm about 0.2 m, and keep the foot below it.
+    """Return the task of moving a body on one leg up and down by 4 cm once a second, with the foot below it.
 
-    The leg is a closed loop, that of the Minitaur. Its two motors turn to the angles that the actions ask for, within
-    0.6 rad of where they are at 0.2 m, as servos with 5 N m/rad and at most 3.5 N m; the foot glides. Earned, per step:
-    exp(-d), d being the squared distances of the body from its target and of the foot from below it over (2 cm)^2. Over
-    when the leg is nearly stretched or folded, or the foot 0.1 m away. Observed: height less 0.2 m, foot (m), angles of
-    both motors (rad), all their rates, distance to the target (m), sine and cosine of its phase.
+    The leg is a closed loop, that of the Minitaur. The mean height is 0.2 m. Actions set the target angles of its two
+    motors, within 0.6 rad of those at the mean height; the motors are servos with 5 N m/rad and at most 3.5 N m, and
+    the foot slides. Reward per step: exp(-d), where d is the sum of the squared distances of the body from its target
+    and of the foot from the point below it, divided by (2 cm)^2. The episode terminates if the leg is nearly stretched
+    or folded, or the foot is 0.1 m away. Observation: height minus 0.2 m, foot (m), angles of both motors (rad), the
+    rates of these, distance to the target (m), sine and cosine of its phase.
     """
     middle, most = 0.2, 0.04
     # bars of 0.1 and 0.2 m between hip and foot
@@ -138,12 +140,13 @@ def leg() -> Task:
 
 
 def four_bar_tracking() -> Task:
-    """Turn the crank of a four-bar so that the middle of its coupler keeps up with a point that runs along its path.
+    """Return the task of turning the crank of a four-bar so that its coupler follows a point on the coupler's path.
 
-    Crank of 0.4 m, coupler of 1.2 m, rocker of 1 m on pivots 1.2 m apart, 1 kg per m, against gravity, with a motor of
-    at most 15 N m; the point runs as if the crank turned at 2 rad/s. Earned, per step: exp(-d), d being the squared
-    distance over (0.2 m)^2. Over when it is 0.8 m away. Observed: sine and cosine of the crank's angle, its rate
-    (rad/s), sine and cosine of the point's phase, and the way from the coupler to the point (m, y and z).
+    The crank has 0.4 m, the coupler 1.2 m, the rocker 1 m, and the pivots are 1.2 m apart; bars have 1 kg per m. The
+    motor has at most 15 N m against gravity. The point moves as if the crank turned at 2 rad/s. Reward per step:
+    exp(-d), where d is the squared distance over (0.2 m)^2. The episode terminates if the distance is 0.8 m.
+    Observation: sine and cosine of the crank's angle, its rate (rad/s), sine and cosine of the point's phase, and the
+    vector from the coupler to the point (m, y and z).
     """
     speed = 2.0
     m = _crank_and_rocker()

@@ -1,4 +1,4 @@
-"""Tasks: what an environment shows, takes, rewards and ends with, said once for one mechanism and for many."""
+"""Tasks: observations, actions, rewards and termination, defined once for one mechanism and for many."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class View:
-    """Where a mechanism stands, or all members of a batch: then every array has the axis (member,) in front.
+    """The current state of a mechanism, or of all members of a batch, whose arrays have the leading axis (member,).
 
-    coordinates and rates (..., coordinate) in the order of `mechanism.coordinates`; inputs (..., input) held over the
-    last step, in the order of `mechanism.inputs`; time (...) s; position (..., n, 3), orientation (..., n, 4),
-    velocity and angular_velocity (..., n, 3) of the bodies; failed (...) whether the last step could not be taken. The
-    arrays go on with the mechanism: copy what is to be kept.
+    coordinates and rates (..., coordinate) in the order of `mechanism.coordinates`; inputs (..., input) held during the
+    last step, in the order of `mechanism.inputs`; time (...) s; position (..., n, 3), orientation (..., n, 4), velocity
+    and angular_velocity (..., n, 3) of the bodies; failed (...), whether the last step failed. The arrays change with
+    every step, so copy values that you want to keep.
     """
 
     coordinates: Array
@@ -43,7 +43,7 @@ class View:
 
 
 def view_of(at: Live | LiveBatch, failed: bool | NDArray[np.bool_]) -> View:
-    """What the functions of a task see of a live mechanism, or of a batch of them."""
+    """Return the View of a live mechanism, or of a batch, for the functions of a task."""
     return View(
         at.coordinates,
         at.rates,
@@ -59,36 +59,38 @@ def view_of(at: Live | LiveBatch, failed: bool | NDArray[np.bool_]) -> View:
 
 @dataclass(frozen=True)
 class Task:
-    """What there is to do with a mechanism.
+    """A reinforcement-learning task: observations, actions, rewards and termination for a mechanism.
 
-    Its functions take a View and must not care whether it is that of one mechanism or of many: as long as they write
-    `s.coordinates[..., 0]` and not `s.coordinates[0]`, they serve both.
+    Its functions take a View of one mechanism or of many. With `s.coordinates[..., 0]` instead of `s.coordinates[0]`,
+    the same function works for both.
 
     Parameters
     ----------
     simulator
-        What runs the mechanism, with its time step.
+        The simulator of the mechanism, with a dt.
     inputs
-        {"name": (lowest, highest)} of the motors and servos that the actions set, in this order; an action from -1 to 1
-        goes from one to the other, and what lies beyond is cut off. All other inputs stay as described.
+        {"name": (lower, upper)} of the motors and servos that the actions set, in this order. Actions from -1 to 1 map
+        to this range; values beyond are clipped. All other inputs stay as described.
     observe
-        The observation (..., k).
+        A function observe(view) that returns the observation (..., k).
     reward
-        Of the step that led to the view (...); the inputs are those that were held over it.
+        A function reward(view) that returns the reward (...) of the step that led to the view, which contains the
+        inputs of that step.
     terminate
-        Whether the episode ends here for good (...); by default only a step that cannot be taken ends it.
+        A function terminate(view) that returns whether the episode ends (...); by default, only a failed step ends it.
     start
-        State from which an episode begins, drawn with a numpy Generator; by default the described one.
+        A function start(rng) that returns the initial state of an episode, drawn with a NumPy Generator; default: the
+        described state.
     bounds
-        Lowest and highest observation, each (k,) or a number; observations are cut off there.
+        Lower and upper bounds of the observation, each (k,) or a number; observations are clipped to them.
     skip
-        Steps of the simulator per step of the environment, over which the inputs are held.
+        Number of simulator steps per environment step, during which the inputs are held.
     steps
-        Steps of the environment after which an episode is truncated; by default never.
+        Number of environment steps after which an episode is truncated; default: never.
     stage
-        What draws it; by default `plot.Stage(mechanism)`.
+        A `plot.Stage` that draws the mechanism; default: `plot.Stage(mechanism)`.
     marks
-        Points (..., k, 3) to be ringed in pictures, such as a target.
+        A function marks(view) that returns points (..., k, 3) to be marked with rings in pictures, such as a target.
     """
 
     simulator: Simulator
@@ -113,7 +115,7 @@ class Task:
                 raise ValueError(f"there is no input {name!r}; there are {there}")
             low, high = finite(bounds, (2,), f"bounds of input {name!r}")
             if not low < high:
-                raise ValueError(f"bounds of input {name!r} must be (lowest, highest), got {bounds!r}")
+                raise ValueError(f"bounds of input {name!r} must be (lower, upper), got {bounds!r}")
         if not self.inputs:
             raise ValueError("a task needs at least one input for its actions")
         whole(self.skip, "skip")
@@ -122,12 +124,12 @@ class Task:
 
     @property
     def duration(self) -> float:
-        """Time (s) of one step of the environment."""
+        """Duration of one step of the environment (s)."""
         return self.simulator.dt * self.skip
 
     @cached_property
     def columns(self) -> list[int]:
-        """Which of the mechanism's inputs the actions set."""
+        """Indices of the inputs that the actions set."""
         known = self.simulator.mechanism.inputs
         return [known.index(name) for name in self.inputs]
 
@@ -138,7 +140,7 @@ class Task:
         return 0.5 * (low + high), 0.5 * (high - low)
 
     def held(self, actions: ArrayLike, shape: tuple[int, ...]) -> Array:
-        """Inputs (..., action) that belong to actions from -1 to 1."""
+        """Return the inputs (..., action) that belong to actions from -1 to 1."""
         given = np.asarray(actions, dtype=float)
         if given.shape != shape or not np.isfinite(given).all():
             raise ValueError(f"actions must be finite numbers of the shape {shape}, got {actions!r}")
@@ -147,27 +149,27 @@ class Task:
         return found
 
     def first(self, random: np.random.Generator) -> State | None:
-        """Where an episode begins, or None for the described state."""
+        """Return the initial state of an episode, or None for the described state."""
         return None if self.start is None else self.start(random)
 
     @cached_property
     def limits(self) -> tuple[Array, Array]:
-        """Lowest and highest observation, as arrays."""
+        """Return lower and upper bounds of observations, as arrays."""
         low, high = self.bounds
         return np.asarray(low, dtype=float), np.asarray(high, dtype=float)
 
     def observation(self, view: View) -> Array:
-        """What is observed, as an array of its own."""
+        """Return the observation as a new array."""
         low, high = self.limits
         found: Array = np.minimum(np.maximum(self.observe(view), low), high)
         return found
 
     def rewarded(self, view: View, shape: tuple[int, ...]) -> Array:
-        """The reward, of a shape: () or (member,)."""
+        """Return the reward with shape () or (member,)."""
         return _of_shape(self.reward(view), shape, "reward")
 
     def terminated(self, view: View, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Whether the episode ends here for good, of a shape: () or (member,)."""
+        """Return whether the episode ends, with shape () or (member,)."""
         ended = False if self.terminate is None else self.terminate(view)
         return _of_shape(np.logical_or(ended, view.failed), shape, "terminate")
 

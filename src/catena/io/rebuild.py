@@ -108,7 +108,7 @@ def _made(item: Any, kinds: dict[str, type[Item]], what: str, *taken: Container[
 
 
 def _lost(label: str) -> Callable[..., Any]:
-    """What stands for a function that a file cannot hold."""
+    """What stands for a function that a file cannot represent."""
 
     def function(*_: object) -> NoReturn:
         raise ValueError(f"{label}: its function was not saved with the mechanism")

@@ -101,7 +101,7 @@ def _describe_frame(frame: Frame) -> Document:
 def _kind_of(item: Joint | forces.Force | couplings.Coupling, known: dict[str, type[Any]]) -> str:
     name = type(item).__name__
     if known.get(name) is not type(item):
-        raise ValueError(f"{item.label} is of a kind of your own, {name}, which cannot be written to a file")
+        raise ValueError(f"{item.label} is of the user-defined class {name}, which cannot be written to a file")
     return name
 
 

@@ -117,7 +117,7 @@ def document_of(contents: Contents) -> dict[str, Any]:
     """The document of such a file."""
     text = array_of(contents, "document")
     if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MOST_BYTES:
-        raise ValueError("its document is not a text, or too long")
+        raise ValueError("its document is not text, or too long")
     found: dict[str, Any] = decoded(text.tobytes())
     return found
 
@@ -150,11 +150,11 @@ def _members(archive: zipfile.ZipFile, size: int, names: Collection[str]) -> lis
     """The arrays of a file of so many bytes: unpacked they take no more memory than it takes disk."""
     known = [member for member in archive.infolist() if member.filename.removesuffix(".npy") in names]
     if len({member.filename for member in known}) < len(known):
-        raise ValueError("an array is there twice")
+        raise ValueError("an array is contained twice")
     if any(member.compress_type != zipfile.ZIP_STORED for member in known):
         raise ValueError("its arrays are compressed, which catena does not do")
     if sum(member.file_size for member in known) > size:
-        raise ValueError("its arrays are said to be larger than the file")
+        raise ValueError("its arrays are declared larger than the file")
     return known
 
 

@@ -32,13 +32,13 @@ _HELD = 0.05
 _MANY_HALVED = 0.1
 
 # of the publication's scheme, in which forces act half a step late from the beginning on
-NOT_ESTIMATED = "errors of order 1 are not estimated: its first step is force free, and all that follows is off by that"
+NOT_ESTIMATED = "errors of order 1 are not estimated: its first step is free of forces, and the resulting error remains"
 
 _ROUND_NUMBERS = (1.0, 2.0, 2.5, 4.0, 5.0, 8.0)
 
 
 class AccuracyWarning(CatenaWarning):
-    """Warning that the steps of a run are too long for its motion; `run.warnings` contains the text."""
+    """Warning that the steps of a run are too coarse; `run.warnings` contains the text."""
 
 
 def usual_order(accuracy: float) -> int:
@@ -54,18 +54,18 @@ def round_down(dt: float) -> float:
 
 
 def describe_inaccuracy(plan: Plan, tally: _core.Tally, steps: int, recording: _core.Recording | None = None) -> str:
-    """Message about steps that are too long; empty if they are short enough.
+    """Message about steps that are too coarse; empty if they are short enough.
 
     The recording of a run contains the number of substeps of each step.
     """
     if not tally.missed and (not tally.inaccurate or plan.accuracy is not None):
         return ""
     body = list(plan.mechanism.bodies)[tally.worst_body]
-    where = f"most at t = {tally.worst_time:.6g} s, body {body!r}, by {tally.worst:.2g}"
+    where = f"the largest, {tally.worst:.2g}, at t = {tally.worst_time:.6g} s, body {body!r}"
     if tally.missed:
         return (
-            f"the accuracy was not reached: {tally.missed} substeps err by more than {plan.error_rate:.2g}"
-            f" per second and are as short as can be, {where}; take a smaller dt"
+            f"the accuracy was not reached: {tally.missed} substeps of minimal length have errors above "
+            f"{plan.error_rate:.2g} per second, {where}; use a smaller dt"
         )
     # what errs in a step that had to be halved are its substeps
     error, substeps = np.array([tally.worst]), np.ones(1)
@@ -75,7 +75,7 @@ def describe_inaccuracy(plan: Plan, tally: _core.Tally, steps: int, recording: _
     lengths = (_ADVISED * substeps[errs] / error[errs]) ** (1 / (max(plan.order, 2) + 1)) / substeps[errs]
     dt = round_down(plan.dt * min(0.7, float(lengths.min())))
     return (
-        f"the steps are too coarse: {tally.inaccurate} of {steps} err by more than {INACCURATE:g} (parts of the "
+        f"the steps are too coarse: {tally.inaccurate} of {steps} have errors above {INACCURATE:g} (relative to the "
         f"mechanism's size, or rad), {where}; try dt = {dt:g}, or accuracy={INACCURATE:g}"
     )
 
@@ -114,25 +114,25 @@ def held_too_long(plan: Plan, time: Array, forces: Array) -> str:
     if moved[worst] <= _HELD:
         return ""
     return (
-        f"forces that control returns are held from node to node, and change so fast that body "
-        f"{list(mechanism.bodies)[worst]!r} may be off by {moved[worst]:.2g} (parts of the mechanism's size, "
-        "or rad): call control more often, or let a PointSpring, Cable or Servo exert them"
+        f"forces returned by control are held between nodes, but change so fast that the error of body "
+        f"{list(mechanism.bodies)[worst]!r} may be {moved[worst]:.2g} (relative to the mechanism's size, or rad): call "
+        "control more often, or use a PointSpring, Cable or Servo instead"
     )
 
 
 def not_reached(plan: Plan, told: float) -> str:
     """Message about a run that misses the requested accuracy, as estimated from a coarser run."""
     return (
-        f"the accuracy of {plan.accuracy:g} was not reached: compared with a coarser run nodes are off by "
-        f"{told:.2g} (parts of the mechanism's size, or rad); the motion is chaotic, or has kinks, or asks for a dt"
+        f"the accuracy of {plan.accuracy:g} was not reached: according to a coarser run, nodes have errors of "
+        f"{told:.2g} (relative to the mechanism's size, or rad); the motion is chaotic or not smooth, or needs a dt"
     )
 
 
 def not_checked(plan: Plan) -> str:
     """Message that there is no other run to compare with."""
     return (
-        f"whether the accuracy of {plan.accuracy:g} was reached is not known: no coarser run could be compared, "
-        "as steps had to be halved for want of a solution"
+        f"it is not known whether the accuracy of {plan.accuracy:g} was reached: there is no coarser run to compare "
+        "with, because steps without a solution were halved"
     )
 
 
@@ -143,6 +143,6 @@ def often_halved(run: Trajectory) -> str:
         return ""
     worst = int(run.substeps.argmax())
     return (
-        f"{halved} of {steps} steps had to be halved, which takes time; most into {run.substeps[worst]} substeps, step "
-        f"{worst}: dt = {run.dt:g} s is too long for the motion"
+        f"{halved} of {steps} steps had to be halved, which takes time; step {worst} has the most substeps, "
+        f"{run.substeps[worst]}: dt = {run.dt:g} s is too long for the motion"
     )

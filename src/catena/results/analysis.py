@@ -247,7 +247,7 @@ def loop_mismatch_sentence(run: Trajectory) -> str:
     name = list(run.mechanism.joints)[worst]
     return (
         f"redundant joints of a loop disagree by {found[worst, 0]:.2g} m and {found[worst, 1]:.2g} "
-        f"rad, most at joint {name!r}: their numbers are rounded"
+        f"rad, the most at joint {name!r}: their dimensions are rounded"
     )
 
 

@@ -14,7 +14,7 @@ _ONE_ROOT = 0.25
 
 @dataclass(frozen=True)
 class Convergence:
-    """The increments of a step, (iteration,): 2-norms over all bodies of the change of velocity, in m/s and rad/s.
+    """Increments (iteration,) of Newton's method in a step: 2-norms of velocity changes over all bodies, m/s and rad/s.
 
     If a step consists of several substeps (orders 4, 6, 8, or halved), these are the increments of the substep with the
     slowest convergence. `tolerance` is the requested tolerance, `newton_residual` the estimated error of the solution.

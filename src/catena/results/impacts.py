@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Impact(NamedTuple):
-    """A joint coordinate that hits its limit, or stands there while another one does.
+    """An impact of a joint coordinate at its limit, or the reaction of one at its limit to the impact of another.
 
     `impulse` (N m s or N s) acts on the coordinate; `approach` and `leaving` are its rates (rad/s or m/s) before and
     after.
@@ -30,7 +30,7 @@ class Impact(NamedTuple):
 
     @property
     def loss(self) -> float:
-        """Kinetic energy (J) that the impact takes; those of one instant add up."""
+        """Kinetic energy (J) that the impact dissipates; the losses of simultaneous impacts add up."""
         return -0.5 * self.impulse * (self.approach + self.leaving)
 
 

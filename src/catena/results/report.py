@@ -120,7 +120,7 @@ class Report:
             )
         if self.loop_tolerance > 0 and self.largest_zero > self.loop_tolerance / _NEAR_FIT:
             lines.append(
-                f"barely redundant: singular value {self.largest_zero:.2g} is dropped; if it is meant, "
+                f"barely redundant: singular value {self.largest_zero:.2g} is dropped; if it is intended, "
                 "lower loop_tolerance="
             )
         for loop in self.loops[:20]:

@@ -43,7 +43,7 @@ def raise_doubts(run: Trajectory, *, accuracy: bool) -> None:
     """Issue the messages as Python warnings, once per run; those about its steps only on request."""
     for kind, sentence in found_at_once(run):
         warn(kind(sentence))
-    # that steps are too long is said once, and of a few that were halved not at all
+    # that steps are too coarse is said once, and of a few that were halved not at all
     sentence = run.accuracy_warning or (often_halved(run) if run.halved_count >= _MANY else "")
     if accuracy and sentence:
         warn(AccuracyWarning(sentence))

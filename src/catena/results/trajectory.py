@@ -77,14 +77,14 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @classmethod
     def written(cls, recording: _core.Recording, mechanism: Mechanism, status: Status, told: Told) -> Trajectory:
-        """What a run has just written: arrays are made of it when they are asked for."""
+        """Return the trajectory of a recording; its arrays are made on first use."""
         run = cls.__new__(cls)
         vars(run).update(mechanism=mechanism, status=status, _recording=(recording, told), _smallest=None)
         return run
 
     @cached_property
     def nodes(self) -> Nodes:
-        """All that there is of every node."""
+        """Everything that was recorded at the nodes."""
         recording, told = self._recording
         numbers = recording.checkpoint
         return Nodes(
@@ -103,7 +103,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @cached_property
     def made(self) -> Making:
-        """How the nodes were made."""
+        """How the nodes were computed."""
         recording, told = self._recording
         return Making(
             dt=told["dt"],
@@ -125,7 +125,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def time(self) -> Array:
-        """Instants (step,) in s."""
+        """Times (step,) of the nodes in s."""
         return self.nodes.time
 
     @property
@@ -155,12 +155,12 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def near(self) -> Mapping[str, Array]:
-        """Angles (step, k) of joints near which their turns are counted, by joint name."""
+        """Reference angles (step, k) for counting the full turns of joints, by joint name."""
         return self.nodes.near
 
     @property
     def inputs(self) -> Array | None:
-        """Inputs of motors and servos (step, input), from each node on; None if they were not recorded."""
+        """Inputs of motors and servos (step, input), held from each node on; None if they were not recorded."""
         return self.nodes.inputs
 
     @property
@@ -170,7 +170,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def checkpoints(self) -> Checkpoints | None:
-        """Data that a run needs to continue from a node; None if it was not recorded."""
+        """Data with which a run can continue from a node; None if they were not recorded."""
         return self.nodes.checkpoints
 
     # ---- how they were made
@@ -212,7 +212,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def accuracy_warning(self) -> str:
-        """Of the warnings, the sentence on steps that are too coarse."""
+        """The sentence of `warnings` about steps that are too coarse; empty if there is none."""
         return self.made.accuracy_warning
 
     @property
@@ -222,7 +222,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def events(self) -> list[Occurrence]:
-        """Occurrences of the events that the run looked for."""
+        """Occurrences of events, in the order of time."""
         return self.made.events
 
     # ---- reading
@@ -279,12 +279,12 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     @overload
     def at(self, time: Array) -> Trajectory: ...
     def at(self, time: float | ArrayLike) -> State | Trajectory:
-        """The state at a time (s) between nodes, or a trajectory of as many nodes as there are times.
+        """Return the state at a time (s) between nodes, or a trajectory with one node for each of several times.
 
-        It interpolates with a polynomial of degree 7 through the poses and velocities of the four surrounding nodes.
-        At orders 2 and 4 with a given dt, it is as accurate as the nodes; if nodes are far apart, as in runs that chose
-        their own steps, it is less accurate. Joint gaps are as large as the interpolation error
-        (`mechanism.assemble` closes them). If you know the times in advance, use `Simulator.run(t_eval=)`.
+        It interpolates with a polynomial of degree 7 through the poses and velocities of the four surrounding nodes. At
+        orders 2 and 4 with a given dt, it is as accurate as the nodes; if nodes are far apart, as in runs that chose
+        their own steps, it is less accurate. Joint gaps are as large as the interpolation error (`mechanism.assemble`
+        closes them). If you know the times in advance, use `Simulator.run(t_eval=)`.
 
         An AccuracyWarning says where the estimated interpolation error exceeds the accuracy of the run.
         """
@@ -304,7 +304,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def efforts(self) -> Array:
-        """Forces or torques of motors and servos (step, input), in the order of `mechanism.inputs`; N m or N."""
+        """Efforts of motors and servos (step, input) in the order of `mechanism.inputs`, N m or N."""
         return InputEfforts(self.mechanism)(*self._joint_motion(), self.inputs)
 
     def _joint_motion(self) -> tuple[Array, Array]:
@@ -312,7 +312,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return analysis.joint_motion(self.mechanism, self.time, bodies, self.near)
 
     def counted(self, name: str) -> Array:
-        """Angles (step, k) of a joint, turns counted."""
+        """Return the angles (step, k) of a joint in rad, including full turns."""
         joint = self.mechanism.joints[name]
         return JointHistory(self, joint).coordinates[:, list(joint.angles)]
 
@@ -320,36 +320,36 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return (self[k] for k in range(len(self)))
 
     def row(self, name: str | Body) -> int:
-        """Index of a body, given by name or itself, on the body axis."""
+        """Return the index of a body, given by name or as an object, on the body axis of arrays."""
         known = name_of(name)
         if known not in self._rows:
             raise no_such("body", known, self.mechanism, after=" in this trajectory")
         return self._rows[known]
 
     def body(self, name: str | Body) -> BodyHistory:
-        """One body, given by name or itself, over time."""
+        """Return one body over time, given by name or as an object."""
         return BodyHistory(self, name_of(name), self.row(name))
 
     def frame(self, name: str) -> Pose:
-        """Where a frame, or a body's reference frame, is: positions (step, 3) m, and orientations (step, 4)."""
+        """Return world positions (step, 3) m and orientations (step, 4) of a frame, or of a body's reference frame."""
         return frame_of(self, name)
 
     def coupling(self, name: str | Coupling) -> CouplingHistory:
-        """One coupling, given by name or itself, over time."""
+        """Return one coupling over time, given by name or as an object."""
         known = name_of(name)
         if known not in self.mechanism.couplings:
             raise no_such("coupling", known, self.mechanism, after=" in this trajectory")
         return CouplingHistory(self, self.mechanism.couplings[known])
 
     def force(self, name: str | Force) -> ForceHistory:
-        """One force of the mechanism, given by name or itself, over time: what it exerts."""
+        """Return one force over time, given by name or as an object: its effort, power and work."""
         known = name_of(name)
         if known not in self.mechanism.forces:
             raise no_such("force", known, self.mechanism, after=" in this trajectory")
         return ForceHistory(self, self.mechanism.forces[known])
 
     def joint(self, name: str | Joint) -> JointHistory:
-        """One joint, given by name or itself, over time."""
+        """Return one joint over time, given by name or as an object."""
         known = name_of(name)
         if known not in self.mechanism.joints:
             raise no_such("joint", known, self.mechanism, after=" in this trajectory")
@@ -366,7 +366,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return impacts_of(self.mechanism, self.made.impacts)
 
     def dissipated(self) -> Array:
-        """Energy (step,) in J that impacts have taken from the mechanism since the first node."""
+        """Return the energy (step,) in J that impacts have dissipated since the first node."""
         lost = np.array([impact.loss for impact in self.impacts])
         times = self.made.impacts[:, 0]
         found: Array = np.concatenate(((0.0,), np.cumsum(lost)))[np.searchsorted(times, self.time, side="right")]
@@ -374,12 +374,12 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def halved_count(self) -> int:
-        """Steps that could not be taken whole and were halved (`rescue`)."""
+        """Number of steps that were halved because they had no solution (`rescue`)."""
         return int(np.count_nonzero(self.substeps > 1))
 
     @property
     def floor_count(self) -> int:
-        """Steps in which rounding kept Newton's method above its tolerance; `newton_residual` says by how much."""
+        """Number of steps in which rounding kept Newton's method above its tolerance; see `newton_residual`."""
         return 0 if self.info is None else int(np.count_nonzero(self.newton_residual > self.info.tolerance))
 
     @cached_property
@@ -390,57 +390,57 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what makes the run doubtful: coarse or halved steps, mismatch, freedoms and limits of joints."""
+        """Sentences with reasons to doubt the run, for example if steps are too coarse or redundant joints disagree."""
         return tuple(sentence for _, sentence in self._doubts)
 
     def convergence(self, step: int) -> Convergence:
-        """How Newton's method got to the end of a step; for runs that kept it: run(..., increments=True)."""
+        """Return the increments of Newton's method in a step; requires run(..., increments=True)."""
         if self.increments is None or self.info is None:
-            raise ValueError("this run did not keep its increments; give run(..., increments=True)")
+            raise ValueError("this run did not record increments; use run(..., increments=True)")
         row = self.increments[step]
         return Convergence(row[row > 0], self.info.tolerance, float(self.newton_residual[step]))
 
     # ---- laws
 
     def kinetic_energy(self) -> Array:
-        """Kinetic energy (step,) in J."""
+        """Return the kinetic energy (step,) in J."""
         return analysis.kinetic_energy(self)
 
     def potential_energy(self) -> Array:
-        """Potential energy (step,) in J, of gravity, zero at the origin, and of springs."""
+        """Return the potential energy (step,) in J of gravity, which is zero at the origin, and of springs."""
         return analysis.potential_energy(self)
 
     def energy(self) -> Array:
-        """Kinetic plus potential energy (step,) in J."""
+        """Return the kinetic plus potential energy (step,) in J."""
         return analysis.energy(self)
 
     def energy_error(self) -> Array:
-        """Energy gained or lost since the first node (step,), relative to the energy in motion; zero if nothing moves.
+        """Return the energy gained or lost since the first node (step,), relative to the energy in motion.
 
-        The energy in motion is the largest kinetic energy, or change of potential energy, of all nodes at which the
-        error is below half of that (of all nodes if there are none), so it does not grow with the error. The work of
-        motors, dampers and loads counts as error.
+        The energy in motion is the largest kinetic energy or change of potential energy over the nodes whose error is
+        below half of it (over all nodes if there are none), so it does not grow with the error. If nothing moves, the
+        result is 0. The work of motors, dampers and loads counts as error.
         """
         return analysis.energy_error(self.kinetic_energy(), self.potential_energy())
 
     def momentum(self) -> Array:
-        """Linear momentum (step, 3) in kg m/s."""
+        """Return the linear momentum (step, 3) in kg m/s."""
         return analysis.momentum(self)
 
     def angular_momentum(self, about: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Array:
-        """Angular momentum (step, 3) about a fixed world point, in kg m^2/s."""
+        """Return the angular momentum (step, 3) about a fixed world point, in kg m^2/s."""
         return analysis.angular_momentum(self, about)
 
     def drift(self) -> Array:
-        """Gap of every joint (step, joint) in m."""
+        """Return the gap of every joint (step, joint) in m."""
         return analysis.drift(self)
 
     def misalignment(self) -> Array:
-        """Angular gap of every joint (step, joint) in rad."""
+        """Return the angular gap of every joint (step, joint) in rad."""
         return analysis.misalignment(self)
 
     def loop_mismatch(self) -> Array:
-        """Violation of redundant constraint rows that are not enforced (step, joint, 2), in m and rad.
+        """Return the violation of redundant constraint rows that are not enforced (step, joint, 2), in m and rad.
 
         It is zero, to rounding, if the dimensions of the loop are exact. Otherwise it is as large as their errors.
         """

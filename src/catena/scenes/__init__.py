@@ -1,7 +1,7 @@
 """Parametric mechanisms, shared by tests, benchmarks, documentation and demos.
 
-Every function returns a Mechanism whose described pose closes all joints to rounding. Unless told otherwise
-gravity is 9.81 m/s^2 along -z, planar mechanisms move in the plane x = 0, and all is at rest.
+Every function returns a Mechanism whose described pose closes all joints to rounding. Unless stated otherwise, gravity
+is 9.81 m/s^2 along -z, planar mechanisms move in the plane x = 0, and all bodies are at rest.
 """
 
 from .bodies import free_body as free_body

@@ -1,4 +1,4 @@
-"""What scenes are made of: bars between points, plane points in motion, joints by kind."""
+"""Parts of scenes: bars between points, moving points in a plane, joints by kind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def joint(
     at: ArrayLike | None = None,
     anchors: ArrayLike | None = None,
 ) -> Joint:
-    """Make a revolute or a ball joint, which has no use for the axis."""
+    """Return a revolute joint, or a ball joint, which ignores the axis."""
     if kind == "revolute":
         return Revolute(a, b, axis=axis, at=at, anchors=anchors, name=name)
     if kind == "ball":
@@ -44,7 +44,7 @@ _MOST = 1_000_000
 
 
 def at_least(least: int, scene: str, name: str, value: int) -> None:
-    """Refuse a count that is too small, too large or no whole number."""
+    """Raise a ValueError if a count is too small, too large or not a whole number."""
     if not isinstance(value, int | np.integer) or not least <= value <= _MOST:
         raise ValueError(f"{scene}: {name} must be at least {least} and at most {_MOST}, a whole number, got {value!r}")
 

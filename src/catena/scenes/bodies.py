@@ -19,10 +19,10 @@ def heavy_top(
     angular_velocity: ArrayLike = (0.0, 150.0, -4.61538),
     gravity: ArrayLike = (0.0, 0.0, -9.81),
 ) -> Mechanism:
-    """Make a top on a ball joint at the origin, by default the heavy top of Bruels and Cardona.
+    """Make a top on a ball joint at the origin, by default the heavy top of Brüls and Cardona.
 
-    `moments` (kg m^2) about the center of mass, which starts at `center` (m); `angular_velocity` in rad/s:
-    the default turns by 1.5 rad in 10 ms, so it wants a step of about 1 ms.
+    `moments` (kg m^2) are about the center of mass, which starts at `center` (m); `angular_velocity` is in rad/s. By
+    default it rotates by 1.5 rad in 10 ms, so it needs a time step of about 1 ms.
     """
     arm = np.asarray(center, dtype=float)
     spin = np.asarray(angular_velocity, dtype=float)
@@ -39,10 +39,10 @@ def free_body(
     mass: float = 1.0,
     velocity: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Mechanism:
-    """One body without gravity or joints, body frame along the world's at the start.
+    """Make one body without gravity or joints, with its frame along that of the world.
 
-    By default the rigid body of Hairer, Lubich and Wanner; its moments violate the triangle inequality, which
-    the equations of motion do not mind.
+    The default is the rigid body of Hairer, Lubich and Wanner. Its moments violate the triangle inequality, which does
+    not affect the equations of motion.
     """
     m = Mechanism(gravity=(0.0, 0.0, 0.0))
     inertia = Inertia(mass, moments, physical=False)

@@ -26,11 +26,11 @@ def pendulum(
     width: float = 0.1,
     mass: float = 1.0,
 ) -> Mechanism:
-    """Hang a chain of n boxes from the origin, at rest, every link at `angle` (rad) from straight down.
+    """Make a chain of n boxes that hangs from the origin, at rest, with every link at `angle` (rad) from vertical.
 
-    Links are width x width x length (m), `mass` kg each, turned by `angle` about world x, which is also the
-    axis of revolute joints: at pi/2 the chain lies along +y. A link's upper joint is at +z of its frame, the
-    lower at -z.
+    Links are width x width x length (m) with `mass` kg each, rotated by `angle` about world x, which is also the axis
+    of revolute joints; at pi/2 the chain lies along +y. The upper joint of a link is at +z of its frame, the lower one
+    at -z.
     """
     at_least(1, "pendulum", "n", n)
     half = np.array((0.0, 0.0, 0.5 * length))
@@ -41,10 +41,10 @@ def pendulum(
 def double_pendulum(
     angles: Sequence[float] = (pi / 2, pi / 2), *, length: float = 1.0, size: float = 0.1, mass: float = 1.0
 ) -> Mechanism:
-    """Make the double pendulum of the paper's energy figure: two cubes, `length` below their hinges, at rest.
+    """Make the double pendulum of the publication's energy figure: two cubes, `length` below their hinges, at rest.
 
-    The second hinge is at the center of the first cube. `angles` (rad) of the two links from straight down,
-    about world x; the paper does not say where it starts, the default lies along +y.
+    The second hinge is at the center of the first cube. `angles` (rad) are those of the two links from vertical, about
+    world x. The publication does not give the initial pose; the default is along +y.
     """
     upper = np.array((0.0, 0.0, length))
     shape = box((size, size, size), mass=mass)
@@ -52,9 +52,9 @@ def double_pendulum(
 
 
 def cart_pole(*, length: float = 1.0, cart: float = 1.0, pole: float = 0.1) -> Mechanism:
-    """Balance a bar of `length` m and `pole` kg, straight up and at rest, on a cart of `cart` kg.
+    """Make a bar of `length` m and `pole` kg, upright and at rest, on a cart of `cart` kg.
 
-    The cart slides along y on joint "rail", the bar turns about x on joint "hinge" in the middle of the cart.
+    The cart slides along y on the joint "rail". The bar rotates about x on the joint "hinge" at the center of the cart.
     """
     m = Mechanism()
     base = m.add_body("cart", box((0.2, 0.4, 0.2), mass=cart))
@@ -65,10 +65,10 @@ def cart_pole(*, length: float = 1.0, cart: float = 1.0, pole: float = 0.1) -> M
 
 
 def spinning_chain(n: int = 5, *, rate: float = 2.0, seed: int = 0) -> Mechanism:
-    """Make a chain of n boxes on ball joints, floating without gravity, bent in space and turning.
+    """Make a floating chain of n boxes on ball joints without gravity, bent in space and rotating.
 
-    The first link spins at `rate` rad/s and drifts; every further one turns against the first at up to half
-    that, in a direction drawn with `seed`. Velocities agree with the joints; the linear momentum is not zero.
+    The first link rotates at `rate` rad/s and translates. Every other link rotates relative to the first at up to half
+    of `rate`, in a random direction given by `seed`. Velocities satisfy the joints; the linear momentum is not zero.
     """
     at_least(1, "spinning_chain", "n", n)
     rng = np.random.default_rng(seed)
@@ -96,10 +96,10 @@ def spinning_chain(n: int = 5, *, rate: float = 2.0, seed: int = 0) -> Mechanism
 
 
 def tree(depth: int = 3, branching: int = 2, joint: JointKind = "revolute", *, seed: int = 0) -> Mechanism:
-    """Hang a tree of rods from the origin, at rest: each carries `branching` shorter ones at its end.
+    """Make a tree of rods that hangs from the origin, at rest; each rod carries `branching` shorter ones at its end.
 
-    `depth` levels, the first a single rod of 1 m and 1 kg. Directions and revolute axes are drawn with `seed`
-    and spread in three dimensions.
+    It has `depth` levels; the first is a single rod of 1 m and 1 kg. Directions and revolute axes are random, given by
+    `seed`, and distributed in three dimensions.
     """
     at_least(1, "tree", "depth", depth)
     at_least(1, "tree", "branching", branching)
@@ -123,11 +123,12 @@ def tree(depth: int = 3, branching: int = 2, joint: JointKind = "revolute", *, s
 
 
 def closed_chain(n: int = 11, joint: JointKind = "revolute", *, asymmetric: bool = False) -> Mechanism:
-    """Hang a chain of n boxes (odd) from both its ends, in a U that leans, at rest: the closed chain of the paper.
+    """Make the closed chain of the publication: n boxes (n odd) that hang from both ends in an inclined U, at rest.
 
-    Boxes of 0.1 x 0.1 x 1 m and 1 kg: (n - 1)/2 at pi/4 from straight down, the middle one along +y, the others
-    back up to the second anchor at (0, 1, 0). All joints are whole, those of the world included, axes along world x.
-    With `asymmetric` the way back is at 10/9 pi and the second anchor where it leads, so the halves move differently.
+    Boxes are 0.1 x 0.1 x 1 m and 1 kg: (n - 1)/2 at pi/4 from vertical, the middle one along +y, the others back up to
+    the second anchor at (0, 1, 0). All joints have five constraint rows, including those to the world, with axes along
+    world x. With `asymmetric`, the second half is inclined by 10/9 pi and the second anchor is at its end, so the two
+    halves move differently.
     """
     at_least(3, "closed_chain", "n", n)
     if n % 2 == 0:
@@ -144,11 +145,11 @@ def closed_chain(n: int = 11, joint: JointKind = "revolute", *, asymmetric: bool
 
 
 def catenary_chain(n: int = 10, span: float | None = None, joint: JointKind = "revolute") -> Mechanism:
-    """Hang a chain of n bars of 1 m and 1 kg from (0, 0, 0) and (0, span, 0), in equilibrium.
+    """Make a chain of n bars of 1 m and 1 kg that hangs from (0, 0, 0) and (0, span, 0), in equilibrium.
 
-    `span` (m) is 0.6 n unless given, less than n, and more than 1 if n is odd. The horizontal force H is the same in
-    all bars, and each carries the weight of what hangs below it, so bar i = 1 ... n has the slope
-    -(n/2 - i + 1/2) m g / H. H follows from the span.
+    `span` (m) is 0.6 n by default; it must be less than n, and more than 1 if n is odd. The horizontal force H is the
+    same in all bars, and each bar carries the weight of the bars below it, so bar i = 1 ... n has the slope -(n/2 - i +
+    1/2) m g / H. H follows from the span.
     """
     at_least(2, "catenary_chain", "n", n)
     span, least = 0.6 * n if span is None else float(span), n % 2
@@ -171,13 +172,14 @@ def catenary_chain(n: int = 10, span: float | None = None, joint: JointKind = "r
 
 
 def segmented_chain(k: int = 2, attach: Literal["bottom", "elbow"] = "bottom") -> Mechanism:
-    """Hang a chain of k rhombi, each of four boxes of 0.1 x 0.1 x 1 m and 1 kg on revolute joints, at rest.
+    """Make a chain of k rhombi, at rest, each of four boxes of 0.1 x 0.1 x 1 m and 1 kg on revolute joints.
 
-    "bottom": the next rhombus hangs on the lowest corner of the one above. The pose is the paper's: half-angle pi/8,
-    leaning by pi/4, the last by pi/4 more. "elbow": the next one hangs on a side corner, so no loop follows another
-    but all sit on the chain of their first links, which lies straight at 3/8 pi with the rhombi on alternate sides.
+    "bottom": the next rhombus hangs from the lowest corner of the one above. The pose is that of the publication:
+    half-angle pi/8, inclined by pi/4, the last one by another pi/4. "elbow": the next rhombus hangs from a side corner,
+    so the loops are not connected in series; all are attached to the chain of their first links, which is straight at
+    3/8 pi with the rhombi on alternate sides.
 
-    Links of rhombus s are link{s}a to link{s}d: a and b are the one side from top to bottom, c and d the other.
+    Links of rhombus s are link{s}a to link{s}d: a and b form one side from top to bottom, c and d the other.
     """
     at_least(1, "segmented_chain", "k", k)
     if attach not in ("bottom", "elbow"):

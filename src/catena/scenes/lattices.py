@@ -1,4 +1,4 @@
-"""Lattices: loops side by side, sharing links."""
+"""Lattices: adjacent loops that share links."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ._parts import joint as make_joint
 
 
 def ladder(k: int = 5, joint: JointKind = "revolute", *, angle: float = pi / 4) -> Mechanism:
-    """Hang a rope ladder of k rungs by two rails of k links each, at rest, the rails `angle` (rad) from straight down.
+    """Make a rope ladder of k rungs on two rails of k links each, at rest, with rails at `angle` (rad) from vertical.
 
-    All links are boxes of 0.1 x 0.1 x 1 m and 1 kg; the rails hang on (0, 0, 0) and (0, 1, 0), and every rung joins
-    the lower ends of two rail links. Revolute joints turn about x, and each of the k squares has one degree of
-    freedom; with ball joints there are three, and each of its links also spins freely about itself.
+    All links are boxes of 0.1 x 0.1 x 1 m and 1 kg. The rails hang from (0, 0, 0) and (0, 1, 0), and every rung
+    connects the lower ends of two rail links. Revolute joints rotate about x, and each of the k squares has one degree
+    of freedom. With ball joints, it has three, and each of its links can also rotate about its own axis.
     """
     at_least(1, "ladder", "k", k)
     step = np.array((0.0, sin(angle), -cos(angle)))
@@ -39,13 +39,13 @@ def ladder(k: int = 5, joint: JointKind = "revolute", *, angle: float = pi / 4) 
 
 
 def net(rows: int = 4, cols: int = 4, *, angle: float = pi / 4) -> Mechanism:
-    """Hang a net of bars by its top row, at rest, the whole net `angle` (rad) from straight down.
+    """Make a net of bars that hangs from its top row, at rest, inclined by `angle` (rad) from vertical.
 
-    `cols` columns of `rows` bars each hang on (0, c, 0), c = 0, 1, ..., and lean towards +x; in every row below the
-    top cross bars join the knots of neighbouring columns. All bars are boxes of 0.05 x 0.05 x 1 m and 0.25 kg on ball
-    joints: the column bar above a knot carries the others that meet there. The meshes are squares of 1 m that shear and
-    fold, with three degrees of freedom per knot less one per bar; besides every bar spins freely about itself. The two
-    outer columns carry less than the inner ones, so the net does not stay plane as it swings.
+    `cols` columns of `rows` bars each hang from (0, c, 0), c = 0, 1, ..., inclined toward +x. In every row below the
+    top, cross bars connect the knots of adjacent columns. All bars are boxes of 0.05 x 0.05 x 1 m and 0.25 kg on ball
+    joints; the column bar above a knot carries the others that meet there. The meshes are squares of 1 m that shear and
+    fold, with three degrees of freedom per knot less one per bar. In addition, every bar can rotate about its own axis.
+    The two outer columns carry less than the inner ones, so the net does not stay plane as it swings.
     """
     at_least(1, "net", "rows", rows)
     at_least(2, "net", "cols", cols)

@@ -1,4 +1,4 @@
-"""Plane linkages: over-constrained in space, for every joint is a whole hinge or slider."""
+"""Planar linkages. In space they are overconstrained, since every joint is a hinge or slider with five rows."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def four_bar(
     plane: ArrayLike = IDENTITY,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
 ) -> Mechanism:
-    """Make a four-bar, at rest, by default the paper's drift mechanism.
+    """Make a four-bar linkage, at rest, by default that of the publication's drift figure.
 
-    Links of the given lengths (m), 1 kg per m, 0.1 x 0.1 m thick; link1 hangs on the origin, link3 on (0, ground, 0)
-    at `angle` from straight down about x, link2 joins their lower ends (the default's other angles are 2.8428894
-    and 1.6334602). A link's upper joint is at +z of its frame. `plane` turns the whole, but not gravity, by a
-    unit quaternion (w, x, y, z). Four hinges are 20 equations, of which 17 are independent.
+    Links have the given lengths (m), 1 kg per m, and are 0.1 x 0.1 m thick. link1 hangs from the origin and link3 from
+    (0, ground, 0) at `angle` from vertical about x; link2 connects their lower ends (the default's other angles are
+    2.8428894 and 1.6334602). The upper joint of a link is at +z of its frame. `plane` rotates the mechanism, but not
+    gravity, by a unit quaternion (w, x, y, z). Four hinges have 20 equations, of which 17 are independent.
     """
     turn = unit_quaternion(plane, (4,), "four_bar: plane")
     first, coupler, third = lengths
@@ -63,10 +63,10 @@ def four_bar(
 def n_four_bar(n: int = 1, *, speed: float = 1.0) -> Mechanism:
     """Make the N-four-bar of the IFToMM benchmark library (A02): n coupled four-bars of bars of 1 m and 1 kg.
 
-    It moves in the plane z = 0 with gravity along -y, on hinges about z: crank0 ... crankn stand on (i, 0, 0), and
-    coupler i joins the tops of crank i - 1 and crank i, all of which start with `speed` m/s along x. The bars have
-    the slender bar's moment 1/12 kg m^2; that about their own axis, zero in the specification, never enters. Where the
-    cranks lie flat the mechanism is singular: n further degrees of freedom appear.
+    It moves in the plane z = 0 with gravity along -y, on hinges about z. crank0 ... crankn stand on (i, 0, 0), and
+    coupler i connects the tops of cranks i - 1 and i, all of which start with `speed` m/s along x. Bars have the moment
+    of inertia of a slender bar, 1/12 kg m^2; the moment about their own axis, zero in the specification, has no effect.
+    Where the cranks lie flat, the mechanism is singular: n further degrees of freedom appear.
     """
     at_least(1, "n_four_bar", "n", n)
     moments = (1 / 12, 1 / 12, 1 / 1200)
@@ -102,11 +102,11 @@ def slider_crank(
     angle: float = pi / 4,
     rate: float = 0.0,
 ) -> Mechanism:
-    """Make a slider-crank with whole joints: three hinges about x and a slider along y.
+    """Make a slider-crank with three hinges about x and a slider along y.
 
-    Lengths in m; the crank turns about the origin, at first `angle` from +y towards +z and at `rate` rad/s, the
-    slider runs at the height `offset`. Crank and rod are 0.03 m thick bars of 2 kg per m, the slider is a cube of 0.1 m
-    and 1 kg.
+    Lengths are in m. The crank rotates about the origin, initially at `angle` (rad) from +y toward +z and at `rate`
+    rad/s; the slider moves at the height `offset`. Crank and rod are bars 0.03 m thick with 2 kg per m, the slider is a
+    cube of 0.1 m and 1 kg.
     """
     center = pin(0.0, 0.0)
     crank_pin = swing(center, crank, angle, rate)
@@ -129,12 +129,12 @@ def slider_crank(
 
 
 def scissor(k: int = 3, *, angle: float = pi / 4, length: float = 1.0, load: float = 5.0) -> Mechanism:
-    """Make a scissor lift of k crossed pairs of bars under a platform, at rest; nothing holds it up.
+    """Make a scissor lift of k crossed pairs of bars under a platform, at rest; nothing supports it.
 
-    Bars of `length` m, 1 kg per m, at `angle` (rad) from the horizontal, with whole hinges about x at their ends and
-    middles. The lowest bars stand on a hinge at the origin and on a foot that slides along y, the highest carry the
-    platform of `load` kg on a hinge and on a head that slides in it. One degree of freedom; with the bars flat it is
-    singular, and it falls through that pose, as there is no ground.
+    Bars have `length` m, 1 kg per m and `angle` (rad) from the horizontal, with hinges about x at their ends and
+    centers. The lowest bars stand on a hinge at the origin and on a foot that slides along y; the highest carry the
+    platform of `load` kg on a hinge and on a slider. It has one degree of freedom. With flat bars it is singular, and
+    it falls through this pose, as there is no ground contact.
     """
     at_least(1, "scissor", "k", k)
     if not 0 < angle < pi / 2:

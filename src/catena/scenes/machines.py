@@ -21,13 +21,13 @@ _Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 def flyball_governor(
     *, stiffness: float = 8e5, damping: float = 4e4, rate: float = 2 * pi, implicit: bool = True
 ) -> Mechanism:
-    """Make the stiff flyball governor of the IFToMM benchmark library (A05), turning about z at `rate` rad/s.
+    """Make the stiff flyball governor of the IFToMM benchmark library (A05), rotating about z at `rate` rad/s.
 
-    A shaft of 1 m and 0.3 kg stands on the origin; a cube of 0.1 m and 3 kg slides along it, at first halfway up. Two
-    rods of 1 m and 0.3 kg with a point mass of 5 kg at their ends are hinged to the shaft's top, 0.05 m off its axis
-    and 30 degrees below the horizontal; a spring (N/m) of 0.5 m at rest with a damper (N s/m) joins the middle of each
-    to the slider. What the springs hold dies out within 1/8000 s, beside a motion of 1 Hz; springs that are not
-    `implicit` want steps of 5 ms at most.
+    A shaft of 1 m and 0.3 kg stands on the origin. A cube of 0.1 m and 3 kg slides along it, starting at half height.
+    Two rods of 1 m and 0.3 kg with a point mass of 5 kg at their ends are hinged to the top of the shaft, 0.05 m off
+    its axis and 30 degrees below the horizontal. A spring (N/m) with a rest length of 0.5 m and a damper (N s/m)
+    connect the center of each rod to the slider. Vibrations of the springs decay within 1/8000 s, while the motion has
+    a frequency of 1 Hz; springs that are not `implicit` need time steps of 5 ms at most.
     """
     angle = pi / 6
     m = Mechanism()
@@ -75,12 +75,13 @@ def _rod_with_ball(length: float, width: float, *, mass: float, ball: float) -> 
 
 
 def andrews_squeezer() -> Mechanism:
-    """Make Andrews' squeezing mechanism (IFToMM A03), at rest, without gravity: seven bodies, ten whole hinges.
+    """Make Andrews' squeezing mechanism (IFToMM A03), at rest, without gravity: seven bodies, ten hinges.
 
-    The published plane (x, y) is the world's (y, z) here, hinges are about x. A motor of 0.033 N m turns K1 about the
-    origin, which makes some 1000 rad/s: it wants steps of 10 us. A spring of 4530 N/m pulls K3 back to C. Bodies,
-    points, lengths and masses as in the IVP test set; body angles are beta, beta + Theta, gamma, Phi + delta, delta,
-    Omega + epsilon, epsilon for K1 ... K7, and Theta = 0 at the start. Moments about other axes than x never enter.
+    The published plane (x, y) is (y, z) of the world, and hinges are about x. A motor of 0.033 N m turns K1 about the
+    origin and accelerates it to about 1000 rad/s, so it needs time steps of 10 us. A spring of 4530 N/m pulls K3 back
+    to C. Bodies, points, lengths and masses are those of the IVP test set; body angles are beta, beta + Theta, gamma,
+    Phi + delta, delta, Omega + epsilon, epsilon for K1 ... K7, and Theta = 0 at the start. Moments of inertia about
+    axes other than x have no effect.
     """
     origin, a, b, c = pin(0.0, 0.0), pin(-0.06934, -0.00227), pin(-0.03635, 0.03273), pin(0.014, 0.072)
     crank, coupler = 0.007, 0.028

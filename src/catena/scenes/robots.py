@@ -1,7 +1,7 @@
-"""Robots with a servo on every hinge: a dog and a human, in the air or hung by the base; there is no ground.
+"""Robots with a servo on every hinge, falling freely or with a fixed base; there is no ground contact.
 
-They face +x, their left is +y. Both are described with straight limbs, where all angles are zero; their servos hold a
-standing pose. Positive turns about y bring a hanging limb backwards, about x to the left.
+They face +x, and their left is +y. They are described with straight limbs, where all angles are zero; the targets of
+their servos are a standing pose. Positive rotations about y move a hanging limb backward, about x to the left.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AXES = {"roll": X, "pitch": Y, "yaw": Z}
 
 
 class Gains(NamedTuple):
-    """Numbers of a servo: N m/rad, N m s/rad, N m."""
+    """Parameters of a servo: kp (N m/rad), kd (N m s/rad), effort_limit (N m)."""
 
     kp: float
     kd: float
@@ -32,11 +32,11 @@ class Gains(NamedTuple):
 
 
 def quadruped(*, hung: bool = False) -> Mechanism:
-    """Make a dog of 12.2 kg with twelve hinges, legs straight down, at rest and falling or `hung` by its trunk.
+    """Make a quadruped of 12.2 kg with twelve hinges, legs straight down, at rest; it falls, or is `hung` by its trunk.
 
-    The trunk's middle is at the origin. The legs are called front_left, front_right, back_left and back_right; each has
-    the hinges "abduction" (about x), "hip" and "knee" (about y), and bodies "hip", "thigh" and "shank": "front_left
-    knee" is a joint and the servo on it. Thighs and shanks are 0.2 m long. The feet feel no ground.
+    The center of the trunk is at the origin. The legs are front_left, front_right, back_left and back_right. Each has
+    the hinges "abduction" (about x), "hip" and "knee" (about y), and the bodies "hip", "thigh" and "shank": "front_left
+    knee" is a joint and its servo. Thighs and shanks are 0.2 m long. There is no ground contact.
     """
     m = Mechanism()
     trunk = m.add_body("trunk", box((0.36, 0.18, 0.11), mass=5.0))
@@ -56,14 +56,14 @@ def quadruped(*, hung: bool = False) -> Mechanism:
 
 
 def humanoid(*, hung: bool = False, universals: bool = True) -> Mechanism:
-    """Make a human of 72 kg with 21 hinges, standing straight, at rest and falling or `hung` by the pelvis.
+    """Make a humanoid of 72 kg with 21 hinges, standing straight, at rest; it falls, or is `hung` by its pelvis.
 
     The pelvis is at the origin, the soles 0.96 m below. Hinges: "waist yaw", "waist roll" and "waist pitch"; on the
     left, and likewise on the right, "left hip yaw", "left hip roll", "left hip pitch", "left knee", "left ankle pitch",
-    "left ankle roll", "left shoulder pitch", "left shoulder roll" and "left elbow". Servos are called by these names.
-    Where hinges meet in one place there are both ways to build them: the three of a hip pass through two blocks of 1 kg
-    ("left hip outer" and "left hip inner"), and the waist's yaw through one of 1.5 kg; the others are universal joints:
-    "waist", "left ankle", "left shoulder". Without `universals` these are crosses of 0.3 kg on two hinges as well.
+    "left ankle roll", "left shoulder pitch", "left shoulder roll" and "left elbow". Servos have these names.
+    Intersecting hinges are modeled in two ways: the three hinges of a hip are connected by two bodies of 1 kg ("left
+    hip outer" and "left hip inner"), and the waist's yaw by one of 1.5 kg; "waist", "left ankle" and "left shoulder"
+    are universal joints. Without `universals`, these are also two hinges with a body of 0.3 kg between them.
     """
     m = Mechanism()
     pelvis = m.add_body("pelvis", box((0.16, 0.24, 0.16), mass=9.0))

@@ -20,8 +20,8 @@ _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 def bricard() -> Mechanism:
     """Make the Bricard mechanism of the IFToMM benchmark library (A04), at rest: six hinges, five bars of 1 m and 1 kg.
 
-    Bars are 0.1 x 0.1 m thick and lie along five edges of a cube, the world closes the sixth; gravity is along -y. By
-    count there is no degree of freedom left, but one of the 30 equations depends on the others, so it moves.
+    Bars are 0.1 x 0.1 m thick and lie along five edges of a cube; the world is the sixth. Gravity is along -y. The
+    count of equations leaves no degree of freedom, but one of the 30 equations is redundant, so it moves.
     """
     points = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
     axes = (_Y, _Z, _X, _Y, _Z, _X)
@@ -42,14 +42,15 @@ def delta_robot(
     rod: float = 1.2,
     gap: float = 0.13,
 ) -> Mechanism:
-    """Hang a delta robot from the world, at rest: three arms, each with a parallelogram of two rods to the platform.
+    """Make a delta robot that hangs from the world, at rest: three arms, each with two parallel rods to the platform.
 
-    `angles` (rad) of the arms below the horizontal. `base` and `platform` are the distances (m) of the hinges and of
-    the rods' lower ends from the middle, `arm` and `rod` lengths, `gap` the distance between the rods of a pair: round
-    numbers of the size of a large pick-and-place robot. Arms are 1 kg, rods 0.1 kg, the platform 0.5 kg.
+    `angles` (rad) are those of the arms below the horizontal. `base` and `platform` are the distances (m) of the hinges
+    and of the rods' lower ends from the center, `arm` and `rod` are lengths, `gap` is the distance between the rods of
+    a pair: round numbers for the size of a large pick-and-place robot. Arms have 1 kg, rods 0.1 kg, the platform 0.5
+    kg.
 
-    The arms turn on hinges, the rods have a ball joint at either end. So the platform has its three translations, and
-    each of the six rods also spins freely about itself, which nothing sees: nine degrees of freedom.
+    The arms rotate on hinges, and the rods have a ball joint at either end. The platform has its three translations. In
+    addition, each of the six rods can rotate about its own axis, so there are nine degrees of freedom.
     """
     dips = finite(angles, (3,), "delta_robot: angles")
     out = [np.array((cos(t), sin(t), 0.0)) for t in (0.0, 2 * pi / 3, 4 * pi / 3)]
@@ -81,12 +82,13 @@ def stewart_platform(
 ) -> Mechanism:
     """Make a Stewart platform, at rest: six legs of two bodies each, with a slider between them and balls at the ends.
 
-    The platform's middle is at `position` (m) and turned by the quaternion `orientation`. `base` and `platform` are the
-    radii (m) on which the balls lie, in three pairs, each ball `spread` (rad) from the middle of its pair; the pairs of
-    the platform stand between those of the base. Round numbers: the platform is 10 kg, each half of a leg 1 kg.
+    The center of the platform is at `position` (m), with the quaternion `orientation`. `base` and `platform` are the
+    radii (m) of the circles on which the ball joints lie, in three pairs, each ball at `spread` (rad) from the center
+    of its pair; the pairs of the platform are between those of the base. Masses are round numbers: 10 kg for the
+    platform, 1 kg for each half of a leg.
 
-    The platform has all six motions, and every leg also spins freely about itself: twelve degrees of freedom. Nothing
-    drives the sliders or stops them: it falls, unless forces on the legs hold it.
+    The platform has all six motions, and every leg can rotate about its own axis: twelve degrees of freedom. The
+    sliders have no motors and no limits, so it falls unless forces on the legs hold it.
     """
     center = finite(position, (3,), "stewart_platform: position")
     turn = unit_quaternion(orientation, (4,), "stewart_platform: orientation")

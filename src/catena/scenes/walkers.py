@@ -16,7 +16,7 @@ from ._parts import Pin, X, at_least, meet, pin, plane_bar, plane_truss, swing
 
 
 class HolyNumbers(NamedTuple):
-    """Lengths of Theo Jansen's leg, by his letters, as he gives them on strandbeest.com."""
+    """Lengths of Theo Jansen's leg, with his letters, as published on strandbeest.com."""
 
     a: float = 38.0  # shaft to frame pivot, outwards
     b: float = 41.5  # frame pivot to the upper triangle's top
@@ -42,12 +42,13 @@ def strandbeest(
     scale: float = 0.01,
     density: float = 0.2,
 ) -> Mechanism:
-    """Make a Strandbeest of Jansen linkages on one crankshaft, at `angle` (rad) and turning at `rate` rad/s.
+    """Make a Strandbeest of Jansen linkages on one crankshaft, at `angle` (rad) and rotating at `rate` rad/s.
 
-    Legs stand in pairs, left and right of the shaft (world x) and on the same crank pin; pair p of n is turned on by
-    2 pi p / n. A leg is two rigid triangles and four rods, on whole hinges about x; foot and thigh of leg 1 are bodies
+    Legs are in pairs, left and right of the shaft (world x) and on the same crank pin; pair p of n is rotated by 2 pi p
+    / n. A leg consists of two rigid triangles and four rods, on hinges about x; foot and thigh of leg 1 are the bodies
     "leg1 lower" and "leg1 upper". `scale` is the length of Jansen's unit (m), `density` the mass of the tubes (kg/m).
-    The frame is fixed to the world, or free (`floating`); the feet feel no ground. Fixed, it has one degree of freedom.
+    The frame is fixed to the world, or free (`floating`); there is no ground contact. With a fixed frame, it has one
+    degree of freedom.
     """
     at_least(1, "strandbeest", "legs", legs)
     size = HolyNumbers(*(scale * number for number in HolyNumbers()))
@@ -114,12 +115,12 @@ def _jansen_leg(
 
 
 def minitaur_leg(angles: tuple[float, float] = (pi / 2, pi / 2), *, hips: float = 0.0) -> Mechanism:
-    """Hang one leg of the Minitaur from the world, at rest: a five-bar on two motor hinges that meets at the foot.
+    """Make one leg of the Minitaur, hanging from the world, at rest: a five-bar linkage with two motor hinges.
 
-    Its thighs are 0.1 m, its shins 0.2 m long (Kenneally, De and Koditschek 2016), with whole hinges about x at hips,
-    knees and foot. `angles` (rad) of the front and the rear thigh from straight down, outwards; `hips` is the distance
-    (m) of the two motors, which on the robot sit on one axis. Thighs of 0.05 kg and shins of 0.1 kg are round numbers.
-    Two degrees of freedom; with the thighs on top of each other the leg is folded or stretched, and singular.
+    Its thighs are 0.1 m and its shins 0.2 m long (Kenneally, De and Koditschek 2016), with hinges about x at hips,
+    knees and foot. `angles` (rad) are those of the front and the rear thigh from vertical, outward. `hips` is the
+    distance (m) of the two motors, which are coaxial on the robot. Masses are round numbers: thighs 0.05 kg, shins 0.1
+    kg. It has two degrees of freedom. With coincident thighs, the leg is folded or stretched, and singular.
     """
     m = Mechanism()
     _minitaur_leg(m, m.world, "leg", np.zeros(3), angles, hips)
@@ -127,11 +128,12 @@ def minitaur_leg(angles: tuple[float, float] = (pi / 2, pi / 2), *, hips: float 
 
 
 def standing_leg(angle: float = pi / 2) -> Mechanism:
-    """Stand one leg of the Minitaur, at rest, under a body of 1.25 kg, a quarter of the robot, on a vertical rail.
+    """Make one leg of the Minitaur, standing at rest, under a body of 1.25 kg (a quarter of the robot) on a rail.
 
-    Both thighs of `minitaur_leg` stand at `angle` (rad) from straight down, between 0, stretched, and pi, folded. The
-    foot, of 0.05 kg, glides along y on the ground and cannot leave it, as there is no contact. Two degrees of freedom:
-    the height of the body (joint "rail") and where the foot is (joint "ground"), both 0 as described.
+    Both thighs of `minitaur_leg` are at `angle` (rad) from vertical, between 0 (stretched) and pi (folded). The foot,
+    of 0.05 kg, slides along y on the ground and cannot leave it, as there is no contact. It has two degrees of freedom:
+    the height of the body (vertical joint "rail") and the position of the foot (joint "ground"), both 0 in the
+    described pose.
     """
     height = 0.1 * cos(angle) + sqrt(0.04 - (0.1 * sin(angle)) ** 2)
     m = Mechanism()
@@ -147,8 +149,8 @@ def standing_leg(angle: float = pi / 2) -> Mechanism:
 def minitaur(angles: tuple[float, float] = (pi / 2, pi / 2), *, hips: float = 0.0) -> Mechanism:
     """Make a Minitaur in free fall, at rest: a body of 0.25 x 0.4 x 0.1 m and 5 kg with four legs as in `minitaur_leg`.
 
-    It faces +y, its middle at the origin; the legs are called front_left, front_right, back_left and back_right. Its
-    14 degrees of freedom are the body's six and two of each leg. The feet feel no ground.
+    It faces +y, and its center is at the origin. The legs are front_left, front_right, back_left and back_right. It has
+    14 degrees of freedom: six of the body and two of each leg. There is no ground contact.
     """
     m = Mechanism()
     body = m.add_body("body", box((0.25, 0.4, 0.1), mass=5.0))

@@ -1,4 +1,4 @@
-"""Batches: one mechanism simulated many times, from other states, under other loads, with other numbers."""
+"""Batches: many runs of one mechanism with different states, loads or parameters."""
 
 from __future__ import annotations
 
@@ -35,14 +35,16 @@ SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 
 @dataclass
 class Batch(Recorded, JointSpace):
-    """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
+    """Recorded nodes of many runs of one mechanism; arrays begin with the axes (member, step).
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
-    angular_velocity (member, step, n, 3), world frame. iterations, substeps, newton_residual and error are (member,
-    step of the run). status has one entry per member; counts (member,) is how many of its rows are filled: all, unless
-    it failed, and what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if
-    all bodies were recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they
-    were computed.
+    angular_velocity (member, step, n, 3), in the world frame; `bodies` names the n recorded bodies. iterations,
+    substeps, newton_residual and error are (member, step of the run). status has one entry per member. counts (member,)
+    is the number of recorded nodes, which is smaller for members that failed; their remaining entries are nan. info
+    describes how the batch was computed.
+
+    `batch[k]` is member k as a Trajectory with its own masses and forces, if all bodies were recorded; it contains no
+    reactions. `batch.joint(name)` is one joint in all members.
     """
 
     mechanism: Mechanism
@@ -79,21 +81,21 @@ class Batch(Recorded, JointSpace):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what makes members doubtful, empty if nothing does; those of one member: `batch[k].warnings`."""
+        """Sentences with reasons to doubt members; empty if there are none. For one member, see `batch[k].warnings`."""
         return tuple(filter(None, (self.accuracy_warning, self.alone)))
 
     @property
     def accuracy_warning(self) -> str:
-        """The sentence on the member whose steps are most too coarse; empty if none are."""
+        """The sentence about the member with the largest error per step, if its steps are too coarse; else empty."""
         inaccurate = [k for k, sentence in enumerate(self.accuracy_warnings) if sentence]
         if not inaccurate or self.error is None:
             return ""
         worst = inaccurate[int(self.error[inaccurate].max(axis=1).argmax())]
-        return f"{len(inaccurate)} of {len(self)} members, most of all member {worst}: {self.accuracy_warnings[worst]}"
+        return f"{len(inaccurate)} of {len(self)} members, the worst is {worst}: {self.accuracy_warnings[worst]}"
 
     @property
     def failed(self) -> list[int]:
-        """Members that could not be finished; their status says why."""
+        """Indices of the failed members; `status` gives the reasons."""
         return [k for k, status in enumerate(self.status) if not status.ok]
 
     def __getitem__(self, member: int) -> Trajectory:
@@ -101,7 +103,7 @@ class Batch(Recorded, JointSpace):
         try:
             member = range(len(self))[member]
         except TypeError:
-            raise ValueError(f"a member of a batch is chosen by a whole number, got {member!r}") from None
+            raise ValueError(f"a batch is indexed by member, a whole number, got {member!r}") from None
         count = int(self.counts[member])
         done = self.status[member].step
         position, orientation, velocity, spin = (getattr(self, name)[member, :count][:, which] for name in SIZES)
@@ -129,7 +131,7 @@ class Batch(Recorded, JointSpace):
 
     @property
     def efforts(self) -> Array:
-        """What motors and servos exert (member, step, input) by `mechanism.inputs`, N m or N."""
+        """Efforts of motors and servos (member, step, input) in the order of `mechanism.inputs`, N m or N."""
         laws = self.numbers.law
         return InputEfforts(self.mechanism, None if laws is None else laws[:, None])(*self._joint_motion(), None)
 
@@ -156,9 +158,9 @@ class Batch(Recorded, JointSpace):
         return slice(None) if order == list(range(len(order))) else order
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the batch and its mechanism to one npz file; an existing file is replaced only when complete.
+        """Write the batch and its mechanism to one npz file; an existing file is replaced once the new one is complete.
 
-        Functions of time and of poses cannot be written; a batch that is read back does not have them.
+        Functions of time and of poses cannot be written; a batch read from a file does not have them.
         """
         from ..io.batch_file import save
 
@@ -166,28 +168,28 @@ class Batch(Recorded, JointSpace):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Batch:
-        """Read a file written by save."""
+        """Read a file written by `save`."""
         from ..io.batch_file import load
 
         return load(path)
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame with a row per member and node, by "member" and "time", as Trajectory.to_csv names them.
+        """Return a pandas DataFrame with one row per member and node, indexed by "member" and "time".
 
-        Joint coordinates and rates are there if all bodies were recorded.
+        The columns are those of `Trajectory.to_csv`; joint coordinates and rates require that all bodies were recorded.
         """
         from ..io.tables import batch_dataframe
 
         return batch_dataframe(self)
 
     def to_xarray(self) -> Any:
-        """An xarray Dataset over member, node, body and axis, with `failed` and `message` of every member."""
+        """Return an xarray Dataset over member, node, body and axis, with `failed` and `message` for every member."""
         from ..io.tables import batch_dataset
 
         return batch_dataset(self)
 
     def joint(self, name: str | Joint) -> JointReader:
-        """One joint, given by name or itself, over time in all members; its bodies must have been recorded."""
+        """Return one joint over time in all members, given by name or as an object; its bodies must be recorded."""
         known = name_of(name)
         if known not in self.mechanism.joints:
             raise no_such("joint", known, self.mechanism, after=" in this batch")
@@ -199,7 +201,7 @@ class Batch(Recorded, JointSpace):
 
 
 class BatchError(CatenaError, RuntimeError):
-    """Members that could not be finished; `batch` holds what was computed: a Batch, or the Summaries of `keep`."""
+    """Members of a batch failed; `batch` contains the results: a Batch, or the Summaries of `keep`."""
 
     def __init__(self, batch: Batch | Summaries) -> None:
         failed = batch.failed

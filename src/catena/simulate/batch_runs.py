@@ -1,4 +1,4 @@
-"""The door to batches: what a Simulator does with many members."""
+"""The methods of Simulator that run many members."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BatchRuns:
-    """Runs of many members, all at once or step by step."""
+    """Methods of Simulator that run many members, all at once or step by step."""
 
     _plan: Plan
 
@@ -38,7 +38,7 @@ class BatchRuns:
         force_parameters: Laws | None = None,
         threads: int | None = None,
     ) -> LiveBatch:
-        """Many members that run step by step, each with its own inputs: see LiveBatch.
+        """Return a LiveBatch: many members that run step by step, each with its own inputs.
 
         The arguments are those of `run_batch`. States may have different times; loads must be constant.
         """
@@ -46,7 +46,7 @@ class BatchRuns:
         from .starts import count_threads, gather
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
-        self._plan.need_dt("live mechanisms go on by steps of a length that whoever reads or controls them must know")
+        self._plan.need_dt("a live batch needs a fixed time step")
         count = count_threads(threads)
         plan, starts = gather(self._plan, states, coordinates, rates, count)
         return LiveBatch(
@@ -127,38 +127,41 @@ class BatchRuns:
         Parameters
         ----------
         states
-            One state per member, or a number of members that all start as described. All must have the same time.
+            One initial state per member, or a number of members that all start as described. All must have the same
+            time.
         coordinates, rates
-            In place of states, joint coordinates and rates (members, coordinates) in the order of
-            `mechanism.coordinates`, or one row (coordinates,) for all of so many `states`; default as described. The
-            core places the bodies, on all threads: run_batch(duration=2.0, coordinates=angles). A coordinate that is
-            nan in all members is not given: it is as described, or follows from the loops, on the described branch. If
-            more are given than a loop leaves free, the first ones hold and the others are the guess from which the
-            loops are closed. A member whose loops cannot be closed fails, with the reason in its status.
+            Initial joint coordinates and rates (members, coordinates) in place of states, in the order of
+            `mechanism.coordinates`: run_batch(duration=2.0, coordinates=angles). The bodies are placed accordingly. One
+            row (coordinates,) applies to all members, whose number is then `states`. The default is as described. A
+            coordinate that is nan in all members is not prescribed: it is as described, or follows from the loops, on
+            the described branch. If more coordinates are given than a loop has degrees of freedom, the first ones are
+            kept, and the others are the initial guess for closing the loops. A member whose loops cannot be closed
+            fails, with the reason in its status.
         loads
             As in `run`, the same for all members; or a list with one entry per member, on the same bodies.
         masses, inertias
-            Masses and inertias that differ between members: {"body": (members,)}, {"body": (members, 3, 3)}. If only
-            the mass is given, the inertia is scaled with it.
+            Masses (kg) and inertias (kg m^2) that differ between members: {"body": (members,)}, {"body": (members, 3,
+            3)}. If only the mass is given, the inertia is scaled with it.
         gravity
-            Gravity of every member, (members, 3).
+            Gravity of every member, (members, 3) in m/s^2.
         force_parameters
             Parameters of forces that differ between members: {"spring": {"stiffness": (members,)}}.
         threads
-            Number of threads; default as many as the machine has cores. Results do not depend on it.
+            Number of threads; default: the number of cores. Results do not depend on it.
         bodies
-            Names of the bodies to record; default all.
+            Names of the bodies to record; default: all.
         out
             Arrays to record into, by name: time, position, orientation, velocity, angular_velocity; see Batch.
         keep
-            A function of a Batch of some of the members, which returns numbers of each by name, {"peak": (members,
-            ...)}. Members then run in chunks, and only these numbers are kept: the result is a `Summaries`, and memory
-            does not grow with the trajectories.
+            A function keep(batch) of a Batch with some of the members, which returns arrays by name with one row per
+            member: {"peak": (members, ...)}. Members then run in chunks, and only these arrays are kept. The result is
+            a `Summaries`, and memory does not grow with the trajectories.
         progress
             True for a bar on stderr, or a function of (members done, members in all).
 
-        A member equals its single run to rounding. A member that fails does not affect the others. BatchError names the
-        failed members; with on_failure="stop", the status of the result does.
+        The other arguments are those of `run`. A member equals its single run to rounding. A member that fails does not
+        affect the others. After all have run, a BatchError names the failed members; with on_failure="stop", the status
+        of the result does.
         """
         from .run_batch import plan_batch, run_batch, told_of
         from .starts import count_threads, gather, gather_parts
@@ -182,7 +185,7 @@ class BatchRuns:
             number = plan.count_steps(duration, steps)
             return told_of(plan, run_batch(plan, starts, number, progress=progress, **options))
         if out is not None:
-            raise ValueError("out takes the trajectories of all members: it does not go together with keep")
+            raise ValueError("out and keep cannot be combined: out records the trajectories of all members")
         plan, members, part = gather_parts(self._plan, states, coordinates, rates, count)
         plan = plan_batch(plan, part(0, members if plan.given_dt is None else 1), duration, steps)
         return run_kept(plan, members, part, plan.count_steps(duration, steps), keep, progress=progress, **options)

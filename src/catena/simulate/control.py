@@ -1,4 +1,4 @@
-"""Controls: functions of the user's that are called while a run goes on."""
+"""Control functions of the user, which are called at nodes of a run."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def periodic(plan: Plan, control: Control, every: float | None) -> tuple[Plan, C
     """The plan of a run whose control is called at a period of its own, and the control to be called at its nodes."""
     if every is None:
         raise ValueError(
-            "a control is called at every node, and without a dt nodes are as far apart as the accuracy allows: "
-            "say how often it is to be called, as in run(control=f, every=0.001), or give the simulator a dt (s)"
+            "control needs a period, because without a dt the distance between nodes varies: "
+            "give it as in run(control=f, every=0.001), or give the simulator a dt (s)"
         )
     period, dt = positive(every, "every"), plan.given_dt
     if dt is None:
@@ -61,4 +61,4 @@ def check_control(control: Control) -> None:
     try:
         takes.bind(0.0, None)
     except TypeError:
-        raise ValueError(f"control is called as control(t, live), but what was given takes {takes}") from None
+        raise ValueError(f"control is called as control(t, live), but the given function takes {takes}") from None

@@ -1,4 +1,4 @@
-"""Events: where a function of the state changes its sign, found while a run goes on and located after it."""
+"""Events: sign changes of a function of the state, detected during a run and located afterwards."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _CLOSE, _TRIES = 1e-12, 60
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Where function(state) passes through zero: rising (direction 1), falling (-1) or either way (0).
+    """A zero crossing of function(state): rising (direction 1), falling (-1) or either (0).
 
-    The function is asked at every node, so what changes sign twice within a step is not seen. With stop=True the first
-    one ends the run: its last node is the event.
+    The function is evaluated at every node, so two sign changes within one step are not detected. With stop=True, the
+    first occurrence ends the run, and its last node is the event.
     """
 
     function: Function
@@ -46,7 +46,7 @@ class Event:
             raise ValueError(f"direction of an event must be 1 (rising), -1 (falling) or 0, got {self.direction!r}")
 
     def value(self, state: State | Live) -> float:
-        """Its function, which must be a number."""
+        """Return the value of the function; raise a ValueError if it is not a number."""
         found = self.function(state)
         try:
             number = float(found)
@@ -57,13 +57,13 @@ class Event:
         return number
 
     def happens(self, before: float, after: float) -> bool:
-        """Whether two values lie on different sides; one that begins at zero has not passed it."""
+        """Return whether two values have different signs; a function that starts at zero has not crossed it."""
         rises, falls = before < 0 <= after, before > 0 >= after
         return (rises and self.direction >= 0) or (falls and self.direction <= 0)
 
 
 class Occurrence(NamedTuple):
-    """An event that happened, and the state in which it did."""
+    """An occurrence of an event, and the state at that instant."""
 
     event: Event
     state: State

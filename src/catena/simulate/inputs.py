@@ -13,7 +13,7 @@ from .._util.rotation import Array
 
 
 class Inputs(MutableMapping[str, Any]):
-    """Inputs by name: a number of a live mechanism, (member,) of a batch; they hold from the next step on."""
+    """Inputs by name: a number for a Live, an array (member,) for a batch; they take effect in the next step."""
 
     def __init__(self, inputs: Array, names: Iterable[str]) -> None:
         self._inputs = inputs
@@ -41,7 +41,7 @@ class Inputs(MutableMapping[str, Any]):
         self._inputs[..., place] = given
 
     def __delitem__(self, name: str) -> None:
-        raise TypeError("inputs cannot be taken away")
+        raise TypeError("inputs cannot be removed")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

@@ -19,10 +19,11 @@ _ROWS = ("time", *SIZES, "iterations", "substeps", "newton_residual", "counts")
 
 
 def join(batches: Iterable[Batch]) -> Batch:
-    """Join batches of one mechanism, with equal steps and recorded bodies, into one: members in the given order.
+    """Join batches of one mechanism with equal steps and recorded bodies into one batch, in the given order.
 
-    This is what a single `run_batch` of all members gives, except for `info`, which is that of the first batch. Runs
-    that follow each other in time are not joined: `run(checkpoints=True)` and `record_every` keep a long run in one.
+    The result equals that of a single `run_batch` of all members, except for `info`, which is that of the first batch.
+    Batches are joined along the member axis, not in time: to continue runs in time, use `run(checkpoints=True)`;
+    `record_every` reduces the memory of long runs.
     """
     parts = list(batches)
     if not parts or not all(isinstance(part, Batch) for part in parts):
@@ -39,7 +40,7 @@ def join(batches: Iterable[Batch]) -> Batch:
             if part.bodies != first.bodies
             else "other nodes or steps"
             if part.time.shape[1] != first.time.shape[1] or part.substeps.shape[1] != first.substeps.shape[1]
-            else "other rows of its loops"
+            else "another selection of the rows of its loops"
             if (part.selection is None) != (first.selection is None)
             or (part.selection and first.selection and not part.selection.same_rows(first.selection))
             else ""

@@ -1,4 +1,4 @@
-"""Live: a mechanism that runs step by step, its state and all that its solver knows kept in the core."""
+"""Live: a mechanism that runs step by step, with its complete state in the core."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Running(Spoken):
-    """What one live mechanism and many have in common; arrays of many have the axis (member,) in front."""
+    """What `Live` and `LiveBatch` have in common; arrays of a batch have the leading axis (member,)."""
 
     _plan: Plan
     coordinates: Array
@@ -46,30 +46,30 @@ class Running(Spoken):
 
     @property
     def mechanism(self) -> Mechanism:
-        """What runs."""
+        """The simulator's copy of the mechanism; it cannot be changed."""
         return self._plan.mechanism
 
     @property
     def simulator(self) -> Simulator:
-        """What runs it."""
+        """The simulator that started it."""
         from .simulator import Simulator
 
         return Simulator.of(self._plan)
 
     @property
     def efforts(self) -> Array:
-        """What motors and servos exert (..., input) by `mechanism.inputs`, with the inputs as set; N m or N."""
+        """Efforts of motors and servos (..., input), N m or N, by `mechanism.inputs`, with the current inputs."""
         return self._efforts(self.coordinates, self.rates, self.inputs)
 
     @cached_property
     def inputs_by_name(self) -> Inputs:
-        """The same numbers as `inputs`, by the names of their motors and servos: a float, or (member,) of a batch."""
+        """The values of `inputs` by the names of motors and servos: numbers, or arrays (member,) in a batch."""
         return Inputs(self.inputs, self.mechanism.inputs)
 
     def set(self, values: Mapping[str, ArrayLike] = MappingProxyType({}), /, **named: ArrayLike) -> None:
-        """Set inputs by name, from the next step on: `set(knee=3.0)` or `set({"left knee": 3.0})`; others stay.
+        """Set inputs by name, from the next step on: `set(knee=3.0)` or `set({"left knee": 3.0})`.
 
-        In a batch each is one number for all members, or one for each.
+        Other inputs do not change. In a batch, each value is one number for all members, or an array (member,).
         """
         if not isinstance(values, Mapping):
             raise ValueError(
@@ -89,18 +89,18 @@ class _Start(TypedDict):
 
 
 class Live(Running, _core.Live):
-    """A mechanism that runs step by step; `simulator.start(state)` makes one.
+    """A mechanism that runs step by step; created by `simulator.start(state)`.
 
-    time (s), position (n, 3), orientation (n, 4), velocity (n, 3), angular_velocity (n, 3) of the bodies and
-    coordinates, rates (coordinate,) of the joints, in the order of `mechanism.coordinates`, are those of the node where
-    it stands. They are read-only views that change with every step, so copy values that you want to keep. `inputs`
-    (input,), in the order of `mechanism.inputs`, can be written and take effect from the next step on. By name they are
-    set as in `live.set(knee=3.0)`, and read in `inputs_by_name`.
+    time (s), position (n, 3), orientation (n, 4), velocity (n, 3) and angular_velocity (n, 3) of the bodies, and
+    coordinates and rates (coordinate,) of the joints, in the order of `mechanism.coordinates`, are those of the current
+    node. They are read-only views that change with every step, so copy values that you want to keep. `inputs` (input,),
+    in the order of `mechanism.inputs`, can be written; new values take effect in the next step. `set(knee=3.0)` sets
+    inputs by name, and `inputs_by_name` reads them.
 
     Steps give the same trajectory as one run, bit for bit. `tally` describes the last call of `step`: Newton
-    `iterations`, `substeps` (as many as steps if none was halved) and the largest `newton_residual` (m/s and rad/s).
-    `error` is the sum of the estimated errors of all steps since the start or `restart`, relative to the mechanism's
-    size or in rad. The first step that is too large issues a warning, as in `run`.
+    `iterations`, `substeps` (equal to the number of steps if none was halved) and the largest `newton_residual` (m/s
+    and rad/s). `error` is the sum of the estimated errors of all steps since the start or `restart`, relative to the
+    mechanism's size or in rad. The first step that is too coarse issues a warning, as in `run`.
     """
 
     def __init__(
@@ -156,9 +156,9 @@ class Live(Running, _core.Live):
     # ---- going on
 
     def restart(self, state: State | None = None) -> None:
-        """Stand at a state, by default where it began last, with the inputs that belong to it and no forces held.
+        """Restart at a state, by default the one of the last start, with the inputs of that state and no loads held.
 
-        Where a run or a live mechanism of this simulator has been, it goes on from there as they would, bit for bit.
+        If the state was computed by a run or a Live of this simulator, the steps continue from it bit for bit.
         """
         if state is not None and not isinstance(state, State):
             raise ValueError(f"a live mechanism restarts from a State, got {state!r}")
@@ -172,7 +172,7 @@ class Live(Running, _core.Live):
             self._fail()
 
     def hold(self, forces: Forces | None) -> None:
-        """Forces and torques on bodies over the steps from here on, as `run(loads=)` takes them; None ends it.
+        """Apply loads to bodies in all following steps, in the forms of `run(loads=)`; None ends them.
 
         Half of their impulse acts at either end of every step.
         """
@@ -184,7 +184,7 @@ class Live(Running, _core.Live):
         self._hold_arrays(values=values, point=point, in_body_frame=in_body_frame)
 
     def copy(self) -> Live:
-        """Another one that stands where this one does, and goes on by itself in the same way, inputs and forces too."""
+        """Return an independent copy at the same node, with the same inputs and loads."""
         other = Live(self._plan, self.state())
         other._hold_as(self)
         other._stand()
@@ -195,16 +195,16 @@ class Live(Running, _core.Live):
 
     @property
     def turned(self) -> Mapping[str, Array]:
-        """Angles of joints, turns counted, by joint name."""
+        """Joint angles including full turns (rad), by joint name."""
         return self._plan.compiled.by_joint(self._counted)
 
     @property
     def status(self) -> Status:
-        """How it fares: `ok`, or why it took no more steps."""
+        """Whether steps can be taken (`ok`), or why the last step failed."""
         return status_of(self._plan, self._ended)
 
     def state(self) -> State:
-        """The node as a State of its own, from which this or another simulator may go on."""
+        """Return the current node as a State, from which this or another simulator can start."""
         return State(
             self.mechanism,
             self.position,
@@ -219,14 +219,17 @@ class Live(Running, _core.Live):
         )
 
     def multipliers(self) -> Array:
-        """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
+        """Return the multipliers (rows,) of joints and couplings at the current node, as a run records them.
+
+        To compute them takes one step, which is then undone.
+        """
         return self._all_multipliers()[: self._plan.build.row_count]
 
     def accelerations(self) -> tuple[Array, Array]:
-        """Accelerations (n, 3) of bodies and angular ones (n, 3), world frame, m/s^2 and rad/s^2, from the node on.
+        """Return accelerations (n, 3) in m/s^2 and angular accelerations (n, 3) in rad/s^2 of all bodies, world frame.
 
-        With the inputs and forces as they are set now, which hold over the next step; of second order in dt. They take
-        two steps to find, from which it comes back. `live.body(name)` has them of one body and its points.
+        They are those just after the current node, with the current inputs and loads, and are of second order in dt. To
+        compute them takes two steps, which are then undone. For one body or a point on it, use `live.body(name)`.
         """
         linear, angular, ended = self._all_accelerations()
         if ended.code != _core.StatusCode.done:
@@ -234,35 +237,35 @@ class Live(Running, _core.Live):
         return linear, angular
 
     def kinetic_energy(self) -> float:
-        """Of all bodies and rotors, in J."""
+        """Return the kinetic energy of all bodies and rotors (J)."""
         return float(self._node().kinetic_energy()[0])
 
     def potential_energy(self) -> float:
-        """Of gravity, zero at the origin, and of springs, in J."""
+        """Return the potential energy (J) of gravity, which is zero at the origin, and of springs."""
         return float(self._node().potential_energy()[0])
 
     def energy(self) -> float:
-        """Kinetic plus potential energy in J."""
+        """Return the kinetic plus potential energy (J)."""
         return float(self._node().energy()[0])
 
     def force(self, name: str | Force) -> LiveForce:
-        """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
+        """Return a force at the current node, given by name or as an object: `live.force("spring").effort[0]`."""
         node = self._node()
         return LiveForce(node, node.force(name).force)
 
     def frame(self, name: str) -> Pose:
-        """Where a frame, or a body's reference frame, is in the world: position (3,) m and orientation (4,)."""
+        """Return the world position (3,) m and orientation (4,) of a frame, or of a body's reference frame."""
         return frame_of(self, name)
 
     def body(self, name: str | Body) -> LiveBody:
-        """A body, given by name or itself, where it is now."""
+        """Return a body at the current node, given by name or as an object."""
         known = name_of(name)
         if known not in self.mechanism.bodies:
             raise no_such("body", known, self.mechanism)
         return LiveBody(self, known, self._rows[known])
 
     def joint(self, name: str | Joint) -> LiveJoint:
-        """A joint, given by name or itself, where it is now."""
+        """Return a joint at the current node, given by name or as an object."""
         known = name_of(name)
         if known not in self.mechanism.joints:
             raise no_such("joint", known, self.mechanism)
@@ -279,12 +282,12 @@ class Live(Running, _core.Live):
         port: int = 8080,
         browser: bool = True,
     ) -> LiveView:
-        """Watch it in a browser, with viser (catena[view]), with sliders for inputs and joint coordinates.
+        """Show the mechanism in a browser with viser (catena[view]), with sliders for inputs and joint coordinates.
 
-        Played on the page it runs by itself, as fast as time goes, `control` called with it before every step. To run
-        it in a loop of your own, call `update()` of what is returned after every step. `inputs` are the ranges of
-        sliders by name; `traces`, `port` and `browser` are those of `Trajectory.show`. What the page plays no other may
-        step.
+        The play button of the page runs it in real time and calls `control(live)` before every step; meanwhile, it
+        cannot be stepped from Python. To run it from your own loop, call `update()` of the returned viewer after every
+        step. `inputs` maps names to ranges (lower, upper) of their sliders. `traces`, `port` and `browser` are those of
+        `Trajectory.show`.
         """
         from ..view.viewer.server import show_live
 
@@ -344,7 +347,7 @@ class Live(Running, _core.Live):
 
 
 def take(plan: Plan, state: State | None, steps: int, record_every: int, loads: Forces | None) -> Live:
-    """One to run; if it stands idle, and no other thread has taken it, that saves what making one costs."""
+    """Return an idle Live of the simulator if there is one, which saves the cost of creating one; else a new one."""
     live = plan.build.idle.pop((plan.solver, plan.order), None) if loads is None else None
     if live is None:
         return Live(plan, state, steps=steps, record_every=record_every, loads=loads)
@@ -353,7 +356,7 @@ def take(plan: Plan, state: State | None, steps: int, record_every: int, loads: 
 
 
 def give_back(plan: Plan, live: Live, loads: Forces | None) -> None:
-    """Let the next run have it."""
+    """Make a Live available for the next run."""
     if loads is None:
         plan.build.idle[live.how] = live
 
@@ -377,18 +380,18 @@ def single_step(plan: Plan, state: State | None, loads: Forces | None) -> State:
 
 
 class LiveForce(ForceHistory):
-    """One force of a live mechanism, at the node where it stands."""
+    """One force of a live mechanism at its current node."""
 
     @property
     def work(self) -> Array:
-        """A live mechanism remembers no way, and so no work."""
+        """Not available: a live mechanism does not record its motion."""
         raise ValueError(
             f"{self.force.label} of a live mechanism has no work: add up its power, or simulate with run(control=...)"
         )
 
 
 class LiveBody(BodyView):
-    """A body of a live mechanism where it is now; the mechanism moves by itself."""
+    """One body of a live mechanism at its current node (read-only)."""
 
     _state: Live  # type: ignore[assignment]
 
@@ -408,9 +411,9 @@ class LiveBody(BodyView):
         return found
 
     def point_acceleration(self, p: ArrayLike) -> Array:
-        """World acceleration (..., 3) of points p (..., 3) of the body frame (m/s^2).
+        """Return the world acceleration (..., 3) in m/s^2 of points p (..., 3) given in the body frame (m).
 
-        An accelerometer reads this without gravity's part.
+        An accelerometer measures this minus the acceleration of gravity.
         """
         linear, angular = (numbers[self._row] for numbers in self._state.accelerations())
         arm, spin = rotate(self.orientation, np.asarray(p, dtype=float)), self.angular_velocity
@@ -419,7 +422,7 @@ class LiveBody(BodyView):
 
 
 class LiveJoint(JointView):
-    """A joint of a live mechanism where it is now, in joint coordinates; the mechanism moves by itself."""
+    """One joint of a live mechanism at its current node, in joint coordinates (read-only)."""
 
     _state: Live  # type: ignore[assignment]
 
@@ -428,7 +431,7 @@ class LiveJoint(JointView):
 
     @property  # type: ignore[misc]
     def coordinates(self) -> Array:
-        """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
+        """Joint coordinates (dof,); angles in rad, including full turns, lengths in m."""
         place = self._state._places.get(self._joint.name)
         return super().coordinates if place is None else self._state.coordinates[place]
 

@@ -1,4 +1,4 @@
-"""Live batches: many members of one mechanism that run step by step, in lanes and threads of the core."""
+"""Live batches: many members of one mechanism that run step by step, in SIMD lanes and threads of the core."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class LiveBatch(Running, _core.LiveBatch):
-    """Members of one mechanism that run step by step; `simulator.start_batch(states)` makes one.
+    """Members of one mechanism that run step by step; created by `simulator.start_batch(states)`.
 
     time (member,) s, position (member, n, 3), orientation (member, n, 4), velocity and angular_velocity (member, n, 3)
-    of the bodies and coordinates, rates (member, coordinate) of the joints are those of the nodes where the members
-    stand. They are read-only views that change with every step. `inputs` (member, input), in the order of
-    `mechanism.inputs`, can be written and take effect from the next step on. By name they are set as in
-    `batch.set(knee=3.0)`, with one number for all members or one for each, and read in `inputs_by_name`.
+    of the bodies, and coordinates and rates (member, coordinate) of the joints are those of the current nodes. They are
+    read-only views that change with every step. `inputs` (member, input), in the order of `mechanism.inputs`, can be
+    written; new values take effect in the next step. `set(knee=3.0)` sets inputs by name, with one number for all
+    members or one for each, and `inputs_by_name` reads them.
 
-    A member that cannot take a step stays where it is: `failed` (member,) marks it, `status` gives the reason,
-    and `reset` starts them again. `error` (member,) is the sum of the estimated errors of a member's steps since then,
-    relative to the mechanism's size or in rad. The first step that is too large issues a warning, as in `run`.
+    A member that fails keeps its last state: `failed` (member,) marks it, `status` gives the reason, and `reset` starts
+    it again. `error` (member,) is the sum of the estimated errors of a member's steps since it was started, relative to
+    the mechanism's size or in rad. The first step that is too coarse issues a warning, as in `run`.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class LiveBatch(Running, _core.LiveBatch):
         coordinates: ArrayLike | None = None,
         rates: ArrayLike | None = None,
     ) -> None:
-        """Let some members begin anew, with the inputs of the mechanism.
+        """Start some members again, with the described inputs.
 
         Parameters
         ----------
         members
-            A mask (member,) of True and False, or the numbers of the members.
+            A Boolean mask (member,), or the indices of the members.
         states
-            Where they begin: one state for all of them, or one for each; default where each began.
+            Initial states: one for all of them, or one for each; default: the state in which each member was started.
         coordinates, rates
-            In place of states, joint coordinates and rates as in `Simulator.run_batch`: (coordinate,) for all of these
-            members, or (member, coordinate) with a row for each of them.
+            Joint coordinates and rates in place of states, as in `Simulator.run_batch`: (coordinate,) for all of these
+            members, or (member, coordinate) with one row for each of them.
         """
         chosen = self._chosen(members)
         starts = self._given(len(chosen), states, coordinates, rates)
@@ -147,8 +147,8 @@ class LiveBatch(Running, _core.LiveBatch):
         """Members share the rows of their loops: none may begin where these say something else."""
         if plan is not self._plan:
             raise ValueError(
-                "reset: loops whose joints nearly say the same have other rows there than where this batch began "
-                "(see LoopWarning): begin another with start_batch"
+                "reset: nearly redundant joints of loops have other rows in these states than where this batch started "
+                "(see LoopWarning): start another batch with start_batch"
             )
 
     def _like_the_others(self, starts: Starts) -> Starts:
@@ -161,7 +161,7 @@ class LiveBatch(Running, _core.LiveBatch):
         found = np.asarray(members)
         if found.dtype == np.bool_:
             if found.shape != (len(self),):
-                raise ValueError(f"reset: a mask of {len(self)} members has that shape, got {found.shape}")
+                raise ValueError(f"reset: a mask must have shape ({len(self)},), got {found.shape}")
             return np.flatnonzero(found)
         if found.size == 0:
             return np.zeros(0, dtype=np.intp)
@@ -172,7 +172,7 @@ class LiveBatch(Running, _core.LiveBatch):
             raise ValueError(f"reset: there are {len(self)} members, got {members!r}")
         chosen %= len(self)
         if len(np.unique(chosen)) < len(chosen):
-            raise ValueError("reset: a member can begin only once")
+            raise ValueError("reset: each member can be given only once")
         return chosen
 
     # ---- reading
@@ -183,11 +183,11 @@ class LiveBatch(Running, _core.LiveBatch):
 
     @property
     def status(self) -> list[Status]:
-        """How every member fares: `ok`, or why it takes no more steps."""
+        """One Status per member: `ok`, or why it failed."""
         return [self._unclosed.get(k) or status_of(self._plan, self._ended(k)) for k in range(len(self))]
 
     def state(self, member: int) -> State:
-        """The node of a member as a State of its own, from which this or another simulator may go on."""
+        """Return the current node of a member as a State, from which this or another simulator can start."""
         try:
             k = range(len(self))[member]
         except (IndexError, TypeError):

@@ -1,4 +1,4 @@
-"""Forces and torques that the user applies to bodies, and their way into flat arrays."""
+"""Loads: forces and torques that the user applies to bodies, and their conversion to flat arrays."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 class Load:
     """A force (N) and a torque (N m) on one body.
 
-    `force` and `torque` are (3,), held over every step; or (nodes, 3), samples at the nodes of the run; or functions of
-    time (s) that return (3,), which orders above 2 also ask between the nodes. `at` is the point of the body frame
-    where the force acts (m, default the center of mass), `frame` says in which axes both are given: while a force is
-    held, its point moves with the body, and so do its directions with frame="body".
+    `force` and `torque` are (3,), held during every step; or (nodes, 3), samples at the nodes of the run; or functions
+    of time (s) that return (3,), which orders above 2 also evaluate between the nodes. `at` is the point of application
+    in the body frame (m); the default is the center of mass. `frame` selects the axes of both vectors: "world", or
+    "body", whose directions rotate with the body while the load is held. The point of application moves with the body
+    in either case.
     """
 
     force: ArrayLike | Callable[[float], ArrayLike] = (0.0, 0.0, 0.0)

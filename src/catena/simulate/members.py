@@ -89,9 +89,9 @@ class MemberNumbers:
             label = mechanism.forces[name].label
             places = [k for k, (owner, _) in enumerate(parts) if owner == name]
             if not places:
-                raise ValueError(f"force_parameters: {label} has the same numbers for all members")
+                raise ValueError(f"force_parameters: {label} has the same parameters for all members")
             if not isinstance(numbers, Mapping):
-                raise ValueError(f"force_parameters: numbers of {label} must be a mapping, got {numbers!r}")
+                raise ValueError(f"force_parameters: parameters of {label} must be a mapping, got {numbers!r}")
             for key, value in numbers.items():
                 own = mechanism.forces[name].parameters
                 if key not in own:
@@ -107,8 +107,8 @@ class MemberNumbers:
                 base = parts[places[0]][1].law
                 if number in _STAGED and column.any() and not any(base[other] for other in _STAGED):
                     raise ValueError(
-                        f"force_parameters: {label} has no {key} of its own, so its members cannot: "
-                        f"give the mechanism's a small one before the simulator is built"
+                        f"force_parameters: {label} has no {key}, so it cannot differ between members: "
+                        f"give the force a small {key} before you create the simulator"
                     )
                 table[:, places[0], NUMBERS.index(number)] = column
         self.law = table
@@ -199,7 +199,7 @@ def member_loads(
         if not same or (table.signal >= 0).any():
             raise ValueError(
                 f"loads of member {k}: members' forces must act on the same bodies, at the same points and in the same "
-                "frames, and be no functions of time"
+                "frames, and must not be functions of time"
             )
     rows = max(table.values.shape[1] for table in tables)
     every = [np.broadcast_to(t.values, (1, rows, *t.values.shape[2:])) for t in tables]

@@ -66,8 +66,8 @@ class Original:
             return
         changed = what_changed(source, self.snapshot, poses=state is None)
         if changed:
-            sentence = f"{changed} was changed after this Simulator was made, which keeps the mechanism as it was then"
-            warn(CatenaWarning(f"{sentence}: make another one"))
+            sentence = f"{changed} was changed after this Simulator was created, which has a copy from before"
+            warn(CatenaWarning(f"{sentence}: create another Simulator"))
 
 
 class Build:
@@ -83,7 +83,7 @@ class Build:
         # the state as described, checked, and as the core takes it
         self.described: State | None = None
         self.described_arrays: _core.Start | None = None
-        # the same mechanism with other rows of its loops, as the last one needed them
+        # the same mechanism with another selection of the rows of its loops, as the last one needed them
         self.other_rows: Build | None = None
 
     # anew where it is copied or read from a pickle, on the kernel of that machine
@@ -152,9 +152,7 @@ class Plan:
     def dt(self) -> float:
         """Time step in s, if one was given."""
         if self.given_dt is None:
-            raise ValueError(
-                "this simulator has no dt: every run finds its own, from its state and duration, and tells it as run.dt"
-            )
+            raise ValueError("this simulator has no dt: every run chooses its own, which is run.dt")
         return self.given_dt
 
     @property
@@ -290,12 +288,12 @@ class Plan:
         """Steps of a run; without a dt 1, or 0 of one that lasts no time."""
         if isinstance(duration, State | list | tuple):
             raise ValueError(
-                "states to start from are given by name: run(duration, state=...), run_batch(duration, states=...)"
+                "initial states are given by name: run(duration, state=...), run_batch(duration, states=...)"
             )
         if (duration is None) == (steps is None):
             raise ValueError("give exactly one of duration and steps")
         if steps is not None:
-            self.need_dt("a number of steps has a length")
+            self.need_dt("a number of steps needs a fixed time step")
             return whole(steps, "steps", least=0)
         if self.given_dt is None:
             return 0 if seconds(duration) == 0 else 1
@@ -312,7 +310,7 @@ class Plan:
         times = finite(t_eval, (np.size(t_eval),), "t_eval")
         start = state.time if isinstance(state, State) else self.mechanism.state().time
         if not len(times) or times[0] < start or (np.diff(times) <= 0).any():
-            raise ValueError(f"t_eval must be increasing times, none before the state to start from, at {start:g} s")
+            raise ValueError(f"t_eval must be increasing times, none before the initial state, at {start:g} s")
         if duration is None and steps is None:
             return times, float(times[-1] - start)
         end = start + (seconds(duration) if duration is not None else whole(steps, "steps", least=0) * self.dt)
@@ -391,7 +389,7 @@ def make_plan(
         raise ValueError(f"{NOT_ESTIMATED}, and on_inaccurate='raise' needs error estimates: use order 2")
     rescue = flag(rescue, "rescue")
     if accuracy is not None and (given_order == 1 or not rescue):
-        raise ValueError("an accuracy is reached by shorter steps, of order 2, 4, 6 or 8, and with rescue")
+        raise ValueError("an accuracy requires order 2, 4, 6 or 8, and rescue=True")
     max_iterations = whole(max_iterations, "max_iterations", most=2**31 - 1)
     one_of(solver, ("auto", "articulated", "ldu", "dense"), "solver")
     one_of(limits, ("enforce", "ignore"), "limits")
@@ -430,14 +428,14 @@ def _refuse_solver(build: Build, solver: str) -> None:
     turning = compiled.selection.turning
     if turning and solver in ("ldu", "dense"):
         raise ValueError(
-            f"solver {solver!r} cannot take loops whose rounded joints disagree in directions that turn with the "
-            f"pose ({', '.join(map(repr, compiled.selection.turning_joints(build.mechanism)))}); use 'articulated'"
+            f"solver {solver!r} cannot simulate loops whose redundant directions rotate with the pose "
+            f"({', '.join(map(repr, compiled.selection.turning_joints(build.mechanism)))}); use 'articulated'"
         )
     if compiled.loose_in_tree and (solver == "articulated" or turning):
         unheld = ", ".join(map(repr, compiled.loose_in_tree))
-        use = "no other can take its loops" if turning else "use 'ldu'"
+        use = "no other solver supports its loops" if turning else "use 'ldu'"
         raise ValueError(
-            f"solver 'articulated' cannot take massless bodies that are held only by loops of such bodies "
+            f"solver 'articulated' cannot simulate massless bodies that are held only by loops of massless bodies "
             f"({unheld}); {use}"
         )
 

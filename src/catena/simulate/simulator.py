@@ -35,53 +35,55 @@ Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
 
 def info() -> dict[str, Any]:
-    """The version, the kernels (instruction sets) that this machine can run, and the kernel used by default."""
+    """Return catena's version, the kernels (instruction sets) that this machine can run, and the default kernel."""
     from .. import __version__
 
     return {"version": __version__, "kernels": _core.kernels(), "kernel": default_kernel()}
 
 
 class Simulator(BatchRuns, Spoken):
-    """Steps a mechanism with the variational integrator.
+    """Simulates a mechanism with a variational integrator.
 
     Parameters
     ----------
     mechanism
-        The mechanism, which is read here; later changes to it have no effect.
+        The mechanism. The simulator copies it, so later changes have no effect.
     dt
-        Time step in s. Without it, every run chooses its own from the initial state and the duration; equal arguments
-        give equal steps. `start`, `step` and `run(steps=)` need one.
+        Time step in s. Without it, every run chooses its time step from the initial state and the duration; equal
+        arguments give equal steps. `start`, `step` and `run(steps=)` require a dt.
     accuracy
-        Largest error of the nodes of a run, relative to the mechanism's size, or in rad. The default without a dt is
-        1e-4. The run shortens its steps until a comparison with a coarser run confirms the accuracy;
-        `run.checked_error` is the error found by this comparison. With the default accuracy, runs are compared only if
-        something dissipates energy. If the accuracy cannot be reached, as in chaotic motion, a warning says so. In
-        `start` and in runs with a control function, whose duration is not known in advance, it is the error per second.
-        Vibrations with smaller amplitudes are not resolved.
+        Largest allowed error of the nodes of a run, relative to the mechanism's size or in rad; without a dt, the
+        default is 1e-4. The run reduces its time step until a comparison with a coarser run confirms the accuracy;
+        `run.checked_error` is the error found by this comparison. With the default accuracy, runs are compared only
+        if the mechanism dissipates energy. If the accuracy cannot be reached, as in chaotic motion, a warning says
+        so. In `start` and in runs with a control function, whose duration is not known in advance, it is the error
+        per second. Vibrations with amplitudes below the accuracy are not resolved.
     solver
-        "articulated" (joint space, the fastest), "ldu" (the paper's sparse solver), "dense" (its O(n^3) reference) or
-        "auto". All give the same trajectory.
+        "articulated" (joint space, the fastest), "ldu" (the sparse solver of the publication), "dense" (O(n^3), for
+        reference) or "auto". All give the same trajectory, to rounding.
     order
-        Order of the scheme. Orders 4, 6 and 8 compose 5, 9 and 17 steps of order 2, and cost as much. Order 1 is the
-        scheme of the publication, whose first step is free of forces; its error is not estimated, and `run.warnings`
-        says so. The default is 2. If an accuracy is given and nothing dissipates energy, it is 4 or 8, unless the dt is
-        short enough for order 2.
+        Order of the scheme: 1, 2, 4, 6 or 8. Orders 4, 6 and 8 compose 5, 9 and 17 steps of order 2, and cost
+        accordingly. Order 1 is the scheme of the publication, whose first step is free of forces; its error is not
+        estimated, and `run.warnings` says so. The default is 2. If an accuracy is given and nothing dissipates
+        energy, the default is 4 or 8, unless the dt is short enough for order 2.
     tolerance
         Newton's method ends a step when the norm of its increment, over all bodies in m/s and rad/s, is below this.
         The default is 1e-10 at orders 1 and 2, and 1e-12 at higher orders.
+    max_iterations
+        Largest number of Newton iterations per step.
     rescue
         Whether to halve a step that has no solution. The result records which steps were halved.
     on_failure
         "raise" a SimulationError, or "stop" and return the nodes up to the failure.
     on_inaccurate
         What to do if steps have errors above 1e-3, relative to the mechanism's size or in rad: "warn" with an
-        AccuracyWarning that names a time, a body and a better dt, "raise" a SimulationError after the run, or "ignore",
-        which estimates no errors.
+        AccuracyWarning that names a time, a body and a better dt, "raise" a SimulationError after the run, or
+        "ignore", which estimates no errors.
     limits
         "enforce" the limits of joint coordinates (`Joint.limits`), or "ignore" them.
     kernel
-        Instruction set to use, one of `catena.info()["kernels"]`; default the best, or the environment variable
-        CATENA_KERNEL.
+        Instruction set to use, one of `catena.info()["kernels"]`; default: the environment variable CATENA_KERNEL,
+        or else the fastest.
     """
 
     def __init__(
@@ -117,24 +119,24 @@ class Simulator(BatchRuns, Spoken):
 
     @classmethod
     def of(cls, plan: Plan) -> Simulator:
-        """A simulator that runs a plan."""
+        """Return a simulator for an existing plan."""
         found = object.__new__(cls)
         found._plan = plan
         return found
 
     @property
     def plan(self) -> Plan:
-        """The compiled mechanism and these settings."""
+        """The compiled mechanism and the settings."""
         return self._plan
 
     @property
     def mechanism(self) -> Mechanism:
-        """A copy of the mechanism as it was read; it cannot be changed."""
+        """The simulator's copy of the mechanism; it cannot be changed."""
         return self._plan.mechanism
 
     @property
     def dt(self) -> float:
-        """Time step in s, if one was given."""
+        """Time step in s, or None if every run chooses its own."""
         return self._plan.dt
 
     @dt.setter
@@ -168,12 +170,12 @@ class Simulator(BatchRuns, Spoken):
 
     @property
     def on_failure(self) -> str:
-        """What happens if a run fails: "raise" or "stop"."""
+        """What to do if a run fails: "raise" or "stop"."""
         return self._plan.on_failure
 
     @property
     def on_inaccurate(self) -> str:
-        """What happens if steps are too large: "warn", "raise" or "ignore"."""
+        """What to do if steps are too coarse: "warn", "raise" or "ignore"."""
         return self._plan.on_inaccurate
 
     @property
@@ -188,7 +190,7 @@ class Simulator(BatchRuns, Spoken):
         return f"Simulator({self.mechanism.body_count} bodies{dt}{accuracy}, solver={plan.solver!r})"
 
     def info(self) -> dict[str, Any]:
-        """Settings in use, sizes of the problem and memory of the workspace."""
+        """Return the settings in use, the sizes of the problem and the memory of the workspace."""
         plan, compiled = self._plan, self._plan.compiled
         return {
             "solver": plan.solver,
@@ -205,18 +207,18 @@ class Simulator(BatchRuns, Spoken):
         }
 
     def step(self, state: State | None = None, *, loads: Forces | None = None) -> State:
-        """The state one step later. Loads are held over the step, as those of a control function are in `run`.
+        """Return the state one step later; loads are held during the step, as those of a control function in `run`.
 
         To take many steps one by one, use `start`, which keeps the state in the core and is faster.
         """
-        self._plan.need_dt("a step has a length")
+        self._plan.need_dt("step needs a fixed time step")
         self._plan.original.warn_of_edits(state, 1)
         return live.single_step(self._plan.at([state]), state, loads)
 
     def start(self, state: State | None = None) -> Live:
-        """A live mechanism that runs step by step from a state, by default the described one: see Live."""
+        """Return a Live, which runs the mechanism step by step from a state; default: the described state."""
         plan = self._plan
-        plan.need_dt("a live mechanism goes on by steps of a length that whoever reads or controls it must know")
+        plan.need_dt("a live mechanism needs a fixed time step")
         plan.original.warn_of_edits(state)
         return live.start(plan.at([state]), state)
 
@@ -283,7 +285,7 @@ class Simulator(BatchRuns, Spoken):
         times = None
         if t_eval is not None:
             if record_every != 1 or checkpoints:
-                raise ValueError("t_eval says what is recorded: record_every and checkpoints are for nodes")
+                raise ValueError("t_eval cannot be combined with record_every or checkpoints, which select nodes")
             times, duration = paced.record_times(t_eval, state, duration, steps)
         kept = (flag(increments, "increments"), flag(checkpoints, "checkpoints"), whole(record_every, "record_every"))
         count = paced.count_steps(duration, steps)

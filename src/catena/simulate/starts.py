@@ -87,7 +87,7 @@ def count_threads(threads: int | None) -> int:
 
 def mixed_starts() -> ValueError:
     """At order 1 a first step is another than those that follow."""
-    return ValueError("at order 1 either all members begin at states that runs have reached, or none does")
+    return ValueError("at order 1 either all members start at states computed by runs, or none does")
 
 
 def gather(
@@ -118,7 +118,7 @@ def count_members(states: Sequence[State] | int | None, coordinates: ArrayLike |
     lengths = {int(np.shape(value)[0]) for value in (coordinates, rates) if value is not None and np.ndim(value) == 2}
     if not lengths:
         raise ValueError(
-            "coordinates and rates need a row per member, (member, coordinate), or a number of members besides: "
+            "coordinates and rates need one row per member, (member, coordinate), or the number of members: "
             "run_batch(duration, states=100, coordinates=...)"
         )
     return max(lengths)
@@ -208,7 +208,7 @@ def _given(plan: Plan, coordinates: Array, label: str) -> tuple[Array, NDArray[n
     some = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
     if len(some):
         name = plan.mechanism.coordinates[int(some[0])]
-        raise ValueError(f"{label}coordinates: {name!r} must be nan in all members, where it is not given, or in none")
+        raise ValueError(f"{label}coordinates: {name!r} must be nan in all members (not prescribed) or in none")
     return np.where(missing, plan.described.coordinates, coordinates), np.logical_not(missing.all(axis=0))
 
 

@@ -1,4 +1,4 @@
-"""Runs of so many members that only summaries of them are kept."""
+"""Batches of which only summaries are kept, so that memory does not grow with the trajectories."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _ROOM, _LEAST, _MOST = 1 << 26, 64, 4096
 
 @dataclass(frozen=True)
 class Summaries:
-    """What `run_batch(keep=...)` has kept: arrays (member, ...) by name, and how every member ended.
+    """Result of `run_batch(keep=...)`: arrays (member, ...) by name, and a status for every member.
 
-    `kept["peak"]` is one of the arrays, `dict(kept)` are all of them.
+    `kept["peak"]` is one of the arrays; `dict(kept)` contains all of them.
     """
 
     arrays: Mapping[str, NDArray[Any]]
@@ -47,7 +47,7 @@ class Summaries:
         return len(self.arrays)
 
     def keys(self) -> KeysView[str]:
-        """Names of the summaries."""
+        """Return the names of the summaries."""
         return self.arrays.keys()
 
     def __repr__(self) -> str:
@@ -56,7 +56,7 @@ class Summaries:
 
     @property
     def failed(self) -> list[int]:
-        """Members that could not be finished; their status says why."""
+        """Indices of the failed members; `status` gives the reasons."""
         return [k for k, status in enumerate(self.status) if not status.ok]
 
 
@@ -75,7 +75,7 @@ def run_kept(
     force_parameters: Any,
     **options: Any,
 ) -> Summaries:
-    """See Simulator.run_batch: members in chunks, of which `keep` makes summaries."""
+    """Run members in chunks and summarize each with `keep`; see Simulator.run_batch."""
     if not callable(keep):
         raise ValueError(f"keep must be a function of a Batch, got {keep!r}")
     size = _chunk(plan, steps, options["record_every"], options["bodies"])

@@ -32,7 +32,7 @@ _MOST_BYTES = 1 << 26
 
 
 class SweepError(CatenaError, RuntimeError):
-    """A sweep that could not go on; finished chunks stay in its folder, and a later run continues."""
+    """A sweep cannot start or continue; finished chunks remain in its folder, and a later run resumes."""
 
 
 class Folder:
@@ -45,11 +45,11 @@ class Folder:
 
     @property
     def has_plan(self) -> bool:
-        """Whether a sweep was begun here."""
+        """Whether the folder contains a sweep."""
         return (self.path / _PLAN).is_file()
 
     def plan(self) -> Document:
-        """What is computed here, and how."""
+        """Return the plan: everything on which the results depend."""
         path = self.path / _PLAN
         if not path.is_file():
             raise ValueError(f"{self.path}: not the folder of a sweep, it has no {_PLAN}")
@@ -63,7 +63,7 @@ class Folder:
         return found
 
     def begin(self, plan: Document) -> None:
-        """Write the plan, unless another process has just done so."""
+        """Write the plan, unless another process has written it first."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except FileExistsError:
@@ -80,11 +80,11 @@ class Folder:
     # ---- chunks
 
     def chunk_path(self, chunk: int) -> Path:
-        """Where the results of a chunk are."""
+        """Return the path of the file of a chunk."""
         return self.path / f"chunk-{chunk:06d}.npz"
 
     def is_done(self, chunk: int) -> bool:
-        """Whether a chunk is there; one that a crash of the machine has damaged is not."""
+        """Return whether a chunk is finished; a file that is damaged does not count."""
         try:
             with open_plain(self.chunk_path(chunk), "a chunk") as file:
                 return "status.npy" in zipfile.ZipFile(file).namelist()
@@ -101,7 +101,7 @@ class Folder:
         return whole.getbuffer().nbytes
 
     def read_chunk(self, chunk: int, name: str) -> NDArray[Any]:
-        """One variable of a chunk."""
+        """Return one variable of a chunk."""
         path = self.chunk_path(chunk)
         try:
             with open_plain(path, "a chunk") as file, np.load(file, allow_pickle=False) as arrays:
@@ -111,14 +111,14 @@ class Folder:
         return found
 
     def read_messages(self, chunk: int) -> dict[int, str]:
-        """What is to be said of rows of a chunk, by row."""
+        """Return the messages of members of a chunk, by row."""
         found = json.loads(self.read_chunk(chunk, "message").tobytes())
         return {int(row): said for row, said in found.items()}
 
     # ---- the manifest
 
     def record(self, line: Document) -> None:
-        """Add a line to the manifest, in one piece."""
+        """Append a line to the manifest in one write."""
         text = (json.dumps(line) + "\n").encode()
         handle = os.open(self.path / _MANIFEST, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
@@ -127,7 +127,7 @@ class Folder:
             os.close(handle)
 
     def manifest(self) -> Iterator[Document]:
-        """Lines of the manifest; one that a crash has cut short is left out."""
+        """Return the lines of the manifest, except for incomplete ones."""
         path = self.path / _MANIFEST
         if not path.is_file():
             return

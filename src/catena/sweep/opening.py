@@ -1,4 +1,4 @@
-"""The results of a sweep as an xarray.Dataset whose variables are read from the files of chunks when they are used."""
+"""Results of a sweep as an xarray.Dataset that reads files of chunks on demand."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from .rows import MISSING, STATUS_TYPE
 
 
 def open_sweep(folder: str | os.PathLike[str]) -> Any:
-    """The results of a sweep as an `xarray.Dataset` over `member`; needs xarray.
+    """Return the results of a sweep as an `xarray.Dataset` over `member`; requires xarray.
 
-    Coordinates are the parameters of members, variables what was kept, and `status` and `message`: "done" and "" for
-    members that went well, otherwise why there is nan. Members that have not been computed have the status "missing".
-    Nothing is read before it is used, and then only the chunks that hold it: `dataset.isel(member=slice(0, 1000))`
-    reads one or two files. With dask installed, `dataset.chunk(member=size)` computes with results that are larger than
-    memory, for example `.mean().compute()`; `dataset.attrs["chunk"]` is the size of the files.
+    Its coordinates are the parameters of the members. Its variables are the kept results, and `status` and `message`:
+    "done" and "" for finished members, otherwise the reason why their results are nan. Members that have not been
+    computed have the status "missing". Data are read on demand, and only from the chunks that contain them:
+    `dataset.isel(member=slice(0, 1000))` reads one or two files. With dask installed, `dataset.chunk(member=size)`
+    computes with results that are larger than memory, for example `.mean().compute()`; `dataset.attrs["chunk"]` is the
+    number of members per file.
     """
     try:
         xarray, indexing = import_module("xarray"), import_module("xarray.core.indexing")

@@ -17,10 +17,10 @@ Method = Literal["monte_carlo", "latin_hypercube", "sobol", "halton"]
 def sample(
     ranges: Mapping[str, tuple[float, float]], members: int, method: Method = "latin_hypercube", *, seed: int = 0
 ) -> dict[str, NDArray[np.float64]]:
-    """A table {"name": (members,)} of samples within ranges {"name": (lower, upper)}, for `Sweep(table=)`.
+    """Return a table {"name": (members,)} of samples within ranges {"name": (lower, upper)}, for `Sweep(table=)`.
 
     "monte_carlo" samples are independent and uniformly distributed. "latin_hypercube", "sobol" and "halton" cover the
-    ranges more evenly and need scipy; Sobol sequences are balanced if the number of members is a power of two.
+    ranges more evenly and need SciPy. Sobol sequences are balanced if the number of members is a power of two.
     """
     if not isinstance(ranges, Mapping) or not ranges:
         raise ValueError(f"ranges must give names and bounds, as in {{'mass': (1.0, 2.0)}}, got {shown(ranges)}")

@@ -1,4 +1,4 @@
-"""Sweep: a study of many members, planned once and computed chunk by chunk into a folder."""
+"""Sweep: a parameter study with many members, computed chunk by chunk into a folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .tally import Tally
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """How far a sweep has come: members in all, those that have results or failed, and those that are missing."""
+    """Progress of a sweep: number of members, of those that are finished, and of those that failed."""
 
     folder: Path
     members: int
@@ -33,7 +33,7 @@ class SweepSummary:
 
     @property
     def missing(self) -> int:
-        """Members that have not been computed."""
+        """Number of members that have not been computed."""
         return self.members - self.finished
 
     def __str__(self) -> str:
@@ -43,40 +43,41 @@ class SweepSummary:
 
 
 class Sweep:
-    """Many members of one study, computed in chunks on one machine or on many.
+    """A parameter study with many members, computed in chunks on one machine or on many.
 
     Parameters
     ----------
     simulator
-        Simulates the members; it needs a dt. Failed members do not stop a sweep.
+        The simulator of the members; it needs a dt. Failed members do not stop a sweep.
     grid
-        {"name": values}: a member for every combination of values; the last parameter changes fastest.
+        {"name": values}: one member for every combination of values; the last parameter changes fastest.
     table
-        {"name": (members, ...)} or a DataFrame: a member per row. `ct.sample` makes tables of random samples.
+        {"name": (members, ...)} or a DataFrame: one member per row. `ct.sample` makes tables of random samples.
     draw
-        A function draw(rng, members) that returns {"name": (members, ...)}. Members are drawn in blocks of 256, each
-        from SeedSequence(seed, spawn_key=(first member of the block,)), so neither chunks nor workers change a number.
+        A function draw(rng, members) that returns random parameters {"name": (members, ...)}. It is called for blocks
+        of 256 members, each with the seed SeedSequence(seed, spawn_key=(first member of the block,)), so the
+        parameters do not depend on chunks or workers.
     members
         Number of members to draw.
     setup
-        A function setup(numbers) of the parameters {"name": (members, ...)} of some members. It returns arguments of
-        `run_batch` for these members: states, masses, force_parameters and so on.
+        A function setup(numbers) of the parameters {"name": (members, ...)} of some members. It returns the arguments
+        of `run_batch` for these members: states, masses, force_parameters and so on.
     keep
-        A function keep(batch) that returns what to keep of some members: {"name": (members, ...)}.
+        A function keep(batch) that returns the results to keep: {"name": (members, ...)}.
     build
-        A function build(numbers) of the parameters {"name": value} of one member. It returns the member's Mechanism,
-        where its structure or lengths differ from those of the simulator, whose settings apply.
+        A function build(numbers) of the parameters {"name": value} of one member. It returns the Mechanism of this
+        member, if its structure or dimensions differ between members. The settings of the simulator apply.
     duration, steps, record_every, bodies
         As in `run_batch`.
     seed
-        Seed of the draws.
+        Seed of `draw`.
     chunk
         Number of members that are computed together and stored in one file. A worker needs the memory of a batch of
         this size.
     budget
         Largest CPU time of a member (s). A member that takes longer fails with the status "budget".
 
-    Functions must treat members independently of each other.
+    The functions must treat every member independently of the others.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Sweep:
     ) -> None:
         if not isinstance(simulator, Simulator):
             raise ValueError(f"a sweep needs a Simulator, got {shown(simulator)}")
-        simulator.plan.need_dt("without a dt, a batch takes the step that its first member needs")
+        simulator.plan.need_dt("a sweep needs a fixed time step")
         for name, function in (("keep", keep), ("setup", setup), ("build", build)):
             if not callable(function) and (function is not None or name == "keep"):
                 raise ValueError(f"{name} must be a function, got {shown(function)}")
@@ -134,14 +135,14 @@ class Sweep:
         return f"Sweep({len(self)} members by {self._source.kind}, chunks of {self._chunk})"
 
     def numbers(self, first: int, stop: int) -> Numbers:
-        """The parameters of members first to stop - 1: {"name": (members, ...)}."""
+        """Return the parameters of members first to stop - 1: {"name": (members, ...)}."""
         first, stop = whole(first, "first", least=0), whole(stop, "stop", most=len(self))
         if first >= stop:
             raise ValueError(f"numbers(first, stop) needs first < stop, got {first} and {stop}")
         return self._source.numbers(first, stop)
 
     def member(self, member: int) -> Trajectory:
-        """Simulate one member by itself, for a look at its whole motion; one that fails ends where it fails."""
+        """Simulate one member and return its Trajectory; if it fails, the trajectory ends there."""
         member = whole(member, "member", least=0, most=len(self) - 1)
         job = self._job.with_kernel(self._job.simulator.plan.build.kernel or default_kernel())
         job = replace(job, budget=None, arguments={**job.arguments, "record_every": 1, "bodies": None})
@@ -157,24 +158,26 @@ class Sweep:
         retry: Literal["failed"] | None = None,
         progress: bool | Callable[[int, int], None] = False,
     ) -> SweepSummary:
-        """Compute the members that the folder does not have yet, and return how far the sweep has come.
+        """Compute the members that are missing in the folder, and return the progress of the sweep.
 
         Parameters
         ----------
         folder
-            A new folder, or one of the same sweep, which is continued. If anything that determines results has changed
-            since it was begun, an error says what.
+            A new folder, or that of an earlier run of this sweep, which is resumed. If anything that determines the
+            results has changed since then, a SweepError names it.
         executor
             An object with submit(function, chunk) that returns a future: a pool of concurrent.futures, a Client of
-            Dask, and others. The default is a process per core of this machine. Workers must see the folder.
+            Dask, and others. The default is one process per core of this machine. All workers must have access to the
+            folder.
         workers
-            Number of processes on this machine, if there is no executor; 1 computes in this process.
+            Number of processes on this machine, if there is no executor; with 1, no process is started.
         part
-            (k, n): compute part k of n, counted from 1, as jobs of a scheduler do.
+            (k, n): compute part k of n, counted from 1; for array jobs of a scheduler.
         retry
             "failed" computes failed members again, for example with a larger budget.
         progress
-            True for a bar with rate and time left on stderr, or a function of (members done, members in all).
+            True for a bar with the rate and the remaining time on stderr, or a function of (members done, members in
+            all).
         """
         place = Folder(folder)
         index, parts = (whole(number, "part") for number in part)

@@ -125,8 +125,8 @@ def measure(case: Case) -> Outcome:
     if not gap <= GAP:
         failures.append(f"a joint is open by {gap:.2g}")
     if energy is not None and case.energy_mark is not None and not energy <= case.energy_mark:
-        failures.append(f"energy strays by {energy:.2g}")
-    failures += [f"{name} strays by {stray:.2g}" for name, stray in kept.items() if not stray <= GAP]
+        failures.append(f"the energy error is {energy:.2g}")
+    failures += [f"{name} changes by {stray:.2g}" for name, stray in kept.items() if not stray <= GAP]
     return Outcome(
         name=case.name,
         title=case.title,

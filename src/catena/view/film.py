@@ -1,4 +1,4 @@
-"""The stage on which films are drawn, picture by picture, with matplotlib, which is not needed before; see plot.py."""
+"""The stage on which videos are drawn, frame by frame, with matplotlib; see plot.py."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """A mechanism drawn pose by pose into the same window, as pixels for a film.
+    """Renders poses of a mechanism to pixels, as frames of a video.
 
-    Seen along the axis that `plane` does not name. `window` (left, right, bottom, top) in m stays the same; by default
-    all that joints let the bodies reach fits into it, and shapes of the world that are not far larger. These are drawn
-    behind the mechanism, and so are `paths`, lines (k, 3) in the world: a rail, a way to follow. The longer side of the
-    picture has `pixels`.
+    The view is a projection onto `plane`, such as "xz". The visible area `window` (left, right, bottom, top) in m is
+    constant; by default it contains everything that the joints allow the bodies to reach, and shapes of the world that
+    are not much larger. These shapes are drawn behind the mechanism, and so are `paths`: lines (k, 3) in the world
+    frame. The longer side of the picture has `pixels`.
     """
 
     def __init__(
@@ -64,7 +64,10 @@ class Stage:
         self._figure: Figure | None = None
 
     def draw(self, position: Array, orientation: Array, *, title: str = "", marks: ArrayLike = ()) -> NDArray[np.uint8]:
-        """Pixels (height, width, 3) of the bodies at position (n, 3), orientation (n, 4); marks (k, 3) are ringed."""
+        """Return pixels (height, width, 3) of bodies at position (n, 3) and orientation (n, 4).
+
+        `marks` (k, 3) are points in the world frame that are marked with rings.
+        """
         from matplotlib.collections import LineCollection, PolyCollection
 
         figure = self._opened()
@@ -128,7 +131,7 @@ class Stage:
 
 
 def plane_axes(plane: str) -> list[int]:
-    """The two axes that "xz" and the like name."""
+    """Return the two axes of a plane such as "xz"."""
     if len(plane) != 2 or len(set(plane) & set("xyz")) != 2:
         raise ValueError(f"plane must name two axes, such as 'yz', got {plane!r}")
     return ["xyz".index(letter) for letter in plane]
@@ -232,7 +235,7 @@ def new_figure(width: float, height: float, layout: Literal["constrained"] | Non
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("pictures need matplotlib, which is not installed: pip install matplotlib") from None
+        raise ImportError("plots need matplotlib, which is not installed: pip install matplotlib") from None
 
     class Picture(Figure):
         """A figure that notebooks show by themselves, without pyplot, which would choose a backend and keep it open."""

@@ -1,6 +1,6 @@
-"""Pictures of mechanisms and runs, drawn with matplotlib, which is not needed before; films: film.py.
+"""Plots of mechanisms and runs, drawn with matplotlib.
 
-Every function returns its figure, which notebooks show by themselves, or draws into the axes given as `ax`.
+Every function returns its figure, which notebooks display, or draws into the axes given as `ax`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FEW_NODES = 400
 
 
 def mechanism(seen: Mechanism | State, *, names: bool = True, ax: Axes | None = None) -> Figure:
-    """A mechanism as it is described, or a state, in space: bodies, joints with their axes, names.
+    """Plot a mechanism, or a state, in three dimensions: bodies, joints with their axes, and names.
 
     `ax` must be three-dimensional: figure.add_subplot(projection="3d").
     """
@@ -56,16 +56,16 @@ def mechanism(seen: Mechanism | State, *, names: bool = True, ax: Axes | None = 
 
 
 def graph(mechanism: Mechanism, *, ax: Axes | None = None) -> Figure:
-    """Bodies as dots and joints as lines: the tree from the world down, and in red, dashed, what closes loops."""
+    """Plot the graph of a mechanism: bodies as nodes, tree joints as lines, and loop closures as red dashed lines."""
     axis = _axes(ax, 7, 5)
     draw_graph(axis, mechanism)
     return _whole(axis)
 
 
 def sparsity(mechanism: Mechanism, *, ax: Sequence[Axes] | None = None) -> Figure:
-    """The blocks of a step's matrix: in the order of the description, and in that in which `ldu` eliminates.
+    """Plot the block sparsity of a step's matrix, in the described order and in the elimination order of `ldu`.
 
-    Blue what the mechanism puts there, red what elimination adds. `ax` are two axes, side by side.
+    Blocks of the mechanism are blue, fill-in of the elimination is red. `ax` are two axes, side by side.
     """
     axes = new_figure(10, 5).subplots(1, 2) if ax is None else ax
     if len(axes) != 2:
@@ -78,28 +78,28 @@ def sparsity(mechanism: Mechanism, *, ax: Sequence[Axes] | None = None) -> Figur
 
 
 def motion(run: Trajectory, *, ax: Axes | None = None) -> Figure:
-    """The mechanism at moments of the run, from early (pale) to late (dark), and the path of its last body."""
+    """Plot the mechanism at several times, from early (pale) to late (dark), and the path of its last body."""
     axis = _axes(ax, 6, 6)
     _motion(axis, run)
     return _whole(axis)
 
 
 def energy(run: Trajectory, *, ax: Axes | None = None) -> Figure:
-    """Kinetic, potential and total energy over time."""
+    """Plot the kinetic, potential and total energy over time."""
     axis = _axes(ax)
     _energy(axis, run)
     return _whole(axis)
 
 
 def energy_error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
-    """Energy gained or lost since the first node, in parts of the energy in motion."""
+    """Plot the energy gained or lost since the first node, relative to the energy in motion, over time."""
     axis = _axes(ax)
     _energy_error(axis, run)
     return _whole(axis)
 
 
 def momentum(run: Trajectory, *, ax: Axes | None = None) -> Figure:
-    """Linear momentum over time."""
+    """Plot the linear momentum over time."""
     axis = _axes(ax)
     _curves(axis, run.time, dict(zip("xyz", run.momentum().T, strict=True)))
     _over_time(axis, run, "momentum [kg m/s]")
@@ -107,7 +107,7 @@ def momentum(run: Trajectory, *, ax: Axes | None = None) -> Figure:
 
 
 def angular_momentum(run: Trajectory, *, ax: Axes | None = None) -> Figure:
-    """Angular momentum about the origin over time."""
+    """Plot the angular momentum about the origin over time."""
     axis = _axes(ax)
     _curves(axis, run.time, dict(zip("xyz", run.angular_momentum().T, strict=True)))
     _over_time(axis, run, "angular momentum [kg m²/s]")
@@ -115,16 +115,16 @@ def angular_momentum(run: Trajectory, *, ax: Axes | None = None) -> Figure:
 
 
 def drift(run: Trajectory, *, ax: Axes | None = None) -> Figure:
-    """The largest gap of all joints over time."""
+    """Plot the largest joint gap over time."""
     axis = _axes(ax)
     _drift(axis, run)
     return _whole(axis)
 
 
 def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
-    """What every step of the run is estimated to err by, and from where on it is too coarse."""
+    """Plot the estimated error of every step, and the limit above which steps are too coarse."""
     if run.error is None:
-        raise ValueError('this run estimated no errors: its simulator was told on_inaccurate="ignore"')
+        raise ValueError('this run has no error estimates: its simulator has on_inaccurate="ignore"; use "warn"')
     axis = _axes(ax)
     start = float(run.time[0]) if len(run) else 0.0
     axis.semilogy(start + run.dt * np.arange(len(run.error)), np.maximum(run.error, _SMALLEST_GAP), linewidth=0.8)
@@ -135,7 +135,7 @@ def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
 
 
 def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
-    """Joint coordinates over time, of all joints or those named; angles in rad, turns counted, lengths in m."""
+    """Plot joint coordinates over time, of all or named joints: angles in rad with full turns, lengths in m."""
     axis = _axes(ax)
     run = _smooth(run)
     found: dict[str, Array] = {}
@@ -149,14 +149,17 @@ def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *,
 
 
 def phase_portrait(run: Trajectory, joint: str | Joint, coordinate: str = "", *, ax: Axes | None = None) -> Figure:
-    """Rate over coordinate of a joint, from early (pale) to late (dark); which one, if it has several."""
+    """Plot the rate of a joint over its coordinate, from early (pale) to late (dark).
+
+    `coordinate` selects one if the joint has several.
+    """
     axis = _axes(ax, 5, 5)
     _phase_portrait(axis, _smooth(run), joint, coordinate)
     return _whole(axis)
 
 
 def reactions(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
-    """The size of the force that each joint transmits over time, of all joints or those named."""
+    """Plot the magnitude of the reaction force of all or the named joints over time."""
     axis = _axes(ax)
     chosen = [joint for joint in _chosen(run, joints) if joint.row_count]
     _curves(axis, run.time, {joint.name: np.linalg.norm(run.joint(joint).force, axis=1) for joint in chosen})
@@ -165,14 +168,14 @@ def reactions(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, a
 
 
 def convergence(run: Trajectory, step: int, *, ax: Axes | None = None) -> Figure:
-    """The increments by which Newton's method came to the end of a step; of a run(..., increments=True)."""
+    """Plot the increments of Newton's method in a step; requires run(..., increments=True)."""
     axis = _axes(ax, 5, 4)
     _convergence(axis, run, step)
     return _whole(axis)
 
 
 def overview(run: Trajectory) -> Figure:
-    """Motion, energy, its error where nothing fed or took any, and drift on one page."""
+    """Plot motion, energy, energy error (if energy is conserved) and drift on one page."""
     figure = new_figure(12, 6)
     curves = (_energy, *([_energy_error] if keeps_energy(run) else []), _drift)
     grid = figure.add_gridspec(len(curves), 2, width_ratios=(1, 1.15))
@@ -261,7 +264,7 @@ def _phase_portrait(axis: Axes, run: Trajectory, joint: str | Joint, coordinate:
         coordinate = names[0]
     if coordinate not in names:
         known = ", ".join(map(repr, names)) or "none"
-        raise ValueError(f"{history.label}: say which coordinate is to be drawn, of {known}; got {coordinate!r}")
+        raise ValueError(f"{history.label}: choose the coordinate to draw, one of {known}; got {coordinate!r}")
     place = names.index(coordinate)
     points = np.stack((history.coordinates[:, place], history.rates[:, place]), axis=1)
     lines = LineCollection(list(np.stack((points[:-1], points[1:]), axis=1)), cmap="viridis_r", linewidths=1.0)

@@ -54,7 +54,7 @@ class Folders:
                     return self._inside(root / inner, [root], address, notes, where)
             notes.skip(f"file of package {name!r}, which is not found: give packages={{{name!r}: folder}}", where)
             return None
-        notes.skip(f"file at {scheme}://, which is no place of a model", where)
+        notes.skip(f"file at {scheme}://, which is not supported", where)
         return None
 
     def _roots(self, *own: Path) -> list[Path]:
@@ -77,6 +77,6 @@ class Folders:
             notes.skip("file outside the folders of the model", f"{address!r:.80} of {where}")
             return None
         if not real.is_file():
-            notes.skip("file that is not there", f"{address!r:.80} of {where}")
+            notes.skip("missing file", f"{address!r:.80} of {where}")
             return None
         return real

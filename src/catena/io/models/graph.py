@@ -149,7 +149,7 @@ class Graph:
                     placed.append(child)
         lost = [repr(name) for name, link in self.links.items() if link.pose is None]
         if lost:
-            raise ValueError(f"links carry each other in a circle: {', '.join(lost[:6])}")
+            raise ValueError(f"the parents of links form a cycle: {', '.join(lost[:6])}")
         for edge in self.edges:
             a, b = self.links[edge.a].pose, self.links[edge.b].pose
             if edge.points and a is not None and b is not None:
@@ -180,9 +180,9 @@ class Graph:
                 setattr(edge, side, host(name))
         for edge in kept:
             if edge.a == edge.b and edge.kind != "fixed":
-                raise ValueError(f"joint {edge.name!r} joins links that fixed joints hold together")
+                raise ValueError(f"joint {edge.name!r} connects links that fixed joints merge into one body")
             if edge.a == edge.b:
-                self.notes.skip("fixed joint between links that others have merged", edge.name)
+                self.notes.skip("redundant fixed joint between merged links", edge.name)
         self.edges = [edge for edge in kept if edge.a != edge.b]
         for name in whole:
             del self.links[name]
@@ -334,7 +334,7 @@ def checked_inertia(link: Link, notes: Notes) -> Inertia:
         raise ValueError(f"link {link.name!r}: mass must not be negative, got {mass:g}")
     if mass == 0:
         if tensor.any():
-            notes.flag("an inertia without a mass, taken for none", link.name)
+            notes.flag("an inertia without a mass, ignored", link.name)
         return Inertia.massless()
     moments, axes = np.linalg.eigh(tensor)
     if moments[0] < _NO_MOMENT * mass:
@@ -345,7 +345,7 @@ def checked_inertia(link: Link, notes: Notes) -> Inertia:
         notes.flag("an inertia that looks like a placeholder", link.name)
     physical = bool(moments[0] + moments[1] >= moments[2] * (1 - 1e-9))
     if not physical:
-        notes.flag("moments of inertia that break the triangle inequality", link.name)
+        notes.flag("moments of inertia that violate the triangle inequality", link.name)
     return Inertia(mass, 0.5 * (tensor + tensor.T), physical=physical)
 
 

@@ -92,10 +92,10 @@ def without_commas(root: Element, notes: Notes) -> Element:
     for element in root.iter():
         for key, value in element.attrib.items():
             if "," in value and _all_numbers(value):
-                notes.flag("commas among numbers, taken for blanks", f"{element.tag}@{key}")
+                notes.flag("commas between numbers, read as spaces", f"{element.tag}@{key}")
                 element.set(key, value.replace(",", " "))
         if element.text and "," in element.text and _all_numbers(element.text):
-            notes.flag("commas among numbers, taken for blanks", element.tag)
+            notes.flag("commas between numbers, read as spaces", element.tag)
             element.text = element.text.replace(",", " ")
     return root
 
@@ -136,9 +136,9 @@ def _number(word: str, what: str) -> float:
     try:
         value = float(word)
     except ValueError:
-        raise ValueError(f"{what}: {word!r:.60} is no number") from None
+        raise ValueError(f"{what}: {word!r:.60} is not a number") from None
     if not isfinite(value) or abs(value) > LARGEST:
-        raise ValueError(f"{what}: {word!r:.60} is more than any robot has")
+        raise ValueError(f"{what}: {word!r:.60} is too large")
     return value
 
 

@@ -82,7 +82,7 @@ class _Reader:
         for key in ("body_pos", "body_ipos", "body_mass", "body_inertia", "jnt_pos", "geom_pos", "geom_size", "qpos0"):
             found = np.asarray(getattr(model, key))
             if not np.isfinite(found).all() or np.abs(found).max(initial=0.0) > LARGEST:
-                raise ValueError(f"{key} holds a number that is more than any robot has")
+                raise ValueError(f"{key} contains a number that is too large")
         self.bodies = self._names("body", model.nbody)
         self.joints = self._names("joint", model.njnt)
         self.bodies[0] = WORLD
@@ -137,7 +137,7 @@ class _Reader:
                 self.notes.skip(f"flag@{key}")
         for k, name in enumerate(self.joints):
             if np.any(model.jnt_stiffnesspoly[k]) or np.any(model.dof_dampingpoly[model.jnt_dofadr[k]]):
-                self.notes.skip("stiffness or damping that is no straight line", name)
+                self.notes.skip("nonlinear stiffness or damping", name)
 
     # ---- bodies and their joints
 
@@ -280,7 +280,7 @@ class _Reader:
             name += "'"
         data = np.array(model.eq_data[k], dtype=float)
         if not np.isfinite(data).all() or np.abs(data).max(initial=0.0) > LARGEST:
-            raise ValueError(f"equality {name!r} holds a number that is more than any robot has")
+            raise ValueError(f"equality {name!r} contains a number that is too large")
         one, two = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         if not model.eq_active0[k] or model.opt.disableflags & int(self.engine.mjtDisableBit.mjDSBL_EQUALITY):
             self.notes.skip("equality that is not active", name)
@@ -328,7 +328,7 @@ class _Reader:
     def _tie(self, name: str, first: dict[int, float], second: dict[int, float], data: Array) -> None:
         """First = data[0] + data[1] second, all counted from the initial pose."""
         if np.any(data[2:5]):
-            self.notes.skip("equality that is no straight line", name)
+            self.notes.skip("nonlinear equality", name)
             return
         terms = dict(first)
         for joint, factor in second.items():
@@ -362,7 +362,7 @@ class _Reader:
             and (affine or int(model.actuator_biastype[k]) == int(engine.mjtBias.mjBIAS_NONE))
         )
         if not (of_joint and plain and mechanism.joints[self.joints[joint]].dof == 1):
-            self.notes.skip("actuator that is no motor or servo of one coordinate", name)
+            self.notes.skip("actuator other than a motor or servo of one coordinate", name)
             return
         gear, kp = float(model.actuator_gear[k][0]), float(model.actuator_gainprm[k][0])
         constant, stiffness, damping = (float(value) if affine else 0.0 for value in model.actuator_biasprm[k][:3])
@@ -373,7 +373,7 @@ class _Reader:
             mechanism.add_force(Motor(target, gear * constant, name=name))
             self._effort(k, mechanism, target, gear, kp, name)
         elif stiffness > 0 or damping > 0:
-            self.notes.skip("actuator that pushes away from its target", name)
+            self.notes.skip("actuator with a negative gain", name)
         else:
             zero = float(model.qpos0[model.jnt_qposadr[joint]])
             held = constant / (-stiffness * gear) - zero if stiffness else 0.0
@@ -407,7 +407,7 @@ class _Reader:
                 self.notes.flag("actuatorfrcrange of several actuators, each taken to have it for itself", name)
         for (low, high), factor in ranges:
             if low != -high:
-                self.notes.flag("a range of forces that is not the same both ways, taken for its larger side", name)
+                self.notes.flag("an asymmetric range of forces, read as symmetric with its larger side", name)
             most = min(most, float(max(abs(low), abs(high)) * factor))
         return most
 
@@ -422,7 +422,7 @@ class _Reader:
         coordinate = joint.names[0]
         known = joint.limits.get(coordinate, Limits())
         if min(most, known.effort) < inf:
-            self.notes.skip("range of a motor, which is kept as its joint's limit of effort but stops no input", motor)
+            self.notes.skip("range of a motor, stored as the effort limit of its joint, but not enforced", motor)
         if most < known.effort:
             joint.limits = {coordinate: Limits(known.lower, known.upper, most, known.speed)}
 

@@ -45,7 +45,7 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
     """The model without its dangers."""
     root = parse(read_bytes(folders.model))
     if root.tag != "mujoco":
-        raise ValueError(f"is no MJCF: it begins with <{root.tag:.40}>, not with <mujoco>")
+        raise ValueError(f"is not MJCF: its root element is <{root.tag:.40}>, not <mujoco>")
     _include(root, folders, notes)
     without_commas(root, notes)
     folder = ""
@@ -157,11 +157,11 @@ def _check_values(root: Element, notes: Notes) -> None:
     """Refuse values that say nothing, after which MuJoCo may never answer again, or that are no numbers."""
     for element in root.iter():
         if not element.get("rgba", "none").strip():
-            notes.skip("color that says nothing", element.get("name", element.tag))
+            notes.skip("color without a value", element.get("name", element.tag))
             del element.attrib["rgba"]
         for key, value in element.attrib.items():
             if not value.strip() and key not in _NAMES:
-                raise ValueError(f"<{element.tag:.40}> has {key:.40}=, which says nothing")
+                raise ValueError(f"<{element.tag:.40}> has {key:.40}=, which has no value")
             if any(word.lower().lstrip("+-") in _NO_NUMBERS for word in value.split()):
                 raise ValueError(f"{key:.40} of <{element.tag:.40}> is not finite: {value!r:.60}")
 

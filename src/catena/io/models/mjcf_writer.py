@@ -96,7 +96,9 @@ class _Writer:
             if moves and children.get(name, 0) == 1 and name not in held:
                 found[name] = limb
             elif moves:
-                raise ValueError(f"massless body {name!r} moves, but not to carry one other, which MJCF cannot hold")
+                raise ValueError(
+                    f"massless body {name!r} moves without carrying exactly one other body, which MJCF cannot represent"
+                )
         return found
 
     # ---- bodies
@@ -139,7 +141,7 @@ class _Writer:
         axes = to_matrix(turn)
         tensor = axes @ limb.body.inertia.tensor @ axes.T
         if not limb.body.inertia.physical:
-            self.notes.flag("moments of inertia that no body has, of which MuJoCo takes the mean", limb.body.name)
+            self.notes.flag("impossible moments of inertia, of which MuJoCo uses the mean", limb.body.name)
         moments, principal = np.linalg.eigh(tensor)
         mass = max(limb.body.mass, _LEAST)
         if moments[0] < _LEAST or limb.body.mass < _LEAST:
@@ -225,7 +227,7 @@ class _Writer:
         elif joint.code in ("ball", "fixed"):
             shifts = [("", 0.0)]
         else:
-            raise ValueError(f"{joint.label} closes a loop in a way that MJCF cannot hold")
+            raise ValueError(f"{joint.label} closes a loop in a way that MJCF cannot represent")
         for ending, shift in shifts:
             sites = {}
             for side, (body, anchor, frame) in zip(("1", "2"), ends, strict=True):
@@ -237,13 +239,15 @@ class _Writer:
 
     def _coupling(self, coupling: Coupling) -> None:
         if coupling.function is not None:
-            raise ValueError(f"{coupling.label} follows a function of time, which a file cannot hold")
+            raise ValueError(f"{coupling.label} follows a function of time, which a file cannot represent")
         terms = []
         for term in coupling.terms:
             joint = self.mechanism.joints[term.measure.joint]
             name = self.motions.get((joint.name, joint.names[term.measure.index]))
             if name is None:
-                raise ValueError(f"{coupling.label} acts on {joint.label}, which closes a loop: MJCF cannot hold that")
+                raise ValueError(
+                    f"{coupling.label} acts on {joint.label}, which closes a loop: not representable in MJCF"
+                )
             terms.append((name, term.coefficient))
         if len(terms) <= 2:
             (first, own), *rest = terms

@@ -12,7 +12,7 @@ _MOST_NAMES = 4
 
 
 class ModelWarning(CatenaWarning):
-    """A file was read, but not all of it; the message lists what was not, and what looks wrong."""
+    """Parts of a model file were not read or written, or look wrong; the message lists them."""
 
 
 class Notes:

@@ -80,7 +80,7 @@ def tensor(entry: Entry, diagonal: str, turn: Array, where: str) -> Array:
 def joint_limits(lower: float, upper: float, effort: float, speed: float, name: str, notes: Notes) -> Limits:
     """Limits of a joint; those that leave no room are left out, and flagged."""
     if lower > upper:
-        notes.flag("limits of which the lower is above the upper, left out", name)
+        notes.flag("limits whose lower end is above the upper, ignored", name)
         lower, upper = -inf, inf
     return Limits(lower, upper, effort, speed)
 

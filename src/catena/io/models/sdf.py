@@ -85,7 +85,7 @@ def read(
 class _Reader:
     def __init__(self, root: Element, folders: Folders, notes: Notes) -> None:
         if root.tag != "sdf":
-            raise ValueError(f"is no SDF: it begins with <{root.tag:.40}>, not with <sdf>")
+            raise ValueError(f"is not SDF: its root element is <{root.tag:.40}>, not <sdf>")
         world = root.find("world")
         if world is not None:
             note_others(world, notes, "", ("model", "gravity"))
@@ -172,7 +172,7 @@ class _Reader:
         link.gravity = text_of(element, "gravity", where, "true").strip() not in ("0", "false")
         inertial = element.find("inertial")
         if inertial is None:
-            self.notes.flag("a link without inertial, which SDF takes for 1 kg and 1 kg m^2", name)
+            self.notes.flag("a link without inertial, which has 1 kg and 1 kg m^2 in SDF", name)
             link.mass, link.tensor = 1.0, np.eye(3)
         else:
             note_others(inertial, self.notes, name, ("pose", "mass", "inertia"), ())

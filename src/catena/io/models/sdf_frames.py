@@ -35,7 +35,7 @@ class Frames:
         chain: list[str] = []
         while name not in self._poses:
             if name in chain:
-                raise ValueError(f"the frames {', '.join(map(repr, chain[:6]))} are relative to each other in a circle")
+                raise ValueError(f"the frames {', '.join(map(repr, chain[:6]))} form a cycle of references")
             chain.append(name)
             element = self._framed(name, asker)
             asker = f"frame {name!r}"

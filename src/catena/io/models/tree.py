@@ -93,14 +93,14 @@ class Tree:
             notes.skip("spring, damping, friction or armature of a joint that closes a loop", name)
         for joint in mechanism.joints.values():
             if joint.ground is not None:
-                raise ValueError(f"{joint.label} is on moving ground, which a file cannot hold")
+                raise ValueError(f"{joint.label} is on moving ground, which a file cannot represent")
         for name in free.values():
             notes.skip("free joint between bodies that others carry", name)
 
     def _limb(self, branch: Branch) -> Limb:
         joint, forward = branch.joint, branch.child is branch.joint.b
         if joint.code not in _MOTIONS:
-            raise ValueError(f"{joint.label} is of a kind that a file cannot hold")
+            raise ValueError(f"{joint.label} is of a kind that a file cannot represent")
         motions = [
             Motion(
                 kind,

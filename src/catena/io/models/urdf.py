@@ -86,7 +86,7 @@ def read(
 class _Reader:
     def __init__(self, robot: Element, folders: Folders, notes: Notes) -> None:
         if robot.tag != "robot":
-            raise ValueError(f"is no URDF: it begins with <{robot.tag:.40}>, not with <robot>")
+            raise ValueError(f"is not URDF: its root element is <{robot.tag:.40}>, not <robot>")
         if any(element.tag.startswith("xacro:") for element in robot.iter()):
             raise ValueError("is a xacro file: expand it to URDF first")
         known = (
@@ -114,7 +114,7 @@ class _Reader:
         if not graph.links:
             raise ValueError("has no links")
         if WORLD not in graph.links and any(parent.get("link") == WORLD for parent in self.robot.iter("parent")):
-            self.notes.flag("joints to a link 'world' that is not there, taken for the world")
+            self.notes.flag("joints to a link 'world' that is not there, read as the world")
             graph.links[WORLD] = Link(WORLD)
         edges = [self._joint(name, element) for name, element in self.joints.items()]
         carried: set[str] = set()

@@ -94,7 +94,7 @@ class _Writer:
             keys = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
             SubElement(inertial, "inertia", {key: repr(float(tensor[i, j])) for key, i, j in keys})
         if not body.has_gravity:
-            self.notes.skip("a body that gravity leaves alone", body.name)
+            self.notes.skip("a body without gravity", body.name)
         self._shapes(link, body, back)
 
     def _shapes(self, link: Element, thing: Shaped, back: Pose) -> None:
@@ -179,9 +179,9 @@ class _Writer:
     def _loop(self, name: str) -> None:
         joint = self.mechanism.joints[name]
         if joint.code not in _LOOPS:
-            raise ValueError(f"{joint.label} closes a loop in a way that URDF cannot hold")
+            raise ValueError(f"{joint.label} closes a loop in a way that URDF cannot represent")
         if any(body.name == WORLD for body in (joint.a, joint.b)) and self.rootless:
-            raise ValueError(f"{joint.label} joins a floating mechanism to the world, which URDF cannot hold")
+            raise ValueError(f"{joint.label} joins a floating mechanism to the world, which URDF cannot represent")
         loop = SubElement(self.robot, "loop_joint", name=name, type=_LOOPS[joint.code])
         for tag, body, pose in (
             ("link1", joint.a.name, (joint.anchor_a, joint.frame_a)),

@@ -30,7 +30,7 @@ def save(root: Element, path: str | os.PathLike[str], *, declares: bool) -> None
     for element in root.iter():
         for value in (element.text or "", *element.attrib.values()):
             if _NO_XML.search(value):
-                raise ValueError(f"{value!r:.80} has a character that no XML file can hold")
+                raise ValueError(f"{value!r:.80} has a character that XML files cannot contain")
     indent(root)
     content = tostring(root, encoding="utf-8", xml_declaration=declares)
     write_whole(path, lambda file: file.write(content))

@@ -32,10 +32,10 @@ def refusal(host: str | None, origin: str | None, is_socket: bool) -> str:
         name = None
     if name not in _NAMES:
         return (
-            f"This view is for the machine it runs on, as {' or '.join(_NAMES[:2])}, not as {host or 'nobody'!r:.80}."
+            f"This view is available on its own machine, as {' or '.join(_NAMES[:2])}, not as {host or 'nobody'!r:.80}."
         )
     if (is_socket or origin is not None) and origin != f"http://{host}":
-        return f"This view is driven by its own page, http://{host}, not by one of {origin or 'nobody'!r:.80}."
+        return f"This view accepts only its own page, http://{host}, not one of {origin or 'nobody'!r:.80}."
     return ""
 
 

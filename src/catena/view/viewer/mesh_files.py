@@ -50,7 +50,7 @@ def read_triangles(path: str) -> list[Triangles]:
 def _read(path: str, changed: int) -> list[Triangles]:
     kind = Path(path).suffix.lower()[1:]
     if kind not in KINDS:
-        raise ValueError(f"{path!r} is none of the meshes that are read: {', '.join(KINDS)}")
+        raise ValueError(f"{path!r} is not in a supported mesh format: {', '.join(KINDS)}")
     try:
         trimesh = import_module("trimesh")
     except ImportError:
@@ -77,15 +77,15 @@ def _parts(scene: Any) -> list[Triangles]:
     ]
     count = sum(len(solid.faces) for _, solid in solids)
     if count > _MOST_TRIANGLES:
-        raise ValueError(f"it shows {count} triangles, more than the {_MOST_TRIANGLES} that are drawn")
+        raise ValueError(f"it has {count} triangles, more than the {_MOST_TRIANGLES} that are drawn")
     parts = []
     for matrix, solid in solids:
         vertices = np.array(solid.vertices, dtype=np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
         faces = np.asarray(solid.faces)
         if not np.abs(vertices).max(initial=0.0) < 1e12:
-            raise ValueError("it has vertices that are nowhere")
+            raise ValueError("it has vertices that are not finite")
         if faces.min() < 0 or faces.max() >= len(vertices):
-            raise ValueError("it has triangles of vertices that are not there")
+            raise ValueError("it has triangles with missing vertices")
         # what is mirrored stays counterclockwise
         triangles = (faces[:, ::-1] if np.linalg.det(matrix[:3, :3]) < 0 else faces).astype(np.uint32)
         parts.append((vertices, triangles, _color(solid.visual)))
@@ -111,7 +111,7 @@ class _Beside:
     def get(self, name: str) -> bytes:
         place = (self._home / name.strip()).resolve()
         if place.suffix.lower() not in _BESIDE or not place.is_relative_to(self._home):
-            raise ValueError(f"{name!r:.80} is no file that is read beside a mesh")
+            raise ValueError(f"{name!r:.80} is not a supported file beside a mesh")
         return read_whole(place, _MOST_BYTES, "part of a mesh")
 
     __getitem__ = get
@@ -160,7 +160,7 @@ def _gltf_document(text: bytes) -> Any:
     """The JSON of a binary file, which is its first chunk."""
     length, kind = struct.unpack_from("<I4s", text, 12)
     if kind != b"JSON":
-        raise ValueError("it does not begin with what it holds")
+        raise ValueError("its header does not match its contents")
     return json.loads(text[20 : 20 + length])
 
 
@@ -172,4 +172,4 @@ def _check_gltf(document: Any) -> None:
     below = [child for node in document.get("nodes", []) for child in node.get("children", [])]
     roots = [root for scene in document.get("scenes", []) for root in scene.get("nodes", [])]
     if len(set(below)) < len(below) or set(below) & set(roots):
-        raise ValueError("its nodes are no tree")
+        raise ValueError("its nodes do not form a tree")

@@ -46,7 +46,7 @@ def page(scene: Scene) -> str:
     try:
         data = json.dumps(_described(scene), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     except ValueError:
-        raise ValueError("this cannot be drawn: places or forces are too large for a picture") from None
+        raise ValueError("this cannot be drawn: positions or forces are too large") from None
     return _TEMPLATE.read_text(encoding="utf-8").replace("@SCENE@", data)
 
 

@@ -137,7 +137,7 @@ class Scene:
 def scene_of(run: Trajectory, traces: Iterable[str] | None = ()) -> Scene:
     """The scene of a run; `traces` names bodies and frames whose way is drawn."""
     if not len(run):
-        raise ValueError("there is nothing to see: the trajectory has no nodes")
+        raise ValueError("nothing to show: the trajectory has no nodes")
     mechanism = run.mechanism
     run = run[:: _stride(run.time)]
     times = _moments(run.time)

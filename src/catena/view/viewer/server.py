@@ -47,14 +47,14 @@ _SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "5 x", "10 x")
 
 
 def show_run(run: Trajectory, traces: Iterable[str] | None, port: int, browser: bool) -> RunView:
-    """A view of a run."""
+    """Return a view of a run."""
     view = RunView(scene_of(run, traces), port)
     view.open(browser)
     return view
 
 
 def show_pose(still: Trajectory, port: int, browser: bool) -> PoseView:
-    """A view of a single node, whose joints can be moved."""
+    """Return a view of one state whose joints can be moved."""
     view = PoseView(scene_of(still), still[0], port)
     view.open(browser)
     return view
@@ -68,7 +68,7 @@ def show_live(
     control: Callable[[Live], None] | None,
     inputs: Mapping[str, tuple[float, float]],
 ) -> LiveView:
-    """A view of a live mechanism."""
+    """Return a view of a live mechanism."""
     none = np.zeros(0)
     node = live._node(live.multipliers())
     plots = [Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none)))]
@@ -82,10 +82,10 @@ def show_live(
 
 
 class View:
-    """What is shown in a browser at `url`, until `close()` or the end of the process.
+    """A view in a browser at `url`, until `close()` is called or the process ends.
 
-    A script that has nothing else to do calls `wait()`. `notes` are sentences about what could not be drawn. In a
-    notebook it shows itself.
+    Call `wait()` in a script that has nothing else to do. `notes` are sentences about shapes that could not be drawn. A
+    notebook displays the view in its output.
     """
 
     def __init__(self, scene: Scene, port: int) -> None:
@@ -99,7 +99,7 @@ class View:
         more = len(scene.notes) - 4
         said = [*scene.notes[:4], f"... and {more} more."] if more > 0 else [*scene.notes]
         if len(scene.labels) > MOST_NAMES:
-            said.append(f"Of {len(scene.labels)} names {MOST_NAMES} can be shown, and {MOST_SLIDERS} joints be moved.")
+            said.append(f"Only {MOST_NAMES} of {len(scene.labels)} names can be shown, and {MOST_SLIDERS} joints moved.")
         self._say(" ".join(said))
         self._charts: list[Chart] = []
         self._closed = threading.Event()
@@ -107,7 +107,7 @@ class View:
         self._error: Exception | None = None
 
     def open(self, browser: bool) -> None:
-        """Begin; called by whoever makes one."""
+        """Start the view; called by the function that creates it."""
         self._canvas.add_choices()
         self._add_plots()
         self._thread = threading.Thread(target=self._work, name="catena view", daemon=True)
@@ -119,21 +119,21 @@ class View:
 
     @property
     def url(self) -> str:
-        """Where it is seen."""
+        """Address of the page."""
         return f"http://{_HOST}:{self._server.get_port()}"
 
     @property
     def notes(self) -> list[str]:
-        """What could not be drawn, and why."""
+        """Sentences about what could not be drawn, and why."""
         return list(self._scene.notes)
 
     @property
     def message(self) -> str:
-        """The sentence that is shown on the page: why a slider could not go on, or a step not be taken."""
+        """The message shown on the page, for example why a slider could not move further, or why a step failed."""
         return self._said
 
     def close(self) -> None:
-        """End it; the page stops."""
+        """Close the view and its page."""
         if not self._closed.is_set():
             self._closed.set()
             atexit.unregister(self.close)
@@ -142,7 +142,7 @@ class View:
             self._server.stop()
 
     def wait(self) -> None:
-        """Go on showing until `close()` is called from elsewhere, or Ctrl-C; raises what a control function raised."""
+        """Wait until `close()` is called or Ctrl-C is pressed; raises the exception of a control function."""
         try:
             while not self._closed.wait(0.2):
                 if self._error is not None:
@@ -190,7 +190,7 @@ class View:
 
 
 class RunView(View):
-    """A run that is played: play, pause, scrub, speed."""
+    """A view that plays a run, with play, pause, a time slider and speed."""
 
     def __init__(self, scene: Scene, port: int) -> None:
         super().__init__(scene, port)
@@ -209,7 +209,7 @@ class RunView(View):
 
     @property
     def time(self) -> float:
-        """The moment that is shown (s)."""
+        """The time shown (s)."""
         return self._now
 
     def _turn(self) -> None:
@@ -244,7 +244,7 @@ class RunView(View):
 
 
 class PoseView(View):
-    """A state whose joints are moved with sliders; what hangs on them, loops and couplings follow."""
+    """A view of a state whose joints can be moved with sliders; loops and couplings stay closed."""
 
     def __init__(self, scene: Scene, state: State, port: int) -> None:
         super().__init__(scene, port)
@@ -254,7 +254,7 @@ class PoseView(View):
 
     @property
     def state(self) -> State:
-        """Where it stands now, at rest once a slider was moved: a simulator can start from it."""
+        """The state set by the sliders, at rest once a slider has moved; a simulator can start from it."""
         return self._state.copy()
 
     def _turn(self) -> None:
@@ -272,10 +272,10 @@ class PoseView(View):
 
 
 class LiveView(View):
-    """A live mechanism that is watched while it runs, with sliders for its inputs and joint coordinates.
+    """A view of a live mechanism while it runs, with sliders for its inputs and joint coordinates.
 
-    Played on the page it runs by itself, as fast as time goes. A loop that calls `update()` after its steps runs it
-    instead, and is held up by pause and speed.
+    The play button runs it in real time. Alternatively, a loop in Python runs it and calls `update()` after its steps;
+    pause and speed then delay the loop.
     """
 
     def __init__(
@@ -307,9 +307,9 @@ class LiveView(View):
         self._draw()
 
     def update(self) -> None:
-        """Show where the mechanism stands, from a loop of your own.
+        """Show the current node; called from your own loop after its steps.
 
-        Waits while the page says pause, and as long as the loop is ahead of the clock, times the speed chosen.
+        Waits while the page is paused, and until real time, multiplied by the selected speed, has caught up.
         """
         if self._closed.is_set():
             return

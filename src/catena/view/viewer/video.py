@@ -34,7 +34,7 @@ def save_video(
     if not (np.isfinite(fps) and fps > 0 and np.isfinite(speed) and speed > 0):
         raise ValueError(f"fps and speed must be positive, got {fps} and {speed}")
     if not len(run):
-        raise ValueError("there is nothing to see: the trajectory has no nodes")
+        raise ValueError("nothing to show: the trajectory has no nodes")
     plane = plane or _plane(run)
     stage = Stage(run.mechanism, plane=plane, window=_window(run, plane), pixels=pixels)
     write = _write_gif if target.suffix.lower() == ".gif" else _write_film
@@ -55,7 +55,7 @@ def _write_film(target: Path, pictures: Iterator[Picture], fps: float) -> None:
         encoder = import_module("imageio_ffmpeg")
     except ImportError:
         raise ImportError(
-            'a film needs imageio-ffmpeg, which is not installed: pip install "catena[video]"; a .gif does not'
+            'a video needs imageio-ffmpeg, which is not installed: pip install "catena[video]"; a .gif does not'
         ) from None
     writer: Any = None
     try:
