@@ -60,10 +60,12 @@ def checked(plan: Plan, state: State) -> State:
         turned=state._angles,
         computed=state.computed,
     )
-    if refuse_open(plan, state):
-        state = plan.mechanism.assemble(state)
-    refuse_loop_mismatch(plan.compiled, state)
-    refuse_loose_at(state)
+    if not plan.build.has_found_fit(state):
+        if refuse_open(plan, state):
+            state = plan.mechanism.assemble(state)
+        refuse_loop_mismatch(plan.compiled, state)
+        refuse_loose_at(state)
+        plan.build.note_fit(state)
     refuse_fast(plan, state.angular_velocity)
     return state
 

@@ -17,6 +17,7 @@ from math import ceil, floor, inf, log2
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._util.rotation import Array
 from ..results.accuracy import not_checked, not_reached
@@ -62,9 +63,11 @@ _PILOT_HALVED = 0.2
 _PILOT_PART = 0.7
 # what polynomials between nodes err by falls by so much with half the distance; it is looked at where there are so many
 _BETWEEN_GAIN, _BETWEEN_NODES, _BETWEEN_LOOKS = 2**5, 9, 100
-# nodes that an interval gets which has taken so many times the usual substeps, where interpolation errs by more than
-# such a part of the accuracy, if no larger part of the intervals does
-_GRADES, _GRADED_ABOVE, _GRADED_FROM, _GRADED_PART = 16, 3, 0.1, 0.1
+# nodes that an interval gets where interpolation errs by more than such a part of the accuracy: of plain steps so many,
+# if it has taken so many times the usual substeps and no larger part of the intervals does; of others as many as they
+# need, if this takes at most such a part of the steps of another run
+_GRADES, _GRADED_FROM, _GRADED_ABOVE, _GRADED_PART = 16, 0.1, 3, 0.1
+_COMPOSED_GRADES, _GRADED_WORK = (2, 4), 0.6
 # bodies of nodes that are compared
 _COMPARED = 20000
 
@@ -130,8 +133,8 @@ def _doubled(
         enough = told <= _PLAIN_MARGIN * accuracy
         gave_up = 2 * run.substeps.sum() > most or (stalled >= _STALLED and step < guess / 128)
         if level >= 0 and (enough or gave_up):
-            run, made = _with_nodes(run, made, plan, attempt, duration) if enough else (run, made)
-            return _graded(_settled(run, plan, told, per, given), made, plan, force), made
+            run, made = _with_nodes(run, made, plan, attempt, duration, force) if enough else (run, made)
+            return _graded_where_stiff(_settled(run, plan, told, per, given), made, plan, force), made
         ratio = 2**-level if enough else 2
         level = 0 if enough else level + 1
         before = run
@@ -155,7 +158,7 @@ def _composed(
     steps = ceil(duration / dt - 1e-6)
     made = plan.with_step(dt, rate=rate)
     if not plan.accuracy_given:
-        return _with_nodes(attempt(made, steps, 1), made, plan, attempt, duration)
+        return _with_nodes(attempt(made, steps, 1), made, plan, attempt, duration, force)
     before = attempt(plan.with_step(2 * dt, rate=rate * 2**order), ceil(steps / 2), 1)
     told = inf
     for level in range(_ATTEMPTS + _MORE_NODES):
@@ -245,38 +248,69 @@ def apart(coarse: Trajectory, fine: Trajectory, size: float) -> float:
     return max(float(way), float(_angles(fine.orientation[other], coarse.orientation[same]).max(initial=0.0)))
 
 
-def _with_nodes(run: Trajectory, made: Plan, plan: Plan, attempt: Attempt, duration: float) -> tuple[Trajectory, Plan]:
-    """The run, or another one with nodes so near to each other that the motion is known between them."""
+def _with_nodes(
+    run: Trajectory, made: Plan, plan: Plan, attempt: Attempt, duration: float, force: Forces | None
+) -> tuple[Trajectory, Plan]:
+    """The run, or one with nodes so near to each other that the motion is known between them."""
     if not _is_bent(run, plan):
         return run, made
-    bent = _between(run, plan.extent) / plan.target_accuracy
-    steps = ceil(len(run.substeps) * min(4.0, bent ** (1 / 7)))
+    graded = _graded_where_bent(run, made, plan, force) if plan.order > 2 else run
+    if graded is not run:
+        return graded, made
+    steps = ceil(len(run.substeps) * _fold(_between(run, plan.extent), plan))
     made = made.with_step(duration / steps, rate=made.error_rate, tolerance=made.tolerance)
     return attempt(made, steps, 1), made
 
 
-def _graded(run: Trajectory, made: Plan, plan: Plan, force: Forces | None) -> Trajectory:
-    """The run with more nodes in the few intervals in which the motion is too fast to be known between two of them."""
-    is_each = len(run) == len(run.substeps) + 1 and (run.checkpoints is None or len(run.checkpoints.numbers) == 1)
-    if plan.given_dt is not None or not is_each or run.status.reason != "done" or len(run) < _BETWEEN_NODES:
+def _graded_where_stiff(run: Trajectory, made: Plan, plan: Plan, force: Forces | None) -> Trajectory:
+    """A run of plain steps with more nodes in the few intervals that have taken many substeps."""
+    if not _has_each_node(run, plan):
         return run
-    # what is fast has taken many substeps
     bent = run.substeps > _GRADED_ABOVE * np.median(run.substeps)
     middles = 0.5 * (run.time[1:] + run.time[:-1])[bent]
     bent[bent] = interpolation_error(run.nodes, middles, plan.extent) > _GRADED_FROM * plan.target_accuracy
     if not 0 < bent.sum() <= _GRADED_PART * len(bent):
         return run
-    finer = made.with_step(made.dt / _GRADES, rate=made.error_rate, tolerance=made.tolerance)
+    return _graded(run, made, bent, _GRADES, force)
+
+
+def _graded_where_bent(run: Trajectory, made: Plan, plan: Plan, force: Forces | None) -> Trajectory:
+    """A run of orders 4 to 8 with more nodes where it needs them, if these are few enough not to make another run."""
+    if not _has_each_node(run, plan):
+        return run
+    odd, error = _bends(run, plan.extent, len(run))
+    bent = np.zeros(len(run.substeps), bool)
+    needy = odd[error > _GRADED_FROM * plan.target_accuracy]
+    bent[needy - 1] = bent[needy] = True
+    fold = _fold(float(error.max()), plan)
+    grades = int(np.clip(ceil(fold), *_COMPOSED_GRADES))
+    if grades * bent.sum() > _GRADED_WORK * fold * len(bent):
+        return run
+    return _graded(run, made, bent, grades, force)
+
+
+def _has_each_node(run: Trajectory, plan: Plan) -> bool:
+    """Whether it has the nodes of all steps, which nobody has placed, and came to its end."""
+    is_each = len(run) == len(run.substeps) + 1 and (run.checkpoints is None or len(run.checkpoints.numbers) == 1)
+    return plan.given_dt is None and is_each and run.status.reason == "done" and len(run) >= _BETWEEN_NODES
+
+
+def _graded(run: Trajectory, made: Plan, bent: NDArray[np.bool_], grades: int, force: Forces | None) -> Trajectory:
+    """The run with so many nodes in each of some intervals, in which the motion is too fast to be known between two."""
+    finer = made.with_step(made.dt / grades, rate=made.error_rate, tolerance=made.tolerance)
     # intervals that follow each other are gone through at once
     ends = np.flatnonzero(np.diff(np.concatenate(([0], bent, [0])))).reshape(-1, 2)
     nodes, last = run.nodes[:1], 0
     for first, end in ends:
-        between = run_steps(finer, int(_GRADES * (end - first)), state=run[int(first)], loads=force)
+        start = run[int(first)]
+        # as this mechanism has been there
+        finer.build.note_fit(start)
+        between = run_steps(finer, int(grades * (end - first)), state=start, loads=force)
         if not between.status.ok:
             return run
         # where both have a node the two differ a little: over a short interval that would be a jump
         last, before = min(int(end), len(run) - 2), last
-        count = _GRADES * (last - int(first)) + (_GRADES if last < end else 1)
+        count = grades * (last - int(first)) + (grades if last < end else 1)
         nodes = nodes.followed_by(run.nodes[before + 1 : first + 1]).followed_by(between.nodes[1:count])
     nodes = nodes.followed_by(run.nodes[last + 1 :])
     return Trajectory(run.mechanism, replace(nodes, checkpoints=run.checkpoints), run.made)
@@ -287,15 +321,26 @@ def _is_bent(run: Trajectory, plan: Plan) -> bool:
     return plan.given_dt is None and _between(run, plan.extent) > plan.target_accuracy
 
 
+def _fold(error: float, plan: Plan) -> float:
+    """How many times as many nodes an interpolation needs that errs by so much."""
+    return float(min(4.0, (error / plan.target_accuracy) ** (1 / 7)))
+
+
 def _between(run: Trajectory, size: float) -> float:
-    """What `run.at` errs by between nodes, found by leaving out every second one; 0 if there are too few."""
+    """What `run.at` errs by between nodes; 0 if there are too few to tell."""
     if len(run) < _BETWEEN_NODES or len(run) != len(run.substeps) + 1:
         return 0.0
+    return float(_bends(run, size, _BETWEEN_LOOKS)[1].max())
+
+
+def _bends(run: Trajectory, size: float, looks: int) -> tuple[NDArray[np.intp], Array]:
+    """So many nodes, and what `run.at` errs by (node,) beside each, found by leaving out every second one."""
     odd = np.arange(1, len(run) - 1, 2)
-    odd = odd[np.unique(np.linspace(0, len(odd) - 1, _BETWEEN_LOOKS).astype(int))]
+    odd = odd[np.unique(np.linspace(0, len(odd) - 1, looks).astype(int))]
     there = resampled(run[::2], run.time[odd])
-    way = np.linalg.norm(there.position - run.position[odd], axis=-1).max() / size
-    return max(float(way), float(_angles(there.orientation, run.orientation[odd]).max())) / _BETWEEN_GAIN
+    way = np.linalg.norm(there.position - run.position[odd], axis=-1).max(axis=1, initial=0.0) / size
+    turn = _angles(there.orientation, run.orientation[odd]).max(axis=1, initial=0.0)
+    return odd, np.maximum(way, turn) / _BETWEEN_GAIN
 
 
 def _angles(a: Array, b: Array) -> Array:
