@@ -319,7 +319,9 @@ struct Stops {
 
   // the smallest gap that those which have no part in it have at its end, and whose it is
   double least_gap(int& whose) {
-    if (!has_room(reach())) look_at_all();
+    // how near is near depends on how fast this step is, not the last one
+    const double way = reach();
+    if (!has_room(way)) pace = larger(pace, way), look_at_all();
     double least = 1e300;
     each_near([&](const Stop& s) {
       if (s.held || (s.takes && !fixed)) return;
