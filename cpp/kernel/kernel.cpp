@@ -29,6 +29,9 @@ void start(const Layout& layout, void* workspace, RunArgs& args) {
 void go_on(void* workspace, const RunArgs& args) {
   with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_on(); });
 }
+bool rebound(void* workspace, const RunArgs& args) {
+  return with_solver(args.solver, [&]<class S>(std::type_identity<S>) { return seated<S>(workspace).rebound(); });
+}
 bool velocities(void* workspace, const RunArgs& args) {
   return with_solver(args.solver,
                      [&]<class S>(std::type_identity<S>) { return seated<S>(workspace).show_velocities(); });
@@ -87,6 +90,7 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .run = run,
                        .start = start,
                        .go_on = go_on,
+                       .rebound = rebound,
                        .velocities = velocities,
                        .go_on_from = go_on_from,
                        .save = save,

@@ -14,6 +14,7 @@ struct Kernel {
   // first record
   void (*start)(const Layout&, void* workspace, RunArgs&);
   void (*go_on)(void* workspace, const RunArgs&);
+  bool (*rebound)(void* workspace, const RunArgs&);     // bounds of stops have been moved; false if that cannot be
   bool (*velocities)(void* workspace, const RunArgs&);  // of the node into the first record; false if there are none
   // the same in a workspace that others use in between: from the caller's arrays or a checkpoint, and into `checkpoint`
   void (*go_on_from)(const Layout&, void* workspace, RunArgs&, double* checkpoint);

@@ -22,6 +22,7 @@ struct Alone {
 struct LaneSeat {
   LaneTree tree;
   LaneLoops loops;
+  LaneStops stops;
   LaneNode node;
   LaneNewton newton;
   LaneEstimator estimator;
@@ -42,6 +43,9 @@ long lanes_in(const Layout& layout, void* workspace) {
   Axis<Lane>* axis = arena.take<Axis<Lane>>(layout.axis_count);
   Acting<Lane>* acting = arena.take<Acting<Lane>>(layout.axis_count);
   Lane* pushed = arena.take<Lane>(layout.axis_count);
+  LaneHold* stopped = layout.stop_count > 0 ? arena.take<LaneHold>(layout.axis_count) : nullptr;
+  LaneStop* stop = arena.take<LaneStop>(layout.stop_count);
+  Lane* push = arena.take<Lane>(layout.stop_count > 0 ? layout.axis_count : 0);
   Torsion<Lane>* torsion = arena.take<Torsion<Lane>>(layout.rotary_count > 0 ? links : 0);
   Wrench<Lane>* reaction = has_loops(layout) ? arena.take<Wrench<Lane>>(links) : nullptr;
   double* counted = arena.take<double>(static_cast<long>(lane_width) * layout.counter_count);
@@ -60,20 +64,25 @@ long lanes_in(const Layout& layout, void* workspace) {
                                 .axis = axis,
                                 .acting = acting,
                                 .pushed = pushed,
+                                .stopped = stopped,
                                 .torsion = torsion,
                                 .reaction = reaction,
                                 .segment_count = find_segments(layout, link, segment)}},
                       .loops = {layout, seat->tree, reaction},
+                      .stops = {layout, seat->tree, stop, push},
                       .node = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .counted = counted},
                       .newton = {.layout = layout, .tree = seat->tree, .loops = seat->loops, .difference = difference},
                       .estimator = {seat->node, past},
                       .runner = {.layout = layout,
                                  .tree = seat->tree,
                                  .loops = seat->loops,
+                                 .stops = seat->stops,
                                  .node = seat->node,
                                  .newton = seat->newton,
                                  .estimator = seat->estimator,
                                  .with_single = {static_cast<char*>(workspace) + used}}};
+  for (int n = 0; n < layout.axis_count && stopped; ++n) acting[n] = {Lane(0), Lane(0)}, stopped[n] = {};
+  seat->stops.open();
   return size;
 }
 LaneRunner<Alone>& lanes_at(void* workspace) { return static_cast<LaneSeat*>(workspace)->runner; }

@@ -41,6 +41,12 @@ struct LaneLaw : LawOf<Lane> {
   Lane measured, momentum, before;
 };
 
+// of a freedom that has a stop: 1 in lanes where it is held, what is left of its way at the iterate, and where its
+// unknown is to be
+struct LaneHold {
+  Lane held, left, target;
+};
+
 // R - I of a turn: shorter than turn() for more than one vector
 template <class T>
 CATENA_INLINE Mat3<T> turn_matrix(const Quat<T>& q) {
@@ -62,11 +68,13 @@ struct LaneMotion {
   Axis<T>* axis;              // (axis) freedoms that are worked on one by one
   Acting<T>* acting;          // (axis) laws on freedoms, at the iterate
   T* pushed;                  // (axis) and at the node, times dt
+  LaneHold* stopped;          // (axis) where there are stops, or null
   Torsion<T>* torsion;        // (link) where there are rotary dampers
   const Wrench<T>* reaction;  // (link) of loops, if there are any
   int segment_count;
   T dt = T(1), per_dt = T(1);  // of the step to be solved
   bool resting = false;        // velocities are projected
+  bool holds = false;          // some freedoms are at their stops in some lanes
   void last(double interval) { dt = T(interval), per_dt = T(1 / interval); }
 
   // how a link is worked on: as a single turn or slide, or its freedoms one by one

@@ -6,6 +6,7 @@
 
 #include "lanes/lane_newton.hpp"
 #include "lanes/lane_node.hpp"
+#include "lanes/lane_stops.hpp"
 #include "simulate/step.hpp"
 
 namespace catena::CATENA_ISA {
@@ -16,6 +17,7 @@ struct LaneStep {
 
   LaneNode& node;
   LaneNewton& newton;
+  LaneStops& stops;
   const Layout& layout = node.layout;
   LaneTree& tree = node.tree;
   Mask unsolved = {};  // could not take this step, or are not alive
@@ -26,8 +28,10 @@ struct LaneStep {
     const T kick = node.half + T(0.5 * dt);
     tree.last(dt);
     node.push(kick);
+    if (stops.count() > 0) stops.arm();
     unsolved = newton.iterate(dt, kick, alive);
     if (node.common().rescue_depth > 0) unsolved |= too_fast(alive);
+    if (stops.count() > 0) unsolved |= stops.meet();
     unsolved |= ~alive;
   }
   // for the solver that judges them one by one: see Step::judged
@@ -68,7 +72,8 @@ struct LaneStep {
       b.L = keep(b.L, b.L - lost);
     }
     for (int l = 0; l < layout.law_count; ++l)
-      if (layout.law[l].axis >= 0) commit_law(l);
+      if (layout.law[l].axis >= 0 && layout.law[l].stop < 0) commit_law(l);
+    stops.commit(unsolved);
     balance();
     // carried links are placed anew
     for (int i = 0; i < layout.link_count; i = layout.link[i].tree_end)

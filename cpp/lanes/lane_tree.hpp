@@ -68,6 +68,7 @@ struct LaneTree : LaneMotion {
   }
   // efforts on all freedoms at the iterate, and how they fall
   void act() {
+    if (holds) approach();
     if (layout.axis_law_count == 0) return;
     for (int n = 0; n < layout.axis_count; ++n) {
       acting[n] = {pushed[n], T(0)};
@@ -78,6 +79,43 @@ struct LaneTree : LaneMotion {
         acting[n].stiffness -= slope;
       }
     }
+  }
+
+  // what is left to freedoms that are held at their stops
+  void approach() {
+    for (int k = 0; k < layout.stop_count; ++k) {
+      const LawInfo& law = layout.law[layout.stop[k]];
+      const LinkInfo& info = layout.link[law.link];
+      LaneHold& s = stopped[law.axis];
+      const T way = s.target - z[info.variable + law.axis - info.first_axis];
+      const T gain = way_of(info.branch) == Way::turn    ? T(0.5) * link[law.link].cosine
+                     : way_of(info.branch) == Way::slide ? T(1)
+                                                         : axis[law.axis].gain;
+      s.left = choose(s.held > T(0), resting ? T(0) : way / gain, T(0));
+    }
+  }
+  // what acts along every freedom at the iterate, together with what the links beyond it hand on
+  void find_efforts(T* effort) {
+    act();
+    from_leaf([&]<Way way, bool acted>(const Segment& s) {
+      Wrench<T> m = {zero(), zero()};
+      if (s.receives >= 0) m = received[s.receives];
+      for (int i = s.end - 1; i >= s.first; --i) {
+        add_wrench(i, m);
+        const int first = layout.link[i].first_axis;
+        if constexpr (way == Way::turn || way == Way::slide)
+          effort[first] = dot(link[i].a, way == Way::turn ? m.t : m.f) - acting[first].effort;
+        if constexpr (way == Way::general)
+          for (int k = 0; k < unknowns<way>(s.branch); ++k) {
+            const Axis<T>& x = axis[first + k];
+            effort[first + k] = dot(x.slide, m.f, x.turn, m.t) - acting[first + k].effort;
+          }
+        move(m, link[i].rho);
+      }
+      if (s.parent < 0) return;
+      Wrench<T>& to = received[s.sends];
+      to = s.opens ? m : Wrench<T>{to.f + m.f, to.t + m.t};
+    });
   }
 
   // leaf to root with a new matrix; not positive in lanes where a pivot is not
@@ -102,8 +140,8 @@ struct LaneTree : LaneMotion {
         } else if constexpr (way == Way::swivel && acted) {
           eliminate_damped(i, m, fine);
         } else {
-          divide<way, acted>(link[i], m, acts, fine);
-          eliminate_wrench<way, acted>(link[i], m, acts);
+          divide<way, acted>(link[i], m, acts, hold_of<acted>(i), fine);
+          eliminate_wrench<way, acted>(link[i], m, acts, hold_of<acted>(i));
         }
         if (root) return;
         if constexpr (way != Way::general && !(way == Way::swivel && acted)) reduce_and_move<way>(link[i], m);
@@ -116,18 +154,31 @@ struct LaneTree : LaneMotion {
     });
     return fine;
   }
+  template <bool acted>
+  CATENA_INLINE const LaneHold* hold_of(int i) const {
+    return acted && stopped ? stopped + layout.link[i].first_axis : nullptr;
+  }
   // the one nearest to the link goes first; the last one moves on to the parent
   template <bool acted>
   void eliminate_axes(int i, Articulation<T>& m, const Acting<T>* acts, bool root, T& fine) {
     Axis<T>* x = axis + layout.link[i].first_axis;
+    const LaneHold* hold = hold_of<acted>(i);
     for (int k = branch_at(layout.link[i].branch).count - 1; k >= 0; --k) {
       require(fine, x[k].template divide<acted>(m, acts + k));
+      if (hold) x[k].inverse = choose(hold[k].held > T(0), T(0), x[k].inverse);
       if (k > 0)
         x[k].reduce(m);
       else if (!root)
         x[k].reduce_and_move(m, link[i].rho, link[i].rho3);
       x[k].finish();
+      if (hold) go(x[k], m, hold[k].left, k > 0 ? x[k].ur : plus_cross(x[k].ur, link[i].rho, x[k].up));
     }
+  }
+  // a freedom that is held goes what is left to it
+  static CATENA_INLINE void go(Axis<T>& x, Wrench<T>& m, T left, const Vec3<T>& ur) {
+    x.first -= left;
+    m.f += left * x.up;
+    m.t += left * ur;
   }
   // a ball with a rotary damper, which hands on more than a force
   void eliminate_damped(int i, Articulation<T>& m, T& fine) {
@@ -135,7 +186,7 @@ struct LaneTree : LaneMotion {
     Torsion<T>& twisted = torsion[i];
     const Rotary<T> damper = rotary_between(turn_above(i), body[i].w, half_damping(i));
     m.E = m.E + damper.own;
-    divide<Way::swivel, false>(l, m, nullptr, fine);
+    divide<Way::swivel, false>(l, m, nullptr, nullptr, fine);
     twisted = {T(-1) * (l.E_inverse * damper.above), damper.own};
     m.A = m.A - l.B * l.rows;
     m.B = T(-1) * (l.B * twisted.rows);
@@ -146,7 +197,7 @@ struct LaneTree : LaneMotion {
   }
   CATENA_INLINE void eliminate_damped_wrench(int i, Wrench<T>& m, Vec3<T> torque) {
     m.t += torque;
-    eliminate_wrench<Way::swivel, false>(link[i], m, nullptr);
+    eliminate_wrench<Way::swivel, false>(link[i], m, nullptr, nullptr);
     m.t = torsion[i].own * link[i].first - torque;
   }
   T half_damping(int i) const { return resting ? T(0) : T(0.5 * layout.link[i].damping) * dt; }
@@ -155,7 +206,8 @@ struct LaneTree : LaneMotion {
     return parent < 0 ? Quat<T>{T(1), zero()} : body[parent].w;
   }
   template <Way way, bool acted>
-  static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, const Acting<T>* acts, T& fine) {
+  static CATENA_INLINE void divide(LaneLink<T>& l, const Articulation<T>& s, const Acting<T>* acts,
+                                   const LaneHold* hold, T& fine) {
     if constexpr (way == Way::turn || way == Way::slide) {
       constexpr bool turns = way == Way::turn;
       l.up = (turns ? s.B : s.A) * l.a3;
@@ -164,6 +216,7 @@ struct LaneTree : LaneMotion {
       if constexpr (acted) pivot += acts->stiffness;
       require(fine, pivot);
       l.inverse_pivot = T(1) / pivot;
+      if (hold) l.inverse_pivot = choose(hold->held > T(0), T(0), l.inverse_pivot);
       l.row_P = l.inverse_pivot * transposed_times(turns ? s.C : s.A, l.a);
       l.row_R = l.inverse_pivot * transposed_times(turns ? s.E : s.B, l.a);
     } else if constexpr (way != Way::fixed) {
@@ -203,11 +256,13 @@ struct LaneTree : LaneMotion {
 
   // what a joint passes on of the wrench
   template <Way way, bool acted>
-  static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s, const Acting<T>* acts) {
+  static CATENA_INLINE void eliminate_wrench(LaneLink<T>& l, Wrench<T>& s, const Acting<T>* acts,
+                                             const LaneHold* hold) {
     if constexpr (way == Way::turn || way == Way::slide) {
       T share = dot(l.a, way == Way::turn ? s.t : s.f);
       if constexpr (acted) share -= acts->effort;
       l.first.x = l.inverse_pivot * share;
+      if (hold) l.first.x -= hold->left;
       s.f -= l.first.x * l.up;
       s.t -= l.first.x * l.ur;
     } else if constexpr (way != Way::fixed) {
@@ -227,13 +282,17 @@ struct LaneTree : LaneMotion {
       for (int i = s.end - 1; i >= s.first; --i) {
         add_wrench(i, m);
         const int first = layout.link[i].first_axis;
+        const LaneHold* hold = hold_of<acted>(i);
         if constexpr (way == Way::general)
-          for (int k = unknowns<way>(s.branch) - 1; k >= 0; --k)
-            axis[first + k].template repeat<acted>(m, acting + first + k);
+          for (int k = unknowns<way>(s.branch) - 1; k >= 0; --k) {
+            Axis<T>& x = axis[first + k];
+            x.template repeat<acted>(m, acting + first + k);
+            if (hold) go(x, m, hold[k].left, x.ur);
+          }
         else if constexpr (way == Way::swivel && acted)
           eliminate_damped_wrench(i, m, rotary_torque(turn_above(i), body[i].w, half_damping(i)));
         else
-          eliminate_wrench<way, acted>(link[i], m, acting + first);
+          eliminate_wrench<way, acted>(link[i], m, acting + first, hold);
         move(m, link[i].rho);
       }
       if (s.parent < 0) return;
@@ -256,7 +315,7 @@ struct LaneTree : LaneMotion {
         else if constexpr (way == Way::swivel && acted)
           eliminate_damped_wrench(i, m, zero());
         else
-          eliminate_wrench<way, false>(link[i], m, nullptr);
+          eliminate_wrench<way, false>(link[i], m, nullptr, nullptr);
         move(m, link[i].rho);
       }
       if (s.parent < 0) return;

@@ -16,9 +16,8 @@ namespace catena::CATENA_ISA {
 
 // whether a batch can run in lanes
 inline bool lanes_fit(const Layout& layout, const RunArgs& args) {
-  if (layout.stop_count > 0) return false;
   return args.solver == SolverKind::articulated && args.order == 2 && !args.paper_start && args.signal_count == 0 &&
-         args.error_rate == 0 && LaneLoops::can_run(layout);
+         args.error_rate == 0 && LaneLoops::can_run(layout) && LaneStops::can_run(layout);
 }
 
 // a number or vector of a member from the single solver to its lane, and back
@@ -65,11 +64,12 @@ struct LaneRunner {
   const Layout& layout;  // of any member
   LaneTree& tree;
   LaneLoops& loops;
+  LaneStops& stops;
   LaneNode& node;
   LaneNewton& newton;
   LaneEstimator& estimator;
   WithSingle with_single;
-  LaneStep step = {node, newton};
+  LaneStep step = {node, newton, stops};
   long taken = 0;                 // steps of the group
   T began = T(0), origin = T(0);  // the one at which the member came, and its time
   T extra = T(0);                 // substeps that rescued steps took more than one
@@ -96,9 +96,14 @@ struct LaneRunner {
   void enter(int k) {
     const int member = node.member(k);
     alive[k] = k < node.members && !node.args[member].absent ? -1 : 0;
-    with_single(*node.layouts[member], node.args[member], [&](Single& one) {
+    RunArgs own = node.args[member];
+    with_single(*node.layouts[member], own, [&](Single& one) {
       one.enter();
       newton.extent.set(k, one.newton.extent);
+      if (stops.count() > 0 && alive[k] != 0 && !begin_at_stops(one)) {
+        node.args[member].status = own.status;
+        alive[k] = 0;
+      }
       take(k, one);
     });
     node.enter(k);
@@ -107,6 +112,17 @@ struct LaneRunner {
     began.set(k, static_cast<double>(taken));
     origin.set(k, node.args[member].start_time);
     next_stiff_check = taken;
+  }
+
+  // false if it starts beyond one
+  bool begin_at_stops(Single& one) {
+    RunArgs& own = one.args;
+    own.status = {};
+    one.node.now = own.start_time;
+    one.node.place(0);
+    if (one.begin_at_stops()) return true;
+    if (one.recorder.record(own.start_time)) ++own.status.records;
+    return false;
   }
 
   // what a member is, in its lane and by itself
@@ -123,6 +139,10 @@ struct LaneRunner {
     }
     for (int c = 0; c < common().counter_count && k < node.members; ++c)
       visit(node.counted[k * common().counter_count + c], one.node.turns.counted[c]);
+    for (int s = 0; s < stops.count(); ++s) {
+      Stop& own = one.stops.stop[s];
+      visit(stops.stop[s].held, own.held), visit(stops.stop[s].at, own.at), visit(stops.stop[s].left, own.left);
+    }
     visit(node.wound, one.node.turns.wound), visit(node.half, one.node.half);
     visit(estimator.length, one.estimator.length), visit(estimator.second2, one.estimator.second2);
     visit(estimator.equal, one.estimator.equal);
@@ -133,7 +153,13 @@ struct LaneRunner {
       visit(estimator.past.change[i].t, one.estimator.past.change[i].t);
     }
   }
-  void take(int k, Single& one) { visit_member(k, one, ToLane{k}); }
+  void take(int k, Single& one) {
+    if (stops.count() > 0) {
+      one.stops.meet();
+      for (int s = 0; s < stops.count(); ++s) one.stops.look(one.stops.stop[s]);
+    }
+    visit_member(k, one, ToLane{k});
+  }
   void give(int k, Single& one) {
     visit_member(k, one, FromLane{k});
     one.node.leaving = false;
@@ -183,7 +209,8 @@ struct LaneRunner {
       one.solver.place();
       one.node.turns.count(one.solver.body, one.solver.clock);
       take(k, one);
-      newton.memory.restart(k, 1);
+      // after an impact at its end nothing is known of the motion
+      newton.memory.restart(k, history.count > 0 ? 1 : 0);
       const double ratio = own.dt / history.dt;
       for (int e = 0; e < layout.variable_count; ++e)
         newton.last_solution(e).set(k, ratio * one.newton.last_solution(e));
@@ -198,6 +225,7 @@ struct LaneRunner {
     tree.resting = true;
     tree.last(1);
     node.push(node.half);
+    if (stops.count() > 0) stops.arm();
     tree.evaluate(node.half);
     if (has_loops(layout)) {
       loops.begin();
@@ -211,6 +239,7 @@ struct LaneRunner {
       loops.close(alive);
     }
     tree.substitute();
+    if (stops.count() > 0) poor |= stops.meet_at_rest();
     tree.resting = false;
     for (int k = 0; any(poor & alive) && k < node.members; ++k)
       if (holds(poor & alive, k)) project_alone(k);
@@ -282,6 +311,7 @@ struct LaneRunner {
 
   // from a node that has been placed
   void advance() {
+    if (stops.count() > 0 && any(alive & (newton.memory.count < T(1)))) project();
     step.solve(alive);
     if (common().estimates) estimator.see(step.unsolved);
     step.commit();
@@ -291,6 +321,19 @@ struct LaneRunner {
     for (int k = 0; any(rescued) && k < node.members; ++k)
       if (holds(rescued, k)) rescue(k);
     ++taken;
+    arrive();
+  }
+  // at a node
+  void arrive() {
+    node.place(taken);
+    if (stops.count() == 0) return;
+    // measures that are summed up are taken from poses now and then
+    for (int k = 0; k < node.members; ++k)
+      for (int s = 0; s < stops.count() && holds(alive, k) && steps_of(k) % most_age == 0; ++s)
+        if (stops.stop[s].held[k] == 0) {
+          const int l = stops.stop[s].law;
+          tree.law[l].measured.set(k, node.measured(l, k).g[0]);
+        }
   }
 
   // a step that a lane has taken
@@ -315,8 +358,8 @@ struct LaneRunner {
     taken = 0;
     node.take_numbers();
     for (int k = 0; k < width; ++k) enter(k);
+    node.place(taken);
     while (true) {
-      node.place(taken);
       refuse_stiff();
       const bool last = taken == common().steps;
       if (last || taken % common().record_every == 0) record();
@@ -340,6 +383,8 @@ struct LaneRunner {
     }
     for (int l = 0; l < layout.law_count; ++l)
       visit(tree.law[l].measured), visit(tree.law[l].momentum), visit(tree.law[l].before);
+    for (int s = 0; s < stops.count(); ++s)
+      visit(stops.stop[s].held), visit(stops.stop[s].at), visit(stops.stop[s].left);
     for (int j = 0; j < common().input_count; ++j)
       visit(numbers_of(tree.law[common().input[j].law])[common().input[j].number]);
     for (long e = 0; e < static_cast<long>(LaneNewton::points) * layout.variable_count; ++e)
@@ -385,7 +430,6 @@ struct LaneRunner {
         break;
       }
       advance();
-      node.place(taken);
       refuse_stiff();
     }
     tell(code);

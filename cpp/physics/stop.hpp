@@ -25,6 +25,9 @@ struct Stop {
   bool touched = false;  // it has stood at a bound in it
   int bounces = 0;
   double approach = 0;  // rate of its measure before the last impact
+  // what it presses with while it is held: at the node, at the end of a step that is looked at, and at the node before,
+  // so much time ago, 0 if that is not known
+  double press = 0, press_ahead = 0, press_before = 0, since = 0;
   // put aside while something else is solved for
   struct Aside {
     int held;
@@ -40,6 +43,8 @@ struct Stop {
 
 // How near to a bound (rad or m) is at it; a stop is located twice as finely, or it would be open again.
 constexpr double stop_rounding = 1e-12;
+// Where there is none (rad or m), as checkpoints hold finite numbers.
+constexpr double no_bound = 1e300;
 // A measure is looked at before it can have made half a turn (rad or m).
 constexpr double most_room = 2.5;
 // Steps over which a measure near its bound is summed up before it is taken from poses again.

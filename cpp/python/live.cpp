@@ -177,6 +177,26 @@ bool Live::step(Offset count) {
   return args_.status.code == StatusCode::done && inaccurate_ == told;
 }
 
+void Live::put_bounds(int stop, double lower, double upper) {
+  require(stop >= 0 && stop < layout_.stop_count, "there is no such stop");
+  require(lower <= upper, "a stop's lower bound must not be above its upper one");
+  LawInfo& law = laws_[layout_.stop[stop]];
+  law.lower = lower;
+  law.upper = upper;
+}
+bool Live::rebound() {
+  const InUse use(in_use_);
+  require_standing();
+  {
+    nb::gil_scoped_release release;
+    core_->kernel().rebound(space_.get(), args_);
+  }
+  velocities_known_ = false;
+  node_has_moved();
+  calls_.rethrow();
+  return !failed();
+}
+
 std::tuple<Matrix, Matrix, Status> Live::accelerations() {
   const InUse use(in_use_);
   require_standing();

@@ -43,6 +43,9 @@ class Live {
   Recording run(const Out<-1>& block, bool checkpoints, const std::optional<Out<-1, -1>>& increments,
                 const std::optional<ControlFunction>& control, const std::optional<Out<-1, -1, 6>>& held,
                 const std::optional<In<-1>>& times, const std::optional<PollFunction>& poll);
+  // the bounds of a hard stop: where it is to begin, and where it stands; the latter false if it cannot go on
+  void put_bounds(int stop, double lower, double upper);
+  bool rebound();
   // ends the run that waits for a control
   void end_run() { calls_.stop(); }
 

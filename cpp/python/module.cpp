@@ -375,6 +375,8 @@ void bind_live(nb::module_& m) {
       .def("_enter", &Live::enter, nb::kw_only(), "core"_a, "solver"_a, "rows"_a, nb::keep_alive<1, 2>())
       .def("_put", &Live::put, nb::kw_only(), "settings"_a, "start"_a, "loads"_a, "checkpoint"_a.none())
       .def("_begin", &Live::start)
+      .def("_put_bounds", &Live::put_bounds, "stop"_a, "lower"_a, "upper"_a)
+      .def("_rebound", &Live::rebound)
       .def(
           "step",
           [](Live& live, Offset count) {

@@ -168,6 +168,8 @@ struct Checkpoint {
   }
   void resume(const double* row) {
     visit_state(Exchange<false>{row});
+    // they may have been moved since
+    projection.stops.follow_bounds();
     projection.stops.list_near();
     // numbers from a file must not lead astray
     for (int k = 0; k < history_count; ++k) {

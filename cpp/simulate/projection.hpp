@@ -113,6 +113,27 @@ struct Projection {
     node.struck = true;
     return fine;
   }
+  // Stops that let go at the node: what arrives, projected while they still hold, becomes the momenta. False if
+  // velocities cannot be found.
+  bool release(double most) {
+    stops.meet();
+    node.signals.read_rates(node.now);
+    const bool fine = resting(rates, [&] {
+      for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, node.half);
+      node.push(1, node.half);
+      stops.stand(true);
+      stops.fixed = true;
+      const bool found = settle() && polish(node.half);
+      stops.fixed = false;
+      if (!found) return false;
+      node.take_velocities();
+      node.half = 0;
+      return true;
+    });
+    stops.let_go(most, &Stop::press_ahead);
+    node.struck = true;
+    return fine;
+  }
   void tell_impacts() {
     RunArgs& args = node.args;
     for (int k = 0; k < stops.count(); ++k) {

@@ -16,12 +16,13 @@
 // Stops (solve/stops.hpp): a step at whose end one is passed is cut where the first of them is touched, by false
 // position on its length with the weights of Anderson and Bjoerck, and goes on from there after the impact. After
 // `cuts` of them, and where a stop is touched for a second time, stops are caught: they take part in the equations, and
-// the rest is taken in plain steps.
+// the rest is taken in plain steps. A composed step is also cut where a stop lets go (simulate/release.hpp).
 #pragma once
 
 #include "simulate/checkpoint.hpp"
 #include "simulate/failure.hpp"
 #include "simulate/record.hpp"
+#include "simulate/release.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -63,9 +64,10 @@ struct Rescue {
   const Composition* composed = &parts;  // `plain` where stops are caught
   int cuts = 0;                          // of the step
   // of the piece that is tried: what its end is for, gaps of the stop that is passed first, and how long it was
-  enum class Aim { whole, touch, look } aim = Aim::whole;
+  enum class Aim { whole, touch, look, part } aim = Aim::whole;
   double start_gap = 0, end_gap = 0, covered = 0;
-  bool touches = false;  // it ends at a stop
+  bool touches = false;                    // it ends at a stop, which is touched
+  Release<Solver> release = {node, step};  // or lets go
 
   // one step of the usual length, in substeps if need be; `time` follows
   bool advance(long at, double& time) {
@@ -133,13 +135,17 @@ struct Rescue {
       composed = &plain;
       ++args.tally.caught;
     }
-    // what was learnt is of another motion
+    forget();
+    return release.found ? step.projection.release(release.most) : step.projection.strike();
+  }
+  // what was learnt is of another motion
+  void forget() {
+    stops.remember_press(0);
     for (int k = 0; k < parts.count; ++k) {
       history[k].count = history[k].order = 0;
       history[k].kappa = unknown;
     }
     estimator.length = 0;
-    return step.projection.strike();
   }
   // up to the next stop in one step, or in its halves
   bool go(double length, long at, bool first, double& time, int& substeps) {
@@ -159,8 +165,42 @@ struct Rescue {
     time += covered;
     return true;
   }
-  // a step, or as much of it as there is before a stop
+  // a step, or as much of it as there is before a stop is touched or lets go
   Outcome reach(long at, double dt, bool first, bool shortest) {
+    release.found = false;
+    const long records = args.status.records;
+    const double before = error, largest_before = largest_error;
+    const Outcome outcome = touch(at, dt, first, shortest);
+    if (outcome != Outcome::converged || composed->count == 1 || !stops.holds()) return outcome;
+    const double part = composed->part[0];
+    if (!stops.may_let_go(covered) || !release.begin(at, covered, part)) {
+      stops.remember_press(covered);
+      return outcome;
+    }
+    const auto back = [&] {
+      undo(at);
+      args.status.records = records;
+      error = before, largest_error = largest_before;
+    };
+    for (bool more = release.low > 0; more;) {
+      back();
+      aim = Aim::part;
+      covered = release.next();
+      const Outcome cut = compose(at, covered, first, shortest);
+      if (cut != Outcome::converged) return cut;
+      more = release.look(at, covered, part);
+    }
+    if (covered > 1e-6 * dt && release.low > 0) {
+      release.found = touches = true;
+      return Outcome::converged;
+    }
+    // it lets go at once
+    back();
+    stops.let_go(release.most, release.low > 0 ? &Stop::press_ahead : &Stop::press);
+    return touch(at, dt, first, shortest);
+  }
+  // a step, or as much of it as there is before a stop is touched
+  Outcome touch(long at, double dt, bool first, bool shortest) {
     const long records = args.status.records;
     covered = dt;
     touches = false;
@@ -190,7 +230,7 @@ struct Rescue {
         // it comes back at once: it stays
         stops.stay();
         args.status.records = records;
-        return reach(at, dt, first, shortest);
+        return touch(at, dt, first, shortest);
       }
     }
     for (int k = 0, side = 0; k < 60; ++k) {
@@ -224,6 +264,7 @@ struct Rescue {
     int whose = -1;
     end_gap = stops.least_gap(whose);
     if (aim == Aim::look) return true;
+    if (aim == Aim::part) return false;
     if (aim == Aim::touch) return !(std::fabs(end_gap) < 0.5 * stop_rounding);
     if (!(end_gap < -0.5 * stop_rounding)) return false;
     passing = whose;
@@ -293,6 +334,7 @@ struct Rescue {
         if (k > 0) undo(at);
         return outcome;
       }
+      if (k == 0 && parts.count > 1 && stops.holds()) stops.weigh(release.weight_of(parts.part[0] * dt), &Stop::press);
       if (k == parts.count - 1 && stops.count() > 0 && misses()) {
         if (k > 0) undo(at);
         if (aim == Aim::whole) start_gap = stops.gap_at_node(passing);

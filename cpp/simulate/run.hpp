@@ -309,6 +309,15 @@ struct Runner {
     recorder.record_pose(node.now);
     if (!args.velocities_later) show_velocities();
   }
+  // the bounds of stops have been moved: what stands at one now and goes against it bounces
+  bool rebound() {
+    int whose = -1;
+    if (!stops.follow_bounds()) return true;
+    stops.find_passed(whose);
+    if (whose < 0) return true;
+    rescue.forget();
+    return projection.strike() || fail(step, Outcome::singular, 0, node.now);
+  }
   // where a step has failed
   void stop() {
     const Status failure = args.status;

@@ -119,7 +119,7 @@ struct Stops {
       Stop& s = stop[k] = {};
       s.law = layout.stop[k];
       const LawInfo& law = law_of(s);
-      s.lower = law.lower, s.upper = law.upper, s.sign = law.sign;
+      s.sign = law.sign;
       if (!Solver::acts_on_axes || law.axis < 0) continue;
       const LinkInfo& info = layout.link[law.link];
       s.axis = law.axis;
@@ -127,7 +127,20 @@ struct Stops {
       s.turns = turns(info.branch, law.axis - info.first_axis);
       freedom[freedom_count++] = s.variable;
     }
+    follow_bounds();
     room = travel = pace = 0;
+  }
+  // the bounds are those of the layout, or far away; true if they were others before
+  bool follow_bounds() {
+    bool moved = false;
+    for (int k = 0; k < count(); ++k) {
+      Stop& s = stop[k];
+      const double lower = larger(law_of(s).lower, -no_bound), upper = -larger(-law_of(s).upper, -no_bound);
+      moved |= lower != s.lower || upper != s.upper;
+      s.lower = lower, s.upper = upper;
+    }
+    if (moved) room = travel = 0, due = 0;
+    return moved;
   }
   // where all stand at the node
   void meet() {
@@ -216,6 +229,42 @@ struct Stops {
       s.left = false;
       s.bounces = 1;
       s.held = s.at;
+    });
+  }
+  // what those that are held press with, where a multiplier is so many impulses
+  void weigh(double per_multiplier, double Stop::* press) {
+    each_near([&](Stop& s) {
+      if (s.held) s.*press = -s.held * push_of(s) * per_multiplier;
+    });
+  }
+  // whether one may let go within so much time: by what it has lost since the node before, twice as fast
+  bool may_let_go(double time) const {
+    bool may = false;
+    for (int n = 0; n < near_count; ++n) {
+      const Stop& s = stop[near[n]];
+      if (s.held == 0 || is_locked(s)) continue;
+      may |= s.since == 0 || s.press - 2 * larger(s.press_before - s.press, 0.0) * time / s.since <= 0;
+    }
+    return may;
+  }
+  // the least that any of them presses with
+  double least_press(double Stop::* press) {
+    double least = 1e300;
+    each_near([&](const Stop& s) {
+      if (s.held != 0 && !is_locked(s) && s.*press < least) least = s.*press;
+    });
+    return least;
+  }
+  // so much time has been taken; with none, nothing is known of what they press with
+  void remember_press(double time) {
+    each_near([&](Stop& s) { s.press_before = s.press, s.since = s.held ? time : 0; });
+  }
+  // those that press with no more than that are open from here on
+  void let_go(double most, double Stop::* press) {
+    each_near([&](Stop& s) {
+      if (s.held == 0 || is_locked(s) || s.*press > most) return;
+      s.left = true;
+      s.held = 0;
     });
   }
   bool holds() const {
@@ -319,7 +368,9 @@ struct Stops {
 
   // the smallest gap that those which have no part in it have at its end, and whose it is
   double least_gap(int& whose) {
-    if (!has_room(reach())) look_at_all();
+    // how near is near depends on how fast this step is, not the last one
+    const double way = reach();
+    if (!has_room(way)) pace = larger(pace, way), look_at_all();
     double least = 1e300;
     each_near([&](const Stop& s) {
       if (s.held || (s.takes && !fixed)) return;
@@ -350,6 +401,7 @@ struct Stops {
   void visit_state(F&& visit) {
     visit.each(stop, count(), [](auto& to, Stop& s) {
       to(s.held), to(s.at), to(s.left), to(s.near), to(s.touched), to(s.bounces), to(s.phi), to(s.age);
+      to(s.press_before), to(s.since), to(s.lower), to(s.upper);
     });
     visit(room), visit(travel), visit(pace), visit(due);
   }

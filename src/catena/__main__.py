@@ -210,6 +210,7 @@ def _parser() -> argparse.ArgumentParser:
         help="output folder; an interrupted campaign resumes from it",
     )
     campaign.add_argument("--only", type=int, metavar="K", help="show everything about one member")
+    campaign.add_argument("--limits", action="store_true", help="give half of the joint coordinates hard limits")
 
     validate = add(
         "validate", commands.validate, "compare benchmark problems of the field with their references", "validate"

@@ -115,7 +115,7 @@ def campaign(args: argparse.Namespace) -> int:
     from ..fuzz import runner
 
     if args.only is not None:
-        print(runner.portrait(args.seed, args.only))
+        print(runner.portrait(args.seed, args.only, limited=args.limits))
         return 0
     for name in ("count", "jobs"):
         if getattr(args, name) < 1:
@@ -123,7 +123,8 @@ def campaign(args: argparse.Namespace) -> int:
     for name in ("seed", "first"):
         if getattr(args, name) < 0:
             raise ValueError(f"--{name} must not be negative, got {getattr(args, name)}")
-    path = args.out / f"seed{args.seed}.jsonl"
+    name = f"{'limits_' if args.limits else ''}seed{args.seed}"
+    path = args.out / f"{name}.jsonl"
     indices = range(args.first, args.first + args.count)
     watched = sys.stderr.isatty()
 
@@ -136,9 +137,9 @@ def campaign(args: argparse.Namespace) -> int:
         if watched:
             bar(done, count)
 
-    records = runner.run(args.seed, indices, path, jobs=args.jobs, progress=show)
+    records = runner.run(args.seed, indices, path, jobs=args.jobs, limited=args.limits, progress=show)
     words = runner.summary(records)
-    (args.out / f"seed{args.seed}.txt").write_text(words + "\n")
+    (args.out / f"{name}.txt").write_text(words + "\n")
     print(f"\n{words}\n\nfacts of all members: {path}")
     return 0
 

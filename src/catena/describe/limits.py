@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,12 @@ from .measures import coordinate_measure
 if TYPE_CHECKING:
     from .joint import Joint
     from .mechanism import Mechanism
+
+
+# arguments that act, and their names among the numbers of a law: of a hard stop, and of a soft one
+_RANGE = {"lower": "lower", "upper": "upper"}
+HARD = _RANGE | {"restitution": "restitution"}
+SOFT = _RANGE | {"stiffness": "stop_stiffness", "damping": "stop_damping"}
 
 
 @dataclass(frozen=True)
@@ -72,10 +79,13 @@ class Limits:
 
     def law(self) -> dict[str, float]:
         """Return the parameters of the stops for the core."""
-        stops = {"lower": self.lower, "upper": self.upper, "restitution": self.restitution}
-        if isfinite(self.stiffness):
-            stops |= {"stop_stiffness": self.stiffness, "stop_damping": self.damping}
-        return LAW | stops
+        known = SOFT if isfinite(self.stiffness) else HARD
+        return LAW | {name: getattr(self, key) for key, name in known.items()}
+
+    def with_law(self, law: Mapping[str, float]) -> Limits:
+        """The same with the numbers of such a law, checked."""
+        known = SOFT if isfinite(self.stiffness) else HARD
+        return replace(self, **{key: law[name] for key, name in known.items()})
 
 
 def stops_of(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:

@@ -9,6 +9,7 @@ import numpy as np
 from ..describe.body_forces import Bushing, PointSpring
 from ..describe.couplings import Coupling, Differential, Gear, Mimic, PrescribedMotion, Rack
 from ..describe.joint_forces import Armature, Damper, Friction, Motor, Servo, Spring
+from ..describe.limits import Limits
 from ..describe.mechanism import Mechanism
 
 _ANGLES = ("angle", "first", "second")
@@ -38,6 +39,23 @@ def add_couplings(m: Mechanism, rng: np.random.Generator, length: float, rate: f
             coupling = PrescribedMotion(driven, swing(amplitude, rate, float(rng.uniform(0, 6))))
         if coupling is not None and coupling.name not in m.couplings:
             m.add_coupling(coupling)
+
+
+def add_limits(m: Mechanism, rng: np.random.Generator, length: float, way: float) -> None:
+    """Limits on half of the named coordinates, around where they begin, about as wide as the way that they go (rad)."""
+    start = m.state()
+    for joint in m.joints.values():
+        limits = {}
+        for k, name in enumerate(joint.names):
+            if not name or rng.random() < 0.5:
+                continue
+            unit = 1.0 if name in _ANGLES else length
+            at = float(start.joint(joint.name).coordinates[k])
+            below, above = unit * way * 10 ** rng.uniform(-2, 0.3, size=2)
+            restitution = float(rng.choice([0.0, 0.0, 0.5, 0.9, 1.0, 1.0]))
+            limits[name] = Limits(at - below, at + above, restitution=restitution)
+        if limits:
+            joint.limits = limits
 
 
 def swing(amplitude: float, rate: float, phase: float) -> Callable[[float], float]:

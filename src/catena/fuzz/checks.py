@@ -7,6 +7,7 @@ in which rounding decides: a start shaken by 1e-13 is simulated too, and its dis
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._util.rotation import Array, cross, from_rotation_vector, multiply, normalised
+from ..describe.limits import hard_stops
 from ..kinematics import geometry
 from ..kinematics.state import State
 from ..results import analysis
@@ -31,6 +33,9 @@ CLASSES = (
     "velocity rows",
     "energy",
     "momentum",
+    "limit passed",
+    "energy rises",
+    "lanes differ",
     "differs after the first step",
     "differs within five steps",
     "differs later",
@@ -57,6 +62,10 @@ _ASTRAY = 1e-3
 _ROWS = 1e-5
 _ENERGY = 0.1
 _MOMENTUM = 1e-9
+
+# rad or m at nodes; parts of the kinetic energy at an impact, whose velocities loops near singular poses hold to 1e-6
+_PASSED = 2e-12
+_GAINED = 1e-6
 
 
 @dataclass
@@ -103,6 +112,7 @@ def examine(case: Case, found: Findings, stage: Callable[[str], None] = lambda n
     for solver, run in runs.items():
         _gaps(run, size, solver, found)
         _rows(case, run, size, solver, found)
+        _limits(run, size, solver, found)
         if case.isolated:
             _momentum(run, solver, found)
     if case.conservative:
@@ -111,6 +121,9 @@ def examine(case: Case, found: Findings, stage: Callable[[str], None] = lambda n
     stage("shaken")
     bound = _bound(case, runs, size, found)
     _compare(case, ends, runs, size, bound, found)
+    if "articulated" in runs and hard_stops(case.mechanism):
+        stage("lanes")
+        _lanes(case, runs["articulated"], size, bound, found)
     for solver, run in runs.items():
         if ends[solver].kind == "ok":
             stage(f"{solver}, going on")
@@ -227,6 +240,45 @@ def _rows(case: Case, run: Trajectory, size: float, solver: str, found: Findings
         if off.max(initial=0.0) > 10 * limit:
             text = f"{coupling.label} slips at {off.max() / fastest:.2g} of the fastest velocity at node {off.argmax()}"
             found.add("velocity rows", f"{solver}: {text}")
+
+
+def _limits(run: Trajectory, size: float, solver: str, found: Findings) -> None:
+    """No hard limit is passed at any node, and impacts take energy."""
+    rounding = 64 * _EPS * float(np.abs(run.position).max(initial=0.0)) / size
+    for joint, name, limits in hard_stops(run.mechanism):
+        values = run.joint(joint.name).coordinates[:, joint.names.index(name)]
+        unit = 1.0 if joint.names.index(name) in joint.angles else size
+        over = max((limits.beyond(float(value)) for value in values), default=0.0)
+        if over > _PASSED * max(unit, 1.0) + rounding * unit:
+            found.add("limit passed", f"{solver}: {joint.label} ({name}) by {over:.2g}")
+    if len(run) < 2 or not run.impacts:
+        return
+    gained = -min(impact.loss for impact in run.impacts)
+    scale = float(run.kinetic_energy().max())
+    if gained > _GAINED * scale + 64 * _EPS * scale:
+        found.add("energy rises", f"{solver}: by {gained / scale:.2g} of the kinetic energy at an impact")
+
+
+def _lanes(case: Case, run: Trajectory, size: float, bound: Array, found: Findings) -> None:
+    """Members of a batch, which run in lanes where these fit, are single runs."""
+    try:
+        simulator = Simulator(case.mechanism, case.dt, solver="articulated", order=case.order, on_failure="stop")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            batch = simulator.run_batch(steps=case.steps, states=[case.state] * 3, threads=1)
+    except ValueError:
+        return
+    found.facts["lanes"] = not batch.warnings
+    if any(not np.array_equal(batch.position[k], batch.position[0], equal_nan=True) for k in (1, 2)):
+        found.add("lanes differ", "equal members are not equal")
+    apart = distance(run, batch[0], size)
+    wide = np.flatnonzero(apart > bound[: len(apart)])
+    if len(wide):
+        k = int(wide[0])
+        found.add("lanes differ", f"{apart[k]:.2g} at node {k}, bound {bound[k]:.2g}")
+    if np.isfinite(bound[-1]) and batch.status[0].ok != run.status.ok:
+        found.add("lanes differ", f"{batch.status[0].message or 'done'}; alone {run.status.message or 'done'}")
+    _limits(batch[0], size, "lanes", found)
 
 
 def _momentum(run: Trajectory, solver: str, found: Findings) -> None:

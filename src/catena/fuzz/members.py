@@ -18,10 +18,11 @@ from ..describe.constraints import ConstantVelocity, Distance, FixedOrientation,
 from ..describe.inertia import Inertia
 from ..describe.joint import FORMS, Joint
 from ..describe.joints import Ball, Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Universal
+from ..describe.limits import hard_stops
 from ..describe.mechanism import Mechanism
 from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
 from ..kinematics.state import State
-from .actions import add_couplings, add_laws
+from .actions import add_couplings, add_laws, add_limits
 
 Order = Literal[1, 2, 4, 6, 8]
 
@@ -61,6 +62,7 @@ class Case:
         parts = [part for force in self.mechanism.forces.values() for part in force.parts]
         driven = any(coupling.function is not None for coupling in self.mechanism.couplings.values())
         driven |= any(force.slows for force in self.mechanism.forces.values())
+        driven |= any(limits.restitution < 1 for _, _, limits in hard_stops(self.mechanism))
         return not driven and not any(part.functions or any(part.law[key] for key in lossy) for part in parts)
 
     @property
@@ -82,6 +84,7 @@ class Case:
         m = self.mechanism
         kinds = [joint.code for joint in m.joints.values()]
         kinds += [type(item).__name__ for item in (*m.couplings.values(), *m.forces.values())]
+        kinds += ["limit" for _ in hard_stops(m)]
         counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
         masses = [body.inertia.mass for body in m.bodies.values()]
         return (
@@ -91,10 +94,16 @@ class Case:
         )
 
 
-def member(seed: int, index: int) -> Case:
-    """The member of that number; a ValueError if what was drawn cannot be built."""
+def member(seed: int, index: int, *, limited: bool = False) -> Case:
+    """The member of that number; a ValueError if what was drawn cannot be built.
+
+    With `limited`, half of its coordinates have hard limits, which it reaches within its steps.
+    """
     maker = _Maker(np.random.default_rng(np.random.SeedSequence([seed, index])))
-    return maker.case(seed, index)
+    case = maker.case(seed, index)
+    if limited:
+        add_limits(case.mechanism, maker.rng, maker.length, case.pace * case.steps)
+    return case
 
 
 class _Maker:

@@ -28,7 +28,7 @@ RESOLVED = 0.5
 Record = dict[str, Any]
 
 
-def record(seed: int, index: int, stage: Callable[[str], None] = lambda name: None) -> Record:
+def record(seed: int, index: int, stage: Callable[[str], None] = lambda name: None, *, limited: bool = False) -> Record:
     """Everything about one member that JSON can hold."""
     start = time.perf_counter()
     result: Record = {"seed": seed, "index": index, "classes": {}}
@@ -40,7 +40,7 @@ def record(seed: int, index: int, stage: Callable[[str], None] = lambda name: No
         for of_the_mechanism in (LoopWarning, PlaceholderWarning, StuckWarning):
             warnings.simplefilter("ignore", of_the_mechanism)
         try:
-            case = member(seed, index)
+            case = member(seed, index, limited=limited)
         except ValueError as refusal:
             return result | {"refused": str(refusal)}
         except Exception as error:
@@ -70,17 +70,17 @@ def _described(case: Case) -> Record:
 # ---- workers
 
 
-def _work(seed: int, line: Connection) -> None:
+def _work(seed: int, limited: bool, line: Connection) -> None:
     """Take numbers from the line until None comes; tell every stage, then the record."""
     while (index := line.recv()) is not None:
-        line.send(record(seed, index, line.send))
+        line.send(record(seed, index, line.send, limited=limited))
 
 
 class _Worker:
     """A process that examines members one after the other, replaced when it hangs or dies."""
 
-    def __init__(self, seed: int, limit: float) -> None:
-        self.seed, self.limit = seed, limit
+    def __init__(self, seed: int, limit: float, limited: bool) -> None:
+        self.seed, self.limit, self.limited = seed, limit, limited
         self._process: multiprocessing.process.BaseProcess | None = None
         self._line: Connection | None = None
 
@@ -89,7 +89,7 @@ class _Worker:
         if self._process is None:
             context = multiprocessing.get_context("spawn")
             self._line, end = context.Pipe()
-            self._process = context.Process(target=_work, args=(self.seed, end), daemon=True)
+            self._process = context.Process(target=_work, args=(self.seed, self.limited, end), daemon=True)
             self._process.start()
             end.close()
         assert self._line is not None
@@ -130,7 +130,11 @@ class _Worker:
     def _lost(self, index: int, name: str, text: str) -> Record:
         """What is known of a member whose worker is gone: how it is built, for that ends."""
         result: Record = {"seed": self.seed, "index": index, "classes": {name: [text]}, "took": self.limit}
-        return result if "building" in text or "starting" in text else result | _described(member(self.seed, index))
+        return (
+            result
+            if "building" in text or "starting" in text
+            else result | _described(member(self.seed, index, limited=self.limited))
+        )
 
 
 def run(
@@ -140,6 +144,7 @@ def run(
     *,
     jobs: int = 1,
     limit: float = LIMIT,
+    limited: bool = False,
     progress: Callable[[Record, int, int], None] | None = None,
 ) -> list[Record]:
     """Examine members and append a line for each to the file; those that it holds already are not examined again.
@@ -171,7 +176,7 @@ def run(
                 if progress is not None:
                     progress(item, sum(index in done for index in indices), len(indices))
 
-    threads = [threading.Thread(target=go, args=(_Worker(seed, limit),)) for _ in range(jobs)]
+    threads = [threading.Thread(target=go, args=(_Worker(seed, limit, limited),)) for _ in range(jobs)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -239,10 +244,10 @@ def _plainness(item: Record) -> tuple[int, int, float]:
     return _cell(item), int(item.get("bodies", 0)), _spin(item)
 
 
-def portrait(seed: int, index: int) -> str:
+def portrait(seed: int, index: int, *, limited: bool = False) -> str:
     """One member in full: its mechanism, where its bodies are, and what was found."""
     try:
-        case = member(seed, index)
+        case = member(seed, index, limited=limited)
     except ValueError as refusal:
         return f"member {index} of seed {seed} is refused when built: {refusal}"
     lines = [f"member {index} of seed {seed}: {case.text}", repr(case.mechanism), ""]
@@ -253,7 +258,7 @@ def portrait(seed: int, index: int) -> str:
             f"  position {view.position.tolist()}, orientation {view.orientation.tolist()}\n"
             f"  velocity {view.velocity.tolist()}, angular velocity {view.angular_velocity.tolist()}"
         )
-    item = record(seed, index)
+    item = record(seed, index, limited=limited)
     lines += ["", *(f"{key}: {value}" for key, value in item.items() if key not in ("text", "classes")), ""]
     lines += [f"{name}: {text}" for name, texts in item["classes"].items() for text in texts] or ["no findings"]
     return "\n".join(lines)

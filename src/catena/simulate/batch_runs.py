@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .batch import Batch
     from .live_batch import LiveBatch
     from .loads import Forces
-    from .members import Laws
+    from .members import Laws, Ranges
     from .plan import Plan
     from .summaries import Summaries
 
@@ -36,6 +36,7 @@ class BatchRuns:
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
+        limits: Ranges | None = None,
         threads: int | None = None,
     ) -> LiveBatch:
         """Return a LiveBatch: many members that run step by step, each with its own inputs.
@@ -57,6 +58,7 @@ class BatchRuns:
             inertias=inertias,
             gravity=gravity,
             force_parameters=force_parameters,
+            limits=limits,
             threads=count,
         )
 
@@ -74,6 +76,7 @@ class BatchRuns:
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
+        limits: Ranges | None = None,
         threads: int | None = None,
         record_every: int = 1,
         bodies: Sequence[str] | None = None,
@@ -95,6 +98,7 @@ class BatchRuns:
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
+        limits: Ranges | None = None,
         threads: int | None = None,
         record_every: int = 1,
         bodies: Sequence[str] | None = None,
@@ -115,6 +119,7 @@ class BatchRuns:
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
+        limits: Ranges | None = None,
         threads: int | None = None,
         record_every: int = 1,
         bodies: Sequence[str] | None = None,
@@ -146,6 +151,9 @@ class BatchRuns:
             Gravity of every member, (members, 3) in m/s^2.
         force_parameters
             Parameters of forces that differ between members: {"spring": {"stiffness": (members,)}}.
+        limits
+            Limits that differ between members: {"knee": {"lower": (members,), "upper": (members,)}}, or by coordinate,
+            {"leg": {"angle": {"lower": (members,)}}}. The mechanism must have limits of that coordinate.
         threads
             Number of threads; default: the number of cores. Results do not depend on it.
         bodies
@@ -175,6 +183,7 @@ class BatchRuns:
             "inertias": inertias,
             "gravity": gravity,
             "force_parameters": force_parameters,
+            "limits": limits,
             "threads": count,
             "record_every": whole(record_every, "record_every"),
             "bodies": bodies,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypedDict
@@ -16,6 +17,7 @@ from .._util.memory import refuse_if_too_large
 from .._util.rotation import Array, cross, rotate
 from .._util.status import SimulationError, Status, status_of, warn
 from .._util.words import Spoken
+from ..describe.limits import Limits, hard_stops
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
 from ..kinematics.views import BodyView, JointView, frame_of
@@ -147,6 +149,7 @@ class Live(Running, _core.Live):
         if compiled is not self._plan.compiled:
             self._enter(core=compiled.core, solver=_core.SolverKind[plan.solver], rows=compiled.rows)
         self._plan, self._begun = plan, state
+        self._moved_limits.clear()
         self._put(loads=self._no_loads, **begins)
 
     @cached_property
@@ -183,9 +186,65 @@ class Live(Running, _core.Live):
         values, point, in_body_frame = held_loads(self.mechanism, forces)
         self._hold_arrays(values=values, point=point, in_body_frame=in_body_frame)
 
+    def set_limits(
+        self,
+        joint: str | Joint,
+        *,
+        lower: float | None = None,
+        upper: float | None = None,
+        coordinate: str | None = None,
+    ) -> None:
+        """Move hard limits of a joint coordinate from here on: `set_limits("door", upper=0.0)` locks a closed door.
+
+        A limit that is not given stays. What stands at a limit and moves against it bounces at once. A coordinate that
+        is beyond the limit is refused. The mechanism keeps its own limits, which hold again after `restart`; states do
+        not contain those that are set here.
+        """
+        label, place, limits, value = self._limited(name_of(joint), coordinate)
+        asked = replace(
+            limits, lower=limits.lower if lower is None else lower, upper=limits.upper if upper is None else upper
+        )
+        # within what counts as a start at its limit
+        if asked.beyond(value) > 1e-9:
+            raise ValueError(
+                f"set_limits: {label} is at {value:.6g}, {asked.beyond(value):.3g} beyond the limits "
+                f"{asked.lower:.6g} to {asked.upper:.6g}; move it there first"
+            )
+        self._moved_limits[place] = asked
+        self._put_bounds(place, asked.lower, asked.upper)
+        if not self._rebound():
+            self._fail()
+
+    def _limited(self, name: str, coordinate: str | None) -> tuple[str, int, Limits, float]:
+        """Label of a joint with hard limits, its place among the stops, the limits as they are, and the coordinate."""
+        if name not in self.mechanism.joints:
+            raise no_such("joint", name, self.mechanism, "set_limits: ")
+        joint = self.mechanism.joints[name]
+        stops = hard_stops(self.mechanism)
+        names = [key for found, key, _ in stops if found is joint]
+        if coordinate is None and len(names) == 1:
+            coordinate = names[0]
+        if coordinate not in names:
+            known = " and ".join(map(repr, names)) or "none"
+            raise ValueError(
+                f"set_limits: {joint.label} has no hard limits of {coordinate!r}, only of these coordinates: {known}; "
+                f"give the mechanism wide ones before the simulator is built"
+            )
+        place = [(found, key) for found, key, _ in stops].index((joint, coordinate))
+        value = float(self.joint(name).coordinates[joint.names.index(coordinate)])
+        return f"{joint.label} ({coordinate})", place, self._moved_limits.get(place, stops[place][2]), value
+
+    @cached_property
+    def _moved_limits(self) -> dict[int, Limits]:
+        """Limits that have been moved, by their place among the stops."""
+        return {}
+
     def copy(self) -> Live:
         """Return an independent copy at the same node, with the same inputs and loads."""
         other = Live(self._plan, self.state())
+        for place, limits in self._moved_limits.items():
+            other._moved_limits[place] = limits
+            other._put_bounds(place, limits.lower, limits.upper)
         other._hold_as(self)
         other._stand()
         other.inputs[:] = self.inputs

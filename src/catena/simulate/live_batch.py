@@ -19,7 +19,7 @@ from ..results.efforts import InputEfforts
 from ..results.trajectory import single_node
 from .live import Running
 from .loads import Forces
-from .members import Laws, MemberNumbers, member_loads
+from .members import Laws, MemberNumbers, Ranges, member_loads
 from .starts import Starts, at_coordinates, from_states, mixed_starts
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class LiveBatch(Running, _core.LiveBatch):
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
+        limits: Ranges | None = None,
         threads: int = 1,
     ) -> None:
         mechanism, compiled, count = plan.mechanism, plan.compiled, len(starts)
@@ -61,7 +62,7 @@ class LiveBatch(Running, _core.LiveBatch):
         self._begun = starts
         self._unclosed = dict(starts.unclosed)
         self._threads = threads
-        numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
+        numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, limits)
         self._laws = numbers.law
         super().__init__(
             core=compiled.core,

@@ -14,7 +14,7 @@ from .._util.lookup import no_such
 from .._util.rotation import Array, finite
 from ..describe.forces import NUMBERS, SIGNED
 from ..describe.inertia import Inertia
-from ..describe.limits import law_parts
+from ..describe.limits import HARD, SOFT, Limits, law_parts, stops_of
 from .loads import Forces, LoadTable, load_table
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # members' own numbers of a force, by its name: {"spring": {"stiffness": (members,)}}
 Laws: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
+# members' own limits of a joint, by its name, or of its coordinates: {"knee": {"lower": (members,)}}
+Ranges: TypeAlias = Mapping[str, Mapping[str, ArrayLike] | Mapping[str, Mapping[str, ArrayLike]]]
 
 # numbers of a law that make it act inside the step; whether one does is settled when the simulator is built
 _STAGED = ("damping", "friction", "kp", "kd", "implicit", "inertia")
@@ -39,10 +41,16 @@ class MemberNumbers:
         inertias: Mapping[str, ArrayLike] | None,
         gravity: ArrayLike | None,
         force_parameters: Laws | None,
+        limits: Ranges | None = None,
     ) -> None:
         bodies = list(mechanism.bodies.values())
         rows = {body.name: k for k, body in enumerate(bodies)}
-        for label, mapping in (("masses", masses), ("inertias", inertias), ("force_parameters", force_parameters)):
+        for label, mapping in (
+            ("masses", masses),
+            ("inertias", inertias),
+            ("force_parameters", force_parameters),
+            ("limits", limits),
+        ):
             if mapping is not None and not isinstance(mapping, Mapping):
                 raise ValueError(f"{label} must be a mapping from names to numbers, got {mapping!r}")
         self._masses, self._inertias, self._laws = masses or {}, inertias or {}, force_parameters or {}
@@ -77,12 +85,13 @@ class MemberNumbers:
         if gravity is not None:
             own = self._own_gravity = finite(gravity, (count, 3), "gravity")
             self.gravity = _on_bodies(mechanism, own)
-        if force_parameters:
-            self._fill_laws(mechanism, count)
+        if force_parameters or limits:
+            self.law = np.tile([[part.law[key] for key in NUMBERS] for part in law_parts(mechanism)], (count, 1, 1))
+            self._fill_laws(mechanism, count, self.law)
+            self._fill_limits(mechanism, count, self.law, limits or {})
 
-    def _fill_laws(self, mechanism: Mechanism, count: int) -> None:
+    def _fill_laws(self, mechanism: Mechanism, count: int, table: Array) -> None:
         parts = [(name, part) for name, force in mechanism.forces.items() for part in force.parts]
-        table = np.tile([[part.law[key] for key in NUMBERS] for part in law_parts(mechanism)], (count, 1, 1))
         for name, numbers in self._laws.items():
             if name not in mechanism.forces:
                 raise no_such("force", name, mechanism, "force_parameters: ")
@@ -111,7 +120,26 @@ class MemberNumbers:
                         f"give the force a small {key} before you create the simulator"
                     )
                 table[:, places[0], NUMBERS.index(number)] = column
-        self.law = table
+
+    def _fill_limits(self, mechanism: Mechanism, count: int, table: Array, given: Ranges) -> None:
+        first = table.shape[1] - len(stops_of(mechanism))
+        places = {(joint.name, name): first + k for k, (joint, name, _) in enumerate(stops_of(mechanism))}
+        for joint_name, value in given.items():
+            if joint_name not in mechanism.joints:
+                raise no_such("joint", joint_name, mechanism, "limits: ")
+            joint = mechanism.joints[joint_name]
+            if not isinstance(value, Mapping):
+                raise ValueError(f"limits: numbers of {joint.label} must be a mapping, got {value!r}")
+            nested = any(isinstance(numbers, Mapping) for numbers in value.values())
+            of_coordinates = value if nested else {joint.names[0] if len(joint.names) == 1 else "angle": value}
+            for name, numbers in of_coordinates.items():
+                if (joint_name, name) not in places:
+                    raise ValueError(
+                        f"limits: {joint.label} has no limits of {name!r}, so its members cannot: "
+                        f"give the mechanism's wide ones before the simulator is built"
+                    )
+                columns = dict(cast("Mapping[str, ArrayLike]", numbers))
+                _fill_range(joint.limits[name], columns, table[:, places[joint_name, name]], f"{joint.label}")
 
     @classmethod
     def of(cls, mechanism: Mechanism, count: int, arrays: Mapping[str, Array | None]) -> MemberNumbers:
@@ -142,22 +170,43 @@ class MemberNumbers:
         if self._own_gravity is not None:
             own.gravity = self._own_gravity[member]
         if self.law is not None:
+            laws = [dict(zip(NUMBERS, map(float, numbers), strict=True)) for numbers in self.law[member]]
             parts = [part for force in own.forces.values() for part in force.parts]
-            for part, numbers in zip(parts, self.law[member], strict=False):
-                part.law = dict(zip(NUMBERS, map(float, numbers), strict=True))
+            for part, law in zip(parts, laws, strict=False):
+                part.law = law
+            for (joint, name, limits), law in zip(stops_of(own), laws[len(parts) :], strict=True):
+                joint.limits = {**joint.limits, name: limits.with_law(law)}
         return own.snapshot("trajectory")
 
 
 def described_numbers(mechanism: Mechanism) -> dict[str, Array]:
     """What MemberNumbers.saved has for every member of a mechanism that has no numbers of its own."""
     bodies = list(mechanism.bodies.values())
-    parts = [part for force in mechanism.forces.values() for part in force.parts]
+    parts = law_parts(mechanism)
     return {
         "mass": np.array([body.inertia.mass for body in bodies]),
         "inertia": np.array([body.inertia.tensor for body in bodies]),
         "gravity": np.array(mechanism.gravity, dtype=float),
         "law": np.reshape([[part.law[key] for key in NUMBERS] for part in parts], (len(parts), len(NUMBERS))),
     }
+
+
+def _fill_range(described: Limits, numbers: dict[str, ArrayLike], table: Array, label: str) -> None:
+    """Members' own limits of a coordinate into the numbers (member, number) of its law."""
+    known = HARD if described.hard else SOFT
+    for key, value in numbers.items():
+        if key not in known:
+            kind = "hard" if described.hard else "soft"
+            raise ValueError(f"limits: members' {kind} limits of {label} have no {key!r}, only {', '.join(known)}")
+        column = np.asarray(value, dtype=float)
+        if column.shape != (len(table),):
+            raise ValueError(f"limits: {key} of {label} must have shape ({len(table)},), got {column.shape}")
+        table[:, NUMBERS.index(known[key])] = column
+    for k, row in enumerate(table):
+        try:
+            described.with_law(dict(zip(NUMBERS, map(float, row), strict=True)))
+        except ValueError as error:
+            raise ValueError(f"{label} of member {k}: {error}") from None
 
 
 def _on_bodies(mechanism: Mechanism, gravity: Array) -> Array:

@@ -17,7 +17,7 @@ from .._util.status import status_of, warn
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from .batch import SIZES, Batch, BatchError
 from .loads import Forces
-from .members import Laws, MemberNumbers, member_loads
+from .members import Laws, MemberNumbers, Ranges, member_loads
 from .refinement import per_second, refined
 from .run_steps import run_steps
 from .starts import Starts
@@ -61,6 +61,7 @@ def run_batch(
     inertias: Mapping[str, ArrayLike] | None,
     gravity: ArrayLike | None,
     force_parameters: Laws | None,
+    limits: Ranges | None,
     threads: int,
     record_every: int,
     bodies: Sequence[str] | None,
@@ -73,7 +74,7 @@ def run_batch(
         raise ValueError("the states of a batch must have the same time")
     places = {name: place for place, name in enumerate(mechanism.bodies)}
     kept = _recorded(mechanism, bodies)
-    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
+    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, limits)
     signals = compiled.signals.extended()
     table = member_loads(mechanism, loads, count, steps, signals)
 
@@ -166,9 +167,10 @@ def _why_alone(plan: Plan, signal_count: int) -> str:
         f"order {plan.order} has none": plan.order != 2,
         "each keeps its own accuracy": plan.error_rate > 0,
         "there are functions of time": signal_count > 0,
-        "there are joint limits": plan.build.stop_count > 0,
     }
-    reason = next((reason for reason, holds in why.items() if holds), "its loops are too large or too special")
+    reason = next(
+        (reason for reason, holds in why.items() if holds), "its loops are too large, too special, or have joint limits"
+    )
     return f"members ran one by one, not several at a time in lanes: {reason}"
 
 

@@ -73,6 +73,7 @@ def run_kept(
     inertias: Any,
     gravity: Any,
     force_parameters: Any,
+    limits: Any,
     **options: Any,
 ) -> Summaries:
     """Run members in chunks and summarize each with `keep`; see Simulator.run_batch."""
@@ -94,6 +95,7 @@ def run_kept(
             inertias=part_of(inertias, members),
             gravity=None if gravity is None else np.asarray(gravity)[members],
             force_parameters=part_of(force_parameters, members),
+            limits=part_of(limits, members),
             out={},
             progress=False,
             **options,
