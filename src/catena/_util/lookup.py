@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
 
-Kind: TypeAlias = Literal["body", "joint", "force", "coupling", "frame"]
+Kind: TypeAlias = Literal["body", "joint", "force", "coupling", "contact", "frame"]
 # what a mechanism is made of: kinds of things, and what all of a kind are called; later ones refer to earlier ones
 KINDS: dict[Kind, str] = {
     "body": "bodies",
     "joint": "joints",
     "force": "forces",
     "coupling": "couplings",
+    "contact": "contacts",
     "frame": "frames",
 }
 Thing = TypeVar("Thing")
