@@ -222,14 +222,17 @@ struct Stops {
       s.rate = 0;
     });
   }
-  // those that have bounced off and cannot get away
-  void stay() {
-    each_near([](Stop& s) {
+  // those that have bounced off and cannot get away; false if there are none
+  bool stay() {
+    bool any = false;
+    each_near([&](Stop& s) {
       if (!s.left) return;
       s.left = false;
       s.bounces = 1;
       s.held = s.at;
+      any = true;
     });
+    return any;
   }
   // what those that are held press with, where a multiplier is so many impulses
   void weigh(double per_multiplier, double Stop::* press) {
@@ -328,12 +331,12 @@ struct Stops {
   double push_of(const Stop& s) const {
     return s.axis < 0 && solver.clock.resting ? solver.row_multiplier(s.law, solver.dz) : solver.multiplier_of(s.law);
   }
-  // after an increment: true if others are held than before
-  bool settle() {
+  // after an increment: true if others are held than before, or one of them is
+  bool settle(bool one) {
     if (fixed) return false;
     bool changed = false;
     each_near([&](Stop& s) {
-      if (!s.takes) return;
+      if (!s.takes || (one && changed)) return;
       if (s.held) {
         s.push = push_of(s);
         if (!(s.held * s.push > 0) || is_locked(s) || !(s.held * s.push > 1e-14 * resistance(s))) return;

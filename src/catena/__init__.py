@@ -15,6 +15,7 @@ from .assemble.redundancy import LoopWarning
 from .describe.bodies import Body
 from .describe.body_forces import Bumper, Bushing, Cable, Drag, PointSpring
 from .describe.constraints import ConstantVelocity, Distance, FixedOrientation, ParallelAxes, PointOnLine, PointOnPlane
+from .describe.contacts import Contact
 from .describe.couplings import Coupling, Differential, Gear, Mimic, PrescribedMotion, Rack
 from .describe.custom import BodyPose, Custom, VelocityRows
 from .describe.forces import Force
@@ -35,11 +36,11 @@ from .dynamics.linear import LinearModel
 from .dynamics.modes import Modes
 from .io.models.notes import ModelWarning
 from .kinematics.state import State
-from .kinematics.views import BodyView, JointView
+from .kinematics.views import BodyView, ContactView, JointView, LiveContact
 from .results.accuracy import AccuracyWarning
 from .results.convergence import Convergence
 from .results.efforts import ForceHistory
-from .results.histories import BodyHistory, CouplingHistory, JointHistory, JointReader
+from .results.histories import BodyHistory, ContactHistory, CouplingHistory, JointHistory, JointReader
 from .results.impacts import Impact
 from .results.report import Loop, Report
 from .results.run_warnings import StuckWarning
@@ -77,6 +78,9 @@ __all__ = [
     "CatenaError",
     "CatenaWarning",
     "ConstantVelocity",
+    "Contact",
+    "ContactHistory",
+    "ContactView",
     "Convergence",
     "Coupling",
     "CouplingHistory",
@@ -109,6 +113,7 @@ __all__ = [
     "Live",
     "LiveBatch",
     "LiveBody",
+    "LiveContact",
     "LiveForce",
     "LiveJoint",
     "Load",

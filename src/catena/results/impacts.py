@@ -1,4 +1,4 @@
-"""Impacts at hard stops: what a run tells of them."""
+"""Impacts at hard stops and contacts: what a run tells of them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Impact(NamedTuple):
-    """An impact of a joint coordinate at its limit, or the reaction of one at its limit to the impact of another.
+    """An impact of a joint coordinate at its limit or of a contact, or the reaction of one that stands to it.
 
-    `impulse` (N m s or N s) acts on the coordinate; `approach` and `leaving` are its rates (rad/s or m/s) before and
-    after.
+    `name` is that of the joint or contact; a contact has no `coordinate`, its gap counts. `impulse` (N m s or N s) acts
+    on the coordinate; `approach` and `leaving` are its rates (rad/s or m/s) before and after.
     """
 
     time: float
-    joint: str
+    name: str
     coordinate: str
     impulse: float
     approach: float
@@ -39,7 +39,7 @@ def impact_rows(told: Sequence[tuple[float, int, float, float, float]], mechanis
     if not told:
         return np.zeros((0, 5))
     forces = sum(len(force.parts) for force in mechanism.forces.values())
-    hard = np.cumsum([limits.hard for _, _, limits in stops_of(mechanism)]) - 1
+    hard = np.cumsum([limits.hard for *_, limits in stops_of(mechanism)]) - 1
     return np.array([(time, hard[law - forces], *rest) for time, law, *rest in told])
 
 
@@ -47,6 +47,6 @@ def impacts_of(mechanism: Mechanism, rows: Array) -> tuple[Impact, ...]:
     """Impacts with names, from such an array."""
     stops = hard_stops(mechanism)
     return tuple(
-        Impact(time, stops[int(which)][0].name, stops[int(which)][1], impulse, approach, leaving)
+        Impact(time, stops[int(which)].item.name, stops[int(which)].coordinate, impulse, approach, leaving)
         for time, which, impulse, approach, leaving in rows.tolist()
     )

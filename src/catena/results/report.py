@@ -53,7 +53,7 @@ class Report:
     and rad at this pose. largest_zero is the largest singular value that counts as zero, smallest_kept the smallest
     that does not. unchecked_joints close loops that were not checked for redundant rows, for the reason in
     unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
-    without mass. limited lists the joints with limits.
+    without mass. limited lists the joints with limits, contacts the contacts.
     """
 
     body_count: int
@@ -74,6 +74,7 @@ class Report:
     unchecked_reason: str = ""
     massless: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
+    contacts: tuple[str, ...] = ()
 
     @property
     def redundant_count(self) -> int:
@@ -97,6 +98,8 @@ class Report:
             lines.append("massless bodies: " + _shorten(self.massless))
         if self.limited:
             lines.append(f"joint limits: {len(self.limited)} ({_shorten(self.limited)})")
+        if self.contacts:
+            lines.append(f"contacts: {len(self.contacts)} ({_shorten(self.contacts)})")
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
         if self.loop_mismatches:
@@ -204,6 +207,7 @@ def report(mechanism: Mechanism, state: State, selection: RowSelection) -> Repor
         unchecked_reason=selection.why,
         massless=massless.names(mechanism),
         limited=tuple(name for name, joint in mechanism.joints.items() if joint.limits),
+        contacts=tuple(mechanism.contacts),
     )
 
 

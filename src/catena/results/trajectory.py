@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .._util.lookup import how_many, name_of, no_such
+from .._util.lookup import how_many, looked_up, name_of, no_such
 from .._util.rotation import Array, conjugate, rotate
 from .._util.status import warn
 from .._util.strict import Recorded
@@ -23,13 +23,14 @@ from .accuracy import AccuracyWarning
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
-from .histories import BodyHistory, CouplingHistory, JointHistory
+from .histories import BodyHistory, ContactHistory, CouplingHistory, JointHistory
 from .impacts import Impact, impact_rows, impacts_of
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
     from ..describe.bodies import Body
+    from ..describe.contacts import Contact
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
     from ..describe.joint import Joint, Pose
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 
 _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
+
+# where a name was not found
+_HERE = " in this trajectory"
 
 
 class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
@@ -321,10 +325,10 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     def row(self, name: str | Body) -> int:
         """Return the index of a body, given by name or as an object, on the body axis of arrays."""
-        known = name_of(name)
-        if known not in self._rows:
-            raise no_such("body", known, self.mechanism, after=" in this trajectory")
-        return self._rows[known]
+        of = name_of(name)
+        if of not in self._rows:
+            raise no_such("body", of, self.mechanism, after=_HERE)
+        return self._rows[of]
 
     def body(self, name: str | Body) -> BodyHistory:
         """Return one body over time, given by name or as an object."""
@@ -336,24 +340,19 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     def coupling(self, name: str | Coupling) -> CouplingHistory:
         """Return one coupling over time, given by name or as an object."""
-        known = name_of(name)
-        if known not in self.mechanism.couplings:
-            raise no_such("coupling", known, self.mechanism, after=" in this trajectory")
-        return CouplingHistory(self, self.mechanism.couplings[known])
+        return CouplingHistory(self, looked_up("coupling", name, self.mechanism, _HERE))
 
     def force(self, name: str | Force) -> ForceHistory:
         """Return one force over time, given by name or as an object: its effort, power and work."""
-        known = name_of(name)
-        if known not in self.mechanism.forces:
-            raise no_such("force", known, self.mechanism, after=" in this trajectory")
-        return ForceHistory(self, self.mechanism.forces[known])
+        return ForceHistory(self, looked_up("force", name, self.mechanism, _HERE))
 
     def joint(self, name: str | Joint) -> JointHistory:
         """Return one joint over time, given by name or as an object."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism, after=" in this trajectory")
-        return JointHistory(self, self.mechanism.joints[known])
+        return JointHistory(self, looked_up("joint", name, self.mechanism, _HERE))
+
+    def contact(self, name: str | Contact) -> ContactHistory:
+        """Return one contact over time, given by name or as an object."""
+        return ContactHistory(self, looked_up("contact", name, self.mechanism, _HERE))
 
     @property
     def angular_velocity_body(self) -> Array:
@@ -362,7 +361,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def impacts(self) -> tuple[Impact, ...]:
-        """Impacts at hard stops, in the order of time."""
+        """Impacts at hard stops and contacts, in the order of time."""
         return impacts_of(self.mechanism, self.made.impacts)
 
     def dissipated(self) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._util.lookup import name_of, no_such
+from .._util.lookup import looked_up, name_of, no_such
 from .._util.memory import refuse_if_too_large
 from .._util.rotation import Array, cross, rotate
 from .._util.status import SimulationError, Status, status_of, warn
@@ -20,7 +20,7 @@ from .._util.words import Spoken
 from ..describe.limits import Limits, hard_stops
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
-from ..kinematics.views import BodyView, JointView, frame_of
+from ..kinematics.views import BodyView, JointView, LiveContact, frame_of
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
 from ..results.reactions import reaction
@@ -30,6 +30,7 @@ from .loads import Forces, held_loads, load_table, plain_forces
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
+    from ..describe.contacts import Contact
     from ..describe.forces import Force
     from ..describe.joint import Joint, Pose
     from ..describe.mechanism import Mechanism
@@ -325,10 +326,11 @@ class Live(Running, _core.Live):
 
     def joint(self, name: str | Joint) -> LiveJoint:
         """Return a joint at the current node, given by name or as an object."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism)
-        return LiveJoint(self, self.mechanism.joints[known])
+        return LiveJoint(self, looked_up("joint", name, self.mechanism))
+
+    def contact(self, name: str | Contact) -> LiveContact:
+        """Return a contact at the current node, given by name or as an object."""
+        return LiveContact(self, looked_up("contact", name, self.mechanism))
 
     # ---- watching
 
@@ -398,6 +400,12 @@ class Live(Running, _core.Live):
         plan = self._plan
         made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), selection=plan.other_rows)
         return Trajectory(self.mechanism, nodes, made)
+
+    def _stop_effort(self, contact: Contact) -> float:
+        """What a contact exerts from the node on, as `live.contact(name).normal_force` tells."""
+        stops = hard_stops(self.mechanism)
+        place = next(k for k, stop in enumerate(stops) if stop.item is contact)
+        return float(self._all_multipliers()[place - len(stops)])
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
