@@ -77,9 +77,9 @@ struct Stops {
     s.phi = recent[s.law] = measure(s, s.near ? s.phi : recent[s.law], false);
     s.age = 0;
   }
-  // which are near, and the room of all others, at the node
-  void look_at_all() {
-    const double margin = larger(least_near, near_steps * pace);
+  // which are near, and the room of all others, at the node; a step may go further ahead than the last one
+  void look_at_all(double ahead = 0) {
+    const double margin = larger(least_near, near_steps * larger(pace, ahead));
     room = most_room;
     travel = 0;
     due = stop_period;
@@ -319,7 +319,7 @@ struct Stops {
 
   // the smallest gap that those which have no part in it have at its end, and whose it is
   double least_gap(int& whose) {
-    if (!has_room(reach())) look_at_all();
+    if (const double ahead = reach(); !has_room(ahead)) look_at_all(ahead);
     double least = 1e300;
     each_near([&](const Stop& s) {
       if (s.held || (s.takes && !fixed)) return;

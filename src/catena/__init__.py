@@ -37,11 +37,12 @@ from .results.convergence import Convergence
 from .results.efforts import ForceHistory
 from .results.histories import BodyHistory, CouplingHistory, JointHistory, JointReader
 from .results.impacts import Impact
+from .results.ranges import CoordinateRange
 from .results.report import Loop, Report
 from .results.run_warnings import StuckWarning
 from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
-from .simulate.events import Event, Occurrence
+from .simulate.events import AtLimit, Event, Occurrence
 from .simulate.join import join
 from .simulate.live import Live, LiveBody, LiveForce, LiveJoint
 from .simulate.live_batch import LiveBatch
@@ -60,6 +61,7 @@ __all__ = [
     "Armature",
     "AssemblyError",
     "AssemblyWarning",
+    "AtLimit",
     "Ball",
     "Batch",
     "BatchError",
@@ -74,6 +76,7 @@ __all__ = [
     "CatenaWarning",
     "ConstantVelocity",
     "Convergence",
+    "CoordinateRange",
     "Coupling",
     "CouplingHistory",
     "Custom",

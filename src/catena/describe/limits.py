@@ -83,6 +83,12 @@ def stops_of(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
     return [(joint, name, limits) for joint in joints for name, limits in joint.limits.items() if limits.stops]
 
 
+def law_numbers(mechanism: Mechanism) -> range:
+    """Numbers of the laws of these stops among all laws of the core, which begin with those of forces."""
+    forces = sum(len(force.parts) for force in mechanism.forces.values())
+    return range(forces, forces + len(stops_of(mechanism)))
+
+
 def hard_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
     """Those of them that the coordinate cannot leave, in the order of the core's stops."""
     return [found for found in stops_of(mechanism) if found[2].hard]

@@ -18,6 +18,8 @@ from ..assemble.motions import Motions
 from ..describe.custom import GivenRows
 from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
 
+from .ranges import CoordinateRange, range_lines, ranges_of
+
 if TYPE_CHECKING:
     from ..compile.row_selection import RowSelection
     from ..describe.joint import Joint
@@ -53,7 +55,8 @@ class Report:
     and rad at this pose. largest_zero is the largest singular value that counts as zero, smallest_kept the smallest
     that does not. unchecked_joints close loops that were not checked for redundant rows, for the reason in
     unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
-    without mass. limited lists the joints with limits.
+    without mass. ranges lists the coordinates with limits: their values at this pose, and which of their limits
+    contradict each other or cannot be reached because of couplings.
     """
 
     body_count: int
@@ -73,7 +76,12 @@ class Report:
     unchecked_joints: tuple[str, ...] = ()
     unchecked_reason: str = ""
     massless: tuple[str, ...] = ()
-    limited: tuple[str, ...] = ()
+    ranges: tuple[CoordinateRange, ...] = ()
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """Names of the joints with limits."""
+        return tuple(dict.fromkeys(item.joint for item in self.ranges))
 
     @property
     def redundant_count(self) -> int:
@@ -95,8 +103,7 @@ class Report:
         ]
         if self.massless:
             lines.append("massless bodies: " + _shorten(self.massless))
-        if self.limited:
-            lines.append(f"joint limits: {len(self.limited)} ({_shorten(self.limited)})")
+        lines += range_lines(self.ranges)
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
         if self.loop_mismatches:
@@ -203,7 +210,7 @@ def report(mechanism: Mechanism, state: State, selection: RowSelection) -> Repor
         unchecked_joints=selection.unchecked_joints(mechanism),
         unchecked_reason=selection.why,
         massless=massless.names(mechanism),
-        limited=tuple(name for name, joint in mechanism.joints.items() if joint.limits),
+        ranges=ranges_of(mechanism, state),
     )
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .members import MemberNumbers
     from .summaries import Summaries
 
+# of every member, by the name of what its tally counts
+COUNTS = {"impact_counts": "impacts", "cut_counts": "cut", "caught_counts": "caught"}
+
 # recorded of every body, and how many numbers each is
 SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 
@@ -41,7 +44,8 @@ class Batch(Recorded, JointSpace):
     angular_velocity (member, step, n, 3), world frame. iterations, substeps, newton_residual and error are (member,
     step of the run). status has one entry per member; counts (member,) is how many of its rows are filled: all, unless
     it failed, and what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if
-    all bodies were recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they
+    all bodies were recorded; it has no reactions. impact_counts, cut_counts and caught_counts (member,) are numbers of
+    impacts at hard limits, of cuts there and of steps that were caught. `batch.joint(name)` is one joint in all members. info says how they
     were computed.
     """
 
@@ -64,6 +68,10 @@ class Batch(Recorded, JointSpace):
     near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
     selection: RowSelection | None  # rows of loops that were enforced, if others than those of the described pose
+    # (member,) impacts at hard stops; substeps that end where one is touched, steps that end at one without that
+    impact_counts: NDArray[np.int64]
+    cut_counts: NDArray[np.int64]
+    caught_counts: NDArray[np.int64]
     alone: str  # why members ran one by one, empty if they ran in lanes
 
     def __len__(self) -> int:
@@ -124,6 +132,10 @@ class Batch(Recorded, JointSpace):
             status=self.status[member],
             info=self.info,
             selection=self.selection,
+            # the core does not keep them
+            impacts=None if self.impact_counts[member] else np.zeros((0, 5)),
+            cut_count=int(self.cut_counts[member]),
+            caught_count=int(self.caught_counts[member]),
         )
         return Trajectory(self.numbers.mechanism_of(self.mechanism, member), nodes, made)
 

@@ -21,6 +21,7 @@ from ..kinematics.state import State
 from ..kinematics.views import BodyView, JointView, frame_of
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
+from ..results.impacts import Impact, impact_rows, impacts_of
 from ..results.reactions import reaction
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
@@ -218,6 +219,11 @@ class Live(Running, _core.Live):
             inputs=self.inputs,
         )
 
+    @property
+    def impacts(self) -> tuple[Impact, ...]:
+        """Impacts at hard limits in the last call of `step`, as in `run.impacts`."""
+        return impacts_of(self.mechanism, impact_rows(self._impacts(), self.mechanism))
+
     def multipliers(self) -> Array:
         """Multipliers (rows,) of joints and couplings at the node, as a run records them; they take a step to find."""
         return self._all_multipliers()[: self._plan.build.row_count]
@@ -321,15 +327,17 @@ class Live(Running, _core.Live):
         if self._plan.on_failure == "raise":
             raise SimulationError(self.status, self._node())
 
-    def _node(self, multipliers: Array | None = None) -> Trajectory:
-        """The node as a trajectory of one."""
+    def _node(self, recorded: Array | None = None) -> Trajectory:
+        """The node as a trajectory of one, with all multipliers that a run would have recorded, if they are given."""
+        stops = len(recorded) - self._plan.build.stop_count if recorded is not None else 0
         nodes = Nodes(
             time=np.array([self.time]),
             position=self.position[None].copy(),
             orientation=self.orientation[None].copy(),
             velocity=self.velocity[None].copy(),
             angular_velocity=self.angular_velocity[None].copy(),
-            multipliers=np.zeros((1, 0)) if multipliers is None else multipliers[None],
+            multipliers=np.zeros((1, 0)) if recorded is None else recorded[None, : self._plan.build.row_count],
+            stops=None if recorded is None else recorded[None, stops:],
             near={name: angles[None].copy() for name, angles in self.turned.items()},
             inputs=self.inputs[None].copy(),
         )
@@ -339,7 +347,7 @@ class Live(Running, _core.Live):
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
-        force, torque = reaction(self._node(self.multipliers()), joint)
+        force, torque = reaction(self._node(self._all_multipliers()), joint)
         return force[0], torque[0]
 
 
@@ -440,3 +448,13 @@ class LiveJoint(JointView):
         """Joint rates (dof,); rad/s and m/s."""
         place = self._state._places.get(self._joint.name)
         return super().rates if place is None else self._state.rates[place]
+
+    @property
+    def stop(self) -> float | Array:
+        """What the hard limits exert on the coordinate, N m or N, as in `run.joint(name).stop`; 0 away from them.
+
+        If several coordinates of the joint have hard limits, (k,) in their order. It takes a step to find.
+        """
+        live = self._state
+        exerted: Array = live._node(live._all_multipliers()).joint(self._joint).stop[0]
+        return float(exerted) if np.ndim(exerted) == 0 else exerted
