@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import catena as ct
 from catena import Limits, Mechanism
 
@@ -35,7 +37,10 @@ def test_coordinates_beyond_their_limits() -> None:
     state.joint("first").displacement = 0.08
     report = m.report(state)
     assert report.ranges[0].beyond == report.ranges[0].value - 0.05 > 0.02
-    assert "beyond their limits at this pose: first at 0.08 by 0.03 m; assemble() moves them" in str(report)
+    assert "beyond their limits: first at 0.08 by 0.03 m; assemble() moves them" in str(report)
+    # by default those of the described pose, where runs start
+    m.joints["first"].limits = Limits(0.01, 0.05)
+    assert "beyond their limits: first at 0 by 0.01 m" in str(m.report())
     # soft limits may be exceeded, and are told too
     m.joints["first"].limits = Limits(0.0, 0.05, stiffness=1e3)
     assert "first at 0.08 by 0.03 m" in str(m.report(state))
@@ -56,7 +61,8 @@ def test_the_tighter_of_coupled_limits_is_told() -> None:
 
 def test_limits_without_a_common_value() -> None:
     m = gripper(Limits(0.01, 0.05), Limits(-0.05, -0.01))
-    report = m.report()
+    with pytest.warns(ct.AssemblyWarning, match="only with joint limits exceeded"):
+        report = m.report()
     assert any(item.contradicts for item in report.ranges)
     assert "limits that contradict each other through couplings: " in str(report)
 

@@ -397,14 +397,14 @@ class Mechanism(MechanismFiles, Posable, Held):
         return with_rates(state, rates) if rates else state
 
     def report(self, state: State | None = None) -> Report:
-        """Counts, degrees of freedom, rank, redundant joints, loops and cost estimate; by default when assembled."""
+        """Counts, degrees of freedom, rank, redundant joints, loops, limits and cost estimate; by default when assembled."""
         from ..assemble.redundancy import select_described_rows, select_rows
         from ..kinematics.state import State
         from ..results.report import report
 
         locked = self.snapshot()
         if state is None:
-            return report(locked, locked.assemble(), select_described_rows(locked))
+            return report(locked, locked.assemble(), select_described_rows(locked), start=locked.state())
         if not isinstance(state, State) or list(state.mechanism.bodies) != list(self.bodies):
             raise ValueError(f"report needs a State of this mechanism, got {state!r:.80}")
         return report(locked, state, select_rows(locked, state))

@@ -96,7 +96,7 @@ def range_lines(ranges: tuple[CoordinateRange, ...], most: int = 12) -> Iterator
         yield f"joint limits: {len(ranges)} ({listed([str(item) for item in ranges])})"
     beyond = [f"{item.label} at {item.value:.4g} by {item.beyond:.3g} {item.unit}" for item in ranges if item.beyond]
     if beyond:
-        yield f"beyond their limits at this pose: {listed(beyond)}; assemble() moves them to the nearest limit"
+        yield f"beyond their limits: {listed(beyond)}; assemble() moves them to the nearest limit"
     against = [item.label for item in ranges if item.contradicts]
     if against:
         yield f"limits that contradict each other through couplings: {listed(against)}; no pose satisfies all of them"

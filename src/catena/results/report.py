@@ -55,8 +55,8 @@ class Report:
     and rad at this pose. largest_zero is the largest singular value that counts as zero, smallest_kept the smallest
     that does not. unchecked_joints close loops that were not checked for redundant rows, for the reason in
     unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
-    without mass. ranges lists the coordinates with limits: their values at this pose, and which of their limits
-    contradict each other or cannot be reached because of couplings.
+    without mass. ranges lists the coordinates with limits: their values at this pose (by default the described one),
+    and which of their limits contradict each other or cannot be reached because of couplings.
     """
 
     body_count: int
@@ -149,8 +149,10 @@ def _shorten(names: tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def report(mechanism: Mechanism, state: State, selection: RowSelection) -> Report:
-    """See Mechanism.report; `selection` contains the rows that a run enforces."""
+def report(
+    mechanism: Mechanism, state: State, selection: RowSelection, *, start: State | None = None
+) -> Report:
+    """See Mechanism.report; `selection` contains the rows that a run enforces, limits are those of where one starts."""
     tree = mechanism.spanning_tree()
     motions = Motions(mechanism, state)
     carrier, path = motions.carrier, motions.path
@@ -210,7 +212,7 @@ def report(mechanism: Mechanism, state: State, selection: RowSelection) -> Repor
         unchecked_joints=selection.unchecked_joints(mechanism),
         unchecked_reason=selection.why,
         massless=massless.names(mechanism),
-        ranges=ranges_of(mechanism, state),
+        ranges=ranges_of(mechanism, state if start is None else start),
     )
 
 

@@ -1,6 +1,6 @@
-"""Marks of joint limits: arcs and rails on body a of a joint, with a post at each end that lights up while it acts.
+"""Marks of joint limits: arcs and rails on body a of a joint, with a post at each end.
 
-The arc of an angle begins where the direction from the joint to the center of mass of body b is at the lower limit and
+While a stop acts its post and its half of the arc or rail light up. The arc of an angle begins where the direction from the joint to the center of mass of body b is at the lower limit and
 ends where it is at the upper one; a needle on body b points along that direction. A rail reaches as far as the block
 that stands for a sliding joint. Ranges of a full turn or more, and bounds far outside of the mechanism, have no marks.
 """
@@ -37,7 +37,7 @@ _FLASH, _THERE = 0.12, 1e-9
 
 # of what moves, in parts of the typical distance of joints: radius of arcs, their width, half a block that slides,
 # and how far away a bound may be
-_RADIUS, _WIDTH, _BLOCK, _FAR = 0.36, 0.035, 0.24, 8.0
+_RADIUS, _WIDTH, _BLOCK, _FAR = 0.36, 0.04, 0.24, 40.0
 
 # rad of an arc, and parts of the reach of a rail, that has one end only
 _ONE_SIDED = 0.6
@@ -141,10 +141,12 @@ def _arc(
     lower = limits.lower if -1 in ends else limits.upper - _ONE_SIDED
     upper = limits.upper if 1 in ends else limits.lower + _ONE_SIDED
     place = measure.anchors[0], measure.frames[0]
-    yield Piece(joint, measure.a, band(radius, width, zero + lower, zero + upper).placed(*place), PLAIN)
+    for k, (start, end) in enumerate(_halves(lower, upper, ends)):
+        half = band(radius, width, zero + start, zero + end)
+        yield Piece(joint, measure.a, half.placed(*place), PLAIN, first + k)
     for k, sign in enumerate(ends):
         angle = zero + (upper if sign > 0 else lower)
-        post = solids.box((3.2 * width, 1.1 * width, 3.2 * width))
+        post = solids.box((3.0 * width, 1.1 * width, 5.0 * width))
         turn = np.array((np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)))
         # it stands outside of the range
         aside = radius * np.array((np.cos(angle), np.sin(angle), 0.0))
@@ -169,12 +171,26 @@ def _rail(
     lower = limits.lower if -1 in ends else limits.upper - reach
     upper = limits.upper if 1 in ends else limits.lower + reach
     low, high = lower - block, upper + block
-    place = measure.anchors[0], measure.frames[0]
-    rail = solids.box((0.8 * width, 0.8 * width, high - low)).placed((0.0, 0.0, 0.5 * (low + high)))
-    yield Piece(joint, measure.a, rail.placed(*place), PLAIN)
+    body, place = measure.a, (measure.anchors[0], measure.frames[0])
+    if measure.b == mechanism.world.name:
+        # the block is on body a, which goes the other way
+        body, place = measure.b, (measure.anchors[1], measure.frames[1])
+        low, high = -high, -low
+    flipped = body == measure.b
+    halves = _halves(low, high, ends)
     for k, sign in enumerate(ends):
-        plate = solids.box((4.5 * width, 4.5 * width, 1.1 * width)).placed((0.0, 0.0, high if sign > 0 else low))
-        yield Piece(joint, measure.a, plate.placed(*place), POST, first + k)
+        start, end = halves[-1 - k if flipped else k]
+        half = solids.box((0.9 * width, 0.9 * width, end - start)).placed((0.0, 0.0, 0.5 * (start + end)))
+        yield Piece(joint, body, half.placed(*place), PLAIN, first + k)
+        plate = solids.box((4.5 * width, 4.5 * width, 1.1 * width))
+        plate = plate.placed((0.0, 0.0, high if (sign > 0) != flipped else low))
+        yield Piece(joint, body, plate.placed(*place), POST, first + k)
+
+
+def _halves(low: float, high: float, ends: tuple[int, ...]) -> list[tuple[float, float]]:
+    """The range of every end: with two of them a half of it each, so that one sees which acts."""
+    middle = 0.5 * (low + high)
+    return [(low, middle), (middle, high)] if len(ends) == 2 else [(low, high)]
 
 
 def band(radius: float, width: float, start: float, end: float) -> Mesh:

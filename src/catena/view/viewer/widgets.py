@@ -17,7 +17,7 @@ from ...describe.shapes import Color
 from .looks import FORCE, INK, rgb
 from .posing import Poser, Slider, joint_sliders
 from .scene import WORLD, Part, Plot, Point, Scene
-from .stops import LIT
+from .stops import LIT, Lit
 
 if TYPE_CHECKING:
     from ...kinematics.state import State
@@ -138,12 +138,12 @@ class Canvas:
         place: Array = self._position[point.body] + rotate(self._orientation[point.body], point.place)
         return place
 
-    def put(self, position: Array, orientation: Array, forces: list[Array], lit: Array) -> None:
+    def put(self, position: Array, orientation: Array, forces: list[Array], lit: Lit | None = None) -> None:
         """Bodies at position (n, 3), orientation (n, 4), forces (3,) in N of joints if known, and stops (mark,) lit."""
         self.chosen = False
         self._position, self._orientation = np.array(position), np.array(orientation)
         with self._server.atomic():
-            self._light(lit)
+            self._light(self._lit if lit is None else lit)
             for kind in ("names", *self._poses):
                 self._move(kind)
             if self._lines is not None:
@@ -155,7 +155,7 @@ class Canvas:
                 ends = [(tail, tail + scale * force) for tail, force in zip(tails, forces, strict=True)]
                 self._arrows.points = np.reshape(ends, (-1, 2, 3)).astype(np.float32)
 
-    def _light(self, lit: Array) -> None:
+    def _light(self, lit: Lit) -> None:
         """Stops that act, in another color."""
         if (lit == self._lit).all():
             return
