@@ -77,7 +77,7 @@ struct Projection {
     for (int changes = 0;; ++changes) {
       solver.rest();
       if (!solver.direction()) return false;
-      if (stops.count() == 0 || !stops.settle()) return true;
+      if (stops.count() == 0 || !stops.settle(changes >= joint_changes)) return true;
       if (changes == most_changes) return false;
     }
   }

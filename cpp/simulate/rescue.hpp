@@ -128,11 +128,7 @@ struct Rescue {
   // a stop is touched
   bool strike() {
     ++args.tally.cut;
-    if (++cuts == most_cuts()) {
-      stops.catches = stops.catches_all = true;
-      composed = &plain;
-      ++args.tally.caught;
-    }
+    if (++cuts == most_cuts()) catch_all();
     // what was learnt is of another motion
     for (int k = 0; k < parts.count; ++k) {
       history[k].count = history[k].order = 0;
@@ -187,8 +183,8 @@ struct Rescue {
           high = half, high_gap = end_gap;
       }
       if (low == 0) {
-        // it comes back at once: it stays
-        stops.stay();
+        // it comes back at once: it stays, or is held to the end of the step
+        if (!stops.stay()) return caught(dt, attempt);
         args.status.records = records;
         return reach(at, dt, first, shortest);
       }
@@ -213,11 +209,19 @@ struct Rescue {
         high = length, high_gap = end_gap, side = 1;
       }
     }
-    // several at once, nearly: they are caught
+    // several at once, nearly
+    return caught(dt, attempt);
+  }
+  template <class F>
+  Outcome caught(double dt, F&& attempt) {
+    catch_all();
+    return attempt(dt, Aim::whole);
+  }
+  // what is touched on the way takes part, to the end of the user's step
+  void catch_all() {
     stops.catches = stops.catches_all = true;
     composed = &plain;
     ++args.tally.caught;
-    return attempt(dt, Aim::whole);
   }
   // whether the step that has been solved does not end where it should
   bool misses() {
@@ -286,6 +290,9 @@ struct Rescue {
       newton.select(history[k]);
       stops.fixed = k > 0;
       const Outcome outcome = step.solve(parts.part[k] * dt);
+      // what the first part has let go has no part in the others, and may be passed in them
+      const bool passes =
+          outcome == Outcome::converged && k == parts.count - 1 && stops.count() > 0 && misses();
       stops.fixed = false;
       iterations += newton.iterations;
       if (newton.trace) keep_trace(at);
@@ -293,7 +300,7 @@ struct Rescue {
         if (k > 0) undo(at);
         return outcome;
       }
-      if (k == parts.count - 1 && stops.count() > 0 && misses()) {
+      if (passes) {
         if (k > 0) undo(at);
         if (aim == Aim::whole) start_gap = stops.gap_at_node(passing);
         return Outcome::passed;

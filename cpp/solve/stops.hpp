@@ -77,9 +77,9 @@ struct Stops {
     s.phi = recent[s.law] = measure(s, s.near ? s.phi : recent[s.law], false);
     s.age = 0;
   }
-  // which are near, and the room of all others, at the node; a step may go further ahead than the last one
-  void look_at_all(double ahead = 0) {
-    const double margin = larger(least_near, near_steps * larger(pace, ahead));
+  // which are near, and the room of all others, at the node
+  void look_at_all() {
+    const double margin = larger(least_near, near_steps * pace);
     room = most_room;
     travel = 0;
     due = stop_period;
@@ -209,14 +209,17 @@ struct Stops {
       s.rate = 0;
     });
   }
-  // those that have bounced off and cannot get away
-  void stay() {
-    each_near([](Stop& s) {
+  // those that have bounced off and cannot get away; false if there are none
+  bool stay() {
+    bool any = false;
+    each_near([&](Stop& s) {
       if (!s.left) return;
       s.left = false;
       s.bounces = 1;
       s.held = s.at;
+      any = true;
     });
+    return any;
   }
   bool holds() const {
     for (int n = 0; n < near_count; ++n)
@@ -279,12 +282,12 @@ struct Stops {
   double push_of(const Stop& s) const {
     return s.axis < 0 && solver.clock.resting ? solver.row_multiplier(s.law, solver.dz) : solver.multiplier_of(s.law);
   }
-  // after an increment: true if others are held than before
-  bool settle() {
+  // after an increment: true if others are held than before, or one of them is
+  bool settle(bool one) {
     if (fixed) return false;
     bool changed = false;
     each_near([&](Stop& s) {
-      if (!s.takes) return;
+      if (!s.takes || (one && changed)) return;
       if (s.held) {
         s.push = push_of(s);
         if (!(s.held * s.push > 0) || is_locked(s) || !(s.held * s.push > 1e-14 * resistance(s))) return;
@@ -319,7 +322,9 @@ struct Stops {
 
   // the smallest gap that those which have no part in it have at its end, and whose it is
   double least_gap(int& whose) {
-    if (const double ahead = reach(); !has_room(ahead)) look_at_all(ahead);
+    // how near is near depends on how fast this step is, not the last one
+    const double way = reach();
+    if (!has_room(way)) pace = larger(pace, way), look_at_all();
     double least = 1e300;
     each_near([&](const Stop& s) {
       if (s.held || (s.takes && !fixed)) return;

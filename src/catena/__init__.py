@@ -15,6 +15,7 @@ from .assemble.redundancy import LoopWarning
 from .describe.bodies import Body
 from .describe.body_forces import Bumper, Bushing, Cable, Drag, PointSpring
 from .describe.constraints import ConstantVelocity, Distance, FixedOrientation, ParallelAxes, PointOnLine, PointOnPlane
+from .describe.contacts import Contact
 from .describe.couplings import Coupling, Differential, Gear, Mimic, PrescribedMotion, Rack
 from .describe.custom import BodyPose, Custom, VelocityRows
 from .describe.forces import Force
@@ -31,18 +32,18 @@ from .describe.shapes import Shape
 from .describe.spanning_tree import SpanningTree
 from .io.models.notes import ModelWarning
 from .kinematics.state import State
-from .kinematics.views import BodyView, JointView
+from .kinematics.views import BodyView, ContactView, JointView, LiveContact
 from .results.accuracy import AccuracyWarning
 from .results.convergence import Convergence
 from .results.efforts import ForceHistory
-from .results.histories import BodyHistory, CouplingHistory, JointHistory, JointReader
+from .results.histories import BodyHistory, ContactHistory, CouplingHistory, JointHistory, JointReader
 from .results.impacts import Impact
 from .results.ranges import CoordinateRange
 from .results.report import Loop, Report
 from .results.run_warnings import StuckWarning
 from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
-from .simulate.events import AtLimit, Event, Occurrence
+from .simulate.events import AtLimit, Event, Occurrence, Touch
 from .simulate.join import join
 from .simulate.live import Live, LiveBody, LiveForce, LiveJoint
 from .simulate.live_batch import LiveBatch
@@ -75,6 +76,9 @@ __all__ = [
     "CatenaError",
     "CatenaWarning",
     "ConstantVelocity",
+    "Contact",
+    "ContactHistory",
+    "ContactView",
     "Convergence",
     "CoordinateRange",
     "Coupling",
@@ -105,6 +109,7 @@ __all__ = [
     "Live",
     "LiveBatch",
     "LiveBody",
+    "LiveContact",
     "LiveForce",
     "LiveJoint",
     "Load",
@@ -145,6 +150,7 @@ __all__ = [
     "Sweep",
     "SweepError",
     "SweepSummary",
+    "Touch",
     "Trajectory",
     "Universal",
     "VelocityRows",

@@ -149,6 +149,40 @@ def test_events_at_limits_that_are_not_there(event, limits: str, sentence: str) 
         Simulator(drop(), 0.01, limits=limits).run(0.1, events=[event()])
 
 
+# ---- contacts
+
+
+def ball(restitution: float = 0.5) -> Mechanism:
+    """A ball of 0.1 m that falls 1 m onto the ground."""
+    m = Mechanism()
+    m.add_body("ball", ct.sphere(0.1, mass=1.0), position=(0, 0, 1.1))
+    m.add_contact("ball", radius=0.1, restitution=restitution, name="floor")
+    return m
+
+
+def test_a_contact_that_closes_is_an_event(tmp_path) -> None:
+    run = Simulator(ball(), 0.25).run(1.5, events=[ct.Touch("floor")])
+    fall, v = sqrt(2 / G), 0.5 * sqrt(2 * G)
+    expected = [fall, fall + 2 * v / G, fall + 3 * v / G]
+    np.testing.assert_allclose([at.time for _, at in run.events[:3]], expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose([at.velocity[0, 2] for _, at in run.events[:3]], [v, v / 2, v / 4], atol=1e-9)
+    np.testing.assert_allclose([at.contact("floor").gap for _, at in run.events], 0.0, atol=1e-12)
+    np.testing.assert_allclose(run.dissipated("floor"), run.dissipated(), rtol=0, atol=0)
+    run.save(tmp_path / "run.npz")
+    again = ct.Trajectory.load(tmp_path / "run.npz")
+    assert [(event.contact, event.stop) for event, _ in again.events] == [("floor", False)] * len(run.events)
+
+
+def test_a_run_ends_where_a_contact_closes() -> None:
+    run = Simulator(ball(), 0.01).run(1.5, events=[ct.Touch("floor", stop=True)])
+    assert run.status.reason == "event"
+    assert run.time[-1] == pytest.approx(sqrt(2 / G), abs=1e-10)
+    with pytest.raises(ValueError, match="no contact called 'flor'; did you mean 'floor'"):
+        Simulator(ball(), 0.01).run(1.0, events=[ct.Touch("flor")])
+    with pytest.raises(ValueError, match="no contact called 'flor'; did you mean 'floor'"):
+        run.dissipated("flor")
+
+
 # ---- functions of the state that impacts change
 
 
@@ -245,7 +279,7 @@ def test_impacts_are_a_table() -> None:
     pandas = pytest.importorskip("pandas")
     run = Simulator(drop(), 0.01).run(1.0)
     table = pandas.DataFrame(run.impacts)
-    assert list(table) == ["time", "joint", "coordinate", "impulse", "approach", "leaving"]
+    assert list(table) == ["time", "name", "coordinate", "impulse", "approach", "leaving"]
     assert len(table) == len(run.impacts) > 0
     np.testing.assert_allclose(table.leaving[0], -0.5 * table.approach[0])
 

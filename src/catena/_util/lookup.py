@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
 
-Kind: TypeAlias = Literal["body", "joint", "force", "coupling", "frame"]
+Kind: TypeAlias = Literal["body", "joint", "force", "coupling", "contact", "frame"]
 # what a mechanism is made of: kinds of things, and what all of a kind are called; later ones refer to earlier ones
 KINDS: dict[Kind, str] = {
     "body": "bodies",
     "joint": "joints",
     "force": "forces",
     "coupling": "couplings",
+    "contact": "contacts",
     "frame": "frames",
 }
 Thing = TypeVar("Thing")
@@ -38,15 +39,23 @@ def name_of(item: object) -> str:
     return name if isinstance(name, str) else repr(name)
 
 
+def looked_up(kind: Kind, item: object, mechanism: Mechanism, after: str = "") -> Any:
+    """What a mechanism has under a name, or under that of a thing; `after` as of `no_such`."""
+    name, things = name_of(item), getattr(mechanism, KINDS[kind])
+    if name not in things:
+        raise no_such(kind, name, mechanism, after=after)
+    return things[name]
+
+
 def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", after: str = "") -> ValueError:
     """What to raise if a mechanism has nothing of that kind under a name: says what it is, or what was meant.
 
     `before` says who asked, such as "spring 'a': "; `after` where, such as " in this state".
     """
-    known: dict[Kind, Mapping[str, Any]] = {each: getattr(mechanism, all_of) for each, all_of in KINDS.items()}
-    hint = did_you_mean(name, known[kind]) or _there_are(known[kind])
+    things: dict[Kind, Mapping[str, Any]] = {each: getattr(mechanism, all_of) for each, all_of in KINDS.items()}
+    hint = did_you_mean(name, things[kind]) or _there_are(things[kind])
     if isinstance(name, str):
-        others: list[str] = [other for other, named in known.items() if other != kind and name in named]
+        others: list[str] = [other for other, named in things.items() if other != kind and name in named]
         others += ["world"] if name == mechanism.world.name else []
         if others:
             article = "the" if others[0] == "world" else "a"

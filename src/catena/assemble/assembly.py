@@ -15,7 +15,7 @@ from .._util.rotation import Array, finite
 from .._util.status import CatenaError, CatenaWarning, warn
 from ..compile.compile import Compiled, all_rows
 from ..compile.row_selection import select_all
-from ..describe.limits import hard_stops
+from ..describe.limits import hard_joint_stops
 from ..kinematics.geometry import extent
 from ..kinematics.state import State
 from .core import build_core
@@ -74,7 +74,7 @@ def assemble(
     except AssemblyError:
         beyond = [
             f"{joint.label}: {name} {value:.4g} is {limits.beyond(value):.3g} beyond its limits"
-            for joint, name, limits in hard_stops(mechanism)
+            for joint, name, limits in hard_joint_stops(mechanism)
             if limits.beyond(value := float(state.joint(joint.name).coordinates[joint.names.index(name)])) > 0
         ]
         warn(AssemblyWarning(f"the loops close only with joint limits exceeded: {'; '.join(beyond)}"))
@@ -84,7 +84,7 @@ def assemble(
 def _within_limits(mechanism: Mechanism, state: State) -> dict[str, Array]:
     """Of joints that are beyond hard limits, the coordinates at them."""
     found: dict[str, Array] = {}
-    for joint, name, limits in hard_stops(mechanism):
+    for joint, name, limits in hard_joint_stops(mechanism):
         values, place = found.get(joint.name, state.joint(joint.name).coordinates), joint.names.index(name)
         if limits.beyond(float(values[place])) > 0:
             found[joint.name] = values.copy()

@@ -18,7 +18,7 @@ from ..describe.couplings import holds
 from ..describe.custom import BodyPose, GivenRows, VelocityRows
 from ..describe.forces import NUMBERS, Part
 from ..describe.joint import FORMS, Joint
-from ..describe.limits import law_parts, stops_of
+from ..describe.limits import joint_stops, law_parts
 from ..describe.measures import Measure, angle_measures, closing_costs
 from ..describe.signals import Signals
 from ..kinematics.unwrap import ByJoint
@@ -373,7 +373,7 @@ def _refuse_moving_ground(mechanism: Mechanism) -> None:
     measured = [(f.label, part.measure.joint) for f in mechanism.forces.values() for part in f.parts]
     measured += [(f.label, rotary.joint) for f in mechanism.forces.values() for rotary in f.rotaries]
     measured += [(c.label, term.measure.joint) for c in mechanism.couplings.values() for term in c.terms]
-    measured += [(f"limits of {name!r}", joint.name) for joint, name, _ in stops_of(mechanism)]
+    measured += [(f"limits of {name!r}", joint.name) for joint, name, _ in joint_stops(mechanism)]
     for label, joint in measured:
         if joint and mechanism.joints[joint].ground is not None:
             raise ValueError(f"{label}: {mechanism.joints[joint].label} stands on moving ground")

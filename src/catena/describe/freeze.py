@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..assemble.forward_kinematics import Walk
     from ..compile.compile import Compiled
     from ..compile.row_selection import RowSelection
+    from .contacts import Contact
     from .couplings import Coupling
     from .forces import Force
     from .joint import BodyLike
@@ -168,6 +169,12 @@ def _coupling(coupling: Coupling, owner: str) -> Coupling:
     return twin
 
 
+def _contact(contact: Contact, owner: str) -> Contact:
+    twin = _twin(contact, owner)
+    twin.__dict__["measure"] = _measure(contact.measure, owner)
+    return twin
+
+
 def _measure(measure: Measure, owner: str) -> Measure:
     anchors, frames = measure.anchors.copy(), measure.frames.copy()
     anchors.flags.writeable = frames.flags.writeable = not owner
@@ -178,5 +185,6 @@ def _measure(measure: Measure, owner: str) -> Measure:
 _TWINS: dict[str, Callable[[Any, str], Any]] = {
     "force": _force,
     "coupling": _coupling,
+    "contact": _contact,
     "frame": lambda frame, _: frame,
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from .._util.lookup import KINDS, ByName, Kind, name_of, no_such
 from .._util.strict import Strict, belongs
 from .bodies import Body
+from .contacts import Contact
 from .couplings import Coupling
 from .forces import Force
 from .frames import Frame
@@ -18,16 +19,17 @@ if TYPE_CHECKING:
 
 
 class Held(Strict):
-    """Bodies, joints, forces, couplings and frames by name; `Mechanism` adds them."""
+    """Bodies, joints, forces, couplings, contacts and frames by name; `Mechanism` adds them."""
 
     _bodies: ByName[Body]
     _joints: ByName[Joint]
     _forces: ByName[Force]
     _couplings: ByName[Coupling]
+    _contacts: ByName[Contact]
     _frames: ByName[Frame]
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove a body and its frames, and return the body; with `cascade`, also remove its joints and forces.
+        """Remove a body and its frames, and return the body; with `cascade`, also remove its joints, forces and contacts.
 
         Removing a joint also removes the forces and couplings on it.
         """
@@ -38,12 +40,15 @@ class Held(Strict):
             for f in self._forces.values()
             if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f.resistances)
         ]
+        contacts = [c for c in self._contacts.values() if name in (c.body, c.other)]
         if not cascade:
-            _refuse_to_remove(self._bodies[name].label, [*joints, *forces])
+            _refuse_to_remove(self._bodies[name].label, [*joints, *forces, *contacts])
         for joint in joints:
             self.remove_joint(joint.name, cascade=True)
         for force in forces:
             self._forces.pop(force.name, None)
+        for contact in contacts:
+            del self._contacts[contact.name]
         for frame in [frame for frame in self._frames.values() if frame.body == name]:
             del self._frames[frame.name]
         return self._bodies.pop(name)
@@ -73,6 +78,10 @@ class Held(Strict):
         """Remove a coupling and return it."""
         return self._couplings.pop(self._removable("coupling", name))
 
+    def remove_contact(self, name: str) -> Contact:
+        """Remove a contact and return it."""
+        return self._contacts.pop(self._removable("contact", name))
+
     def remove_frame(self, name: str) -> Frame:
         """Remove a frame and return it."""
         return self._frames.pop(self._removable("frame", name))
@@ -90,7 +99,7 @@ class Held(Strict):
             raise ValueError(belongs(self._owner))
 
 
-def _refuse_to_remove(label: str, holding: Iterable[Joint | Force | Coupling]) -> None:
+def _refuse_to_remove(label: str, holding: Iterable[Joint | Force | Coupling | Contact]) -> None:
     names = [item.label for item in holding]
     if names:
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,15 +1,19 @@
-"""Limits of a joint coordinate: hard or soft stops at both ends of its range, and what its drive can do."""
+"""Limits of a joint coordinate: hard or soft stops at both ends of its range, and what its drive can do.
+
+All that is one-sided in a mechanism is listed here, in the order of the core's stops: limits of joints, then contacts.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .forces import LAW, Part
-from .measures import coordinate_measure
+from .measures import Measure, coordinate_measure
 
 if TYPE_CHECKING:
+    from .contacts import Contact
     from .joint import Joint
     from .mechanism import Mechanism
 
@@ -77,21 +81,55 @@ class Limits:
         return LAW | stops
 
 
-def stops_of(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
+class Stop(NamedTuple):
+    """Something that one coordinate of a joint, or the gap of a contact, has limits for."""
+
+    item: Joint | Contact
+    coordinate: str
+    limits: Limits
+
+    @property
+    def label(self) -> str:
+        """Of the joint or contact, with the coordinate of a joint, for use in messages."""
+        return f"{self.item.label} ({self.coordinate})" if self.coordinate else self.item.label
+
+    @property
+    def measure(self) -> Measure:
+        """What the limits are of."""
+        if not self.coordinate:
+            return self.item.measure  # type: ignore[union-attr, return-value]
+        return coordinate_measure(self.item, self.coordinate, self.item.label)  # type: ignore[arg-type]
+
+
+def joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
     """Joints and coordinates whose ranges end somewhere, in the order of the joints."""
     joints = mechanism.joints.values()
     return [(joint, name, limits) for joint in joints for name, limits in joint.limits.items() if limits.stops]
 
 
+def hard_joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
+    """Those of them that the coordinate cannot leave."""
+    return [found for found in joint_stops(mechanism) if found[2].hard]
+
+
+def stops_of(mechanism: Mechanism) -> list[Stop]:
+    """All that is one-sided: limits of joint coordinates, then contacts."""
+    contacts = mechanism.contacts.values()
+    return [
+        *(Stop(*found) for found in joint_stops(mechanism)),
+        *(Stop(contact, "", contact.limits) for contact in contacts),
+    ]
+
+
 def law_numbers(mechanism: Mechanism) -> range:
-    """Numbers of the laws of these stops among all laws of the core, which begin with those of forces."""
+    """Numbers of the laws of all that is one-sided among those of the core, which begin with those of forces."""
     forces = sum(len(force.parts) for force in mechanism.forces.values())
     return range(forces, forces + len(stops_of(mechanism)))
 
 
-def hard_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
-    """Those of them that the coordinate cannot leave, in the order of the core's stops."""
-    return [found for found in stops_of(mechanism) if found[2].hard]
+def hard_stops(mechanism: Mechanism) -> list[Stop]:
+    """Those of them that cannot be passed, in the order of the core's stops."""
+    return [found for found in stops_of(mechanism) if found.limits.hard]
 
 
 def without_limits(mechanism: Mechanism) -> Mechanism:
@@ -107,7 +145,4 @@ def without_limits(mechanism: Mechanism) -> Mechanism:
 def law_parts(mechanism: Mechanism) -> list[Part]:
     """All laws of a mechanism in the order of the core: those of its forces, then those of its stops."""
     parts = [part for force in mechanism.forces.values() for part in force.parts]
-    return parts + [
-        Part(coordinate_measure(joint, name, joint.label), limits.law(), {})
-        for joint, name, limits in stops_of(mechanism)
-    ]
+    return parts + [Part(stop.measure, stop.limits.law(), {}) for stop in stops_of(mechanism)]

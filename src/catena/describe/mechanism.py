@@ -1,4 +1,4 @@
-"""Mechanism: named bodies, joints, forces and couplings, as the user describes them.
+"""Mechanism: named bodies, joints, forces, couplings and contacts, as the user describes them.
 
 Above 450 lines: every call of the user on a mechanism is here with its docstring, and what it does in other files.
 """
@@ -15,6 +15,7 @@ from .._util.checks import number
 from .._util.lookup import KINDS, ByName, name_of, no_such
 from .._util.rotation import IDENTITY, Array, Checked, finite
 from .bodies import AT_REST, Body, World
+from .contacts import Contact, contact_between
 from .couplings import Coupling
 from .custom import GivenRows
 from .files import MechanismFiles
@@ -40,7 +41,7 @@ AnyCoupling = TypeVar("AnyCoupling", bound=Coupling)
 
 
 class Mechanism(MechanismFiles, Posable, Held):
-    """Rigid bodies, and the joints, forces and couplings between them.
+    """Rigid bodies, and the joints, forces, couplings and contacts between them.
 
     `gravity` is the acceleration (3,) in m/s^2. The z axis of the world points up.
     """
@@ -55,7 +56,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         for kind, all_of in KINDS.items():
             setattr(self, f"_{all_of}", ByName(kind))
         self._known = CompileCache()
-        self._numbered: dict[str, int] = {}  # next number by the name that joints, forces or couplings share
+        self._numbered: dict[str, int] = {}  # next number by the name that items share
         self.gravity = gravity
         self.loop_tolerance = loop_tolerance
 
@@ -102,6 +103,11 @@ class Mechanism(MechanismFiles, Posable, Held):
     def couplings(self) -> Mapping[str, Coupling]:
         """Gears, racks, differentials and prescribed motions by name, in the order they were added."""
         return MappingProxyType(self._couplings)
+
+    @property
+    def contacts(self) -> Mapping[str, Contact]:
+        """Contacts by name, in the order they were added."""
+        return MappingProxyType(self._contacts)
 
     @property
     def frames(self) -> Mapping[str, Frame]:
@@ -236,6 +242,48 @@ class Mechanism(MechanismFiles, Posable, Held):
         self._couplings[coupling.name] = coupling
         return coupling
 
+    def add_contact(
+        self,
+        body: BodyOrName,
+        other: BodyOrName = "world",
+        *,
+        at: ArrayLike | None = None,
+        radius: float = 0.0,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        restitution: float = 0.0,
+        name: str | None = None,
+    ) -> Contact:
+        """Keep a point or a ball of a body on one side of a plane, without friction, and return the contact.
+
+        Parameters
+        ----------
+        other
+            The body that has the plane, which moves along with it; by default the world.
+        at
+            World position (3,) m of the point, or of the center of the ball, in the described pose; default: the center
+            of mass.
+        radius
+            Radius of the ball (m); by default it is a point.
+        point, normal
+            A point (3,) m of the plane, and its direction toward the body, in the world frame in the described pose; by
+            default the floor z = 0.
+        restitution
+            Part of the approach speed that an impact gives back, from 0 (none) to 1 (all).
+        """
+        self._refuse_if_locked()
+        label = "a contact" if name is None else f"contact {name!r}"
+        of = self.find(name_of(body), label)
+        if not isinstance(of, Body):
+            raise ValueError(f"{label} is of a body with a plane of the world, not of the world: swap them")
+        contact = contact_between(of, self.find(name_of(other), label), at, radius, point, normal, restitution, name)
+        if contact.body == contact.other:
+            raise ValueError(f"{contact.label} is between {contact.body!r} and itself")
+        self._name_apart(contact, self._contacts)
+        contact._added = True
+        self._contacts[contact.name] = contact
+        return contact
+
     def add_frame(
         self,
         name: str,
@@ -307,7 +355,7 @@ class Mechanism(MechanismFiles, Posable, Held):
             raise ValueError(f"{joint.label}: {body.name!r} belongs to another mechanism")
         return body
 
-    def _name_apart(self, item: Joint | Force | Coupling, *taken: ByName[Any]) -> None:
+    def _name_apart(self, item: Joint | Force | Coupling | Contact, *taken: ByName[Any]) -> None:
         """Refuse a name that is taken, or append a number to an automatic name."""
         name = item.name
         for names in taken:

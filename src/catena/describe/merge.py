@@ -27,6 +27,7 @@ from .freeze import copied
 
 if TYPE_CHECKING:
     from .bodies import Body, World
+    from .contacts import Contact
     from .couplings import Coupling
     from .forces import Force
     from .frames import Frame
@@ -46,6 +47,7 @@ class AddedNames:
     joints: dict[str, str] = field(default_factory=dict)
     forces: dict[str, str] = field(default_factory=dict)
     couplings: dict[str, str] = field(default_factory=dict)
+    contacts: dict[str, str] = field(default_factory=dict)
     frames: dict[str, str] = field(default_factory=dict)
 
 
@@ -113,6 +115,11 @@ class _Move:
         for term in coupling.terms:
             term.measure = self._measure(term.measure)
         return coupling
+
+    def contact(self, contact: Contact, name: str) -> Contact:
+        contact._name = name
+        contact.measure = self._measure(contact.measure)
+        return contact
 
     def frame(self, frame: Frame, name: str) -> Frame:
         pose = frame.position, frame.orientation

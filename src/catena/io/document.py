@@ -14,7 +14,7 @@ from ..describe import body_forces, constraints, couplings, custom, forces, join
 from ..describe.joint import Joint
 
 # raised when a document changes its meaning
-FORMAT = 3
+FORMAT = 4
 MARK = "catena mechanism"
 
 # of a document: a quarter of a million bodies

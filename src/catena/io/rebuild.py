@@ -13,7 +13,7 @@ import numpy as np
 
 from .._util.lookup import KINDS
 from .._util.rotation import Array, finite
-from ..describe import body_forces, couplings, custom, forces, joint_forces
+from ..describe import body_forces, contacts, couplings, custom, forces, joint_forces
 from ..describe.forces import LAW
 from ..describe.inertia import Inertia, Solid
 from ..describe.joint import Joint
@@ -239,6 +239,19 @@ def _add_coupling(mechanism: Mechanism, item: Any) -> None:
     mechanism._couplings[coupling.name] = coupling
 
 
+def _add_contact(mechanism: Mechanism, item: Any) -> None:
+    name = entry(item, "name", str, "a contact")
+    where = f"contact {name!r}"
+    measure = _measure(item, where, mechanism)
+    if measure.code != "measured_slide" or measure.joint or measure.b == mechanism.world.name:
+        raise ValueError(f"{where}: it measures no distance of a body from a plane")
+    if name in mechanism.contacts:
+        raise ValueError(f"there are two called {name!r}")
+    numbers = (number(item, key, where) for key in ("radius", "restitution"))
+    contact = mechanism._contacts[name] = contacts.Contact(measure, *numbers, name)
+    contact._added = True
+
+
 def _add_frame(mechanism: Mechanism, item: Any) -> None:
     name = entry(item, "name", str, "a frame")
     where = f"frame {name!r}"
@@ -252,5 +265,6 @@ _READERS: dict[str, Callable[[Mechanism, Any], None]] = {
     "joint": _add_joint,
     "force": _add_force,
     "coupling": _add_coupling,
+    "contact": _add_contact,
     "frame": _add_frame,
 }

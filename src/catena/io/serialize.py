@@ -25,6 +25,7 @@ from .rebuild import rebuild
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
+    from ..describe.contacts import Contact
     from ..describe.mechanism import Mechanism
 
 # ---- files
@@ -152,6 +153,11 @@ def _describe_force(force: forces.Force) -> Document:
     return found
 
 
+def _describe_contact(contact: Contact) -> Document:
+    found: Document = {"name": contact.name, "measure": _describe_measure(contact.measure)}
+    return found | {"radius": contact.radius, "restitution": contact.restitution}
+
+
 def _describe_coupling(coupling: couplings.Coupling) -> Document:
     found: Document = {"name": coupling.name, "kind": _kind_of(coupling, COUPLINGS), "offset": float(coupling.offset)}
     if coupling.function is not None:
@@ -168,5 +174,6 @@ _WRITERS: dict[str, Callable[[Any], Document]] = {
     "joint": _describe_joint,
     "force": _describe_force,
     "coupling": _describe_coupling,
+    "contact": _describe_contact,
     "frame": _describe_frame,
 }

@@ -22,7 +22,7 @@ from ..compile.row_selection import SELECTION_ARRAYS, RowSelection, select_all
 from ..describe.limits import hard_stops
 from ..kinematics.nodes import PER_STEP, Checkpoints, Making, Nodes
 from ..results.trajectory import Trajectory
-from ..simulate.events import AtLimit, Event, Occurrence
+from ..simulate.events import AnyEvent, AtLimit, Event, Occurrence, Touch
 from .document import MOST_BYTES, check_format, decoded, encoded, entry
 from .rebuild import rebuild
 from .serialize import describe
@@ -322,7 +322,7 @@ def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str,
     given = entry(document, "given", list, "the events")
     happened = entry(document, "happened", list, "the events")
     key = entry(document, "checkpoints", (str, type(None)), "the events")
-    events: list[Event | AtLimit] = []
+    events: list[AnyEvent] = []
     for k, item in enumerate(given):
         kind = entry(item, "kind", str, f"event {k}")
         if kind not in _EVENTS:
@@ -339,7 +339,7 @@ def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str,
     return [Occurrence(events[which], nodes.state(mechanism, k)) for k, which in enumerate(happened)]
 
 
-def _written(event: Event | AtLimit) -> dict[str, Any]:
+def _written(event: AnyEvent) -> dict[str, Any]:
     kind = type(event).__name__
     return {"kind": kind} | {name: getattr(event, name) for name in _EVENTS[kind][1]}
 
@@ -353,9 +353,10 @@ def _not_written(_state: Any) -> float:
 
 
 # events that files hold, what makes them, and the fields that it takes
-_EVENTS: dict[str, tuple[Callable[..., Event | AtLimit], dict[str, Any]]] = {
+_EVENTS: dict[str, tuple[Callable[..., AnyEvent], dict[str, Any]]] = {
     "Event": (_read_event, {"direction": int, "stop": bool}),
     "AtLimit": (AtLimit, {"joint": str, "side": str, "coordinate": (str, type(None)), "stop": bool}),
+    "Touch": (Touch, {"contact": str, "stop": bool}),
 }
 
 

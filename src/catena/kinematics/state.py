@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._util.lookup import name_of, no_such
+from .._util.lookup import looked_up, name_of, no_such
 from .._util.rotation import Array, Checked, conjugate, finite, finite_number, rotate, unit_quaternion
 from .._util.strict import Strict
 from ..describe.joint import Joint, Pose
 from ..describe.showing import Posable
 from .unwrap import ByJoint, in_one
-from .views import BodyView, JointView, frame_of
+from .views import BodyView, ContactView, JointView, frame_of
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
+    from ..describe.contacts import Contact
     from ..describe.mechanism import Mechanism
     from ..results.trajectory import Trajectory
 
@@ -289,3 +290,7 @@ class State(Posable, Strict):
         if known not in self.mechanism.joints:
             raise no_such("joint", known, self.mechanism, after=" in this state")
         return JointView(self, self.mechanism.joints[known])
+
+    def contact(self, name: str | Contact) -> ContactView:
+        """A contact, given by name or as an object: its gap, and where it is."""
+        return ContactView(self, looked_up("contact", name, self.mechanism, " in this state"))

@@ -1,4 +1,4 @@
-"""Views of one body or joint of a state or a live mechanism, by name; assigning to a view changes the state."""
+"""Views of one body, joint or contact of a state or a live mechanism, by name; assigning changes the state."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..describe.joint import Joint, Motion, Pose
 from .unwrap import unwrapped
 
 if TYPE_CHECKING:
+    from ..describe.contacts import Contact
     from ..describe.joint import BodyLike
     from ..results.trajectory import Trajectory
     from ..simulate.live import Live
@@ -310,6 +311,88 @@ class JointView(OfJoint):
         if not b_moves:
             side = reach(joint.a.name)
         return [self._state._rows[name] for name in side], b_moves
+
+
+def no_hard_limits(joint: OfJoint) -> AttributeError:
+    """For readers of what stops exert."""
+    return AttributeError(f"{joint.label} has no hard limits; give it some: joint.limits = Limits(lower, upper)")
+
+
+class OfContact(Strict):
+    """Where a contact of a run, a state or a live mechanism is, with the leading axes of its bodies."""
+
+    _seen: State | Live | Trajectory
+    _contact: Contact
+
+    @property
+    def name(self) -> str:
+        """Name of the contact."""
+        return self._contact.name
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for use in messages."""
+        return self._contact.label
+
+    @property
+    def gap(self) -> Any:
+        """Distance (...,) in m of the point or ball from the plane; contacts keep it from becoming negative."""
+        contact = self._contact
+        out = self._center - self._on(contact.other, contact.point)
+        return np.sum(out * self.normal, axis=-1) - contact.radius
+
+    @property
+    def point(self) -> Array:
+        """The point, or the one of the ball that is nearest to the plane (..., 3) in m, world frame."""
+        found: Array = self._center - self._contact.radius * self.normal
+        return found
+
+    @property
+    def normal(self) -> Array:
+        """Unit vector (..., 3) out of the plane, world frame."""
+        contact = self._contact
+        if contact.other == self._seen.mechanism.world.name:
+            return np.broadcast_to(contact.normal, self._center.shape)
+        return rotate(self._seen.body(contact.other).orientation, contact.normal)
+
+    @property
+    def _center(self) -> Array:
+        return self._on(self._contact.body, self._contact.at)
+
+    def _on(self, name: str, p: Array) -> Array:
+        return p if name == self._seen.mechanism.world.name else self._seen.body(name).point(p)
+
+
+class ContactView(OfContact):
+    """One contact of a state: its gap, and where it is."""
+
+    def __init__(self, state: State | Live, contact: Contact) -> None:
+        self._seen = state
+        self._contact = contact
+
+    @property
+    def gap(self) -> float:
+        """Distance in m of the point or ball from the plane; contacts keep it from becoming negative."""
+        return float(super().gap)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, gap={self.gap:g})"
+
+
+class LiveContact(ContactView):
+    """A contact of a live mechanism where it is now: its gap, where it is, and its force."""
+
+    _seen: Live
+
+    @property
+    def normal_force(self) -> float:
+        """Force in N that presses the two bodies apart, from the node on; it takes a step to find."""
+        return float(self._seen._stop_efforts(self._contact)[0])
+
+    @property
+    def force(self) -> Array:
+        """Force (3,) in N on the body that has the point or ball, world frame; the other one has the opposite."""
+        return self.normal_force * self.normal
 
 
 def frame_of(seen: State | Live | Trajectory, name: str) -> Pose:

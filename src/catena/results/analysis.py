@@ -193,7 +193,7 @@ def keeps_energy(run: Trajectory) -> bool:
 
 
 def _limits_take_energy(run: Trajectory) -> bool:
-    stops = [limits for _, _, limits in stops_of(run.mechanism)]
+    stops = [stop.limits for stop in stops_of(run.mechanism)]
     if len(run) < 2:
         return any(not limits.hard or limits.restitution < 1 for limits in stops)
     if any(not limits.hard for limits in stops) or run.made.impacts is None:

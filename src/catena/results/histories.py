@@ -1,4 +1,4 @@
-"""One body, joint or coupling over time, by name."""
+"""One body, joint, coupling or contact over time, by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from .._util.strict import Recorded
 from ..describe.limits import hard_stops
 from ..kinematics import geometry
 from ..kinematics.unwrap import unwrapped
-from ..kinematics.views import OfBody, OfJoint
+from ..kinematics.views import OfBody, OfContact, OfJoint, no_hard_limits
 from . import analysis, reactions
 
 if TYPE_CHECKING:
+    from ..describe.contacts import Contact
     from ..describe.couplings import Coupling
     from ..describe.joint import BodyLike, Joint, Motion
     from ..simulate.batch import Batch
@@ -195,13 +196,10 @@ class JointHistory(JointReader):
         If several coordinates of the joint have hard limits, there is a column for each, in their order. Impulses of
         impacts are not included: see `run.impacts`.
         """
-        places = [k for k, (joint, _, _) in enumerate(hard_stops(self._run.mechanism)) if joint.name == self.name]
-        if not places:
-            raise AttributeError(f"{self.label} has no hard limits; give it some: joint.limits = Limits(lower, upper)")
-        stops = self._run.nodes.stops
-        if stops is None or stops.shape[1] == 0:
-            raise ValueError(f"{self.label}: the efforts of stops were not recorded")
-        return stops[:, places[0]] if len(places) == 1 else stops[:, places]
+        found = _stops(self._run, self._joint)
+        if found.shape[1] == 0:
+            raise no_hard_limits(self)
+        return found[:, 0] if found.shape[1] == 1 else found
 
     @property
     def force(self) -> Array:
@@ -212,3 +210,41 @@ class JointHistory(JointReader):
     def torque(self) -> Array:
         """Torque (step, 3) in N m that the joint exerts on its body b, about b's anchor point, world frame."""
         return reactions.reaction(self._run, self._joint)[1]
+
+
+class ContactHistory(Recorded, OfContact):
+    """One contact over time (step,): its gap, where it is, and its force."""
+
+    _seen: Trajectory
+
+    def __init__(self, run: Trajectory, contact: Contact) -> None:
+        self._seen = run
+        self._contact = contact
+
+    @property
+    def gap(self) -> Array:
+        """Distance (step,) in m of the point or ball from the plane, never negative beyond rounding."""
+        found: Array = super().gap
+        return found
+
+    @property
+    def normal_force(self) -> Array:
+        """Force (step,) in N that presses the two bodies apart; 0 while the contact is open.
+
+        Impulses of impacts are not included: see `run.impacts`.
+        """
+        return _stops(self._seen, self._contact)[:, 0]
+
+    @property
+    def force(self) -> Array:
+        """Force (step, 3) in N on the body that has the point or ball, world frame; the other one has the opposite."""
+        found: Array = self.normal_force[:, None] * self.normal
+        return found
+
+
+def _stops(run: Trajectory, item: Joint | Contact) -> Array:
+    """What the hard stops of a joint or a contact exert (step, stop)."""
+    places = [k for k, stop in enumerate(hard_stops(run.mechanism)) if stop.item is item]
+    if places and (run.nodes.stops is None or run.nodes.stops.shape[1] == 0):
+        raise ValueError(f"{item.label}: the efforts of stops were not recorded")
+    return np.zeros((len(run), 0)) if run.nodes.stops is None else run.nodes.stops[:, places]

@@ -1,4 +1,4 @@
-"""Impacts at hard stops: what a run tells of them."""
+"""Impacts at hard stops and contacts: what a run tells of them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Impact(NamedTuple):
-    """A joint coordinate that hits its limit, or stands there while another one does.
+    """A joint coordinate that hits its limit, or a contact that closes, or one that stands while another one does.
 
-    `impulse` (N m s or N s) acts on the coordinate; `approach` and `leaving` are its rates (rad/s or m/s) before and
-    after.
+    `name` is that of the joint or contact; a contact has no `coordinate`, its gap counts. `impulse` (N m s or N s) acts
+    on the coordinate; `approach` and `leaving` are its rates (rad/s or m/s) before and after.
     """
 
     time: float
-    joint: str
+    name: str
     coordinate: str
     impulse: float
     approach: float
@@ -39,7 +39,7 @@ def impact_rows(told: Sequence[tuple[float, int, float, float, float]], mechanis
     if not told:
         return np.zeros((0, 5))
     first = law_numbers(mechanism).start
-    hard = np.cumsum([limits.hard for _, _, limits in stops_of(mechanism)]) - 1
+    hard = np.cumsum([limits.hard for *_, limits in stops_of(mechanism)]) - 1
     return np.array([(time, hard[law - first], *rest) for time, law, *rest in told])
 
 
@@ -47,6 +47,6 @@ def impacts_of(mechanism: Mechanism, rows: Array) -> tuple[Impact, ...]:
     """Impacts with names, from such an array."""
     stops = hard_stops(mechanism)
     return tuple(
-        Impact(time, stops[int(which)][0].name, stops[int(which)][1], impulse, approach, leaving)
+        Impact(time, stops[int(which)].item.name, stops[int(which)].coordinate, impulse, approach, leaving)
         for time, which, impulse, approach, leaving in rows.tolist()
     )

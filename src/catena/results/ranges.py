@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..describe.limits import Limits, stops_of
+from ..describe.limits import Limits, joint_stops
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -68,7 +68,7 @@ def ranges_of(mechanism: Mechanism, state: State) -> tuple[CoordinateRange, ...]
     """All coordinates with limits, in the order of the joints."""
     left = _left_by_couplings(mechanism)
     found = []
-    for joint, name, limits in stops_of(mechanism):
+    for joint, name, limits in joint_stops(mechanism):
         index = joint.names.index(name)
         lowest, highest = left.get((joint.name, index), (limits.lower, limits.upper))
         found.append(
@@ -115,7 +115,7 @@ def _left_by_couplings(mechanism: Mechanism) -> dict[tuple[str, int], tuple[floa
     """Intervals by joint and index of a coordinate, of all that have hard limits or are coupled to such."""
     left: dict[tuple[str, int], tuple[float, float]] = {
         (joint.name, joint.names.index(name)): (limits.lower, limits.upper)
-        for joint, name, limits in stops_of(mechanism)
+        for joint, name, limits in joint_stops(mechanism)
         if limits.hard
     }
     # what time drives is where it is, whatever limits say

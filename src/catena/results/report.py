@@ -56,7 +56,8 @@ class Report:
     that does not. unchecked_joints close loops that were not checked for redundant rows, for the reason in
     unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
     without mass. ranges lists the coordinates with limits: their values at this pose (by default the described one),
-    and which of their limits contradict each other or cannot be reached because of couplings.
+    and which of their limits contradict each other or cannot be reached because of couplings. contacts lists the
+    contacts.
     """
 
     body_count: int
@@ -77,6 +78,7 @@ class Report:
     unchecked_reason: str = ""
     massless: tuple[str, ...] = ()
     ranges: tuple[CoordinateRange, ...] = ()
+    contacts: tuple[str, ...] = ()
 
     @property
     def limited(self) -> tuple[str, ...]:
@@ -104,6 +106,8 @@ class Report:
         if self.massless:
             lines.append("massless bodies: " + _shorten(self.massless))
         lines += range_lines(self.ranges)
+        if self.contacts:
+            lines.append(f"contacts: {len(self.contacts)} ({_shorten(self.contacts)})")
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
         if self.loop_mismatches:
@@ -213,6 +217,7 @@ def report(
         unchecked_reason=selection.why,
         massless=massless.names(mechanism),
         ranges=ranges_of(mechanism, state if start is None else start),
+        contacts=tuple(mechanism.contacts),
     )
 
 

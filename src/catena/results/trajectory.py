@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .._util.lookup import how_many, name_of, no_such
+from .._util.lookup import how_many, looked_up, name_of, no_such
 from .._util.rotation import Array, conjugate, rotate
 from .._util.status import warn
 from .._util.strict import Recorded
@@ -23,13 +23,14 @@ from .accuracy import AccuracyWarning
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
-from .histories import BodyHistory, CouplingHistory, JointHistory
+from .histories import BodyHistory, ContactHistory, CouplingHistory, JointHistory
 from .impacts import Impact, impact_rows, impacts_of
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
     from ..describe.bodies import Body
+    from ..describe.contacts import Contact
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
     from ..describe.joint import Joint, Pose
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 
 _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
+
+# where a name was not found
+_HERE = " in this trajectory"
 
 
 class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
@@ -326,10 +330,10 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     def row(self, name: str | Body) -> int:
         """Index of a body, given by name or itself, on the body axis."""
-        known = name_of(name)
-        if known not in self._rows:
-            raise no_such("body", known, self.mechanism, after=" in this trajectory")
-        return self._rows[known]
+        of = name_of(name)
+        if of not in self._rows:
+            raise no_such("body", of, self.mechanism, after=_HERE)
+        return self._rows[of]
 
     def body(self, name: str | Body) -> BodyHistory:
         """One body, given by name or itself, over time."""
@@ -341,24 +345,19 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     def coupling(self, name: str | Coupling) -> CouplingHistory:
         """One coupling, given by name or itself, over time."""
-        known = name_of(name)
-        if known not in self.mechanism.couplings:
-            raise no_such("coupling", known, self.mechanism, after=" in this trajectory")
-        return CouplingHistory(self, self.mechanism.couplings[known])
+        return CouplingHistory(self, looked_up("coupling", name, self.mechanism, _HERE))
 
     def force(self, name: str | Force) -> ForceHistory:
         """One force of the mechanism, given by name or itself, over time: what it exerts."""
-        known = name_of(name)
-        if known not in self.mechanism.forces:
-            raise no_such("force", known, self.mechanism, after=" in this trajectory")
-        return ForceHistory(self, self.mechanism.forces[known])
+        return ForceHistory(self, looked_up("force", name, self.mechanism, _HERE))
 
     def joint(self, name: str | Joint) -> JointHistory:
         """One joint, given by name or itself, over time."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism, after=" in this trajectory")
-        return JointHistory(self, self.mechanism.joints[known])
+        return JointHistory(self, looked_up("joint", name, self.mechanism, _HERE))
+
+    def contact(self, name: str | Contact) -> ContactHistory:
+        """One contact, given by name or itself, over time."""
+        return ContactHistory(self, looked_up("contact", name, self.mechanism, _HERE))
 
     @property
     def angular_velocity_body(self) -> Array:
@@ -367,7 +366,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def impacts(self) -> tuple[Impact, ...]:
-        """Impacts at hard stops, in the order of time, each a tuple: `pandas.DataFrame(run.impacts)` is a table."""
+        """Impacts at hard limits and contacts in the order of time; `pandas.DataFrame(run.impacts)` is a table."""
         if self.made.impacts is None:
             raise ValueError(
                 "impacts of members of a batch are not recorded, only their number, batch.impact_counts; simulate the "
@@ -375,14 +374,16 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             )
         return impacts_of(self.mechanism, self.made.impacts)
 
-    def dissipated(self, name: str | Joint | None = None) -> Array:
+    def dissipated(self, name: str | Joint | Contact | None = None) -> Array:
         """Energy (step,) in J that impacts have taken from the mechanism since the first node.
 
-        With the name of a joint, or the joint itself, only what impacts at its limits have taken.
+        With a joint or a contact, or its name, only what its own impacts have taken.
         """
-        if name is not None and name_of(name) not in self.mechanism.joints:
-            raise no_such("joint", name_of(name), self.mechanism, after=" in this trajectory")
-        impacts = [impact for impact in self.impacts if name is None or impact.joint == name_of(name)]
+        known = None if name is None else name_of(name)
+        m = self.mechanism
+        if known is not None and known not in m.joints and known not in m.contacts:
+            raise no_such("joint" if m.joints else "contact", known, m, after=" in this trajectory")
+        impacts = [impact for impact in self.impacts if known in (None, impact.name)]
         lost = np.concatenate(((0.0,), np.cumsum([impact.loss for impact in impacts])))
         found: Array = lost[np.searchsorted([impact.time for impact in impacts], self.time, side="right")]
         # a node at an impact is after it

@@ -1,4 +1,4 @@
-"""Events: where a function of the state changes its sign, or a coordinate reaches its limit.
+"""Events: where a function of the state changes its sign, a coordinate reaches its limit, or a contact closes.
 
 They are found while a run goes on and located after it. An event of the user's is watched as crossings, changes of a
 sign that are looked for between two nodes, or as arrivals, impacts whose instants the core tells.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from .._util.checks import one_of
-from .._util.lookup import name_of, no_such
+from .._util.lookup import looked_up, name_of
 from .._util.rotation import Array
 from .._util.status import SimulationError
 from ..describe.limits import Limits, law_numbers, stops_of
@@ -22,6 +22,7 @@ from ..results.trajectory import Trajectory
 from .run_steps import run_steps
 
 if TYPE_CHECKING:
+    from ..describe.contacts import Contact
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
     from .control import Control
@@ -86,16 +87,14 @@ class AtLimit:
 
     def _watched(self, mechanism: Mechanism) -> list[_Crossing | _Arrival]:
         name = name_of(self.joint)
-        if name not in mechanism.joints:
-            raise no_such("joint", name, mechanism)
-        joint = mechanism.joints[name]
+        joint = looked_up("joint", name, mechanism)
         if self.coordinate is not None and self.coordinate not in joint.coordinate_names:
             known = ", ".join(joint.coordinate_names) or "none"
             raise ValueError(f"AtLimit: {joint.label} has no coordinate {self.coordinate!r}; it has {known}")
         lower, upper = self.side != "upper", self.side != "lower"
         found: list[_Crossing | _Arrival] = []
-        for law, (owner, key, limits) in zip(law_numbers(mechanism), stops_of(mechanism), strict=True):
-            if owner is not joint or self.coordinate not in (None, key):
+        for law, (item, key, limits) in zip(law_numbers(mechanism), stops_of(mechanism), strict=True):
+            if item is not joint or self.coordinate not in (None, key):
                 continue
             own = replace(limits, lower=limits.lower if lower else -np.inf, upper=limits.upper if upper else np.inf)
             if not own.stops:
@@ -113,6 +112,25 @@ class AtLimit:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """Where a contact closes: every impact of it is an event, in the state after the impact.
+
+    A run that begins with the contact closed has no event there. With stop=True the first event ends the run.
+    """
+
+    contact: str | Contact
+    stop: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "contact", name_of(self.contact))
+
+    def _watched(self, mechanism: Mechanism) -> list[_Crossing | _Arrival]:
+        contact = looked_up("contact", self.contact, mechanism)
+        numbers = zip(law_numbers(mechanism), stops_of(mechanism), strict=True)
+        return [_Arrival(self, law, lower=True, upper=False) for law, stop in numbers if stop.item is contact]
+
+
 def _room(joint: str, index: int, limits: Limits) -> Function:
     """How far a coordinate is from its limits; negative beyond them."""
 
@@ -121,6 +139,9 @@ def _room(joint: str, index: int, limits: Limits) -> Function:
         return min(limits.upper - value, value - limits.lower)
 
     return room
+
+
+AnyEvent: TypeAlias = Event | AtLimit | Touch
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +173,7 @@ class _Crossing:
 class _Arrival:
     """A stop, by the number of its law, whose impacts are watched, at one of its bounds or both."""
 
-    event: AtLimit
+    event: AtLimit | Touch
     law: int
     lower: bool
     upper: bool
@@ -165,7 +186,7 @@ class _Arrival:
 class Occurrence(NamedTuple):
     """An event that happened, and the state in which it did."""
 
-    event: Event | AtLimit
+    event: AnyEvent
     state: State
 
 
@@ -205,10 +226,10 @@ class _Found(NamedTuple):
 class Watch:
     """A control that looks for events at every node, around the user's own."""
 
-    def __init__(self, plan: Plan, events: Sequence[Event | AtLimit], control: Control | None) -> None:
+    def __init__(self, plan: Plan, events: Sequence[AnyEvent], control: Control | None) -> None:
         for event in events:
-            if not isinstance(event, Event | AtLimit):
-                raise ValueError(f"events must be a list of Event and AtLimit, got {event!r}")
+            if not isinstance(event, AnyEvent):
+                raise ValueError(f"events must be a list of Event, AtLimit and Touch, got {event!r}")
         watched = [each for event in events for each in event._watched(plan.mechanism)]
         self._crossings = [each for each in watched if isinstance(each, _Crossing)]
         self._arrivals = [each for each in watched if isinstance(each, _Arrival)]

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._util.lookup import name_of, no_such
+from .._util.lookup import looked_up, name_of, no_such
 from .._util.memory import refuse_if_too_large
 from .._util.rotation import Array, cross, rotate
 from .._util.status import SimulationError, Status, status_of, warn
 from .._util.words import Spoken
+from ..describe.limits import hard_stops
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
-from ..kinematics.views import BodyView, JointView, frame_of
+from ..kinematics.views import BodyView, JointView, LiveContact, frame_of, no_hard_limits
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
 from ..results.impacts import Impact, impact_rows, impacts_of
@@ -29,6 +30,7 @@ from .loads import Forces, held_loads, load_table, plain_forces
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
+    from ..describe.contacts import Contact
     from ..describe.forces import Force
     from ..describe.joint import Joint, Pose
     from ..describe.mechanism import Mechanism
@@ -269,10 +271,11 @@ class Live(Running, _core.Live):
 
     def joint(self, name: str | Joint) -> LiveJoint:
         """A joint, given by name or itself, where it is now."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism)
-        return LiveJoint(self, self.mechanism.joints[known])
+        return LiveJoint(self, looked_up("joint", name, self.mechanism))
+
+    def contact(self, name: str | Contact) -> LiveContact:
+        """A contact, given by name or itself, where it is now."""
+        return LiveContact(self, looked_up("contact", name, self.mechanism))
 
     # ---- watching
 
@@ -344,6 +347,13 @@ class Live(Running, _core.Live):
         plan = self._plan
         made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), selection=plan.other_rows)
         return Trajectory(self.mechanism, nodes, made)
+
+    def _stop_efforts(self, item: Joint | Contact) -> Array:
+        """What the hard stops (k,) of a joint or a contact exert from the node on."""
+        stops = hard_stops(self.mechanism)
+        places = [k - len(stops) for k, stop in enumerate(stops) if stop.item is item]
+        found: Array = self._all_multipliers()[places] if places else np.zeros(0)
+        return found
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
@@ -455,6 +465,7 @@ class LiveJoint(JointView):
 
         If several coordinates of the joint have hard limits, (k,) in their order. It takes a step to find.
         """
-        live = self._state
-        exerted: Array = live._node(live._all_multipliers()).joint(self._joint).stop[0]
-        return float(exerted) if np.ndim(exerted) == 0 else exerted
+        found = self._state._stop_efforts(self._joint)
+        if len(found) == 0:
+            raise no_hard_limits(self)
+        return float(found[0]) if len(found) == 1 else found

@@ -176,7 +176,7 @@ class Plan:
     def law_labels(self) -> list[str]:
         """Forces and limited coordinates in the order of the core's laws."""
         forces = [force.label for force in self.mechanism.forces.values() for _ in force.parts]
-        return forces + [f"{joint.label} ({name})" for joint, name, _ in stops_of(self.mechanism)]
+        return forces + [stop.label for stop in stops_of(self.mechanism)]
 
     @property
     def estimates_errors(self) -> bool:

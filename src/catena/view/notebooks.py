@@ -36,11 +36,15 @@ def size_of(mechanism: Mechanism) -> str:
 
 
 def described(mechanism: Mechanism) -> str:
-    """The counts, the tree, what closes loops, forces and couplings; long lists cut short."""
+    """The counts, the tree, what closes loops, forces, couplings and contacts; long lists cut short."""
     tree = mechanism.spanning_tree()
     total = 1 + mechanism.body_count + len(tree.floating) + (1 + len(tree.loops) if tree.loops else 0)
     lines = _cut(_tree_lines(mechanism, tree), total)
-    for title, items in (("forces:", mechanism.forces), ("couplings:", mechanism.couplings)):
+    for title, items in (
+        ("forces:", mechanism.forces),
+        ("couplings:", mechanism.couplings),
+        ("contacts:", mechanism.contacts),
+    ):
         if items:
             lines += [title, *_cut((f"  {item!r}" for item in items.values()), len(items))]
     return "\n".join(("Mechanism: " + _counts(mechanism, len(tree.loops)), *lines))
@@ -81,6 +85,7 @@ def _counts(mechanism: Mechanism, loop_count: int) -> str:
         (loop_count, "loop"),
         (len(mechanism.forces), "force"),
         (len(mechanism.couplings), "coupling"),
+        (len(mechanism.contacts), "contact"),
     ):
         if number:
             counts.append(_count(number, one, one + "s"))
@@ -100,12 +105,13 @@ def mechanism_table(mechanism: Mechanism) -> str:
         (b.name, b.shape.kind if b.shape else "", f"{b.mass:g}", _numbers(b.position)) for b in _first(mechanism.bodies)
     ]
     joints = [(j.name, j.code, j.a.name, j.b.name) for j in _first(mechanism.joints)]
-    others = [(item.name, repr(item)) for item in (*_first(mechanism.forces), *_first(mechanism.couplings))]
+    kinds = (mechanism.forces, mechanism.couplings, mechanism.contacts)
+    others = [(item.name, repr(item)) for kind in kinds for item in _first(kind)]
     return (
         _heading("Mechanism: " + _counts(mechanism, len(mechanism.spanning_tree().loops)))
         + _table(("body", "shape", "mass [kg]", "position [m]"), bodies, mechanism.body_count)
         + _table(("joint", "kind", "a", "b"), joints, mechanism.joint_count)
-        + _table(("force or coupling", ""), others, len(mechanism.forces) + len(mechanism.couplings))
+        + _table(("force, coupling or contact", ""), others, sum(map(len, kinds)))
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._util.rotation import Array, rotate
-from ..describe.limits import stops_of
+from ..describe.limits import joint_stops
 from ..results.accuracy import INACCURATE
 from ..results.analysis import keeps_energy
 from ..results.interpolation import resampled
@@ -253,7 +253,7 @@ def _limit_lines(axis: Axes, run: Trajectory, curves: dict[str, Array]) -> None:
     """Bounds of the coordinates that are drawn, where they do not make their ways small."""
     lines = dict(zip(curves, axis.get_lines(), strict=True))
     low, high = axis.get_ylim()
-    for joint, name, limits in stops_of(run.mechanism):
+    for joint, name, limits in joint_stops(run.mechanism):
         line = lines.get(f"{joint.name}.{name}")
         for bound in (limits.lower, limits.upper):
             if line is not None and low - 0.3 * (high - low) <= bound <= high + 0.3 * (high - low):

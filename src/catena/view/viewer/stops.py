@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._util.rotation import Array, conjugate, rotate
-from ...describe.limits import Limits, stops_of
+from ...describe.limits import Limits, joint_stops
 from ...describe.measures import Measure, coordinate_measure
 from . import solids
 from .solids import Mesh
@@ -77,7 +77,7 @@ class StopMarks:
     def __init__(self, mechanism: Mechanism, reach: float) -> None:
         self.marks: list[Mark] = []
         self.pieces: list[Piece] = []
-        for joint, name, limits in stops_of(mechanism):
+        for joint, name, limits in joint_stops(mechanism):
             if joint.ground is not None:
                 continue
             measure = coordinate_measure(joint, name, joint.label)
@@ -100,7 +100,7 @@ class StopMarks:
         found = np.zeros((len(moments), len(self.marks)), dtype=bool)
         numbers = {(mark.joint, mark.coordinate, mark.sign): k for k, mark in enumerate(self.marks)}
         for impact in impacts:
-            number = numbers.get((impact.joint, impact.coordinate, 1 if impact.impulse < 0 else -1))
+            number = numbers.get((impact.name, impact.coordinate, 1 if impact.impulse < 0 else -1))
             if number is not None:
                 found[:, number] |= (moments >= impact.time) & (moments < impact.time + _FLASH)
         return found

@@ -1,0 +1,134 @@
+"""Contacts: points and balls of bodies that stay on one side of a plane of the world or of another body.
+
+A contact measures its gap, the distance of the point, less the radius, from the plane along its normal, and has a hard
+stop where that is zero. Its force acts along the normal, on both bodies in the same point, so momentum is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._util.rotation import IDENTITY, Array, conjugate, finite, rotate, z_to
+from .._util.strict import Named
+from .joint import into
+from .limits import Limits
+from .measures import Measure
+
+if TYPE_CHECKING:
+    from .bodies import Body
+    from .joint import BodyLike
+
+
+class Contact(Named):
+    """A frictionless contact of a body with a plane; made by Mechanism.add_contact.
+
+    The contact pushes and never pulls: it keeps the gap from becoming negative. `restitution` can be set.
+    """
+
+    measure: Measure
+
+    _kind = "contact"
+    _radius: float
+    _limits: Limits
+    _added = False
+
+    def __init__(self, measure: Measure, radius: float, restitution: float, name: str | None = None) -> None:
+        self.measure = measure
+        self.name = name if name is not None else f"contact {measure.b}-{measure.a}"
+        self.named = name is not None
+        size = float(finite(radius, (), f"{self.label}: radius"))
+        if size < 0:
+            raise ValueError(f"{self.label}: radius must not be negative, got {radius!r}")
+        self._radius = size
+        self.restitution = restitution
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for use in messages."""
+        return f"contact {self.name!r}"
+
+    @property
+    def added(self) -> bool:
+        """Whether the contact is part of a mechanism."""
+        return self._added
+
+    @property
+    def body(self) -> str:
+        """Name of the body that has the point or the ball."""
+        return self.measure.b
+
+    @property
+    def other(self) -> str:
+        """Name of the body that has the plane, or of the world."""
+        return self.measure.a
+
+    @property
+    def at(self) -> Array:
+        """The point, or the center of the ball (3,) in m, in the frame of its body."""
+        return self.measure.anchors[1]
+
+    @property
+    def radius(self) -> float:
+        """Radius of the ball in m, 0 for a point."""
+        return self._radius
+
+    @property
+    def normal(self) -> Array:
+        """Unit vector (3,) out of the plane, in the frame of the other body."""
+        return rotate(self.measure.frames[0], np.array((0.0, 0.0, 1.0)))
+
+    @property
+    def point(self) -> Array:
+        """A point of the plane (3,) in m, in the frame of the other body."""
+        found: Array = self.measure.anchors[0] - self._radius * self.normal
+        return found
+
+    @property
+    def restitution(self) -> float:
+        """Part of the approach speed that an impact gives back, from 0 (none) to 1 (all)."""
+        return self._limits.restitution
+
+    @restitution.setter
+    def restitution(self, value: float) -> None:
+        try:
+            self._limits = Limits(lower=0.0, restitution=value)
+        except ValueError as error:
+            raise ValueError(f"{self.label}: {str(error).removeprefix('limits: ')}") from None
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of its gap."""
+        return self._limits
+
+    def __repr__(self) -> str:
+        ball = f", radius={self._radius:g}" if self._radius else ""
+        bounces = f", restitution={self.restitution:g}" if self.restitution else ""
+        return f"Contact({self.name!r}, {self.body!r} on {self.other!r}{ball}{bounces})"
+
+
+def contact_between(
+    body: Body,
+    other: BodyLike,
+    at: ArrayLike | None,
+    radius: float,
+    point: ArrayLike,
+    normal: ArrayLike,
+    restitution: float,
+    name: str | None,
+) -> Contact:
+    """See Mechanism.add_contact; places are in the world, in the described pose."""
+    what = f"contact {name!r}" if name is not None else f"contact of {body.name!r}"
+    size = finite(radius, (), f"{what}: radius")
+    along = finite(normal, (3,), f"{what}: normal")
+    if not (length := float(np.linalg.norm(along))) > 0:
+        raise ValueError(f"{what}: normal must not be zero")
+    frame = z_to(rotate(conjugate(other.orientation), along / length))
+    out = rotate(frame, np.array((0.0, 0.0, 1.0)))
+    plane = into(other, finite(point, (3,), f"{what}: point")) + size * out
+    own = np.zeros(3) if at is None else into(body, finite(at, (3,), f"{what}: at"))
+    frames = np.array((frame, IDENTITY))
+    measure = Measure("measured_slide", other.name, body.name, np.array((plane, own)), frames)
+    return Contact(measure, radius, restitution, name)
