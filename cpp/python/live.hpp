@@ -68,6 +68,8 @@ class Live {
 
   double time() const { return memory_->time; }
   const Tally& tally() const { return args_.tally; }
+  // of the run that asks for a control, or of the last steps
+  const std::vector<Impact>& impacts() const { return calls_.impacts; }
   double error() const { return error_; }
   const Status& ended() const { return args_.status; }
   bool failed() const { return args_.status.code != StatusCode::done; }

@@ -31,9 +31,9 @@ using namespace nb::literals;
 
 // time, law, impulse, rate of its measure before and after
 using ImpactTable = std::vector<std::tuple<double, int, double, double, double>>;
-ImpactTable impact_table(const std::vector<Impact>& impacts, long count) {
+ImpactTable impact_table(const std::vector<Impact>& impacts, long first, long count) {
   ImpactTable table;
-  for (long k = 0; k < count && k < static_cast<long>(impacts.size()); ++k)
+  for (long k = std::max(first, 0L); k < count && k < static_cast<long>(impacts.size()); ++k)
     table.emplace_back(impacts[k].time, impacts[k].law, impacts[k].impulse, impacts[k].approach, impacts[k].leaving);
   return table;
 }
@@ -338,7 +338,7 @@ void bind_live(nb::module_& m) {
   nb::class_<Recording> recording(m, "Recording", "What a run has written; arrays are made when they are asked for.");
   recording.def_prop_ro("ended", &Recording::ended)
       .def_prop_ro("tally", &Recording::tally)
-      .def_prop_ro("impacts", [](const Recording& run) { return impact_table(run.impacts(), run.tally().impacts); });
+      .def_prop_ro("impacts", [](const Recording& run) { return impact_table(run.impacts(), 0, run.tally().impacts); });
   int count = 0;
   visit_records(
       [&]<class T>(const RecordInfo& info, T*) {
@@ -366,7 +366,9 @@ void bind_live(nb::module_& m) {
       .def_ro("worst_body", &Tally::worst_body)
       .def_ro("inaccurate", &Tally::inaccurate)
       .def_ro("missed", &Tally::missed)
-      .def_ro("impacts", &Tally::impacts);
+      .def_ro("impacts", &Tally::impacts)
+      .def_ro("cut", &Tally::cut)
+      .def_ro("caught", &Tally::caught);
   nb::class_<Live>(m, "Live", nb::type_slots(function_slots<Live>))
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),
@@ -395,6 +397,10 @@ void bind_live(nb::module_& m) {
       .def("_hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
       .def("_hold_array", &Live::hold_array, "forces"_a)
       .def("_hold_as", &Live::hold_as, "other"_a)
+      .def(
+          "_impacts",
+          [](const Live& live, long first) { return impact_table(live.impacts(), first, live.tally().impacts); },
+          "first"_a = 0)
       .def_prop_ro("tally", &Live::tally, "Newton iterations, substeps and largest Newton residual of the last `step`.")
       .def_prop_ro("error", &Live::error, node_doc("error"))
       .def_prop_ro("_ended", &Live::ended)

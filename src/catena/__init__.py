@@ -42,11 +42,12 @@ from .results.convergence import Convergence
 from .results.efforts import ForceHistory
 from .results.histories import BodyHistory, ContactHistory, CouplingHistory, JointHistory, JointReader
 from .results.impacts import Impact
+from .results.ranges import CoordinateRange
 from .results.report import Loop, Report
 from .results.run_warnings import StuckWarning
 from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
-from .simulate.events import Event, Occurrence
+from .simulate.events import AtLimit, Event, Occurrence, Touch
 from .simulate.join import join
 from .simulate.live import Live, LiveBody, LiveForce, LiveJoint
 from .simulate.live_batch import LiveBatch
@@ -65,6 +66,7 @@ __all__ = [
     "Armature",
     "AssemblyError",
     "AssemblyWarning",
+    "AtLimit",
     "Ball",
     "Batch",
     "BatchError",
@@ -82,6 +84,7 @@ __all__ = [
     "ContactHistory",
     "ContactView",
     "Convergence",
+    "CoordinateRange",
     "Coupling",
     "CouplingHistory",
     "Custom",
@@ -155,6 +158,7 @@ __all__ = [
     "Sweep",
     "SweepError",
     "SweepSummary",
+    "Touch",
     "Trajectory",
     "Universal",
     "VelocityRows",

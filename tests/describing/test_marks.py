@@ -190,7 +190,7 @@ def test_limits_are_listed() -> None:
     assert m.joints["joint1"].limits["angle"] == ct.Limits(-1.0, 1.0, 5.0, inf)
     report = m.report()
     assert report.limited == ("joint1",)
-    assert "joint limits: 1 (joint1)" in str(report)
+    assert "joint limits: 1 (joint1 -1 to 1 rad)" in str(report)
 
 
 def test_refusals() -> None:

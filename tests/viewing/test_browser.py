@@ -193,6 +193,34 @@ def test_a_note_says_what_is_not_drawn(tab, tmp_path):
     assert "there is no file 'nowhere.stl'" in tab.inner_text("#notes")
 
 
+def glowing(page, path: Path) -> int:
+    """Pixels of the scene in the color of a stop that acts."""
+    page.locator("canvas").first.screenshot(path=path, timeout=PATIENCE)
+    red, green, blue = np.moveaxis(matplotlib_image.imread(path)[..., :3], -1, 0)
+    return int(((red > 0.5) & (green < 0.35 * red) & (blue < 0.35 * red)).sum())
+
+
+def stopped_pendulum() -> ct.Mechanism:
+    m = ct.Mechanism()
+    m.add_body("rod", ct.rod((0, 0, 0), (1, 0, 0), mass=1.0))
+    m.add_joint(ct.Revolute("world", "rod", axis=(0, 1, 0), at=(0, 0, 0), name="hinge"))
+    m.joints["hinge"].limits = ct.Limits(-0.5, 1.0)
+    return m
+
+
+def test_stops_light_up_on_a_page(tab, tmp_path):
+    run = ct.Simulator(stopped_pendulum(), dt=0.01).run(duration=1)
+    hit = run.impacts[0].time
+    tab.goto(run.save_html(tmp_path / "page").as_uri())
+    for time, acts in ((0.5 * hit, False), (hit + 0.1, True)):
+        tab.evaluate(f"go({time})")
+        until(tab, lambda time=time: abs(moment(tab) - time) < 0.02)
+        tab.wait_for_timeout(100)
+        assert (glowing(tab, tmp_path / "seen.png") > 30) == acts
+    tab.get_by_label("limits").uncheck()
+    until(tab, lambda: glowing(tab, tmp_path / "seen.png") < 30)
+
+
 # ---- views
 
 
@@ -286,6 +314,24 @@ def test_a_live_mechanism_is_watched(viser, tab):
         assert max(live.joint(name).gap for name in m.joints) < 1e-9
         tab.get_by_role("button", name="restart", exact=True).click()
         until(tab, lambda: live.time == 0)
+
+
+def test_stops_light_up_in_a_live_view(viser, tab, tmp_path):
+    live = ct.Simulator(stopped_pendulum(), dt=0.005, on_inaccurate="ignore").start()
+    with live.show(browser=False) as view:
+        tab.goto(view.url)
+        tab.get_by_role("button", name="play", exact=True).wait_for()
+        until(tab, lambda: len(colors_seen(tab, tmp_path / "seen.png")) > 1)
+        assert glowing(tab, tmp_path / "seen.png") < 30
+        tab.get_by_role("button", name="play", exact=True).click()
+        until(tab, lambda: live.time > 0.8)
+        until(tab, lambda: glowing(tab, tmp_path / "seen.png") > 30)
+
+
+def colors_seen(page, path: Path) -> np.ndarray:
+    """The colors that are to be seen, coarsely."""
+    page.locator("canvas").first.screenshot(path=path, timeout=PATIENCE)
+    return np.unique((4 * matplotlib_image.imread(path)[..., :3]).round().reshape(-1, 3), axis=0)
 
 
 # ---- what a model must not do

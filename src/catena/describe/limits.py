@@ -133,6 +133,12 @@ def stops_of(mechanism: Mechanism) -> list[Stop]:
     ]
 
 
+def law_numbers(mechanism: Mechanism) -> range:
+    """Numbers of the laws of all that is one-sided among those of the core, which begin with those of forces."""
+    forces = sum(len(force.parts) for force in mechanism.forces.values())
+    return range(forces, forces + len(stops_of(mechanism)))
+
+
 def hard_stops(mechanism: Mechanism) -> list[Stop]:
     """Return all hard stops, in the order of the core."""
     return [found for found in stops_of(mechanism) if found.limits.hard]

@@ -463,7 +463,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return equilibrium_of(self.snapshot(), guess or self.state(), list(hold))
 
     def report(self, state: State | None = None) -> Report:
-        """Return counts, degrees of freedom, rank, redundant joints, loops and a cost estimate.
+        """Return counts, degrees of freedom, rank, redundant joints, loops, limits and a cost estimate.
 
         They are those at `state`; the default is the assembled pose.
         """
@@ -473,7 +473,7 @@ class Mechanism(MechanismFiles, Posable, Held):
 
         locked = self.snapshot()
         if state is None:
-            return report(locked, locked.assemble(), select_described_rows(locked))
+            return report(locked, locked.assemble(), select_described_rows(locked), start=locked.state())
         if not isinstance(state, State) or list(state.mechanism.bodies) != list(self.bodies):
             raise ValueError(f"report needs a State of this mechanism, got {state!r:.80}")
         return report(locked, state, select_rows(locked, state))

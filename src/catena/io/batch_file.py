@@ -15,7 +15,7 @@ from .._util.rotation import Array, finite
 from .._util.status import Status
 from ..assemble.core import build_core
 from ..compile.row_selection import SELECTION_ARRAYS
-from ..simulate.batch import SIZES, Batch
+from ..simulate.batch import COUNTS, SIZES, Batch
 from ..simulate.members import MemberNumbers, described_numbers
 from .document import entry
 from .rebuild import rebuild
@@ -34,7 +34,7 @@ from .trajectory_file import (
 _STEPS = {name: kind for name, per, _, _, kind in _core.records() if per in ("step", "estimate")}
 _NUMBERS = ("mass", "inertia", "gravity", "law")
 _OWN = "own_"
-_ENDED = ("status_time", "status_step", "counts")
+_ENDED = ("status_time", "status_step", "counts", *COUNTS)
 _MEMBERS = (
     "time",
     *SIZES,
@@ -55,6 +55,7 @@ def save(batch: Batch, path: str | os.PathLike[str]) -> None:
     contents["status_time"] = np.array([status.time for status in batch.status])
     contents["status_step"] = np.array([status.step for status in batch.status], dtype=np.int64)
     contents["counts"] = np.asarray(batch.counts, dtype=np.int64)
+    contents |= {name: getattr(batch, name) for name in COUNTS}
     contents["counted"] = np.concatenate(list(batch.near.values()) or [np.zeros((*batch.time.shape, 0))], axis=-1)
     contents |= {_OWN + name: array for name, array in batch.numbers.saved().items() if array is not None}
     if batch.selection is not None:
@@ -92,7 +93,7 @@ def _rebuild(contents: Contents) -> Batch:
         raise ValueError("time must have rows of numbers, one for every member")
     count, nodes = time.shape
     steps = array_of(contents, "substeps").shape[-1]
-    ended = {name: _whole(contents, name, count) for name in ("status_step", "counts")}
+    ended = {name: _whole(contents, name, count) for name in ("status_step", "counts", *COUNTS)}
     if ended["counts"].max(initial=0) > nodes or ended["status_step"].max(initial=0) > steps:
         raise ValueError("more is said to be computed than there is")
     times = _numbers(contents, "status_time", (count,))
@@ -123,6 +124,7 @@ def _rebuild(contents: Contents) -> Batch:
         **arrays,
         **made,
         accuracy_warnings=warnings,
+        **{name: ended[name] for name in COUNTS},
         counts=ended["counts"],
         status=status,
         numbers=MemberNumbers.of(mechanism, count, numbers),

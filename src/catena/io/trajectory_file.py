@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import asdict, fields, replace
 from functools import reduce
 from math import prod
@@ -22,7 +22,7 @@ from ..compile.row_selection import SELECTION_ARRAYS, RowSelection, select_all
 from ..describe.limits import hard_stops
 from ..kinematics.nodes import PER_STEP, Checkpoints, Making, Nodes
 from ..results.trajectory import Trajectory
-from ..simulate.events import Event, Occurrence
+from ..simulate.events import AnyEvent, AtLimit, Event, Occurrence, Touch
 from .document import MOST_BYTES, check_format, decoded, encoded, entry
 from .rebuild import rebuild
 from .serialize import describe
@@ -50,8 +50,6 @@ _MEMBERS = {
     *(SELECTION + name for name in SELECTION_ARRAYS),
     "impacts",
 }
-_OF_EVENTS: dict[str, type[Any]] = {"direction": int, "stop": bool}
-
 # what a field of a dataclass may be in a document
 _KINDS: dict[str, tuple[type[Any], ...]] = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
 
@@ -73,8 +71,12 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "checkpoints": None if run.checkpoints is None else run.checkpoints.key,
         "mechanism": describe(run.mechanism),
         "events": events,
+        "cut_count": run.cut_count,
+        "caught_count": run.caught_count,
     }
-    contents |= event_arrays | {"impacts": run.made.impacts}
+    contents |= event_arrays
+    if run.made.impacts is not None:
+        contents["impacts"] = run.made.impacts
     if run.made.selection is not None:
         contents |= {SELECTION + name: getattr(run.made.selection, name) for name in SELECTION_ARRAYS}
     write_archive(path, "trajectory", contents, document)
@@ -193,7 +195,9 @@ def _rebuild(contents: Contents) -> Trajectory:
         info=None if info is None else record_of(RunInfo, info, "the record of the run"),
         selection=selection_of(contents, kept) if SELECTION + "rows" in contents else None,
         events=_unpack_events(kept, contents, entry(document, "events", dict, "the document")),
-        impacts=_impacts(contents, kept),
+        impacts=_impacts(contents, kept) if "impacts" in contents else None,
+        cut_count=_count(document, "cut_count"),
+        caught_count=_count(document, "caught_count"),
     )
     return Trajectory(kept, nodes, made)
 
@@ -219,6 +223,13 @@ def _impacts(contents: Contents, mechanism: Mechanism) -> Array:
     found = _numbers(contents, "impacts", (len(np.atleast_1d(array_of(contents, "impacts"))), 5))
     if not np.isin(found[:, 1], range(len(hard_stops(mechanism)))).all():
         raise ValueError("impacts at stops that are not there")
+    return found
+
+
+def _count(document: dict[str, Any], name: str) -> int:
+    found: int = entry(document, name, int, "the document")
+    if found < 0:
+        raise ValueError(f"{name} must not be negative")
     return found
 
 
@@ -296,7 +307,7 @@ def _checkpoints(contents: Contents, prefix: str, key: str, steps: int) -> Check
 def _pack_events(run: Trajectory) -> tuple[dict[str, Any], Contents]:
     events = list({id(event): event for event, _ in run.events}.values())
     document: dict[str, Any] = {
-        "given": [{"direction": event.direction, "stop": bool(event.stop)} for event in events],
+        "given": [_written(event) for event in events],
         "happened": [next(k for k, other in enumerate(events) if other is event) for event, _ in run.events],
         "checkpoints": None,
     }
@@ -311,10 +322,13 @@ def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str,
     given = entry(document, "given", list, "the events")
     happened = entry(document, "happened", list, "the events")
     key = entry(document, "checkpoints", (str, type(None)), "the events")
-    events = []
+    events: list[AnyEvent] = []
     for k, item in enumerate(given):
-        direction, stop = (entry(item, name, kind, f"event {k}") for name, kind in _OF_EVENTS.items())
-        events.append(Event(_not_written, direction, stop))
+        kind = entry(item, "kind", str, f"event {k}")
+        if kind not in _EVENTS:
+            raise ValueError(f"event {k} is of a kind that is not known")
+        made, of = _EVENTS[kind]
+        events.append(made(**{name: entry(item, name, kinds, f"event {k}") for name, kinds in of.items()}))
     if any(type(k) is not int or not 0 <= k < len(events) for k in happened):
         raise ValueError("its events are numbered wrongly")
     if not happened:
@@ -325,8 +339,25 @@ def _unpack_events(mechanism: Mechanism, contents: Contents, document: dict[str,
     return [Occurrence(events[which], nodes.state(mechanism, k)) for k, which in enumerate(happened)]
 
 
+def _written(event: AnyEvent) -> dict[str, Any]:
+    kind = type(event).__name__
+    return {"kind": kind} | {name: getattr(event, name) for name in _EVENTS[kind][1]}
+
+
+def _read_event(direction: int, stop: bool) -> Event:
+    return Event(_not_written, direction, stop)
+
+
 def _not_written(_state: Any) -> float:
     raise ValueError("an event that was read from a file has no function: functions are not written")
+
+
+# events that files hold, what makes them, and the fields that it takes
+_EVENTS: dict[str, tuple[Callable[..., AnyEvent], dict[str, Any]]] = {
+    "Event": (_read_event, {"direction": int, "stop": bool}),
+    "AtLimit": (AtLimit, {"joint": str, "side": str, "coordinate": (str, type(None)), "stop": bool}),
+    "Touch": (Touch, {"contact": str, "stop": bool}),
+}
 
 
 def array_of(contents: Contents, name: str) -> NDArray[np.generic]:

@@ -165,17 +165,29 @@ class Making:
     selection: RowSelection | None = None
     # that were asked for and happened
     events: list[Occurrence] = field(default_factory=list)
-    # (impact, 5): time, which hard stop, impulse, rate before and after
-    impacts: Array = field(default_factory=lambda: np.zeros((0, 5)))
+    # (impact, 5): time, which hard stop, impulse, rate before and after; None if they were not recorded
+    impacts: Array | None = field(default_factory=lambda: np.zeros((0, 5)))
+    # substeps that end where a stop is touched, and steps that end at one without that
+    cut_count: int = 0
+    caught_count: int = 0
 
-    def cut(self, steps: int, last: Making) -> Making:
-        """The data of some of the steps, followed by that of the final steps in another one."""
+    def cut(self, steps: int, counts: tuple[int, int, int], last: Making) -> Making:
+        """The data of some of the steps, with so many impacts, cuts and catches, followed by the final ones in another.
+        """
 
         def joined(name: str) -> Any:
             value = getattr(self, name)
             return None if value is None else np.concatenate((value[:steps], getattr(last, name)))
 
-        return replace(self, status=last.status, **{name: joined(name) for name in PER_STEP})
+        known = self.impacts is not None and last.impacts is not None
+        return replace(
+            self,
+            status=last.status,
+            impacts=np.concatenate((self.impacts[: counts[0]], last.impacts)) if known else None,
+            cut_count=counts[1] + last.cut_count,
+            caught_count=counts[2] + last.caught_count,
+            **{name: joined(name) for name in PER_STEP},
+        )
 
 
 # what has one entry per step of a run: recorded by the core, and all

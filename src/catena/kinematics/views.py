@@ -313,6 +313,11 @@ class JointView(OfJoint):
         return [self._state._rows[name] for name in side], b_moves
 
 
+def no_hard_limits(joint: OfJoint) -> AttributeError:
+    """For readers of what stops exert."""
+    return AttributeError(f"{joint.label} has no hard limits; give it some: joint.limits = Limits(lower, upper)")
+
+
 class OfContact(Strict):
     """Where a contact of a run, a state or a live mechanism is, with the leading axes of its bodies."""
 
@@ -382,7 +387,7 @@ class LiveContact(ContactView):
     @property
     def normal_force(self) -> float:
         """Force in N that presses the two bodies apart, from the node on; it takes a step to find."""
-        return self._seen._stop_effort(self._contact)
+        return float(self._seen._stop_efforts(self._contact)[0])
 
     @property
     def force(self) -> Array:

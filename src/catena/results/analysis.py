@@ -15,6 +15,7 @@ from ..assemble.core import build_core
 from ..assemble.redundancy import select_described_rows
 from ..describe.custom import VelocityRows
 from ..describe.forces import WORKING
+from ..describe.limits import stops_of
 from ..kinematics.geometry import extent, gaps, measure_rows, poses
 
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ def energy_error(kinetic: Array, potential: Array) -> Array:
 def keeps_energy(run: Trajectory) -> bool:
     """Whether no recorded element supplies or dissipates energy, so that every change of the energy is an error.
 
-    Gravity, springs and rotors conserve energy. The effect of run(loads=) is not recorded.
+    Gravity, springs and rotors conserve energy, and so do hard limits unless impacts have taken some, or, of a single
+    node, could. The effect of run(loads=) is not recorded.
     """
     m = run.mechanism
     is_led = any(coupling.function is not None for coupling in m.couplings.values()) or any(
@@ -185,8 +187,19 @@ def keeps_energy(run: Trajectory) -> bool:
         is_led
         or was_told
         or is_slowed
+        or _limits_take_energy(run)
         or any(part.functions or any(part.law[key] for key in WORKING) for part in parts)
     )
+
+
+def _limits_take_energy(run: Trajectory) -> bool:
+    stops = [stop.limits for stop in stops_of(run.mechanism)]
+    if len(run) < 2:
+        return any(not limits.hard or limits.restitution < 1 for limits in stops)
+    if any(not limits.hard for limits in stops) or run.made.impacts is None:
+        return True
+    lost = abs(sum(impact.loss for impact in run.impacts))
+    return lost > 1e-9 * float(run.kinetic_energy().max())
 
 
 def momentum(run: Trajectory) -> Array:

@@ -99,7 +99,7 @@ class ForceHistory:
     def _has_all_steps(self) -> bool:
         run = self._run
         is_plain = run.info is None or run.info.order <= 2
-        is_plain = is_plain and len(run.made.impacts) == 0
+        is_plain = is_plain and run.made.impacts is not None and len(run.made.impacts) == 0
         return is_plain and len(run.substeps) == len(run) - 1 and bool((run.substeps == 1).all())
 
     def _between(self) -> list[Array]:

@@ -13,7 +13,7 @@ from .._util.strict import Recorded
 from ..describe.limits import hard_stops
 from ..kinematics import geometry
 from ..kinematics.unwrap import unwrapped
-from ..kinematics.views import OfBody, OfContact, OfJoint
+from ..kinematics.views import OfBody, OfContact, OfJoint, no_hard_limits
 from . import analysis, reactions
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class JointHistory(JointReader):
         """
         found = _stops(self._run, self._joint)
         if found.shape[1] == 0:
-            raise AttributeError(f"{self.label} has no hard limits; give it some: joint.limits = Limits(lower, upper)")
+            raise no_hard_limits(self)
         return found[:, 0] if found.shape[1] == 1 else found
 
     @property

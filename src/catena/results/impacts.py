@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._util.rotation import Array
-from ..describe.limits import hard_stops, stops_of
+from ..describe.limits import hard_stops, law_numbers, stops_of
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -38,9 +38,9 @@ def impact_rows(told: Sequence[tuple[float, int, float, float, float]], mechanis
     """The core's table as an array (impact, 5) with the number of the hard stop in place of that of the law."""
     if not told:
         return np.zeros((0, 5))
-    forces = sum(len(force.parts) for force in mechanism.forces.values())
+    first = law_numbers(mechanism).start
     hard = np.cumsum([limits.hard for *_, limits in stops_of(mechanism)]) - 1
-    return np.array([(time, hard[law - forces], *rest) for time, law, *rest in told])
+    return np.array([(time, hard[law - first], *rest) for time, law, *rest in told])
 
 
 def impacts_of(mechanism: Mechanism, rows: Array) -> tuple[Impact, ...]:

@@ -18,6 +18,8 @@ from ..assemble.motions import Motions
 from ..describe.custom import GivenRows
 from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
 
+from .ranges import CoordinateRange, range_lines, ranges_of
+
 if TYPE_CHECKING:
     from ..compile.row_selection import RowSelection
     from ..describe.joint import Joint
@@ -53,7 +55,9 @@ class Report:
     and rad at this pose. largest_zero is the largest singular value that counts as zero, smallest_kept the smallest
     that does not. unchecked_joints close loops that were not checked for redundant rows, for the reason in
     unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
-    without mass. limited lists the joints with limits, contacts the contacts.
+    without mass. ranges lists the coordinates with limits: their values at this pose (by default the described one),
+    and which of their limits contradict each other or cannot be reached because of couplings. contacts lists the
+    contacts.
     """
 
     body_count: int
@@ -73,8 +77,13 @@ class Report:
     unchecked_joints: tuple[str, ...] = ()
     unchecked_reason: str = ""
     massless: tuple[str, ...] = ()
-    limited: tuple[str, ...] = ()
+    ranges: tuple[CoordinateRange, ...] = ()
     contacts: tuple[str, ...] = ()
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """Names of the joints with limits."""
+        return tuple(dict.fromkeys(item.joint for item in self.ranges))
 
     @property
     def redundant_count(self) -> int:
@@ -96,8 +105,7 @@ class Report:
         ]
         if self.massless:
             lines.append("massless bodies: " + _shorten(self.massless))
-        if self.limited:
-            lines.append(f"joint limits: {len(self.limited)} ({_shorten(self.limited)})")
+        lines += range_lines(self.ranges)
         if self.contacts:
             lines.append(f"contacts: {len(self.contacts)} ({_shorten(self.contacts)})")
         if self.redundant_joints:
@@ -145,8 +153,10 @@ def _shorten(names: tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def report(mechanism: Mechanism, state: State, selection: RowSelection) -> Report:
-    """See Mechanism.report; `selection` contains the rows that a run enforces."""
+def report(
+    mechanism: Mechanism, state: State, selection: RowSelection, *, start: State | None = None
+) -> Report:
+    """See Mechanism.report; `selection` contains the rows that a run enforces, limits are those of where one starts."""
     tree = mechanism.spanning_tree()
     motions = Motions(mechanism, state)
     carrier, path = motions.carrier, motions.path
@@ -206,7 +216,7 @@ def report(mechanism: Mechanism, state: State, selection: RowSelection) -> Repor
         unchecked_joints=selection.unchecked_joints(mechanism),
         unchecked_reason=selection.why,
         massless=massless.names(mechanism),
-        limited=tuple(name for name, joint in mechanism.joints.items() if joint.limits),
+        ranges=ranges_of(mechanism, state if start is None else start),
         contacts=tuple(mechanism.contacts),
     )
 

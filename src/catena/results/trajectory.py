@@ -118,6 +118,8 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             info=told["info"],
             selection=told["selection"],
             impacts=impact_rows(recording.impacts, self.mechanism),
+            cut_count=recording.tally.cut,
+            caught_count=recording.tally.caught,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -243,6 +245,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
+        if self.made.impacts is not None and len(self.made.impacts):
+            halved += f", {how_many(len(self.made.impacts), 'impact', 'impacts')}"
+            halved += f" ({how_many(self.caught_count, 'step', 'steps')} caught)" * (self.caught_count > 0)
         left = self.newton_residual.max(initial=0.0)
         floor = f", Newton's method at rounding ({left:.0e} m/s) in {self.floor_count} steps"
         halved += floor * (self.floor_count > 0)
@@ -361,20 +366,43 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     @property
     def impacts(self) -> tuple[Impact, ...]:
-        """Impacts at hard stops and contacts, in the order of time."""
+        """Impacts at hard limits and contacts in the order of time; `pandas.DataFrame(run.impacts)` is a table."""
+        if self.made.impacts is None:
+            raise ValueError(
+                "impacts of members of a batch are not recorded, only their number, batch.impact_counts; simulate the "
+                "member alone with run(state=...)"
+            )
         return impacts_of(self.mechanism, self.made.impacts)
 
-    def dissipated(self) -> Array:
-        """Return the energy (step,) in J that impacts have dissipated since the first node."""
-        lost = np.array([impact.loss for impact in self.impacts])
-        times = self.made.impacts[:, 0]
-        found: Array = np.concatenate(((0.0,), np.cumsum(lost)))[np.searchsorted(times, self.time, side="right")]
-        return found
+    def dissipated(self, name: str | Joint | Contact | None = None) -> Array:
+        """Return the energy (step,) in J that impacts have dissipated since the first node.
+
+        With `name`, a joint or contact given by name or as an object, only what its own impacts have dissipated.
+        """
+        known = None if name is None else name_of(name)
+        m = self.mechanism
+        if known is not None and known not in m.joints and known not in m.contacts:
+            raise no_such("joint" if m.joints else "contact", known, m, after=" in this trajectory")
+        impacts = [impact for impact in self.impacts if known in (None, impact.name)]
+        lost = np.concatenate(((0.0,), np.cumsum([impact.loss for impact in impacts])))
+        found: Array = lost[np.searchsorted([impact.time for impact in impacts], self.time, side="right")]
+        # a node at an impact is after it
+        return found - found[:1]
 
     @property
     def halved_count(self) -> int:
         """Number of steps that were halved because they had no solution (`rescue`)."""
         return int(np.count_nonzero(self.substeps > 1))
+
+    @property
+    def cut_count(self) -> int:
+        """Times that a step was cut where a hard limit was touched; the rest of the step followed."""
+        return self.made.cut_count
+
+    @property
+    def caught_count(self) -> int:
+        """Steps whose last part ended at a hard limit without a located touch, after several cuts: of first order."""
+        return self.made.caught_count
 
     @property
     def floor_count(self) -> int:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .members import MemberNumbers
     from .summaries import Summaries
 
+# of every member, by the name of what its tally counts
+COUNTS = {"impact_counts": "impacts", "cut_counts": "cut", "caught_counts": "caught"}
+
 # recorded of every body, and how many numbers each is
 SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 
@@ -40,8 +43,9 @@ class Batch(Recorded, JointSpace):
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
     angular_velocity (member, step, n, 3), in the world frame; `bodies` names the n recorded bodies. iterations,
     substeps, newton_residual and error are (member, step of the run). status has one entry per member. counts (member,)
-    is the number of recorded nodes, which is smaller for members that failed; their remaining entries are nan. info
-    describes how the batch was computed.
+    is the number of recorded nodes, which is smaller for members that failed; their remaining entries are nan.
+    impact_counts, cut_counts and caught_counts (member,) are the numbers of impacts at hard limits, of steps cut there
+    and of steps that were caught. info describes how the batch was computed.
 
     `batch[k]` is member k as a Trajectory with its own masses and forces, if all bodies were recorded; it contains no
     reactions. `batch.joint(name)` is one joint in all members.
@@ -66,6 +70,10 @@ class Batch(Recorded, JointSpace):
     near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
     selection: RowSelection | None  # rows of loops that were enforced, if others than those of the described pose
+    # (member,) impacts at hard stops; substeps that end where one is touched, steps that end at one without that
+    impact_counts: NDArray[np.int64]
+    cut_counts: NDArray[np.int64]
+    caught_counts: NDArray[np.int64]
     alone: str  # why members ran one by one, empty if they ran in lanes
 
     def __len__(self) -> int:
@@ -126,6 +134,10 @@ class Batch(Recorded, JointSpace):
             status=self.status[member],
             info=self.info,
             selection=self.selection,
+            # the core does not keep them
+            impacts=None if self.impact_counts[member] else np.zeros((0, 5)),
+            cut_count=int(self.cut_counts[member]),
+            caught_count=int(self.caught_counts[member]),
         )
         return Trajectory(self.numbers.mechanism_of(self.mechanism, member), nodes, made)
 

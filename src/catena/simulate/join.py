@@ -11,11 +11,11 @@ import numpy as np
 from .._util.rotation import Array
 from ..assemble.core import build_core
 from ..compile.compile import Compiled
-from .batch import SIZES, Batch
+from .batch import COUNTS, SIZES, Batch
 from .members import MemberNumbers, described_numbers
 
 # arrays with a row per member
-_ROWS = ("time", *SIZES, "iterations", "substeps", "newton_residual", "counts")
+_ROWS = ("time", *SIZES, "iterations", "substeps", "newton_residual", "counts", *COUNTS)
 
 
 def join(batches: Iterable[Batch]) -> Batch:

@@ -20,9 +20,10 @@ from .._util.words import Spoken
 from ..describe.limits import Limits, hard_stops
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.state import State
-from ..kinematics.views import BodyView, JointView, LiveContact, frame_of
+from ..kinematics.views import BodyView, JointView, LiveContact, frame_of, no_hard_limits
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
+from ..results.impacts import Impact, impact_rows, impacts_of
 from ..results.reactions import reaction
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
@@ -278,6 +279,11 @@ class Live(Running, _core.Live):
             inputs=self.inputs,
         )
 
+    @property
+    def impacts(self) -> tuple[Impact, ...]:
+        """Impacts at hard limits in the last call of `step`, as in `run.impacts`."""
+        return impacts_of(self.mechanism, impact_rows(self._impacts(), self.mechanism))
+
     def multipliers(self) -> Array:
         """Return the multipliers (rows,) of joints and couplings at the current node, as a run records them.
 
@@ -385,15 +391,17 @@ class Live(Running, _core.Live):
         if self._plan.on_failure == "raise":
             raise SimulationError(self.status, self._node())
 
-    def _node(self, multipliers: Array | None = None) -> Trajectory:
-        """The node as a trajectory of one."""
+    def _node(self, recorded: Array | None = None) -> Trajectory:
+        """The node as a trajectory of one, with all multipliers that a run would have recorded, if they are given."""
+        stops = len(recorded) - self._plan.build.stop_count if recorded is not None else 0
         nodes = Nodes(
             time=np.array([self.time]),
             position=self.position[None].copy(),
             orientation=self.orientation[None].copy(),
             velocity=self.velocity[None].copy(),
             angular_velocity=self.angular_velocity[None].copy(),
-            multipliers=np.zeros((1, 0)) if multipliers is None else multipliers[None],
+            multipliers=np.zeros((1, 0)) if recorded is None else recorded[None, : self._plan.build.row_count],
+            stops=None if recorded is None else recorded[None, stops:],
             near={name: angles[None].copy() for name, angles in self.turned.items()},
             inputs=self.inputs[None].copy(),
         )
@@ -401,15 +409,16 @@ class Live(Running, _core.Live):
         made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), selection=plan.other_rows)
         return Trajectory(self.mechanism, nodes, made)
 
-    def _stop_effort(self, contact: Contact) -> float:
-        """What a contact exerts from the node on, as `live.contact(name).normal_force` tells."""
+    def _stop_efforts(self, item: Joint | Contact) -> Array:
+        """What the hard stops (k,) of a joint or a contact exert from the node on."""
         stops = hard_stops(self.mechanism)
-        place = next(k for k, stop in enumerate(stops) if stop.item is contact)
-        return float(self._all_multipliers()[place - len(stops)])
+        places = [k - len(stops) for k, stop in enumerate(stops) if stop.item is item]
+        found: Array = self._all_multipliers()[places] if places else np.zeros(0)
+        return found
 
     def _reaction(self, joint: Joint) -> tuple[Array, Array]:
         """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
-        force, torque = reaction(self._node(self.multipliers()), joint)
+        force, torque = reaction(self._node(self._all_multipliers()), joint)
         return force[0], torque[0]
 
 
@@ -510,3 +519,14 @@ class LiveJoint(JointView):
         """Joint rates (dof,); rad/s and m/s."""
         place = self._state._places.get(self._joint.name)
         return super().rates if place is None else self._state.rates[place]
+
+    @property
+    def stop(self) -> float | Array:
+        """What the hard limits exert on the coordinate, N m or N, as in `run.joint(name).stop`; 0 away from them.
+
+        If several coordinates of the joint have hard limits, (k,) in their order. It takes a step to find.
+        """
+        found = self._state._stop_efforts(self._joint)
+        if len(found) == 0:
+            raise no_hard_limits(self)
+        return float(found[0]) if len(found) == 1 else found

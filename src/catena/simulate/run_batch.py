@@ -15,7 +15,7 @@ from .._util.progress import finish, watcher
 from .._util.rotation import Array
 from .._util.status import status_of, warn
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
-from .batch import SIZES, Batch, BatchError
+from .batch import COUNTS, SIZES, Batch, BatchError
 from .loads import Forces
 from .members import Laws, MemberNumbers, Ranges, member_loads
 from .refinement import per_second, refined
@@ -135,6 +135,7 @@ def run_batch(
         near=compiled.by_joint(angles),
         info=plan.run_info(),
         selection=plan.other_rows,
+        **{name: np.array([getattr(tally, key) for tally in tallies]) for name, key in COUNTS.items()},
         alone=_why_alone(plan, signals.count) if count > 1 else "",
     )
     for k in batch.failed:

@@ -20,7 +20,7 @@ from ..results.trajectory import Trajectory
 from . import live
 from .batch_runs import BatchRuns
 from .control import Control, check_control, periodic
-from .events import Event, Watch
+from .events import AnyEvent, Watch
 from .live import Live
 from .loads import Forces, load_table
 from .plan import Plan, make_plan
@@ -235,7 +235,7 @@ class Simulator(BatchRuns, Spoken):
         increments: bool = False,
         checkpoints: bool = False,
         t_eval: ArrayLike | None = None,
-        events: Sequence[Event] = (),
+        events: Sequence[AnyEvent] = (),
         progress: bool | Callable[[int, int], None] = False,
     ) -> Trajectory:
         """Simulate for a duration (s, rounded up to whole steps), for a number of steps, or up to the last of t_eval.
@@ -267,7 +267,7 @@ class Simulator(BatchRuns, Spoken):
             Times (s) to record instead of the nodes. Each is reached by a step of its own from the preceding node, and
             is as accurate as a node.
         events
-            Events to look for at every node: see Event. `run.events` lists the occurrences.
+            Events to look for: see Event, AtLimit and Touch. `run.events` lists the occurrences.
         progress
             True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
 

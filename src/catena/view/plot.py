@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._util.rotation import Array, rotate
+from ..describe.limits import joint_stops
 from ..results.accuracy import INACCURATE
 from ..results.analysis import keeps_energy
 from ..results.interpolation import resampled
@@ -135,7 +136,10 @@ def error(run: Trajectory, *, ax: Axes | None = None) -> Figure:
 
 
 def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *, ax: Axes | None = None) -> Figure:
-    """Plot joint coordinates over time, of all or named joints: angles in rad with full turns, lengths in m."""
+    """Plot joint coordinates over time, of all or named joints: angles in rad with full turns, lengths in m.
+
+    Limits that a coordinate comes near to are dashed lines in its color.
+    """
     axis = _axes(ax)
     run = _smooth(run)
     found: dict[str, Array] = {}
@@ -144,6 +148,7 @@ def coordinates(run: Trajectory, joints: Sequence[str | Joint] | None = None, *,
             ways = run.joint(joint).coordinates.T
             found |= {f"{joint.name}.{name}": way for name, way in zip(joint.coordinate_names, ways, strict=True)}
     _curves(axis, run.time, found)
+    _limit_lines(axis, run, found)
     _over_time(axis, run, "joint coordinates [rad, m]")
     return _whole(axis)
 
@@ -245,6 +250,17 @@ def _curves(axis: Axes, moments: Array, curves: dict[str, Array]) -> None:
         axis.plot(moments, values, label=name, linewidth=1.0)
     if 0 < len(curves) <= _MOST_CURVES:
         axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+
+
+def _limit_lines(axis: Axes, run: Trajectory, curves: dict[str, Array]) -> None:
+    """Bounds of the coordinates that are drawn, where they do not make their ways small."""
+    lines = dict(zip(curves, axis.get_lines(), strict=True))
+    low, high = axis.get_ylim()
+    for joint, name, limits in joint_stops(run.mechanism):
+        line = lines.get(f"{joint.name}.{name}")
+        for bound in (limits.lower, limits.upper):
+            if line is not None and low - 0.3 * (high - low) <= bound <= high + 0.3 * (high - low):
+                axis.axhline(bound, color=line.get_color(), linewidth=0.8, linestyle=(0, (4, 3)), alpha=0.7)
 
 
 def _chosen(run: Trajectory, joints: Sequence[str | Joint] | None) -> list[Joint]:

@@ -1,7 +1,7 @@
 """glTF 2.0: a scene as a file that 3D tools open, with the run as its animation.
 
 One node for each body, moved by the animation, with its parts below it; all of them below one node that turns z up
-into the y up of glTF. https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html
+into the y up of glTF. Marks of joint limits that light up are two nodes each, of which the animation shows one. https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 import struct
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..._util.rotation import Array
 from ...describe.shapes import Color
 from .looks import rgb
 from .scene import WORLD, Part, Scene
+from .stops import LIT
 
 _FLOAT, _UNSIGNED = 5126, 5125
 _VERTICES, _INDICES = 34962, 34963
@@ -61,6 +63,8 @@ class _Writer:
         self._materials: list[dict[str, Any]] = []
         self._material_of: dict[Color, int] = {}
         self._body_nodes: list[int] = []
+        # of marks that light up the node without and with light, and when (step,)
+        self._glowing: list[tuple[int, int, NDArray[np.bool_]]] = []
         self._nodes: list[dict[str, Any]] = [{"name": "catena", "rotation": _Z_UP, "children": []}]
 
     def written(self) -> tuple[dict[str, Any], bytes]:
@@ -104,6 +108,11 @@ class _Writer:
         if row != WORLD:
             self._body_nodes.append(place)
         below = [self._add_node(f"{part.kind} of {part.name}", [self._primitive(part)]) for part in parts]
+        for part, plain in zip(parts, list(below), strict=True):
+            if part.mark >= 0 and len(self._scene.time) > 1 and self._scene.lit[:, part.mark].any():
+                glowing = replace(part, color=rgb(LIT))
+                below.append(self._add_node(f"{part.kind} of {part.name}, acting", [self._primitive(glowing)]))
+                self._glowing.append((plain, below[-1], self._scene.lit[:, part.mark]))
         if below:
             node["children"] = below
 
@@ -143,6 +152,12 @@ class _Writer:
             for what, values in (("translation", scene.position[:, row]), ("rotation", turns)):
                 channels.append({"sampler": len(samplers), "target": {"node": node, "path": what}})
                 samplers.append({"input": moments, "output": self._add(values), "interpolation": "LINEAR"})
+        # colors cannot be animated: of two nodes one has no size
+        for plain, glowing, lit in self._glowing:
+            for node, shown in ((plain, ~lit), (glowing, lit)):
+                channels.append({"sampler": len(samplers), "target": {"node": node, "path": "scale"}})
+                sizes = self._add(np.repeat(shown.astype(float)[:, None], 3, axis=1))
+                samplers.append({"input": moments, "output": sizes, "interpolation": "STEP"})
         return {"name": "run", "channels": channels, "samplers": samplers}
 
     def _add(self, values: Array | NDArray[np.uint32], target: int | None = None) -> int:

@@ -38,7 +38,7 @@ class Looks:
     """What bodies of a mechanism look like."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        self.reach = _reach(mechanism)
+        self.reach = reach_of(mechanism)
         self._ends: dict[str, list[Array]] = {name: [] for name in (mechanism.world.name, *mechanism.bodies)}
         for name, anchor in _ends(mechanism):
             self._ends[name].append(anchor)
@@ -107,7 +107,7 @@ def _ends(mechanism: Mechanism) -> Iterator[tuple[str, Array]]:
         yield b, anchor_b
 
 
-def _reach(mechanism: Mechanism) -> float:
+def reach_of(mechanism: Mechanism) -> float:
     """Typical distance of joints from the center of their body, or half the size of bodies without any (m)."""
     joints = [joint for joint in mechanism.joints.values() if joint.row_count]
     sides = [(joint.a, joint.anchor_a) for joint in joints] + [(joint.b, joint.anchor_b) for joint in joints]

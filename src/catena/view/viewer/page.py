@@ -17,6 +17,7 @@ from . import solids
 from .looks import FORCE, rgb
 from .scene import Point, Scene
 from .solids import Mesh
+from .stops import LIT
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 
@@ -79,9 +80,11 @@ def _described(scene: Scene) -> dict[str, Any]:
         "arrow": [add(shaft), add(head)],
         "parts": [
             {"name": part.name, "kind": part.kind, "body": part.body, "mesh": add(part.mesh), "color": part.color}
+            | ({"lit": _spans(scene, part.mark)} if part.mark >= 0 else {})
             for part in scene.parts
         ],
         "meshes": meshes,
+        "glow": rgb(LIT),
         "hidden": scene.hidden,
         "labels": [_point(label) for label in scene.labels],
         "traces": [{**_point(trace), "color": rgb(scene.color_of(trace.body))} for trace in scene.traces],
@@ -103,6 +106,17 @@ def _described(scene: Scene) -> dict[str, Any]:
         "floor": float(scene.low[2]),
         "sight": scene.sight.tolist(),
     }
+
+
+def _spans(scene: Scene, mark: int) -> list[list[float]]:
+    """From when to when (s) a mark is lit."""
+    lit = np.concatenate(((False,), scene.lit[:, mark], (False,)))
+    starts, ends = np.flatnonzero(~lit[:-1] & lit[1:]), np.flatnonzero(lit[:-1] & ~lit[1:])
+    last = float(scene.time[-1]) + 1.0
+    return [
+        [float(scene.time[start]), float(scene.time[end]) if end < len(scene.time) else last]
+        for start, end in zip(starts, ends, strict=True)
+    ]
 
 
 def _mesh(mesh: Mesh) -> dict[str, str | None]:

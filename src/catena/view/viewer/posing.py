@@ -106,7 +106,10 @@ class Poser:
         after = state.copy()
         after.velocity = after.angular_velocity = np.zeros_like(after.velocity)
         coordinates = after.joint(joint).coordinates.copy()
-        coordinates[index] = value
+        # a slider has round ends, and one of a joint that may not move has a way to go
+        described = self._mechanism.joints[joint]
+        limits = described.limits.get(described.coordinate_names[index], Limits())
+        coordinates[index] = min(max(value, limits.lower), limits.upper) if limits.hard else value
         return self.posed(after, {joint: coordinates})
 
     def posed(self, state: State, goals: Mapping[str, ArrayLike]) -> State:

@@ -11,6 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._util.rotation import Array, multiply, rotate, z_to
 from ...describe.shapes import Color
@@ -18,8 +19,9 @@ from ...results.analysis import keeps_energy
 from ...results.interpolation import resampled
 from ..notebooks import size_of
 from . import solids
-from .looks import COLORS, GROUND, INK, Looks, joint_side, joint_sign, massless_lines, rgb, shape_meshes
+from .looks import COLORS, GROUND, INK, Looks, joint_side, joint_sign, massless_lines, reach_of, rgb, shape_meshes
 from .solids import Mesh
+from .stops import StopMarks
 
 if TYPE_CHECKING:
     from ...describe.joint import Joint
@@ -40,13 +42,17 @@ _PER_SECOND, _MOST_MOMENTS = 60, 6000
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Triangles of one color that go with a body, in its frame; `kind` is bodies, joints or frames."""
+    """Triangles of one color that go with a body, in its frame; `kind` is bodies, joints, limits or frames.
+
+    `mark` is the number of the stop that it lights up with, or -1.
+    """
 
     name: str
     kind: str
     body: int
     mesh: Mesh
     color: Color
+    mark: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +98,7 @@ class Scene:
 
     `low` and `high` are corners of a box around all that is seen at any time, `newtons` the force of an arrow that is
     as long as its diagonal, `sight` the direction from which to look, `hidden` the kinds of things that are shown only
-    if asked for, and `notes` sentences about what is not drawn.
+    if asked for, and `notes` sentences about what is not drawn. `lit` (step, mark) says when stops of joints act.
     """
 
     title: str
@@ -111,6 +117,7 @@ class Scene:
     high: Array = field(default_factory=lambda: np.full(3, 0.5))
     newtons: float = 1.0
     hidden: tuple[str, ...] = ()
+    lit: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((1, 0), dtype=bool))
     sight: Array = field(default_factory=lambda: np.array((0.0, 1.0, 0.0)))
 
     @property
@@ -144,7 +151,9 @@ def scene_of(run: Trajectory, traces: Iterable[str] | None = ()) -> Scene:
     seen = run if times is run.time else resampled(run, times)
     rows = {name: row for row, name in enumerate(mechanism.bodies)} | {mechanism.world.name: WORLD}
     bare = Scene(size_of(mechanism), tuple(mechanism.bodies), times, seen.position, seen.orientation)
+    marks = StopMarks(mechanism, reach_of(mechanism))
     parts, notes = _parts(bare, mechanism, rows)
+    parts += [Part(p.joint, "limits", rows[p.body], p.mesh, rgb(p.color), p.mark) for p in marks.pieces]
     lines = [
         Line(name, Point(name, "lines", rows[a], anchor_a), Point(name, "lines", rows[b], anchor_b))
         for name, a, b, anchor_a, anchor_b in massless_lines(mechanism)
@@ -174,6 +183,7 @@ def scene_of(run: Trajectory, traces: Iterable[str] | None = ()) -> Scene:
         high=high,
         # a single moment says little of what is to come
         newtons=max(3 * strongest, 3 * weight if len(run) == 1 else 0.0) or 1.0,
+        lit=marks.lit(run, times),
         hidden=("names", "forces", "frames") if has_references else ("names", "forces"),
         sight=_sight(bare, labels),
     )
@@ -300,7 +310,7 @@ def _bounds(scene: Scene, parts: list[Part], lines: list[Line]) -> tuple[Array, 
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     ground = []
     for part in parts:
-        if part.kind == "frames":
+        if part.kind in ("frames", "limits"):
             continue
         if part.kind == "bodies" and part.body == WORLD:
             ground.append(part.mesh.vertices)

@@ -22,13 +22,16 @@ from ..._util.status import CatenaError
 from ...describe.showing import has_screen
 from ...results.analysis import energy_error, keeps_energy
 from .guard import guarded
+from .looks import reach_of
 from .page import embedded
 from .posing import input_sliders
 from .scene import Plot, Scene, arrows_of, scene_of
+from .stops import StopMarks
 from .widgets import MOST_NAMES, MOST_SLIDERS, Canvas, Chart, JointSliders, PlayButton, Sliders, printable
 
 if TYPE_CHECKING:
     from ...kinematics.state import State
+    from ...results.impacts import Impact
     from ...results.trajectory import Trajectory
     from ...simulate.live import Live
 
@@ -70,7 +73,7 @@ def show_live(
 ) -> LiveView:
     """Return a view of a live mechanism."""
     none = np.zeros(0)
-    node = live._node(live.multipliers())
+    node = live._node(live._all_multipliers())
     plots = [Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none)))]
     # what has inputs or a control is there to be driven
     if control is None and not live.mechanism.inputs and keeps_energy(node):
@@ -240,7 +243,7 @@ class RunView(View):
     def _draw(self) -> None:
         node = int(np.argmin(np.abs(self._scene.time - self._now)))
         forces = [arrow.force[node] for arrow in self._scene.arrows]
-        self._canvas.put(self._scene.position[node], self._scene.orientation[node], forces)
+        self._canvas.put(self._scene.position[node], self._scene.orientation[node], forces, self._scene.lit[node])
 
 
 class PoseView(View):
@@ -250,7 +253,8 @@ class PoseView(View):
         super().__init__(scene, port)
         self._state = state
         self._joints = JointSliders(self._server.gui, state, scene.size)
-        self._canvas.put(state.position, state.orientation, [arrow.force[0] for arrow in scene.arrows])
+        self._marks = StopMarks(state.mechanism, reach_of(state.mechanism))
+        self._canvas.put(state.position, state.orientation, [arrow.force[0] for arrow in scene.arrows], scene.lit[0])
 
     @property
     def state(self) -> State:
@@ -268,7 +272,7 @@ class PoseView(View):
             self._state = moved
             self._say("")
             self._joints.put(moved.coordinates)
-            self._canvas.put(moved.position, moved.orientation, [])
+            self._canvas.put(moved.position, moved.orientation, [], self._marks.now(moved))
 
 
 class LiveView(View):
@@ -289,6 +293,8 @@ class LiveView(View):
         ranges = input_sliders(live.mechanism, live.inputs, inputs)
         super().__init__(scene, port)
         self._live, self._control = live, control
+        self._marks = StopMarks(live.mechanism, reach_of(live.mechanism))
+        self._impacts: list[Impact] = []
         gui = self._server.gui
         self._playing = PlayButton(gui)
         self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1 x")
@@ -345,6 +351,7 @@ class LiveView(View):
                     if self._control is not None:
                         self._control(self._live)
                     self._live.step()
+                    self._impacts += self._live.impacts
             except CatenaError as error:
                 self._say(str(error))
             if not self._live.status.ok:
@@ -395,6 +402,7 @@ class LiveView(View):
         return due
 
     def _begin(self) -> None:
+        self._impacts.clear()
         self._moments: list[list[float]] = []
         self._ways: list[list[Array]] = [[] for _ in self._scene.traces]
 
@@ -403,8 +411,8 @@ class LiveView(View):
         self._drawn = time.monotonic()
         forces = []
         if canvas.shows("forces") and live.status.ok:
-            forces = [arrow.force[0] for arrow in arrows_of(live._node(live.multipliers()))]
-        canvas.put(live.position, live.orientation, forces)
+            forces = [arrow.force[0] for arrow in arrows_of(live._node(live._all_multipliers()))]
+        canvas.put(live.position, live.orientation, forces, self._marks.now(live, self._impacts[-50:]))
         self._clock.value = f"{live.time:.3f}"
         self._joints.put(live.coordinates)
         if self._moments and live.time <= self._moments[-1][0]:

@@ -17,6 +17,7 @@ from ...describe.shapes import Color
 from .looks import FORCE, INK, rgb
 from .posing import Poser, Slider, joint_sliders
 from .scene import WORLD, Part, Plot, Point, Scene
+from .stops import LIT, Lit
 
 if TYPE_CHECKING:
     from ...kinematics.state import State
@@ -42,6 +43,9 @@ class Canvas:
             look = mesh.vertices.tobytes(), mesh.triangles.tobytes(), mesh.flat, part.color[3]
             alike.setdefault((part.kind, *look), []).append(part)
         self._poses: dict[str, list[tuple[NDArray[np.intp], Any]]] = {}
+        # stops that light up: their marks, colors and node
+        self._marked: list[tuple[list[int], list[tuple[int, int, int]], Any]] = []
+        self._lit = np.zeros(scene.lit.shape[1], dtype=bool)
         for k, ((kind, *_, alpha), parts) in enumerate(alike.items()):
             bodies = np.array([part.body for part in parts])
             handle = nodes.add_batched_meshes_simple(
@@ -56,6 +60,8 @@ class Canvas:
                 lod="off",
             )
             self._poses.setdefault(kind, []).append((bodies, handle))
+            if any(part.mark >= 0 for part in parts):
+                self._marked.append(([part.mark for part in parts], [_bytes_of(part.color) for part in parts], handle))
         self._labels = [
             nodes.add_label(f"/names/{k} {_plain(label.name)}", printable(label.name), font_screen_scale=0.8)
             for k, label in enumerate(scene.labels[:MOST_NAMES])
@@ -101,6 +107,7 @@ class Canvas:
         scene = self._scene
         there = {
             "joints": any(part.kind == "joints" for part in scene.parts),
+            "limits": any(part.kind == "limits" for part in scene.parts),
             "names": bool(scene.labels),
             "frames": any(part.kind == "frames" for part in scene.parts),
             "traces": bool(scene.traces),
@@ -131,11 +138,12 @@ class Canvas:
         place: Array = self._position[point.body] + rotate(self._orientation[point.body], point.place)
         return place
 
-    def put(self, position: Array, orientation: Array, forces: list[Array]) -> None:
-        """Bodies at position (n, 3), orientation (n, 4), and the forces (3,) in N of joints, if they are known."""
+    def put(self, position: Array, orientation: Array, forces: list[Array], lit: Lit | None = None) -> None:
+        """Bodies at position (n, 3), orientation (n, 4), forces (3,) in N of joints if known, and stops (mark,) lit."""
         self.chosen = False
         self._position, self._orientation = np.array(position), np.array(orientation)
         with self._server.atomic():
+            self._light(self._lit if lit is None else lit)
             for kind in ("names", *self._poses):
                 self._move(kind)
             if self._lines is not None:
@@ -146,6 +154,16 @@ class Canvas:
                 tails = [self.place(arrow.at) for arrow in self._scene.arrows[: len(forces)]]
                 ends = [(tail, tail + scale * force) for tail, force in zip(tails, forces, strict=True)]
                 self._arrows.points = np.reshape(ends, (-1, 2, 3)).astype(np.float32)
+
+    def _light(self, lit: Lit) -> None:
+        """Stops that act, in another color."""
+        if (lit == self._lit).all():
+            return
+        self._lit = np.array(lit)
+        glow = _bytes(LIT)
+        for marks, colors, handle in self._marked:
+            found = [glow if mark >= 0 and lit[mark] else color for mark, color in zip(marks, colors, strict=True)]
+            handle.batched_colors = np.array(found, dtype=np.uint8)
 
     def _move(self, kind: str) -> None:
         """Things of a kind to where their bodies are; what is hidden stays behind."""
