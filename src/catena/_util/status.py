@@ -32,6 +32,9 @@ _SENTENCES = {
     "where it lies on its plane",
     _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with "
     "w dt = {size:.3g}, and would explode; give it implicit=True, or take a smaller dt",
+    _core.StatusCode.mismatched: "joint {joint!r} contradicts the rest of its loop by {size:.3g} (rad, or parts of its "
+    "bodies' size) at t = {time:.6g} s: in this member's geometry rows are independent that follow from the others in "
+    "the described one, and are not enforced; simulate this member by itself",
     _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) moves it to "
     "the nearest one, and Simulator(limits='ignore') runs without limits",
 }

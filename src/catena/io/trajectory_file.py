@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
 # raised when the contents of a saved file change their meaning
-FORMAT = 10
+FORMAT = 11
 
 Contents = dict[str, NDArray[np.generic]]
 

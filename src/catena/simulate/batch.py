@@ -40,9 +40,9 @@ class Batch(Recorded, JointSpace):
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
     angular_velocity (member, step, n, 3), world frame. iterations, substeps, newton_residual and error are (member,
     step of the run). status has one entry per member; counts (member,) is how many of its rows are filled: all, unless
-    it failed, and what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if
-    all bodies were recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they
-    were computed.
+    it failed, and what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses, forces and
+    geometry, if all bodies were recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info
+    says how they were computed.
     """
 
     mechanism: Mechanism
@@ -125,7 +125,8 @@ class Batch(Recorded, JointSpace):
             info=self.info,
             selection=self.selection,
         )
-        return Trajectory(self.numbers.mechanism_of(self.mechanism, member), nodes, made)
+        first = (position[0], orientation[0], velocity[0], spin[0]) if count else None
+        return Trajectory(self.numbers.mechanism_of(self.mechanism, member, first), nodes, made)
 
     @property
     def efforts(self) -> Array:
@@ -140,7 +141,9 @@ class Batch(Recorded, JointSpace):
         shape, n = time.shape, len(self.bodies)
         flat = [getattr(self, name)[:, ::every, which].reshape(-1, n, size) for name, size in SIZES.items()]
         near = {name: angles[:, ::every].reshape(-1, angles.shape[-1]) for name, angles in self.near.items()}
-        found = joint_motion(self.mechanism, time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near)
+        found = joint_motion(
+            self.mechanism, time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near, self.numbers.geometry
+        )
         return found[0].reshape(*shape, -1), found[1].reshape(*shape, -1)
 
     def _all_bodies(self) -> slice | list[int]:
@@ -192,6 +195,8 @@ class Batch(Recorded, JointSpace):
         if known not in self.mechanism.joints:
             raise no_such("joint", known, self.mechanism, after=" in this batch")
         joint = self.mechanism.joints[known]
+        if self.numbers.geometry is not None:
+            joint = self.numbers.geometry.joint(joint)
         for body in (joint.a, joint.b):
             if not body.is_world and body.name not in self.bodies:
                 raise ValueError(f"{joint.label}: its body {body.name!r} was not recorded")

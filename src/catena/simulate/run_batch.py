@@ -24,6 +24,7 @@ from .starts import Starts
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
+    from ..kinematics.member_geometry import MemberGeometry
     from ..results.trajectory import Trajectory
     from .plan import Plan
 
@@ -61,6 +62,7 @@ def run_batch(
     inertias: Mapping[str, ArrayLike] | None,
     gravity: ArrayLike | None,
     force_parameters: Laws | None,
+    geometry: MemberGeometry | None,
     threads: int,
     record_every: int,
     bodies: Sequence[str] | None,
@@ -73,7 +75,7 @@ def run_batch(
         raise ValueError("the states of a batch must have the same time")
     places = {name: place for place, name in enumerate(mechanism.bodies)}
     kept = _recorded(mechanism, bodies)
-    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters)
+    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, geometry)
     signals = compiled.signals.extended()
     table = member_loads(mechanism, loads, count, steps, signals)
 
@@ -107,7 +109,7 @@ def run_batch(
         rows=compiled.rows,
         signals=signals.read,
         signal_count=signals.count,
-        numbers=numbers.arrays(),
+        numbers=numbers.arrays(compiled),
         absent=np.isin(np.arange(count), list(starts.unclosed)).astype(np.int32),
         bodies=np.array([places[name] for name in kept], dtype=np.int32),
         records={**arrays, **made, "counted": angles},
@@ -134,7 +136,7 @@ def run_batch(
         near=compiled.by_joint(angles),
         info=plan.run_info(),
         selection=plan.other_rows,
-        alone=_why_alone(plan, signals.count) if count > 1 else "",
+        alone=_why_alone(plan, signals.count, geometry) if count > 1 else "",
     )
     for k in batch.failed:
         for array in arrays.values():
@@ -156,9 +158,9 @@ def fails_loudly(plan: Plan) -> bool:
     return plan.on_failure == "raise" or plan.on_inaccurate == "raise"
 
 
-def _why_alone(plan: Plan, signal_count: int) -> str:
+def _why_alone(plan: Plan, signal_count: int, geometry: MemberGeometry | None) -> str:
     kind, order = _core.SolverKind[plan.solver], max(plan.order, 2)
-    can = plan.order > 1 and plan.error_rate == 0
+    can = plan.order > 1 and plan.error_rate == 0 and geometry is None
     if can and plan.core.fits_lanes(solver=kind, order=order, signal_count=signal_count):
         return ""
     why = {
@@ -167,6 +169,7 @@ def _why_alone(plan: Plan, signal_count: int) -> str:
         "each keeps its own accuracy": plan.error_rate > 0,
         "there are functions of time": signal_count > 0,
         "there are joint limits": plan.build.stop_count > 0,
+        "their geometry differs": geometry is not None,
     }
     reason = next((reason for reason, holds in why.items() if holds), "its loops are too large or too special")
     return f"members ran one by one, not several at a time in lanes: {reason}"

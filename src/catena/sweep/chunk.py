@@ -8,6 +8,7 @@ import time
 import warnings
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from uuid import uuid4
 
 import numpy as np
 
@@ -33,6 +34,10 @@ class Chunk:
     retries: bool
     job: Job | None = None
     numbers: Numbers | None = None
+
+    def __dask_tokenize__(self) -> str:
+        # a task of its own, whatever it is: to find a name by its contents, a client pickles the job several times
+        return uuid4().hex
 
     def carrying(self, job: Job) -> Chunk:
         """The same for a worker that knows nothing of the job: of a table, it gets the rows of its members only."""
