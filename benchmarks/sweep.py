@@ -5,7 +5,8 @@ every member. CPU time of all processes (that of workers from the manifest, or a
 and wall time, which tells something only if nothing else runs on the two cores. What a cluster's processes do besides,
 a few percent of a core each, grows with the wall time: where others use the machine, the ratio does too. So the CPU
 time of idle ones is measured first, and told beside the ratio. `python benchmarks/sweep.py 1000000` takes a number of
-members, and names of ways after it choose some of them; the sweep on a cluster needs dask[distributed]. Bytes of all chunk files are compared.
+members, and names of ways after it choose some of them: batches, processes, dask (which needs dask[distributed]). Bytes
+of all chunk files are compared.
 """
 
 from __future__ import annotations
