@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ TREES: dict[str, Callable[[], Mechanism]] = {
 
 @pytest.mark.parametrize("scene", TREES)
 @pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
-def test_members_of_trees_equal_single_runs(scene: str, solver: str) -> None:
+def test_members_of_trees_equal_single_runs(scene: str, solver: Any) -> None:
     m = TREES[scene]()
     batch = Simulator(m, 0.005, solver=solver).run_batch(steps=40, states=MEMBERS, joint_parameters=of_all_joints(m))
     assert np.ptp(batch.position[:, -1], axis=0).max() > 0.01
@@ -101,7 +102,7 @@ def test_four_bars_close_where_geometry_lets_them_and_fail_with_a_sentence_elsew
 
 
 @pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
-def test_loops_equal_single_runs(solver: str) -> None:
+def test_loops_equal_single_runs(solver: Any) -> None:
     m, bars = scenes.four_bar(), 0.8 + 0.2 * random_bars(4)
     lengths = {f"link{k + 1}": bars[:, k] for k in range(3)}
     batch = Simulator(m, 0.002, solver=solver).run_batch(steps=100, states=4, lengths=lengths)
@@ -132,7 +133,8 @@ def test_what_is_no_longer_redundant_ends_a_member() -> None:
 def _turned(frame: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     w, u = frame[0], frame[1:]
     t = 2 * np.cross(u, vectors)
-    return vectors + w * t + np.cross(u, t)
+    found: np.ndarray = vectors + w * t + np.cross(u, t)
+    return found
 
 
 def test_live_batches_files_parts_and_summaries_have_the_members_geometry(tmp_path: Path) -> None:
@@ -170,6 +172,27 @@ def test_a_batch_goes_on_where_members_have_ended() -> None:
     np.testing.assert_allclose(rest.position[:, -1], whole.position[:, -1], atol=1e-10)
     with pytest.raises(BatchError, match=r"stays open|is not closed"):
         simulate.run_batch(steps=20, states=[m.state()] * 3, lengths={"link1": np.full(3, 1.2)})
+
+
+def four_bars(numbers: dict[str, Any]) -> dict[str, Any]:
+    return {"lengths": {f"link{k + 1}": numbers["bars"][:, k] for k in range(3)}}
+
+
+def angles(batch: Batch) -> dict[str, Any]:
+    return {"angle": batch.joint("joint1").angle[:, -1]}
+
+
+def test_a_sweep_over_lengths_has_a_row_for_every_linkage(tmp_path: Path) -> None:
+    simulate, bars = Simulator(scenes.four_bar(), 0.005, on_inaccurate="ignore"), random_bars(60)
+    arguments: dict[str, Any] = {"table": {"bars": bars}, "setup": four_bars, "keep": angles, "steps": 10}
+    for chunk in (60, 7):
+        ct.Sweep(simulate, **arguments, chunk=chunk).run(tmp_path / str(chunk), workers=1)
+    whole, parts = (ct.open_sweep(tmp_path / str(chunk)).load() for chunk in (60, 7))
+    np.testing.assert_array_equal(whole.angle, parts.angle)
+    four = np.column_stack((bars, np.ones(len(bars))))
+    closes = 2 * four.max(axis=1) < four.sum(axis=1)
+    np.testing.assert_array_equal(whole.status == "done", closes)
+    assert all("joint 'joint4' stays open" in said for said in whole.message.values[~closes])
 
 
 def test_rotors_are_found_anew_in_every_member() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _core
 from .._util.provenance import version
+from ..compile.compile import planned_kernel
 from .fingerprint import fingerprint
 from .folder import Document, Folder, SweepError
 from .job import Job
@@ -83,7 +84,8 @@ def run_chunk(chunk: Chunk) -> Outcome:
         assert job.source is not None
         numbers = job.source.numbers(chunk.first, chunk.first + chunk.count)
     rows = MemberRows(job, chunk.count)
-    with warnings.catch_warnings(record=True) as heard:
+    # starts and whatever else is computed of members must not depend on the machine either
+    with planned_kernel(job.kernel), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         if chunk.retries:
             rows.read(folder, chunk.number)
