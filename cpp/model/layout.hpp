@@ -186,7 +186,7 @@ struct Layout {
   const int* axis_law;
   int stop_count;
   const int* stop;  // (hard stop) -> law
-  int term_count;  // of all couplings, inactive ones too
+  int term_count;   // of all couplings, inactive ones too
   const TermInfo* term;
   int tie_count;
   const TieInfo* tie;  // by the parent, the world last

@@ -102,8 +102,8 @@ class Core {
   // see PlaceArgs
   void place(int threads, const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
              const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
-             const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
-             const Out<-1, -1, 3>& angular_velocity, const std::optional<GeometryArrays>& geometry) const;
+             const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity, const Out<-1, -1, 3>& angular_velocity,
+             const std::optional<GeometryArrays>& geometry) const;
 
   // see StressArgs
   void relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,
