@@ -1,9 +1,12 @@
 """A sweep beside one `run_batch` of the same members: what files, processes and engines cost.
 
 Chains of ten links on a servo, 200 steps of 5 ms, with random starts, masses and servo targets; two numbers are kept of
-every member. CPU time of all processes (that of workers from the manifest) and wall time, which tells something only
-if nothing else runs on the two cores. `python benchmarks/sweep.py 100000` takes a number of members; the sweep on a
-cluster needs dask[distributed]. Bytes of all chunk files are compared.
+every member. CPU time of all processes (that of workers from the manifest, or asked of a cluster's before and after)
+and wall time, which tells something only if nothing else runs on the two cores. What a cluster's processes do besides,
+a few percent of a core each, grows with the wall time: where others use the machine, the ratio does too. So the CPU
+time of idle ones is measured first, and told beside the ratio. `python benchmarks/sweep.py 1000000` takes a number of
+members, and names of ways after it choose some of them: batches, processes, dask (which needs dask[distributed]). Bytes
+of all chunk files are compared.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from math import nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -63,6 +67,18 @@ def worker_seconds(folder: Path) -> float:
     return sum(json.loads(line)["cpu_seconds"] for line in (folder / "manifest.jsonl").read_text().splitlines())
 
 
+def cluster_seconds(client: Any) -> float:
+    """CPU time of the workers of a cluster so far."""
+    return sum(client.run(time.process_time).values())
+
+
+def idle_cores(client: Any, seconds: float = 10.0) -> float:
+    """How busy a cluster, and this process with its client and scheduler, are with nothing to do."""
+    begun, spent = time.perf_counter(), cluster_seconds(client) + time.process_time()
+    time.sleep(seconds)
+    return (cluster_seconds(client) + time.process_time() - spent) / (time.perf_counter() - begun)
+
+
 def one_process(sweep: Sweep, members: int) -> None:
     """The same members, as many at a time as a chunk has, by threads of one process."""
     one = simulator()
@@ -72,7 +88,7 @@ def one_process(sweep: Sweep, members: int) -> None:
         keep(one.run_batch(states=count, steps=STEPS, record_every=STEPS, threads=WORKERS, **setup(numbers)))
 
 
-def main(members: int) -> None:
+def main(members: int, chosen: list[str]) -> None:
     sweep = Sweep(
         simulator(), draw=draw, members=members, setup=setup, keep=keep, steps=STEPS, record_every=STEPS, chunk=CHUNK
     )
@@ -90,16 +106,27 @@ def main(members: int) -> None:
             ways["dask"] = lambda: sweep.run(place / "dask", client)
         except ImportError:
             client = cluster = None
+        ways = {way: run for way, run in ways.items() if way in (chosen or ways)}
         spent: dict[str, float] = {}
+        idle = before = 0.0
         print(f"{members} members, us per member: CPU time, ratio, wall time")
         for way, run in ways.items():
+            if way == "dask" and client is not None:
+                idle, before = idle_cores(client), cluster_seconds(client)
             begun, worked = time.perf_counter(), time.process_time()
             run()
             wall, spent[way] = time.perf_counter() - begun, time.process_time() - worked
-            if way != "batches":
+            if way == "dask" and client is not None:
+                spent[way] += cluster_seconds(client) - before
+            elif way != "batches":
                 spent[way] += worker_seconds(place / way)
-            figures = [1e6 * spent[way] / members, spent[way] / spent["batches"], 1e6 * wall / members]
+            figures = [1e6 * spent[way] / members, spent[way] / spent.get("batches", nan), 1e6 * wall / members]
             print(f"{way:10} {figures[0]:7.1f} {figures[1]:6.2f} {figures[2]:7.1f}", flush=True)
+            if way == "dask":
+                rest = spent[way] - idle * wall
+                print(
+                    f"{'':10} {1e6 * rest / members:7.1f} {rest / spent['batches']:6.2f}  less idle: {idle:.3f} cores"
+                )
         if client is not None and cluster is not None:
             client.close()
             cluster.close()
@@ -109,4 +136,4 @@ def main(members: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000, sys.argv[2:])

@@ -34,6 +34,7 @@ ORDER = (
     "rope",
     "pendulum_chain",
     "batch_of_pendulums",
+    "four_bar_atlas",
     "misaligned_rotor",
     "leg_lengths",
     "load_urdf",

@@ -23,7 +23,8 @@ enum class StatusCode : int {
   flat,
   stiff,
   open,
-  beyond
+  beyond,
+  mismatched
 };
 
 struct Status {
@@ -219,6 +220,7 @@ struct StartPoseArgs {
   double *velocity = nullptr, *angular_velocity = nullptr;
   const int* first_coordinate = nullptr;                // (branch) of its joint, -1 if that has none
   const double* from = nullptr;                         // (coordinate) of the described pose
+  const Layout* described = nullptr;                    // with the geometry of that
   const double *coordinate = nullptr, *rate = nullptr;  // (coordinate) that are given
   bool is_guess = false;                                // coordinates that are not held are given as well
   double enough = 0;                                    // what may stay open, as in CloseArgs

@@ -8,6 +8,7 @@
 
 #include "base/arena.hpp"
 #include "base/thread_pool.hpp"
+#include "batch/mismatch.hpp"
 
 namespace catena {
 
@@ -18,7 +19,7 @@ namespace {
 class Worker {
  public:
   Worker(const Kernel& kernel, const Layout& layout, const BatchArgs& args, int group)
-      : kernel_(kernel), args_(args), shared_(layout), runs_(group) {
+      : kernel_(kernel), args_(args), shared_(layout), runs_(group), check_(kernel, layout, args.numbers) {
     const Offset size =
         group > 1 ? kernel.lane_workspace_size(layout) : kernel.workspace_size(layout, args.run.solver, args.run.order);
     space_ = make_workspace(size);
@@ -46,7 +47,7 @@ class Worker {
     if (seats_.size() > 1)
       kernel_.run_lanes(layouts_.data(), space_.get(), runs_.data(), members);
     else if (!runs_[0].absent)
-      kernel_.run(seats_[0].member.layout, space_.get(), runs_[0]);
+      run_alone(seats_[0].member.layout, runs_[0]);
     for (int k = 0; k < members; ++k) {
       const Offset member = first + k, records = runs_[k].status.records;
       visit_records(
@@ -61,6 +62,11 @@ class Worker {
   }
 
  private:
+  void run_alone(const Layout& layout, RunArgs& run) {
+    kernel_.run(layout, space_.get(), run);
+    check_.look(layout, run, run.status);
+  }
+
   struct Seat {
     Member member;
     Outputs out = {};  // of bodies
@@ -113,6 +119,7 @@ class Worker {
   std::vector<RunArgs> runs_;
   std::vector<const Layout*> layouts_;
   Workspace space_;
+  MismatchCheck check_;
 };
 
 }  // namespace
@@ -120,7 +127,8 @@ class Worker {
 void run_batch(const Kernel& kernel, const Layout& layout, BatchArgs& args) {
   std::atomic<int> next{0}, done{0};
   std::atomic<bool> stop{false};
-  const int group = std::max(kernel.lane_count(layout, args.run), 1);
+  // lanes share one geometry
+  const int group = args.numbers.has_geometry() ? 1 : std::max(kernel.lane_count(layout, args.run), 1);
   // here, where a lack of memory can still be told
   std::vector<std::unique_ptr<Worker>> workers;
   for (int k = 0; k < args.threads; ++k) workers.push_back(std::make_unique<Worker>(kernel, layout, args, group));

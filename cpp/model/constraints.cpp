@@ -24,12 +24,16 @@ ConstraintInfo constraint_of(const Pair& pair) {
   c.end[0] = c.end[1] = -1;
   c.row_count = joint_row_count(pair.kind);
   for (int k = 0; k < 6; ++k) c.lengths |= row_is_length(pair.kind, k) ? 1u << k : 0;
-  std::copy_n(pair.anchor_a, 3, c.anchor_a);
-  std::copy_n(pair.anchor_b, 3, c.anchor_b);
-  rotation_columns(pair.frame_a, c.frame_a);
-  rotation_columns(pair.frame_b, c.frame_b);
-  c.parameter = pair.parameter;
+  put_at(c, pair);
   return c;
+}
+
+void put_at(ConstraintInfo& c, const Pair& place) {
+  std::copy_n(place.anchor_a, 3, c.anchor_a);
+  std::copy_n(place.anchor_b, 3, c.anchor_b);
+  rotation_columns(place.frame_a, c.frame_a);
+  rotation_columns(place.frame_b, c.frame_b);
+  c.parameter = place.parameter;
 }
 
 ConstraintInfo Model::placed(const Pair& pair) const {
@@ -251,12 +255,17 @@ void Model::build_constraints(const Spec& spec) {
   }
   find_coordinates(spec);
   layout_.constraint_count = static_cast<int>(constraints_.size());
-  double arms = 0;
-  for (const ConstraintInfo& c : constraints_)
-    for (const auto& [link, p] : {std::pair{c.end[0], c.anchor_a}, std::pair{c.end[1], c.anchor_b}})
-      if (link >= 0) arms += std::hypot(p[0], p[1], p[2]) / (2.0 * static_cast<double>(constraints_.size()));
-  layout_.span = arms > 0 ? arms : 1;
   layout_.loop_count = static_cast<int>(loops_.size());
+}
+
+double typical_arm(const Layout& layout) {
+  double arms = 0;
+  for (int k = 0; k < layout.constraint_count; ++k) {
+    const ConstraintInfo& c = layout.constraint[k];
+    for (const auto& [link, p] : {std::pair{c.end[0], c.anchor_a}, std::pair{c.end[1], c.anchor_b}})
+      if (link >= 0) arms += std::hypot(p[0], p[1], p[2]) / (2.0 * static_cast<double>(layout.constraint_count));
+  }
+  return arms > 0 ? arms : 1;
 }
 
 }  // namespace catena

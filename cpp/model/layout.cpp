@@ -13,11 +13,22 @@ void set_mass(LinkInfo& link, double mass) {
   link.share = mass > 0 ? 1 : 0;
 }
 
+void hang(LinkInfo& link, const Pair& joint) {
+  std::copy_n(link.flipped ? joint.anchor_a : joint.anchor_b, 3, link.anchor);
+  std::copy_n(link.flipped ? joint.anchor_b : joint.anchor_a, 3, link.parent_anchor);
+  double own[9], above[9];
+  rotation_columns(link.flipped ? joint.frame_a : joint.frame_b, own);
+  rotation_columns(link.flipped ? joint.frame_b : joint.frame_a, above);
+  const Branch branch = branch_of(link.kind, link.flipped);
+  for (int k = 0; k < branch.count; ++k)
+    std::copy_n((branch.own[k] ? own : above) + 3 * branch.axis[k], 3, link.direction + 3 * k);
+  link.parameter = joint.parameter;
+}
+
 Model::Model(const Spec& spec) {
   build_tree(spec);
   build_constraints(spec);
   build_loops();
-  find_rotors();
   find_neighbours_with_mass();
   find_lenders();
 
@@ -38,9 +49,12 @@ Model::Model(const Spec& spec) {
   layout_.free_law_count = layout_.law_count - layout_.axis_law_count - layout_.stop_count;
   layout_.first_axis_law = first_axis_law_.data();
   layout_.axis_law = axis_law_.data();
+  layout_.coupling_count = static_cast<int>(spec.coupling.size());
+  layout_.term_count = static_cast<int>(terms_.size());
   layout_.term = terms_.data();
   layout_.tie_count = static_cast<int>(ties_.size());
   layout_.tie = ties_.data();
+  layout_.reduction_count = static_cast<int>(reductions_.size());
   layout_.reduction = reductions_.data();
   layout_.inactive_count = static_cast<int>(inactive_.size());
   layout_.inactive = inactive_.data();
@@ -54,6 +68,8 @@ Model::Model(const Spec& spec) {
   layout_.loop = loops_.data();
   layout_.column_row = column_row_.data();
   layout_.column_map = column_map_.data();
+  layout_.span = typical_arm(layout_);
+  find_rotors(layout_, links_.data());
   elimination_ = std::make_unique<const Elimination>(layout_);
   layout_.ldu_work = elimination_->work;
 }
@@ -100,15 +116,7 @@ void Model::build_tree(const Spec& spec) {
       const JointSpec& joint = spec.joint[link.joint];
       link.kind = static_cast<JointKind>(joint.kind);
       link.flipped = joint.body_a == body;
-      std::copy_n(link.flipped ? joint.anchor_a : joint.anchor_b, 3, link.anchor);
-      std::copy_n(link.flipped ? joint.anchor_b : joint.anchor_a, 3, link.parent_anchor);
-      double own[9], above[9];
-      rotation_columns(link.flipped ? joint.frame_a : joint.frame_b, own);
-      rotation_columns(link.flipped ? joint.frame_b : joint.frame_a, above);
-      const Branch branch = branch_of(link.kind, link.flipped);
-      for (int k = 0; k < branch.count; ++k)
-        std::copy_n((branch.own[k] ? own : above) + 3 * branch.axis[k], 3, link.direction + 3 * k);
-      link.parameter = joint.parameter;
+      hang(link, joint);
       layout_.has_threads |= link.kind == JointKind::screw;
     }
     link.first_axis = layout_.axis_count;

@@ -167,6 +167,7 @@ struct Layout {
   int link_count, constraint_count, row_count, variable_count, joint_count;
   int axis_count;          // freedoms that are eliminated one by one
   int recorded_count;      // rows of the record of multipliers
+  int coupling_count;      // of the `joint_count`, which come last
   bool has_inactive_rows;  // some of them belong to no constraint
   bool has_threads;        // some link moves along a screw
   double span;             // typical distance between a body's centre and its joints (m), 1 if there is none
@@ -185,9 +186,11 @@ struct Layout {
   const int* axis_law;
   int stop_count;
   const int* stop;  // (hard stop) -> law
+  int term_count;   // of all couplings, inactive ones too
   const TermInfo* term;
   int tie_count;
   const TieInfo* tie;  // by the parent, the world last
+  int reduction_count;
   const ReductionInfo* reduction;
   int inactive_count;  // joints without active rows
   const ConstraintInfo* inactive;
@@ -237,6 +240,14 @@ void rotation_columns(const double* q, double* m);
 // a joint's constants, links not yet known
 ConstraintInfo constraint_of(const Pair& pair);
 
+// what follows from where a joint or measure sits: of rows, and of the link that hangs on a joint
+void put_at(ConstraintInfo& c, const Pair& place);
+void hang(LinkInfo& link, const Pair& joint);
+// of joints and laws from the centres of their bodies (m), 1 if there is none
+double typical_arm(const Layout& layout);
+// axes of links that are rotors
+void find_rotors(const Layout& layout, LinkInfo* link);
+
 // where all ends of a constraint meet on their way up: a link, or -1 for the world
 int meeting_link(const LinkInfo* link, const ConstraintInfo& c);
 
@@ -268,7 +279,6 @@ class Model {
   void find_coordinates(const Spec& spec);
   void build_loops();
   void find_lenders();
-  void find_rotors();
   void find_neighbours_with_mass();
 
   Layout layout_{};

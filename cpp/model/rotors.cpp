@@ -47,18 +47,21 @@ bool is_round(const double* inertia, const double* axis) {
 }
 
 // Bodies that are round about an axis on which all their joints lie. Axes of the joints are tried, and the body's own.
-void Model::find_rotors() {
-  std::vector<std::vector<std::pair<const ConstraintInfo*, int>>> ends(links_.size());
+void find_rotors(const Layout& layout, LinkInfo* links) {
+  std::vector<std::vector<std::pair<const ConstraintInfo*, int>>> ends(layout.link_count);
   const auto attach = [&](const ConstraintInfo& c) {
     for (int e = 0; e < c.end_count; ++e)
       if (c.end[e] >= 0) ends[c.end[e]].push_back({&c, e});
   };
-  for (const ConstraintInfo& c : constraints_)
-    if (c.kind != JointKind::coupling) attach(c.rows == RowKind::combination ? reductions_[c.item].whole : c);
-  for (const TermInfo& term : terms_) attach(term.measure);
-  for (const LawInfo& law : laws_) attach(law.measure);
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    LinkInfo& link = links_[i];
+  for (int k = 0; k < layout.constraint_count; ++k) {
+    const ConstraintInfo& c = layout.constraint[k];
+    if (c.kind != JointKind::coupling) attach(c.rows == RowKind::combination ? layout.reduction[c.item].whole : c);
+  }
+  for (int k = 0; k < layout.term_count; ++k) attach(layout.term[k].measure);
+  for (int k = 0; k < layout.law_count; ++k) attach(layout.law[k].measure);
+  for (int i = 0; i < layout.link_count; ++i) {
+    LinkInfo& link = links[i];
+    std::fill_n(link.spin, 3, 0.0);
     const Branch branch = branch_at(link.branch);
     const double body_axes[9] = {0, 0, 1, 0, 1, 0, 1, 0, 0};
     std::vector<const double*> candidates = {body_axes, body_axes + 3, body_axes + 6};
@@ -68,8 +71,8 @@ void Model::find_rotors() {
       if (!is_round(link.inertia, axis)) continue;
       const bool free = std::all_of(ends[i].begin(), ends[i].end(), [&](const auto& at) {
         const auto& [c, e] = at;
-        return e == 0 ? is_blind(*c, c->anchor_a, c->frame_a, axis, layout_.span)
-                      : is_blind(*c, c->anchor_b, c->frame_b, axis, layout_.span);
+        return e == 0 ? is_blind(*c, c->anchor_a, c->frame_a, axis, layout.span)
+                      : is_blind(*c, c->anchor_b, c->frame_b, axis, layout.span);
       });
       if (!free) continue;
       std::copy_n(axis, 3, link.spin);

@@ -99,6 +99,22 @@ std::vector<InputInfo> inputs_of(const InInts<-1, 2>& input, const Layout& layou
   return inputs;
 }
 
+GeometryNumbers geometry_numbers(const GeometryArrays& given, Offset members, const Layout& layout) {
+  const Offset joints = plain_joint_count(layout), measures = measure_count(layout);
+  require_shape(given.joint_anchors, {members, joints, 2, 3}, "anchors");
+  require_shape(given.joint_frames, {members, joints, 2, 4}, "frames");
+  require_shape(given.joint_parameter, {members, joints}, "parameters of joints");
+  require_shape(given.measure_anchors, {members, measures, 2, 3}, "anchors of measures");
+  require_shape(given.measure_frames, {members, measures, 2, 4}, "frames of measures");
+  require_finite(given.joint_anchors, "anchors");
+  require_finite(given.joint_frames, "frames");
+  require_finite(given.joint_parameter, "parameters of joints");
+  require_finite(given.measure_anchors, "anchors of measures");
+  require_finite(given.measure_frames, "frames of measures");
+  return {given.joint_anchors.data(), given.joint_frames.data(), given.joint_parameter.data(),
+          given.measure_anchors.data(), given.measure_frames.data()};
+}
+
 MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const Layout& layout) {
   const Offset n = layout.link_count, laws = layout.law_count;
   if (numbers.mass) {
@@ -125,7 +141,8 @@ MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const 
   return {.mass = given_or_null(numbers.mass),
           .inertia = given_or_null(numbers.inertia),
           .gravity = given_or_null(numbers.gravity),
-          .law = given_or_null(numbers.law)};
+          .law = given_or_null(numbers.law),
+          .geometry = numbers.geometry ? geometry_numbers(*numbers.geometry, members, layout) : GeometryNumbers{}};
 }
 
 Offset record_into(RunArgs& args, const NamedArrays& records, Offset members, const Layout& layout, Offset bodies) {

@@ -21,6 +21,7 @@ RunArgs arguments(const Layout& layout, Offset terms, const Settings& settings, 
 std::vector<InputInfo> inputs_of(const InInts<-1, 2>& input, const Layout& layout);
 
 // numbers of so many members
+GeometryNumbers geometry_numbers(const GeometryArrays& given, Offset members, const Layout& layout);
 MemberNumbers member_numbers(const MemberArrays& numbers, Offset members, const Layout& layout);
 
 // arrays (member, record or step, ...) by their names in args/records.hpp, of so many bodies; it writes into those that

@@ -63,12 +63,22 @@ struct LoadArrays {
   In<-1, -1, -1, 6> values;  // (1 or member, 1 or node, load, 6)
 };
 
+// where joints, and what laws, couplings and counted angles measure, sit on their bodies
+struct GeometryArrays {
+  In<-1, -1, 2, 3> joint_anchors;    // (member, joint, 2, 3)
+  In<-1, -1, 2, 4> joint_frames;     // (member, joint, 2, 4)
+  In<-1, -1> joint_parameter;        // (member, joint)
+  In<-1, -1, 2, 3> measure_anchors;  // (member, measure, 2, 3)
+  In<-1, -1, 2, 4> measure_frames;   // (member, measure, 2, 4)
+};
+
 // numbers of the mechanism that differ between the members of a batch, where they do
 struct MemberArrays {
   std::optional<In<-1, -1>> mass;           // (member, body)
   std::optional<In<-1, -1, 3, 3>> inertia;  // (member, body, 3, 3)
   std::optional<In<-1, -1, 3>> gravity;     // (member, body, 3)
   std::optional<In<-1, -1, law_size>> law;  // (member, law, law_size)
+  std::optional<GeometryArrays> geometry;
 };
 
 }  // namespace catena

@@ -123,7 +123,7 @@ void Core::start_poses(int threads, int iteration_limit, double size, double eno
                        const In<-1>& signals, const In<-1, -1>& term_start, const Out<-1, -1>& counted,
                        const Out<-1, -1, 3>& position, const Out<-1, -1, 4>& orientation,
                        const Out<-1, -1, 3>& velocity, const Out<-1, -1, 3>& angular_velocity, const Out<-1, 3>& open,
-                       const OutInts<-1>& open_joint) const {
+                       const OutInts<-1>& open_joint, const std::optional<GeometryArrays>& geometry) const {
   const Layout& own = model_.layout();
   const Offset n = own.link_count, width = own.coordinate_count, count = static_cast<Offset>(position.shape(0));
   require_branches(branches, own);
@@ -146,11 +146,12 @@ void Core::start_poses(int threads, int iteration_limit, double size, double eno
   const Closing closing(layout, branches.data(), own.link_count, chosen.data(), {});
   require_size(held, closing.plan().freedom_count, "freedoms that are held");
   const std::vector<int> first_coordinate = coordinates_of(branches, layout);
+  const MemberNumbers numbers = numbers_of_geometry(geometry, count);
   {
     nb::gil_scoped_release release;
     in_parts(threads, count, [&](Offset first, Offset end) {
       const Workspace space = make_workspace(kernel_.close_size(layout, closing.plan()));
-      for (Offset k = first; k < end; ++k) {
+      const auto close = [&](const Layout& member, Offset k) {
         StartPoseArgs args{.close = {.iteration_limit = iteration_limit,
                                      .size = size,
                                      .position = position.data() + 3 * n * k,
@@ -163,15 +164,19 @@ void Core::start_poses(int threads, int iteration_limit, double size, double eno
                            .angular_velocity = angular_velocity.data() + 3 * n * k,
                            .first_coordinate = first_coordinate.data(),
                            .from = from.data(),
+                           .described = &layout,
                            .coordinate = coordinates.data() + width * k,
                            .rate = rates.data() + width * k,
                            .is_guess = is_guess,
                            .enough = enough};
-        kernel_.start_pose(layout, closing.plan(), space.get(), args);
+        kernel_.start_pose(member, closing.plan(), space.get(), args);
         double* left = open.data() + 3 * k;
         left[0] = args.close.open, left[1] = args.gap[0], left[2] = args.gap[1];
         open_joint.data()[k] = args.joint;
-      }
+      };
+      each_layout(layout, numbers, first, end, [&](const Layout& member, Offset k, Offset last) {
+        for (; k < last; ++k) close(member, k);
+      });
     });
   }
   calls.rethrow();

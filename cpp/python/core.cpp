@@ -91,6 +91,12 @@ bool Core::fits_lanes(SolverKind solver, int order, int signal_count) const {
   return kernel_.lane_count(layout_for(solver), run) > 0;
 }
 
+MemberNumbers Core::numbers_of_geometry(const std::optional<GeometryArrays>& geometry, Offset members) const {
+  MemberNumbers numbers;
+  if (geometry) numbers.geometry = geometry_numbers(*geometry, members, model_.layout());
+  return numbers;
+}
+
 void Core::linearise(double dt, double kick, const In<-1, 3>& position, const In<-1, 4>& orientation,
                      const In<-1, 3>& velocity, const In<-1, 3>& momentum, const In<-1>& unknowns,
                      const Out<-1>& residual, const Out<-1, -1>& matrix, const RowFunctions& rows,
@@ -192,7 +198,7 @@ void Core::gaps(const ConstDoubles& position, const ConstDoubles& orientation, c
 void Core::stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation,
                   const In<-1, -1, 3>& velocity, const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& term_start,
                   double closed, double roundings, double fastest, const In<-1>& length, double loop_tolerance,
-                  const OutInts<-1>& out) const {
+                  const OutInts<-1>& out, const std::optional<GeometryArrays>& geometry) const {
   const Layout& layout = model_.layout();
   const Offset n = layout.link_count, count = static_cast<Offset>(position.shape(0));
   for (const auto* array : {&position, &velocity, &angular_velocity})
@@ -209,7 +215,8 @@ void Core::stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4
     for (int k = 0; k < size; ++k) sum += v[k] * v[k];
     return sum;
   };
-  const auto stands_at = [&](Offset pose, GapArgs& gaps, void* space) {
+  const MemberNumbers numbers = numbers_of_geometry(geometry, count);
+  const auto stands_at = [&](const Layout& own, Offset pose, GapArgs& gaps, void* space) {
     const double *x = position.data() + 3 * n * pose, *q = orientation.data() + 4 * n * pose,
                  *v = velocity.data() + 3 * n * pose, *w = angular_velocity.data() + 3 * n * pose;
     if (!all_finite(x, 3 * n) || !all_finite(q, 4 * n) || !all_finite(v, 3 * n) || !all_finite(w, 3 * n)) return false;
@@ -229,7 +236,7 @@ void Core::stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4
     gaps.position = x;
     gaps.orientation = q;
     gaps.term_start = term_start.data() + term_count_ * pose;
-    kernel_.gaps(layout, space, gaps);
+    kernel_.gaps(own, space, gaps);
     for (int j = 0; j < layout.joint_count; ++j)
       if (!(gaps.out[2 * j] <= most && gaps.out[2 * j + 1] <= closed) ||
           !(std::hypot(gaps.loop_mismatch[2 * j] / length.data()[j], gaps.loop_mismatch[2 * j + 1]) <= loop_tolerance))
@@ -241,13 +248,16 @@ void Core::stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4
     std::vector<double> found(4 * static_cast<std::size_t>(layout.joint_count));
     const Workspace space = make_workspace(kernel_.gaps_size(layout));
     GapArgs gaps{.count = 1, .out = found.data(), .loop_mismatch = found.data() + 2 * layout.joint_count};
-    for (Offset pose = first; pose < end; ++pose) out.data()[pose] = stands_at(pose, gaps, space.get());
+    each_layout(layout, numbers, first, end, [&](const Layout& own, Offset pose, Offset last) {
+      for (; pose < last; ++pose) out.data()[pose] = stands_at(own, pose, gaps, space.get());
+    });
   });
 }
 
 void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
                        const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& counted, const In<-1, -1>& signals,
-                       const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const {
+                       const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates,
+                       const std::optional<GeometryArrays>& geometry) const {
   const Layout& layout = model_.layout();
   const auto count = static_cast<Offset>(position.shape(0));
   for (const auto* array : {&position, &velocity, &angular_velocity})
@@ -258,22 +268,29 @@ void Core::coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orien
     require_shape(*array, {count, layout.signal_count}, "functions of time");
   for (const auto* array : {&coordinates, &rates})
     require_shape(*array, {count, layout.coordinate_count}, "coordinates");
-  kernel_.coordinates(layout, {.count = count,
-                               .position = position.data(),
-                               .orientation = orientation.data(),
-                               .velocity = velocity.data(),
-                               .angular_velocity = angular_velocity.data(),
-                               .counted = counted.data(),
-                               .signals = signals.data(),
-                               .signal_rates = signal_rates.data(),
-                               .coordinate = coordinates.data(),
-                               .rate = rates.data()});
+  const Offset members = geometry ? static_cast<Offset>(geometry->joint_anchors.shape(0)) : count;
+  require(members == 0 || count % members == 0, "geometry: as many poses of every member");
+  const Offset each = members > 0 ? count / members : 0, n = layout.link_count, width = layout.coordinate_count;
+  each_layout(layout, numbers_of_geometry(geometry, members), 0, members,
+              [&](const Layout& own, Offset first, Offset end) {
+                const Offset at = each * first;
+                kernel_.coordinates(own, {.count = each * (end - first),
+                                          .position = position.data() + 3 * n * at,
+                                          .orientation = orientation.data() + 4 * n * at,
+                                          .velocity = velocity.data() + 3 * n * at,
+                                          .angular_velocity = angular_velocity.data() + 3 * n * at,
+                                          .counted = counted.data() + layout.counter_count * at,
+                                          .signals = signals.data() + layout.signal_count * at,
+                                          .signal_rates = signal_rates.data() + layout.signal_count * at,
+                                          .coordinate = coordinates.data() + width * at,
+                                          .rate = rates.data() + width * at});
+              });
 }
 
 void Core::place(int threads, const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
                  const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
                  const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
-                 const Out<-1, -1, 3>& angular_velocity) const {
+                 const Out<-1, -1, 3>& angular_velocity, const std::optional<GeometryArrays>& geometry) const {
   const Layout& layout = model_.layout();
   const auto count = static_cast<Offset>(position.shape(0));
   for (const auto* array : {&position, &velocity, &angular_velocity})
@@ -295,20 +312,22 @@ void Core::place(int threads, const InInts<-1, 2>& moves, const In<-1, -1>& coor
     require(end[0] == link || end[1] == link, "the joint of a move does not hold the body");
   }
   const Offset n = layout.link_count, width = layout.coordinate_count, functions = layout.signal_count;
+  const MemberNumbers numbers = numbers_of_geometry(geometry, count);
+  const auto place = [&](const Layout& own, Offset first, Offset end) {
+    kernel_.place(own, {.count = end - first,
+                        .move_count = move_count,
+                        .move = moves.data(),
+                        .coordinate = coordinates.data() + width * first,
+                        .rate = rates.data() + width * first,
+                        .signals = signals.data() + functions * first,
+                        .signal_rates = signal_rates.data() + functions * first,
+                        .position = position.data() + 3 * n * first,
+                        .orientation = orientation.data() + 4 * n * first,
+                        .velocity = velocity.data() + 3 * n * first,
+                        .angular_velocity = angular_velocity.data() + 3 * n * first});
+  };
   nb::gil_scoped_release release;
-  in_parts(threads, count, [&](Offset first, Offset end) {
-    kernel_.place(layout, {.count = end - first,
-                           .move_count = move_count,
-                           .move = moves.data(),
-                           .coordinate = coordinates.data() + width * first,
-                           .rate = rates.data() + width * first,
-                           .signals = signals.data() + functions * first,
-                           .signal_rates = signal_rates.data() + functions * first,
-                           .position = position.data() + 3 * n * first,
-                           .orientation = orientation.data() + 4 * n * first,
-                           .velocity = velocity.data() + 3 * n * first,
-                           .angular_velocity = angular_velocity.data() + 3 * n * first});
-  });
+  in_parts(threads, count, [&](Offset first, Offset end) { each_layout(layout, numbers, first, end, place); });
 }
 
 void Core::relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,

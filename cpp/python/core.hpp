@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/arena.hpp"
+#include "batch/member.hpp"
 #include "model/describe.hpp"
 #include "model/elimination.hpp"
 #include "python/arrays.hpp"
@@ -75,7 +76,8 @@ class Core {
                    const In<-1, -1>& coordinates, const In<-1, -1>& rates, const RowFunctions& rows,
                    const In<-1>& signals, const In<-1, -1>& term_start, const Out<-1, -1>& counted,
                    const Out<-1, -1, 3>& position, const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
-                   const Out<-1, -1, 3>& angular_velocity, const Out<-1, 3>& open, const OutInts<-1>& open_joint) const;
+                   const Out<-1, -1, 3>& angular_velocity, const Out<-1, 3>& open, const OutInts<-1>& open_joint,
+                   const std::optional<GeometryArrays>& geometry) const;
 
   // see GapArgs; one pose, or poses with an axis in front
   void gaps(const ConstDoubles& position, const ConstDoubles& orientation, const In<-1>& term_start,
@@ -89,18 +91,19 @@ class Core {
   void stands(int threads, const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation,
               const In<-1, -1, 3>& velocity, const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& term_start,
               double closed, double roundings, double fastest, const In<-1>& length, double loop_tolerance,
-              const OutInts<-1>& out) const;
+              const OutInts<-1>& out, const std::optional<GeometryArrays>& geometry) const;
 
-  // see CoordinateArgs
+  // see CoordinateArgs; with members' own geometry as many poses of each in turn
   void coordinates(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
                    const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& counted, const In<-1, -1>& signals,
-                   const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates) const;
+                   const In<-1, -1>& signal_rates, const Out<-1, -1>& coordinates, const Out<-1, -1>& rates,
+                   const std::optional<GeometryArrays>& geometry) const;
 
   // see PlaceArgs
   void place(int threads, const InInts<-1, 2>& moves, const In<-1, -1>& coordinates, const In<-1, -1>& rates,
              const In<-1, -1>& signals, const In<-1, -1>& signal_rates, const Out<-1, -1, 3>& position,
-             const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity,
-             const Out<-1, -1, 3>& angular_velocity) const;
+             const Out<-1, -1, 4>& orientation, const Out<-1, -1, 3>& velocity, const Out<-1, -1, 3>& angular_velocity,
+             const std::optional<GeometryArrays>& geometry) const;
 
   // Freedoms of the tree (freedom): the coordinate of each, or -1 - 6 body - k of the k-th of a body that floats; how
   // many rows there are, and the inertias of the rotors whose rows are the last of them.
@@ -169,6 +172,8 @@ class Core {
     require_shape(position, {model_.layout().link_count, 3}, "position");
     require_shape(orientation, {model_.layout().link_count, 4}, "orientation");
   }
+
+  MemberNumbers numbers_of_geometry(const std::optional<GeometryArrays>& geometry, Offset members) const;
 
   const Kernel& kernel_;
   Model model_;

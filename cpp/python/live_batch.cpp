@@ -17,7 +17,8 @@ class LiveBatch::Worker {
       : batch_(batch),
         space_(make_workspace(batch.group_ > 1 ? batch.core_.kernel().lane_workspace_size(batch.layout_)
                                                : batch.core_.workspace_size(batch.run_.solver, batch.run_.order))),
-        runs_(batch.group_, batch.run_) {
+        runs_(batch.group_, batch.run_),
+        check_(batch.core_.kernel(), batch.layout_, batch.numbers_) {
     if (batch.group_ > 1) batch.core_.kernel().open_lanes(batch.layout_, space_.get());
     for (int k = 0; k < batch.group_; ++k) members_.emplace_back(batch.layout_, batch.run_.signal_count);
     for (const Member& member : members_) layouts_.push_back(&member.layout);
@@ -44,6 +45,7 @@ class LiveBatch::Worker {
       bool& failed = batch_.memory_->failed[member];
       if (failed && !(begins >> k & 1)) continue;
       if (runs_[k].absent) runs_[k].status = {.code = StatusCode::open, .time = runs_[k].start_time};
+      if (runs_[k].status.code == StatusCode::done) check_.look(*layouts_[k], runs_[k], runs_[k].status);
       Status& status = batch_.status_[member] = runs_[k].status;
       // a member that waits for the next call has not failed
       if (status.code == StatusCode::interrupted) status.code = StatusCode::done;
@@ -52,7 +54,8 @@ class LiveBatch::Worker {
       error = (begins >> k & 1 ? 0 : error) + runs_[k].tally.error;
       batch_.tally_[member] = runs_[k].tally;
     }
-    if (batch_.reads_coordinates_) batch_.find_coordinates(first, count, members_[0].signals.data());
+    if (batch_.reads_coordinates_)
+      batch_.find_coordinates(members_[0].layout, first, first + count, members_[0].signals.data());
   }
 
  private:
@@ -148,6 +151,7 @@ class LiveBatch::Worker {
   std::vector<Member> members_;
   std::vector<const Layout*> layouts_;
   std::vector<double> checkpoint_, before_;
+  MismatchCheck check_;
 };
 
 LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, const Start& start,
@@ -174,7 +178,8 @@ LiveBatch::LiveBatch(const Core& core, const Settings& settings, int threads, co
   run_.poll_every = 1;
   // a node is shown when all steps of a call are done
   run_.record_every = Offset{1} << 50;
-  group_ = std::max(core.kernel().lane_count(layout_, run_), 1);
+  // lanes share one geometry
+  group_ = numbers_.has_geometry() ? 1 : std::max(core.kernel().lane_count(layout_, run_), 1);
 
   Memory& m = *memory_;
   const auto members = static_cast<std::size_t>(count_), n = static_cast<std::size_t>(layout_.link_count);
@@ -293,25 +298,27 @@ const Tally& LiveBatch::tally_of(int member) const {
   return tally_[member];
 }
 
-void LiveBatch::find_coordinates(int first, int members, const double* signals) {
+void LiveBatch::find_coordinates(const Layout& layout, Offset first, Offset end, const double* signals) {
   Memory& m = *memory_;
-  const Offset n = layout_.link_count, at = first;
-  core_.kernel().coordinates(layout_, {.count = members,
-                                       .position = &m.position[3 * n * at],
-                                       .orientation = &m.orientation[4 * n * at],
-                                       .velocity = &m.velocity[3 * n * at],
-                                       .angular_velocity = &m.angular_velocity[3 * n * at],
-                                       .counted = &m.counted[layout_.counter_count * at],
-                                       .signals = signals,
-                                       .signal_rates = signals + 3 * run_.signal_count,
-                                       .coordinate = &m.coordinate[layout_.coordinate_count * at],
-                                       .rate = &m.rate[layout_.coordinate_count * at]});
+  const Offset n = layout.link_count, at = first;
+  core_.kernel().coordinates(layout, {.count = end - first,
+                                      .position = &m.position[3 * n * at],
+                                      .orientation = &m.orientation[4 * n * at],
+                                      .velocity = &m.velocity[3 * n * at],
+                                      .angular_velocity = &m.angular_velocity[3 * n * at],
+                                      .counted = &m.counted[layout.counter_count * at],
+                                      .signals = signals,
+                                      .signal_rates = signals + 3 * run_.signal_count,
+                                      .coordinate = &m.coordinate[layout.coordinate_count * at],
+                                      .rate = &m.rate[layout.coordinate_count * at]});
 }
 void LiveBatch::require_all_coordinates() {
   if (reads_coordinates_) return;
   const InUse use(in_use_);
   reads_coordinates_ = true;
-  find_coordinates(0, count_, input_value_.data());
+  each_layout(layout_, numbers_, 0, count_, [&](const Layout& layout, Offset first, Offset end) {
+    find_coordinates(layout, first, end, input_value_.data());
+  });
 }
 nb::object LiveBatch::coordinates() {
   require_all_coordinates();

@@ -9,7 +9,7 @@
 
 #include "base/exclusive.hpp"
 #include "base/thread_pool.hpp"
-#include "batch/member.hpp"
+#include "batch/mismatch.hpp"
 #include "python/core.hpp"
 
 namespace catena {
@@ -63,7 +63,7 @@ class LiveBatch {
   template <class T, class... Lengths>
   nb::object view(T* numbers, Lengths... lengths);
   void work_on(const std::vector<int>& groups, const Entering& entering, Offset steps);
-  void find_coordinates(int first, int members, const double* signals);
+  void find_coordinates(const Layout& layout, Offset first, Offset end, const double* signals);
   void require_all_coordinates();
   double* row_of(int group) { return reinterpret_cast<double*>(rows_.get()) + group * row_size_; }
 

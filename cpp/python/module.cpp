@@ -103,7 +103,8 @@ void bind_tables(nb::module_& m) {
       .value("flat", StatusCode::flat)
       .value("stiff", StatusCode::stiff)
       .value("open", StatusCode::open)
-      .value("beyond", StatusCode::beyond);
+      .value("beyond", StatusCode::beyond)
+      .value("mismatched", StatusCode::mismatched);
 
   m.def(
       "kernels",
@@ -182,10 +183,17 @@ void bind_structs(nb::module_& m) {
       field("body", &LoadArrays::body), field("point", &LoadArrays::point),
       field("in_body_frame", &LoadArrays::in_body_frame), field("signal", &LoadArrays::signal),
       field("values", &LoadArrays::values));
+  bind_struct<GeometryArrays>(
+      m, "GeometryArrays", "Where joints and measures of the members of a batch sit on their bodies, (member, ...).",
+      field("joint_anchors", &GeometryArrays::joint_anchors), field("joint_frames", &GeometryArrays::joint_frames),
+      field("joint_parameter", &GeometryArrays::joint_parameter),
+      field("measure_anchors", &GeometryArrays::measure_anchors),
+      field("measure_frames", &GeometryArrays::measure_frames));
   bind_struct<MemberArrays>(
       m, "MemberArrays", "Numbers of the mechanism that differ between the members of a batch, (member, ...), or None.",
       field("mass", &MemberArrays::mass), field("inertia", &MemberArrays::inertia),
-      field("gravity", &MemberArrays::gravity), field("law", &MemberArrays::law));
+      field("gravity", &MemberArrays::gravity), field("law", &MemberArrays::law),
+      field("geometry", &MemberArrays::geometry));
 
   nb::class_<Status>(m, "Ended", "How a run ended: see StatusCode.")
       .def_ro("code", &Status::code)
@@ -247,24 +255,26 @@ void bind_core(nb::module_& m) {
       .def("start_poses", &Core::start_poses, nb::kw_only(), "threads"_a, "iteration_limit"_a, "size"_a, "enough"_a,
            "branches"_a, "chosen"_a, "held"_a, "is_guess"_a, "described"_a, "coordinates"_a, "rates"_a, "rows"_a,
            "signals"_a, "term_start"_a, "counted"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
-           "gaps"_a, "open_joint"_a)
+           "gaps"_a, "open_joint"_a, "geometry"_a.none() = nb::none())
       .def("gaps", &Core::gaps, nb::kw_only(), "position"_a, "orientation"_a, "term_start"_a, "rows"_a, "signals"_a,
            "out"_a, "loop_mismatch"_a)
       .def("stands", &Core::stands, nb::kw_only(), "threads"_a, "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "term_start"_a, "closed"_a, "roundings"_a, "fastest"_a, "length"_a, "loop_tolerance"_a,
-           "out"_a)
+           "out"_a, "geometry"_a.none() = nb::none())
       .def("coordinates", &Core::coordinates, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
-           "angular_velocity"_a, "counted"_a, "signals"_a, "signal_rates"_a, "coordinates"_a, "rates"_a)
+           "angular_velocity"_a, "counted"_a, "signals"_a, "signal_rates"_a, "coordinates"_a, "rates"_a,
+           "geometry"_a.none() = nb::none())
       .def("place", &Core::place, nb::kw_only(), "threads"_a, "moves"_a, "coordinates"_a, "rates"_a, "signals"_a,
-           "signal_rates"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a)
+           "signal_rates"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
+           "geometry"_a.none() = nb::none())
       .def("freedoms", &Core::freedoms)
       .def("dynamics", &Core::dynamics, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "law_start"_a, "term_start"_a, "input_place"_a, "inputs"_a = nb::none(), "signals"_a,
            "signal_rates"_a, "instant"_a = 0.0, "gravity"_a = true, "passive"_a = true, "actuators"_a = true,
-           "accelerations"_a = nb::none(), "point_body"_a = nb::none(), "point"_a = nb::none(), "rows"_a = RowFunctions(), "rates"_a = nb::none(),
-           "efforts"_a = nb::none(), "mass"_a = nb::none(), "basis"_a = nb::none(), "drift"_a = nb::none(),
-           "constraint_rows"_a = nb::none(), "constraint_drift"_a = nb::none(), "coordinate_rows"_a = nb::none(),
-           "coordinate_drift"_a = nb::none())
+           "accelerations"_a = nb::none(), "point_body"_a = nb::none(), "point"_a = nb::none(),
+           "rows"_a = RowFunctions(), "rates"_a = nb::none(), "efforts"_a = nb::none(), "mass"_a = nb::none(),
+           "basis"_a = nb::none(), "drift"_a = nb::none(), "constraint_rows"_a = nb::none(),
+           "constraint_drift"_a = nb::none(), "coordinate_rows"_a = nb::none(), "coordinate_drift"_a = nb::none())
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "loop_tolerance"_a, "position"_a, "orientation"_a, "term_start"_a,

@@ -44,7 +44,7 @@ struct StartPose {
     closer.clock.resting = closer.clock.frozen = true;
     closer.clock.now = args.close.signals;
     closer.seed = args.close.seed;
-    closer.enter();
+    closer.enter(*args.described);
     args.close.iterations = 0;
     place();
     double least = INFINITY;

@@ -71,7 +71,8 @@ struct Closer {
     return {body[link].x, body[link].q, none};
   }
 
-  void enter() {
+  // from the arguments' pose, which is one of a mechanism that may have another geometry
+  void enter(const Layout& described) {
     for (int i = 0; i < layout.link_count; ++i) {
       const int k = layout.link[i].body;
       set(i, load3(args.position + 3 * k), load_quat(args.orientation + 4 * k));
@@ -85,10 +86,11 @@ struct Closer {
         continue;
       }
       const Standing at = standing(c->end[0]), bt = standing(c->end[1]);
-      const Mat3<double> A = matrix(at.q), axes = A * frame(c->frame_a);
-      shift[k] = transposed_times(axes, bt.x + matrix(bt.q) * load3(c->anchor_b) - at.x - A * load3(c->anchor_a));
+      const ConstraintInfo& seen = described.constraint[b.constraint];
+      const Mat3<double> A = matrix(at.q), axes = A * frame(seen.frame_a);
+      shift[k] = transposed_times(axes, bt.x + matrix(bt.q) * load3(seen.anchor_b) - at.x - A * load3(seen.anchor_a));
+      turn[k] = unit(conjugate(at.q * quaternion(frame(seen.frame_a))) * bt.q * quaternion(frame(seen.frame_b)));
       frames[k] = {quaternion(frame(c->frame_a)), quaternion(frame(c->frame_b))};
-      turn[k] = unit(conjugate(at.q * frames[k].a) * bt.q * frames[k].b);
     }
     for (int f = 0; f < plan.freedom_count; ++f) moved[f] = 0;
     for (int l = 0; l < plan.loop_count; ++l) {
@@ -389,7 +391,7 @@ struct Closer {
     clock.resting = clock.frozen = true;
     clock.now = args.signals;
     seed = args.seed;
-    enter();
+    enter(layout);
     if (args.amplitude > 0) disturb();
     args.iterations = 0;
     find_units();
@@ -438,7 +440,7 @@ struct Closer {
   void find_row_rates(double* out) {
     clock.resting = clock.frozen = true;
     clock.now = args.signals;
-    enter();
+    enter(layout);
     for (int f = 0; f < plan.freedom_count; ++f) measure[f] = 1;
     look(gap, true);
     for (int s = 0; s < plan.strand_count; ++s) {

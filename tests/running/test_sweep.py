@@ -464,6 +464,23 @@ def test_a_worker_without_the_kernel_says_so(tmp_path: Path, monkeypatch: pytest
         study(members=5, chunk=1).run(tmp_path / "a", workers=1)
 
 
+def test_workers_compute_all_by_the_kernel_of_the_plan(done: Path, tmp_path: Path) -> None:
+    """A worker that would choose another one starts, selects rows of loops and reads results by that of the plan."""
+
+    class Elsewhere(Workers):
+        def submit(self, function: Callable[[Any], Any], chunk: Any) -> Any:
+            def there(chunk: Any) -> Any:
+                with pytest.MonkeyPatch.context() as patched:
+                    # whatever is computed by this one fails
+                    patched.setenv("CATENA_KERNEL", "none such")
+                    return function(chunk)
+
+            return super().submit(there, chunk)
+
+    study().run(tmp_path / "a", Elsewhere(one=chunk_module.usable_kernels()))
+    assert chunk_bytes(tmp_path / "a") == chunk_bytes(done)
+
+
 def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Away(Workers):
         def submit(self, function: Callable[[Any], Any], chunk: Any) -> Any:

@@ -32,6 +32,9 @@ _SENTENCES = {
     "to its plane has no contact point",
     _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it oscillates with "
     "w dt = {size:.3g}, which is unstable; set implicit=True, or use a smaller dt",
+    _core.StatusCode.mismatched: "joint {joint!r} contradicts the rest of its loop by {size:.3g} (rad, or relative to "
+    "the size of its bodies) at t = {time:.6g} s: this member's geometry makes rows independent that are redundant in "
+    "the described geometry and therefore not enforced; simulate this member alone",
     _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) moves it to "
     "the nearest one, and Simulator(limits='ignore') runs without limits",
 }

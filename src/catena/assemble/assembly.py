@@ -25,6 +25,7 @@ from .trust_region import close_wide, open_alone
 if TYPE_CHECKING:
     from ..compile.row_selection import RowSelection
     from ..describe.mechanism import Mechanism
+    from ..kinematics.member_geometry import MemberGeometry
 
 # closed: gaps below this part of the mechanism's size (m), or below this angle (rad)
 CLOSED = 5e-11
@@ -309,7 +310,12 @@ def stands(compiled: Compiled, state: State, fastest: float) -> bool:
 
 
 def stand(
-    compiled: Compiled, bodies: tuple[Array, ...], term_start: Array, fastest: float, threads: int = 1
+    compiled: Compiled,
+    bodies: tuple[Array, ...],
+    term_start: Array,
+    fastest: float,
+    threads: int = 1,
+    geometry: MemberGeometry | None = None,
 ) -> NDArray[np.bool_]:
     """Return the same for many poses (pose,); `bodies` are their positions, orientations, velocities (pose, n, ...)."""
     position, orientation, velocity, angular_velocity = bodies
@@ -328,6 +334,7 @@ def stand(
             length=compiled.lengths,
             loop_tolerance=compiled.selection.loop_tolerance,
             out=found,
+            geometry=None if geometry is None else geometry.arrays(compiled),
         )
     return found.astype(bool)
 

@@ -20,6 +20,7 @@ from .core import build_core
 if TYPE_CHECKING:
     from ..compile.compile import Compiled
     from ..describe.mechanism import Mechanism
+    from ..kinematics.member_geometry import MemberGeometry
 
 Bodies = tuple[Array, Array, Array, Array]
 
@@ -82,13 +83,20 @@ def _find_walk(mechanism: Mechanism) -> Walk:
 
 
 def placed(
-    mechanism: Mechanism, bodies: Bodies, coordinates: Array, rates: Array, time: Array, threads: int = 1
+    mechanism: Mechanism,
+    bodies: Bodies,
+    coordinates: Array,
+    rates: Array,
+    time: Array,
+    threads: int = 1,
+    geometry: MemberGeometry | None = None,
 ) -> Bodies:
     """Positions, orientations, velocities and angular velocities (pose, n, ...) with other joint coordinates and rates.
 
     Coordinates and rates (pose, coordinate) in the order of mechanism.coordinates, time (pose,) for ground that moves.
     """
-    return put_along(build_core(mechanism), walk_of(mechanism).moves, bodies, coordinates, rates, time, threads)
+    moves = walk_of(mechanism).moves
+    return put_along(build_core(mechanism), moves, bodies, coordinates, rates, time, threads, geometry)
 
 
 def put_along(
@@ -99,6 +107,7 @@ def put_along(
     rates: Array,
     time: Array,
     threads: int,
+    geometry: MemberGeometry | None = None,
 ) -> Bodies:
     """The same along moves of one's own, which bodies are not on stay."""
     signals, signal_rates = compiled.signals.over(time)
@@ -114,5 +123,6 @@ def put_along(
         orientation=orientation,
         velocity=velocity,
         angular_velocity=spin,
+        geometry=None if geometry is None else geometry.arrays(compiled),
     )
     return position, orientation, velocity, spin

@@ -19,6 +19,7 @@ from .trust_region import Tree, placed_tree
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
+    from ..kinematics.member_geometry import MemberGeometry
     from ..kinematics.state import State
 
 # singular values of the rows' rates below this part of the largest are none
@@ -58,7 +59,12 @@ def is_tree(mechanism: Mechanism) -> bool:
 
 
 def start_poses(
-    described: State, coordinates: Array, rates: Array, given: NDArray[np.bool_], threads: int = 1
+    described: State,
+    coordinates: Array,
+    rates: Array,
+    given: NDArray[np.bool_],
+    threads: int = 1,
+    geometry: MemberGeometry | None = None,
 ) -> Poses:
     """Close members (member, coordinate) from where a mechanism is described; `given` (coordinate,) says what is.
 
@@ -76,7 +82,7 @@ def start_poses(
     begin = first if is_guess else np.tile(described.coordinates, (count, 1))
     starts = compiled.starts_at(places, begin)
     x, q, v, w = (np.repeat(array, count, axis=0) for array in described._alone())
-    bodies = _float(mechanism, tree, (x, q, v, w), first, rates, np.full(count, described.time), threads)
+    bodies = _float(mechanism, tree, (x, q, v, w), first, rates, np.full(count, described.time), threads, geometry)
     gaps, open_joint = np.zeros((count, 3)), np.zeros(count, dtype=np.int32)
     enough = max(_CLOSED, mechanism.loop_tolerance)
     compiled.core.start_poses(
@@ -101,6 +107,7 @@ def start_poses(
         angular_velocity=bodies[3],
         gaps=gaps,
         open_joint=open_joint,
+        geometry=None if geometry is None else geometry.arrays(compiled),
     )
     near = begin.copy()
     for k, measure in enumerate(compiled.counters):
@@ -179,7 +186,14 @@ def _row_rates(tree: Tree, state: State) -> Array:
 
 
 def _float(
-    mechanism: Mechanism, tree: Tree, bodies: Bodies, coordinates: Array, rates: Array, time: Array, threads: int
+    mechanism: Mechanism,
+    tree: Tree,
+    bodies: Bodies,
+    coordinates: Array,
+    rates: Array,
+    time: Array,
+    threads: int,
+    geometry: MemberGeometry | None,
 ) -> Bodies:
     """Bodies that float where their free joints put them, and all that they carry with them."""
     told = [joint for joint in mechanism.joints.values() if joint.has_coordinates]
@@ -198,4 +212,4 @@ def _float(
     if not moves:
         return bodies
     walk = np.array(moves, dtype=np.int32)
-    return put_along(build_core(mechanism), walk, bodies, coordinates, rates, time, threads)
+    return put_along(build_core(mechanism), walk, bodies, coordinates, rates, time, threads, geometry)

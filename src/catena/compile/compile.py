@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -72,9 +74,28 @@ class Arguments(TypedDict):
     kernel: str
 
 
+# of whatever is compiled while a plan is carried out that names its kernel
+_planned_kernel: ContextVar[str] = ContextVar("planned kernel", default="")
+
+
 def default_kernel() -> str:
+    """The kernel of the plan that is carried out, or that of this machine."""
+    return _planned_kernel.get() or machine_kernel()
+
+
+def machine_kernel() -> str:
     """The best kernel of this machine, or the one the environment variable CATENA_KERNEL names."""
     return os.environ.get("CATENA_KERNEL") or _best_kernel()
+
+
+@contextmanager
+def planned_kernel(name: str) -> Iterator[None]:
+    """Let the kernel of a plan be the default, whatever this machine would choose."""
+    token = _planned_kernel.set(name)
+    try:
+        yield
+    finally:
+        _planned_kernel.reset(token)
 
 
 # a virtual machine takes its time to say what its processor can do

@@ -62,7 +62,7 @@ def named_alike(*names: str) -> Mapping[str, str]:
     return MappingProxyType({name: name for name in names})
 
 
-SPRING = named_alike("stiffness", "rest_length", "damping")
+SPRING: Mapping[str, str] = named_alike("stiffness", "rest_length", "damping")
 # in the order in which the core takes them
 NUMBERS = _core.law_names()
 SIGNED = ("rest_length", "target", "target_rate", "effort", "side")

@@ -53,29 +53,41 @@ def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Meas
         raise ValueError(f"{asker}: choose a coordinate of {joint.label}: {' or '.join(map(repr, names))}")
     if coordinate not in names:
         raise ValueError(f"{asker}: {joint.label} has no {coordinate!r}, only {' and '.join(map(repr, names))}")
-    index = joint.names.index(coordinate)
-    a, b = joint.a.name, joint.b.name
-    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
+    return _measure_of(joint, joint.names.index(coordinate))
+
+
+def joint_measure(coordinate: str, anchors: Array, frames: Array) -> tuple[str, bool, Array, Array]:
+    """Of a coordinate of a joint with anchors (..., 2, 3) and frames (..., 2, 4) on a and b, what a measure has.
+
+    That is its code, whether it is of a against b, its anchors and its frames.
+    """
     if coordinate == "first":
         # about x of a, read off y of b
-        return Measure("measured_angle", a, b, anchors, multiply(frames, Z_TO_X), joint.name, index)
+        return "measured_angle", False, anchors, multiply(frames, Z_TO_X)
     if coordinate == "second":
         # about y of b, read off x of a: a turns against b
-        turned = np.array((multiply(frames[1], _ABOUT_X), frames[0]))
-        return Measure("measured_angle", b, a, anchors[::-1].copy(), turned, joint.name, index)
+        turned = np.stack((multiply(frames[..., 1, :], _ABOUT_X), frames[..., 0, :]), axis=-2)
+        return "measured_angle", True, anchors[..., ::-1, :].copy(), turned
     if coordinate in ("x", "y"):
-        turned = multiply(frames, Z_TO_X if coordinate == "x" else Z_TO_Y)
-        return Measure("measured_slide", a, b, anchors, turned, joint.name, index)
-    code = {"angle": "measured_angle", "displacement": "measured_slide"}[coordinate]
+        return "measured_slide", False, anchors, multiply(frames, Z_TO_X if coordinate == "x" else Z_TO_Y)
+    return {"angle": "measured_angle", "displacement": "measured_slide"}[coordinate], False, anchors, frames
+
+
+def measured_coordinate(joint: Joint, index: int) -> str:
+    """The name by which `joint_measure` knows a coordinate; one without a name is an angle whose turns are counted."""
+    return joint.names[index] if joint.names else "angle"
+
+
+def _measure_of(joint: Joint, index: int) -> Measure:
+    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
+    code, reverse, anchors, frames = joint_measure(measured_coordinate(joint, index), anchors, frames)
+    a, b = (joint.b.name, joint.a.name) if reverse else (joint.a.name, joint.b.name)
     return Measure(code, a, b, anchors, frames, joint.name, index)
 
 
 def angle_measures(joint: Joint) -> list[Measure]:
     """The measures of the coordinates of a joint that are angles with counted turns."""
-    if joint.names:
-        return [coordinate_measure(joint, joint.names[k], joint.label) for k in joint.angles]
-    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
-    return [Measure("measured_angle", joint.a.name, joint.b.name, anchors, frames, joint.name, k) for k in joint.angles]
+    return [_measure_of(joint, k) for k in joint.angles]
 
 
 def closing_costs(mechanism: Mechanism) -> dict[str, int]:

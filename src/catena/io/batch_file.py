@@ -32,7 +32,7 @@ from .trajectory_file import (
 )
 
 _STEPS = {name: kind for name, per, _, _, kind in _core.records() if per in ("step", "estimate")}
-_NUMBERS = ("mass", "inertia", "gravity", "law")
+_NUMBERS = ("mass", "inertia", "gravity", "law", "anchors", "frames", "parameter")
 _OWN = "own_"
 _ENDED = ("status_time", "status_step", "counts", *COUNTS)
 _MEMBERS = (

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..describe.couplings import Coupling
     from ..describe.measures import Measure
     from ..describe.mechanism import Mechanism
+    from ..kinematics.member_geometry import MemberGeometry
     from .trajectory import Trajectory
 
 
@@ -119,11 +120,13 @@ def joint_motion(
     time: Array,
     bodies: tuple[Array, Array, Array, Array],
     near: Mapping[str, Array],
+    geometry: MemberGeometry | None = None,
 ) -> tuple[Array, Array]:
     """Coordinates and rates (step, coordinate) of all joints, in the order of mechanism.coordinates.
 
     `bodies` are positions, orientations, velocities and angular velocities (step, n, ...). `near` contains angles
-    (step, k) by joint; full turns are counted relative to them.
+    (step, k) by joint; full turns are counted relative to them. With members' own geometry there are as many steps of
+    each in turn.
     """
     compiled = build_core(mechanism)
     counted = np.zeros((len(time), len(compiled.counters)))
@@ -143,6 +146,7 @@ def joint_motion(
         signal_rates=signal_rates,
         coordinates=coordinates,
         rates=rates,
+        geometry=None if geometry is None else geometry.arrays(compiled),
     )
     return coordinates, rates
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 COUNTS = {"impact_counts": "impacts", "cut_counts": "cut", "caught_counts": "caught"}
 
 # recorded of every body, and how many numbers each is
-SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
+SIZES: dict[str, int] = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Batch(Recorded, JointSpace):
     impact_counts, cut_counts and caught_counts (member,) are the numbers of impacts at hard limits, of steps cut there
     and of steps that were caught. info describes how the batch was computed.
 
-    `batch[k]` is member k as a Trajectory with its own masses and forces, if all bodies were recorded; it contains no
+    `batch[k]` is member k as a Trajectory with its own masses, forces and geometry, if all bodies were recorded; it contains no
     reactions. `batch.joint(name)` is one joint in all members.
     """
 
@@ -139,7 +139,8 @@ class Batch(Recorded, JointSpace):
             cut_count=int(self.cut_counts[member]),
             caught_count=int(self.caught_counts[member]),
         )
-        return Trajectory(self.numbers.mechanism_of(self.mechanism, member), nodes, made)
+        first = (position[0], orientation[0], velocity[0], spin[0]) if count else None
+        return Trajectory(self.numbers.mechanism_of(self.mechanism, member, first), nodes, made)
 
     @property
     def efforts(self) -> Array:
@@ -154,7 +155,9 @@ class Batch(Recorded, JointSpace):
         shape, n = time.shape, len(self.bodies)
         flat = [getattr(self, name)[:, ::every, which].reshape(-1, n, size) for name, size in SIZES.items()]
         near = {name: angles[:, ::every].reshape(-1, angles.shape[-1]) for name, angles in self.near.items()}
-        found = joint_motion(self.mechanism, time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near)
+        found = joint_motion(
+            self.mechanism, time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near, self.numbers.geometry
+        )
         return found[0].reshape(*shape, -1), found[1].reshape(*shape, -1)
 
     def _all_bodies(self) -> slice | list[int]:
@@ -206,6 +209,8 @@ class Batch(Recorded, JointSpace):
         if known not in self.mechanism.joints:
             raise no_such("joint", known, self.mechanism, after=" in this batch")
         joint = self.mechanism.joints[known]
+        if self.numbers.geometry is not None:
+            joint = self.numbers.geometry.joint(joint)
         for body in (joint.a, joint.b):
             if not body.is_world and body.name not in self.bodies:
                 raise ValueError(f"{joint.label}: its body {body.name!r} was not recorded")

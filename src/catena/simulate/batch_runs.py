@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..kinematics.state import State
     from .batch import Batch
+    from .joint_parameters import JointNumbers
     from .live_batch import LiveBatch
     from .loads import Forces
     from .members import Laws, Ranges
@@ -37,19 +38,25 @@ class BatchRuns:
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
         limits: Ranges | None = None,
+        joint_parameters: JointNumbers | None = None,
+        lengths: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
     ) -> LiveBatch:
         """Return a LiveBatch: many members that run step by step, each with its own inputs.
 
         The arguments are those of `run_batch`. States may have different times; loads must be constant.
         """
+        from .joint_parameters import member_geometry
         from .live_batch import LiveBatch
-        from .starts import count_threads, gather
+        from .starts import count_members, count_threads, gather
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         self._plan.need_dt("a live batch needs a fixed time step")
         count = count_threads(threads)
-        plan, starts = gather(self._plan, states, coordinates, rates, count)
+        geometry = member_geometry(
+            self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths
+        )
+        plan, starts = gather(self._plan, states, coordinates, rates, count, geometry)
         return LiveBatch(
             plan,
             starts,
@@ -59,6 +66,7 @@ class BatchRuns:
             gravity=gravity,
             force_parameters=force_parameters,
             limits=limits,
+            geometry=geometry,
             threads=count,
         )
 
@@ -77,6 +85,8 @@ class BatchRuns:
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
         limits: Ranges | None = None,
+        joint_parameters: JointNumbers | None = None,
+        lengths: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         record_every: int = 1,
         bodies: Sequence[str] | None = None,
@@ -99,6 +109,8 @@ class BatchRuns:
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
         limits: Ranges | None = None,
+        joint_parameters: JointNumbers | None = None,
+        lengths: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         record_every: int = 1,
         bodies: Sequence[str] | None = None,
@@ -120,6 +132,8 @@ class BatchRuns:
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
         limits: Ranges | None = None,
+        joint_parameters: JointNumbers | None = None,
+        lengths: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         record_every: int = 1,
         bodies: Sequence[str] | None = None,
@@ -127,7 +141,7 @@ class BatchRuns:
         keep: Callable[[Batch], Mapping[str, ArrayLike]] | None = None,
         progress: bool | Callable[[int, int], None] = False,
     ) -> Batch | Summaries:
-        """Simulate many members: the same mechanism with different states, loads, masses or force parameters.
+        """Simulate many members: the same mechanism with different states, loads, masses, forces or lengths.
 
         Parameters
         ----------
@@ -154,6 +168,17 @@ class BatchRuns:
         limits
             Limits that differ between members: {"knee": {"lower": (members,), "upper": (members,)}}, or by coordinate,
             {"leg": {"angle": {"lower": (members,)}}}. The mechanism must have limits of that coordinate.
+        joint_parameters
+            Places of joints that differ between members: {"hinge": {"anchor_b": (members, 3)}}. anchor_a and anchor_b
+            are the joint's points in the frames of its bodies a and b (m); axis_a and axis_b (members, 3) turn its
+            frames the shortest way to another axis, frame_a and frame_b (members, 4) replace them; parameter
+            (members,) is the pitch of a screw, the length of a rod, or the radius of a rolling body.
+        lengths
+            Lengths of bodies with joints at two points: {"coupler": (members,)}, the distance of these points (m).
+            Joints move along the line between them, so that the center of mass divides it as before; masses and
+            inertias stay. Members start with the described coordinates, or those given, and their loops are closed
+            from there. A member whose loops cannot be closed, or whose rows of loops are no longer redundant where
+            those of the described mechanism are, fails with the reason in its status. Needs dt.
         threads
             Number of threads; default: the number of cores. Results do not depend on it.
         bodies
@@ -171,12 +196,16 @@ class BatchRuns:
         affect the others. After all have run, a BatchError names the failed members; with on_failure="stop", the status
         of the result does.
         """
+        from .joint_parameters import member_geometry
         from .run_batch import plan_batch, run_batch, told_of
-        from .starts import count_threads, gather, gather_parts
+        from .starts import count_members, count_threads, gather, gather_parts
         from .summaries import run_kept
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         count = count_threads(threads)
+        geometry = member_geometry(
+            self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths
+        )
         options: dict[str, Any] = {
             "loads": loads,
             "masses": masses,
@@ -184,17 +213,18 @@ class BatchRuns:
             "gravity": gravity,
             "force_parameters": force_parameters,
             "limits": limits,
+            "geometry": geometry,
             "threads": count,
             "record_every": whole(record_every, "record_every"),
             "bodies": bodies,
         }
         if keep is None:
-            plan, starts = gather(self._plan, states, coordinates, rates, count)
+            plan, starts = gather(self._plan, states, coordinates, rates, count, geometry)
             plan, options["out"] = plan_batch(plan, starts, duration, steps), {} if out is None else out
             number = plan.count_steps(duration, steps)
             return told_of(plan, run_batch(plan, starts, number, progress=progress, **options))
         if out is not None:
             raise ValueError("out and keep cannot be combined: out records the trajectories of all members")
-        plan, members, part = gather_parts(self._plan, states, coordinates, rates, count)
+        plan, members, part = gather_parts(self._plan, states, coordinates, rates, count, geometry)
         plan = plan_batch(plan, part(0, members if plan.given_dt is None else 1), duration, steps)
         return run_kept(plan, members, part, plan.count_steps(duration, steps), keep, progress=progress, **options)

@@ -20,9 +20,10 @@ from ..results.trajectory import single_node
 from .live import Running
 from .loads import Forces
 from .members import Laws, MemberNumbers, Ranges, member_loads
-from .starts import Starts, at_coordinates, from_states, mixed_starts
+from .starts import Starts, at_coordinates, from_own_states, from_states, mixed_starts
 
 if TYPE_CHECKING:
+    from ..kinematics.member_geometry import MemberGeometry
     from .plan import Plan
 
 
@@ -51,6 +52,7 @@ class LiveBatch(Running, _core.LiveBatch):
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
         limits: Ranges | None = None,
+        geometry: MemberGeometry | None = None,
         threads: int = 1,
     ) -> None:
         mechanism, compiled, count = plan.mechanism, plan.compiled, len(starts)
@@ -62,7 +64,9 @@ class LiveBatch(Running, _core.LiveBatch):
         self._begun = starts
         self._unclosed = dict(starts.unclosed)
         self._threads = threads
-        numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, limits)
+        numbers = self._numbers = MemberNumbers(
+            mechanism, count, masses, inertias, gravity, force_parameters, limits, geometry
+        )
         self._laws = numbers.law
         super().__init__(
             core=compiled.core,
@@ -73,7 +77,7 @@ class LiveBatch(Running, _core.LiveBatch):
             rows=compiled.rows,
             signals=signals.read,
             signal_count=signals.count,
-            numbers=numbers.arrays(),
+            numbers=numbers.arrays(compiled),
             inputs=compiled.input_places,
         )
         self._begin_anew(np.arange(count))
@@ -106,7 +110,7 @@ class LiveBatch(Running, _core.LiveBatch):
             members, or (member, coordinate) with one row for each of them.
         """
         chosen = self._chosen(members)
-        starts = self._given(len(chosen), states, coordinates, rates)
+        starts = self._given(chosen, states, coordinates, rates)
         if len(chosen) == 0:
             return
         if starts is not None:
@@ -117,23 +121,27 @@ class LiveBatch(Running, _core.LiveBatch):
 
     def _given(
         self,
-        count: int,
+        chosen: NDArray[np.intp],
         states: State | Sequence[State] | None,
         coordinates: ArrayLike | None,
         rates: ArrayLike | None,
     ) -> Starts | None:
-        """Where so many members are to begin, checked; None if that is where they began."""
-        plan = self._plan
+        """Where some members are to begin, checked; None if that is where they began."""
+        plan, count, geometry = self._plan, len(chosen), self._numbers.geometry
+        own = None if geometry is None else geometry.part(chosen)
         if coordinates is not None or rates is not None:
             if states is not None:
                 raise ValueError("reset: give states, or coordinates and rates, not both")
             if count == 0:
                 return None
-            found, starts = at_coordinates(plan, count, coordinates, rates, self._threads, "reset: ")
+            found, starts = at_coordinates(plan, count, coordinates, rates, self._threads, "reset: ", own)
             self._refuse_other_rows(found)
             return self._like_the_others(starts)
         if states is None:
             return None
+        if own is not None and count:
+            each = [states] * count if isinstance(states, State) else list(states)
+            return self._like_the_others(from_own_states(plan, each, own, self._threads))
         given = [states] if isinstance(states, State) else list(states)
         self._refuse_other_rows(plan.at(given))
         first = [checked(plan, state) for state in given]
@@ -193,12 +201,10 @@ class LiveBatch(Running, _core.LiveBatch):
             k = range(len(self))[member]
         except (IndexError, TypeError):
             raise ValueError(f"there are {len(self)} members, got {member!r}") from None
+        node = self.position[k], self.orientation[k], self.velocity[k], self.angular_velocity[k]
         return State(
-            self.mechanism,
-            self.position[k],
-            self.orientation[k],
-            self.velocity[k],
-            self.angular_velocity[k],
+            self._numbers.mechanism_of(self.mechanism, k, node),
+            *node,
             time=float(self.time[k]),
             turned=self._plan.compiled.by_joint(self._counted[k]),
             computed=self._begun.computed or bool(self.time[k] != self._begun.time[k]),

@@ -1,4 +1,4 @@
-"""What differs between members of a batch: masses, inertias, gravity, numbers of forces, loads."""
+"""What differs between members of a batch: masses, inertias, gravity, numbers of forces, geometry, loads."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._util.lookup import no_such
-from .._util.rotation import Array, finite
+from .._util.rotation import Array, finite, unit_quaternion
 from ..describe.forces import NUMBERS, SIGNED
 from ..describe.inertia import Inertia
 from ..describe.limits import HARD, SOFT, Limits, law_parts, stops_of
+from ..kinematics.member_geometry import MemberGeometry, described_geometry
 from .loads import Forces, LoadTable, load_table
 
 if TYPE_CHECKING:
+    from ..compile.compile import Compiled
     from ..describe.mechanism import Mechanism
     from ..describe.signals import Signals
 
@@ -26,12 +28,15 @@ Laws: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
 # members' own limits of a joint, by its name, or of its coordinates: {"knee": {"lower": (members,)}}
 Ranges: TypeAlias = Mapping[str, Mapping[str, ArrayLike] | Mapping[str, Mapping[str, ArrayLike]]]
 
+# what makes a geometry
+_GEOMETRY = ("anchors", "frames", "parameter")
+
 # numbers of a law that make it act inside the step; whether one does is settled when the simulator is built
 _STAGED = ("damping", "friction", "kp", "kd", "implicit", "inertia")
 
 
 class MemberNumbers:
-    """Masses, inertias, gravity and numbers of forces that differ between members, checked; None where none do."""
+    """Masses, inertias, gravity, numbers of forces and geometry that differ between members; None where none do."""
 
     def __init__(
         self,
@@ -41,8 +46,10 @@ class MemberNumbers:
         inertias: Mapping[str, ArrayLike] | None,
         gravity: ArrayLike | None,
         force_parameters: Laws | None,
-        limits: Ranges | None = None,
+        limits: Ranges | None,
+        geometry: MemberGeometry | None,
     ) -> None:
+        self.geometry = geometry
         bodies = list(mechanism.bodies.values())
         rows = {body.name: k for k, body in enumerate(bodies)}
         for label, mapping in (
@@ -77,7 +84,7 @@ class MemberNumbers:
             for name in {*self._masses, *self._inertias}:
                 if ((self.mass[:, rows[name]] == 0) != (mechanism.bodies[name].mass == 0)).any():
                     raise ValueError(f"body {name!r} must be massless in all members or in none")
-                for k in range(count):
+                for k in np.flatnonzero(~_plain(self.mass[:, rows[name]], self.inertia[:, rows[name]])).tolist():
                     try:
                         Inertia(float(self.mass[k, rows[name]]), self.inertia[k, rows[name]])
                     except ValueError as error:
@@ -144,7 +151,15 @@ class MemberNumbers:
     @classmethod
     def of(cls, mechanism: Mechanism, count: int, arrays: Mapping[str, Array | None]) -> MemberNumbers:
         """Numbers that have been checked before: those of `saved`."""
-        found = cls(mechanism, count, None, None, None, None)
+        geometry, given = None, [arrays[name] for name in _GEOMETRY]
+        known = [array for array in given if array is not None]
+        if known:
+            if len(known) < len(given):
+                raise ValueError(f"the geometry of members is made of {', '.join(_GEOMETRY)}, and some are missing")
+            geometry = MemberGeometry(
+                mechanism, known[0], unit_quaternion(known[1], known[1].shape, "frames"), known[2]
+            )
+        found = cls(mechanism, count, None, None, None, None, geometry)
         found.mass, found.inertia, found.law = arrays["mass"], arrays["inertia"], arrays["law"]
         found._own_gravity = own = arrays["gravity"]
         if own is not None:
@@ -152,18 +167,29 @@ class MemberNumbers:
         return found
 
     def saved(self) -> dict[str, Array | None]:
-        """All of them by name (member, ...): mass, inertia, gravity, law."""
-        return {"mass": self.mass, "inertia": self.inertia, "gravity": self._own_gravity, "law": self.law}
+        """All of them by name (member, ...): mass, inertia, gravity, law, anchors, frames, parameter."""
+        own = {"mass": self.mass, "inertia": self.inertia, "gravity": self._own_gravity, "law": self.law}
+        return own | {name: getattr(self.geometry, name, None) for name in _GEOMETRY}
 
-    def arrays(self) -> _core.MemberArrays:
+    def arrays(self, compiled: Compiled) -> _core.MemberArrays:
         """As the core takes them."""
-        return _core.MemberArrays(mass=self.mass, inertia=self.inertia, gravity=self.gravity, law=self.law)
+        geometry = None if self.geometry is None else self.geometry.arrays(compiled)
+        return _core.MemberArrays(
+            mass=self.mass, inertia=self.inertia, gravity=self.gravity, law=self.law, geometry=geometry
+        )
 
-    def mechanism_of(self, mechanism: Mechanism, member: int) -> Mechanism:
-        """A copy of the mechanism with a member's own numbers, or the mechanism itself if it has none."""
-        if self.mass is None and self.gravity is None and self.law is None:
+    def mechanism_of(self, mechanism: Mechanism, member: int, node: tuple[Array, ...] | None = None) -> Mechanism:
+        """A copy of the mechanism with a member's own numbers, or the mechanism itself if it has none.
+
+        With a geometry of its own it is described as the bodies stand and move at a node (n, ...).
+        """
+        if self.mass is None and self.gravity is None and self.law is None and self.geometry is None:
             return mechanism
         own = mechanism.copy()
+        if self.geometry is not None:
+            self.geometry.give(own, member)
+            for body, *numbers in zip(own.bodies.values(), *node, strict=True) if node is not None else ():
+                body.position, body.orientation, body.velocity, body.angular_velocity = numbers
         for k, body in enumerate(own.bodies.values()):
             if self.mass is not None and self.inertia is not None:
                 body.inertia = Inertia(float(self.mass[member, k]), self.inertia[member, k], physical=False)
@@ -188,7 +214,16 @@ def described_numbers(mechanism: Mechanism) -> dict[str, Array]:
         "inertia": np.array([body.inertia.tensor for body in bodies]),
         "gravity": np.array(mechanism.gravity, dtype=float),
         "law": np.reshape([[part.law[key] for key in NUMBERS] for part in parts], (len(parts), len(NUMBERS))),
+        **described_geometry(mechanism),
     }
+
+
+def _plain(mass: Array, tensor: Array) -> NDArray[np.bool_]:
+    """Which masses (member,) and inertias (member, 3, 3) are beyond doubt; Inertia says what is wrong with others."""
+    symmetric = (tensor == np.swapaxes(tensor, -1, -2)).all(axis=(-1, -2))
+    least, middle, most = np.linalg.eigvalsh(tensor).T
+    found: NDArray[np.bool_] = symmetric & (mass > 0) & (least > 0) & (least + middle >= most)
+    return found
 
 
 def _fill_range(described: Limits, numbers: dict[str, ArrayLike], table: Array, label: str) -> None:

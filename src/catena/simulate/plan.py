@@ -218,6 +218,10 @@ class Plan:
         build = self.build.with_rows(rows)
         return replace(self, build=build, solver=self.solver if self.solver_given else build.compiled.solver)
 
+    def of_mechanism(self, mechanism: Mechanism) -> Plan:
+        """The same of a mechanism of the same layout, with the same rows of loops."""
+        return replace(self, build=Build(mechanism, self.build.kernel, self.compiled.selection))
+
     def at(self, states: Iterable[State | None]) -> Plan:
         """What runs from states: another one if loops say something else there than where this one ran."""
         rows = select_described_rows(self.mechanism)

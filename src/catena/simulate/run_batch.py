@@ -24,6 +24,7 @@ from .starts import Starts
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
+    from ..kinematics.member_geometry import MemberGeometry
     from ..results.trajectory import Trajectory
     from .plan import Plan
 
@@ -62,6 +63,7 @@ def run_batch(
     gravity: ArrayLike | None,
     force_parameters: Laws | None,
     limits: Ranges | None,
+    geometry: MemberGeometry | None,
     threads: int,
     record_every: int,
     bodies: Sequence[str] | None,
@@ -74,7 +76,7 @@ def run_batch(
         raise ValueError("the states of a batch must have the same time")
     places = {name: place for place, name in enumerate(mechanism.bodies)}
     kept = _recorded(mechanism, bodies)
-    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, limits)
+    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, limits, geometry)
     signals = compiled.signals.extended()
     table = member_loads(mechanism, loads, count, steps, signals)
 
@@ -108,7 +110,7 @@ def run_batch(
         rows=compiled.rows,
         signals=signals.read,
         signal_count=signals.count,
-        numbers=numbers.arrays(),
+        numbers=numbers.arrays(compiled),
         absent=np.isin(np.arange(count), list(starts.unclosed)).astype(np.int32),
         bodies=np.array([places[name] for name in kept], dtype=np.int32),
         records={**arrays, **made, "counted": angles},
@@ -136,7 +138,7 @@ def run_batch(
         info=plan.run_info(),
         selection=plan.other_rows,
         **{name: np.array([getattr(tally, key) for tally in tallies]) for name, key in COUNTS.items()},
-        alone=_why_alone(plan, signals.count) if count > 1 else "",
+        alone=_why_alone(plan, signals.count, geometry) if count > 1 else "",
     )
     for k in batch.failed:
         for array in arrays.values():
@@ -158,9 +160,9 @@ def fails_loudly(plan: Plan) -> bool:
     return plan.on_failure == "raise" or plan.on_inaccurate == "raise"
 
 
-def _why_alone(plan: Plan, signal_count: int) -> str:
+def _why_alone(plan: Plan, signal_count: int, geometry: MemberGeometry | None) -> str:
     kind, order = _core.SolverKind[plan.solver], max(plan.order, 2)
-    can = plan.order > 1 and plan.error_rate == 0
+    can = plan.order > 1 and plan.error_rate == 0 and geometry is None
     if can and plan.core.fits_lanes(solver=kind, order=order, signal_count=signal_count):
         return ""
     why = {
@@ -168,6 +170,7 @@ def _why_alone(plan: Plan, signal_count: int) -> str:
         f"order {plan.order} has none": plan.order != 2,
         "each keeps its own accuracy": plan.error_rate > 0,
         "there are functions of time": signal_count > 0,
+        "their geometry differs": geometry is not None,
     }
     reason = next(
         (reason for reason, holds in why.items() if holds), "its loops are too large, too special, or have joint limits"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..kinematics.state import State
 from ..results.analysis import joint_motion
 
 if TYPE_CHECKING:
+    from ..kinematics.member_geometry import MemberGeometry
     from .plan import Plan
 
 # what a node has of every body
@@ -96,9 +97,14 @@ def gather(
     coordinates: ArrayLike | None,
     rates: ArrayLike | None,
     threads: int,
+    geometry: MemberGeometry | None = None,
 ) -> tuple[Plan, Starts]:
     """See Simulator.run_batch: the plan by which these members run, and where they start."""
-    if coordinates is None and rates is None:
+    if isinstance(states, Sequence) and (coordinates is not None or rates is not None):
+        raise ValueError("give states, or coordinates and rates, not both")
+    if geometry is not None and isinstance(states, Sequence):
+        return plan, from_own_states(plan, states, geometry, threads)
+    if geometry is None and coordinates is None and rates is None:
         if states is None:
             raise ValueError("a batch needs states, a number of members, or coordinates=")
         plan = plan.at(states if isinstance(states, Sequence) else ())
@@ -106,9 +112,8 @@ def gather(
         if not found:
             raise ValueError("a batch needs at least one member")
         return plan, from_states(plan, found)
-    if isinstance(states, Sequence):
-        raise ValueError("give states, or coordinates and rates, not both")
-    return at_coordinates(plan, count_members(states, coordinates, rates), coordinates, rates, threads)
+    members = count_members(states, coordinates, rates)
+    return at_coordinates(plan, members, coordinates, rates, threads, geometry=geometry)
 
 
 def count_members(states: Sequence[State] | int | None, coordinates: ArrayLike | None, rates: ArrayLike | None) -> int:
@@ -130,32 +135,39 @@ def gather_parts(
     coordinates: ArrayLike | None,
     rates: ArrayLike | None,
     threads: int,
+    geometry: MemberGeometry | None = None,
 ) -> tuple[Plan, int, Callable[[int, int], Starts]]:
     """The same for members that run in parts: the plan, their number, and where those from one to another start."""
-    doubtful = select_described_rows(plan.mechanism).is_doubtful
-    if plan.given_dt is None or doubtful or (coordinates is None and rates is None):
+    doubtful = geometry is None and select_described_rows(plan.mechanism).is_doubtful
+    as_described = geometry is None and coordinates is None and rates is None
+    if plan.given_dt is None or doubtful or as_described or isinstance(states, Sequence):
         # all members have a say in the plan
-        plan, starts = gather(plan, states, coordinates, rates, threads)
+        plan, starts = gather(plan, states, coordinates, rates, threads, geometry)
         return plan, len(starts), starts.part
     count = count_members(states, coordinates, rates)
     for what, value in (("coordinates", coordinates), ("rates", rates)):
         if value is not None and np.ndim(value) == 2 and np.shape(value)[0] != count:
             raise ValueError(f"{what} must have a row for each of {count} members, got {np.shape(value)[0]}")
-    if isinstance(states, Sequence):
-        raise ValueError("give states, or coordinates and rates, not both")
 
     def rows(value: ArrayLike | None, first: int, end: int) -> ArrayLike | None:
         return value if value is None or np.ndim(value) != 2 else np.asarray(value)[first:end]
 
     def part(first: int, end: int) -> Starts:
         wanted, speeds = rows(coordinates, first, end), rows(rates, first, end)
-        return at_coordinates(plan, end - first, wanted, speeds, threads)[1]
+        own = None if geometry is None else geometry.part(slice(first, end))
+        return at_coordinates(plan, end - first, wanted, speeds, threads, geometry=own)[1]
 
     return plan, count, part
 
 
 def at_coordinates(
-    plan: Plan, count: int, coordinates: ArrayLike | None, rates: ArrayLike | None, threads: int, label: str = ""
+    plan: Plan,
+    count: int,
+    coordinates: ArrayLike | None,
+    rates: ArrayLike | None,
+    threads: int,
+    label: str = "",
+    geometry: MemberGeometry | None = None,
 ) -> tuple[Plan, Starts]:
     """Members whose joints have coordinates and rates (coordinate,) or (member, coordinate), those described if None.
 
@@ -170,35 +182,61 @@ def at_coordinates(
     unclosed: dict[int, Status] = {}
     if is_tree(mechanism):
         x, q, v, w = (np.repeat(getattr(first, name)[None], count, axis=0) for name in _BODIES)
-        bodies = placed(mechanism, (x, q, v, w), wanted, speeds, times, threads)
+        bodies = placed(mechanism, (x, q, v, w), wanted, speeds, times, threads, geometry)
     else:
-        poses = start_poses(first, wanted, speeds, given, threads)
+        if geometry is not None and coordinates is None and rates is None:
+            # nobody asks for these: they are where the search begins
+            given = np.zeros_like(given)
+        poses = start_poses(first, wanted, speeds, given, threads, geometry)
         bodies = poses.bodies
         wanted, _ = joint_motion(
-            mechanism, times, bodies, plan.compiled.near(mechanism.coordinate_places(), poses.near)
+            mechanism, times, bodies, plan.compiled.near(mechanism.coordinate_places(), poses.near), geometry
         )
-        unclosed = {k: _unclosed(plan, poses, k) for k in poses.unclosed.tolist()}
+        unclosed = {k: _unclosed(plan, poses, k, bool(given.any())) for k in poses.unclosed.tolist()}
     starts = Starts(times, _measured(plan, bodies, wanted))
-    if select_described_rows(mechanism).is_doubtful:
+    if geometry is None and select_described_rows(mechanism).is_doubtful:
         plan = plan.at([starts.state(plan, k) for k in range(count)])
         starts = Starts(times, _measured(plan, bodies, wanted))
-    standing = stand(plan.compiled, bodies, starts.arrays["term_start"], fastest(plan), threads)
-    # whether these hold has to be seen of each
+    return plan, _seen_to_stand(plan, Starts(times, starts.arrays, unclosed=unclosed), threads, geometry)
+
+
+def from_own_states(plan: Plan, states: Sequence[State], geometry: MemberGeometry, threads: int) -> Starts:
+    """Of states that are those of members with geometry of their own."""
+    if len(states) != len(geometry):
+        raise ValueError(f"{len(states)} states for {len(geometry)} members")
+    for state in states:
+        if not isinstance(state, State) or list(state.mechanism.bodies) != list(plan.mechanism.bodies):
+            raise ValueError(f"the state to start from must be a State of this mechanism, got {state!r:.80}")
+    return _seen_to_stand(plan, from_states(plan, states), threads, geometry)
+
+
+def _seen_to_stand(plan: Plan, starts: Starts, threads: int, geometry: MemberGeometry | None) -> Starts:
+    """Starts of which the core, or else each state, shows that they hold; those that do not are unclosed."""
+    bodies, unclosed = tuple(starts.arrays[name] for name in _BODIES), dict(starts.unclosed)
+    standing = stand(plan.compiled, bodies, starts.arrays["term_start"], fastest(plan), threads, geometry)
     for k in np.flatnonzero(~standing).tolist():
         if k in unclosed:
             continue
+        own = plan if geometry is None else _own_plan(plan, geometry, k)
         try:
-            starts.put(np.array([k]), from_states(plan, [checked(plan, starts.state(plan, k))]))
+            starts.put(np.array([k]), from_states(plan, [checked(own, starts.state(own, k))]))
         except AssemblyError as error:
-            unclosed[k] = Status(ok=False, reason="open", message=str(error), time=first.time)
-    return plan, Starts(times, starts.arrays, unclosed=unclosed)
+            unclosed[k] = Status(ok=False, reason="open", message=str(error), time=float(starts.time[k]))
+    return replace(starts, unclosed=unclosed)
 
 
-def _unclosed(plan: Plan, poses: Poses, member: int) -> Status:
+def _own_plan(plan: Plan, geometry: MemberGeometry, member: int) -> Plan:
+    """The plan of a member by itself, with the rows that all members have."""
+    mechanism = plan.mechanism.copy()
+    geometry.give(mechanism, member)
+    return plan.of_mechanism(mechanism.snapshot())
+
+
+def _unclosed(plan: Plan, poses: Poses, member: int, given: bool) -> Status:
     mechanism, first = plan.mechanism, plan.described
     name = [*mechanism.joints, *mechanism.couplings][poses.open_joint[member]]
     gap = {name: (float(poses.gaps[member, 1]), float(poses.gaps[member, 2]))}
-    message = f"the loops cannot be closed with these coordinates: {describe(mechanism, gap)}"
+    message = f"the loops cannot be closed{' with these coordinates' * given}: {describe(mechanism, gap)}"
     return Status(ok=False, reason="open", message=message, time=first.time, joint=name)
 
 

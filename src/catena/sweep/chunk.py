@@ -8,11 +8,13 @@ import time
 import warnings
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from uuid import uuid4
 
 import numpy as np
 
 from .. import _core
 from .._util.provenance import version
+from ..compile.compile import planned_kernel
 from .fingerprint import fingerprint
 from .folder import Document, Folder, SweepError
 from .job import Job
@@ -33,6 +35,10 @@ class Chunk:
     retries: bool
     job: Job | None = None
     numbers: Numbers | None = None
+
+    def __dask_tokenize__(self) -> str:
+        # a task of its own, whatever it is: to find a name by its contents, a client pickles the job several times
+        return uuid4().hex
 
     def carrying(self, job: Job) -> Chunk:
         """The same for a worker that knows nothing of the job: of a table, it gets the rows of its members only."""
@@ -78,7 +84,8 @@ def run_chunk(chunk: Chunk) -> Outcome:
         assert job.source is not None
         numbers = job.source.numbers(chunk.first, chunk.first + chunk.count)
     rows = MemberRows(job, chunk.count)
-    with warnings.catch_warnings(record=True) as heard:
+    # starts and whatever else is computed of members must not depend on the machine either
+    with planned_kernel(job.kernel), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         if chunk.retries:
             rows.read(folder, chunk.number)

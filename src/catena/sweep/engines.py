@@ -2,7 +2,7 @@
 
 An engine is an object with submit(function, chunk), which returns a future with done(), result() and cancel(): pools of
 concurrent.futures, a Client of Dask, and others. Futures are asked in turn whether they are done, which all of them can
-answer.
+answer; those that can say so themselves, by add_done_callback, are asked rarely.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import pickle
 import signal
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -26,8 +25,8 @@ from .chunk import Chunk, Outcome, inherit, run_chunk
 from .folder import SweepError
 from .job import Job
 
-# s between questions whether a chunk is done
-_PAUSE = 0.02
+# s between questions whether a chunk is done, and where futures say so themselves
+_PAUSE, _LONG_PAUSE = 0.02, 0.1
 # chunks that an engine has on its hands at most, and how often a chunk may be lost with its worker
 _MOST_PENDING, _MOST_LOSSES = 256, 3
 
@@ -168,16 +167,23 @@ def work(engine: _Here | _Processes | _Given, chunks: Iterator[Chunk], told: Cal
     pending: list[tuple[Pending, Chunk]] = []
     losses: dict[int, int] = {}
     again: list[Chunk] = []
+    some_done, pause = threading.Event(), _LONG_PAUSE
     try:
         while True:
             while len(pending) < engine.most_pending and (chunk := again.pop() if again else next(chunks, None)):
-                pending.append((_submitted(engine, chunk), chunk))
+                future = _submitted(engine, chunk)
+                pending.append((future, chunk))
+                if hasattr(future, "add_done_callback"):
+                    future.add_done_callback(lambda _: some_done.set())
+                else:
+                    pause = _PAUSE
             if not pending:
                 return
             done = [(future, chunk) for future, chunk in pending if future.done()]
             if not done:
                 told(None)
-                time.sleep(_PAUSE)
+                some_done.wait(pause)
+                some_done.clear()
                 continue
             pending = [item for item in pending if item not in done]
             broken = False

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._util.checks import shown
+from ..compile.compile import machine_kernel, planned_kernel
 from ..describe.mechanism import Mechanism
 from ..simulate.batch import Batch, BatchError
 from ..simulate.plan import Build, make_plan
@@ -47,8 +48,12 @@ class Job:
 
     def with_kernel(self, kernel: str) -> Job:
         """The same on one kernel."""
-        plan = self.simulator.plan
-        build = Build(plan.mechanism, kernel)
+        plan, mechanism = self.simulator.plan, self.simulator.plan.mechanism
+        if kernel != machine_kernel():
+            # rows of its loops were selected by this machine's
+            mechanism = mechanism.copy().snapshot()
+        with planned_kernel(kernel):
+            build = Build(mechanism, kernel)
         return replace(self, simulator=Simulator.of(replace(plan, build=build, on_failure="stop")), kernel=kernel)
 
 

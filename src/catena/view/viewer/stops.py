@@ -213,5 +213,3 @@ def band(radius: float, width: float, start: float, end: float) -> Mesh:
         triangles.append(first + np.reshape(order, (2, 3)))
         first += 4
     return Mesh(np.concatenate(vertices), np.concatenate(triangles).astype(np.uint32))
-
-
