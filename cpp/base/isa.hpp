@@ -1,5 +1,5 @@
-// Every header the kernels use lives in a namespace named after the instruction set it is compiled for: kernel.cpp
-// is compiled once per set into one library, and the linker must never pick an inline function built for a newer CPU.
+// Every header the kernels use lives in a namespace named after the instruction set it is compiled for: the files of
+// kernel/ are compiled once per set, and the linker must never pick an inline function built for a newer CPU.
 #pragma once
 
 #ifndef CATENA_ISA

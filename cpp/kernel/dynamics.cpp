@@ -1,9 +1,8 @@
 // What is asked of a mechanism besides its motion, at many poses (dynamics/).
-#include "kernel/dynamics.hpp"
-
 #include "dynamics/row_motion.hpp"
 #include "dynamics/tree_forces.hpp"
 #include "kernel/carve.hpp"
+#include "kernel/queries.hpp"
 
 namespace catena::CATENA_ISA {
 

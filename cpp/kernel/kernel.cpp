@@ -1,66 +1,42 @@
-// The templates, compiled once per instruction set; CATENA_ISA names the set and the namespace.
+// The table of an instruction set, and what runs most: the articulated solver, single and in lanes. CATENA_ISA
+// names the set and the namespace.
 #include "kernel/kernel.hpp"
 
-#include "kernel/dynamics.hpp"
-#include "kernel/joints.hpp"
 #include "kernel/lane_seats.hpp"
-#include "kernel/poses.hpp"
-#include "kernel/seats.hpp"
+#include "kernel/queries.hpp"
+#include "kernel/single.hpp"
 
 namespace catena::CATENA_ISA {
 
+const SingleRuns articulated_runs = single_runs<Articulated<double>>;
+
 namespace {
 
+const SingleRuns& runs_of(SolverKind kind) {
+  if (kind == SolverKind::ldu) return ldu_runs;
+  if (kind == SolverKind::dense) return dense_runs;
+  return articulated_runs;
+}
+
 long workspace_size(const Layout& layout, SolverKind kind, int order) {
-  return with_solver(kind, [&]<class S>(std::type_identity<S>) { return seat_size<S>(layout, order); });
+  return runs_of(kind).workspace_size(layout, order);
 }
 long checkpoint_size(const Layout& layout, SolverKind kind, int order, int signal_count, int input_count) {
-  return with_solver(kind, [&]<class S>(std::type_identity<S>) {
-    return with_empty_seat<S>(layout, {.order = order, .input_count = input_count, .signal_count = signal_count},
-                              [](Runner<S>& runner, long) { return runner.checkpoint.size(); });
-  });
+  return runs_of(kind).checkpoint_size(layout, order, signal_count, input_count);
 }
-void run(const Layout& layout, void* workspace, RunArgs& args) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { runner_in<S>(layout, workspace, args).run(); });
-}
+void run(const Layout& layout, void* workspace, RunArgs& args) { runs_of(args.solver).run(layout, workspace, args); }
 void start(const Layout& layout, void* workspace, RunArgs& args) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { runner_in<S>(layout, workspace, args).start(); });
+  runs_of(args.solver).start(layout, workspace, args);
 }
-void go_on(void* workspace, const RunArgs& args) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).go_on(); });
-}
-bool rebound(void* workspace, const RunArgs& args) {
-  return with_solver(args.solver, [&]<class S>(std::type_identity<S>) { return seated<S>(workspace).rebound(); });
-}
-bool velocities(void* workspace, const RunArgs& args) {
-  return with_solver(args.solver,
-                     [&]<class S>(std::type_identity<S>) { return seated<S>(workspace).show_velocities(); });
-}
+void go_on(void* workspace, const RunArgs& args) { runs_of(args.solver).go_on(workspace); }
+bool rebound(void* workspace, const RunArgs& args) { return runs_of(args.solver).rebound(workspace); }
+bool velocities(void* workspace, const RunArgs& args) { return runs_of(args.solver).velocities(workspace); }
 void go_on_from(const Layout& layout, void* workspace, RunArgs& args, double* row) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
-    Runner<S>& runner = runner_in<S>(layout, workspace, args);
-    if (!args.checkpoint)
-      runner.start();
-    else
-      runner.wake();
-    if (args.status.code == StatusCode::done && args.steps > 0) runner.go_on();
-    runner.save(row);
-  });
+  runs_of(args.solver).go_on_from(layout, workspace, args, row);
 }
-void save(void* workspace, const RunArgs& args, double* row) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).save(row); });
-}
-void restore(void* workspace, const RunArgs& args, const double* row) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) {
-    Runner<S>& runner = seated<S>(workspace);
-    runner.go_back(row);
-    // from which a first step is guessed
-    if (runner.history[0].count == 0) runner.projection.project(runner.node.arriving());
-  });
-}
-void reactions(void* workspace, const RunArgs& args, double* row) {
-  with_solver(args.solver, [&]<class S>(std::type_identity<S>) { seated<S>(workspace).react(row); });
-}
+void save(void* workspace, const RunArgs& args, double* row) { runs_of(args.solver).save(workspace, row); }
+void restore(void* workspace, const RunArgs& args, const double* row) { runs_of(args.solver).restore(workspace, row); }
+void reactions(void* workspace, const RunArgs& args, double* row) { runs_of(args.solver).reactions(workspace, row); }
 
 int lane_count(const Layout& layout, const RunArgs& args) { return lanes_fit(layout, args) ? lane_width : 0; }
 

@@ -2,13 +2,10 @@
 #pragma once
 
 #include <new>
-#include <type_traits>
 
 #include "kernel/carve.hpp"
 #include "simulate/run.hpp"
 #include "solve/solver.hpp"
-#include "solve/sparse/dense.hpp"
-#include "solve/sparse/ldu.hpp"
 #include "solve/tree/articulated.hpp"
 
 namespace catena::CATENA_ISA {
@@ -20,8 +17,10 @@ Past<T> past_in(Arena& arena, int links) {
   return {arena.take<Wrench<T>>(links), arena.take<Wrench<T>>(links), arena.take<Wrench<T>>(links)};
 }
 
-// what only one kind of solver needs
-Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
+}  // namespace
+
+// what only one kind of solver needs; of the others in sparse_seats.hpp
+inline Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body, Articulated<double>*) {
   Link<double>* link = arena.take<Link<double>>(layout.link_count);
   Segment* segment = arena.take<Segment>(layout.link_count);
   Axis<double>* axis = arena.take<Axis<double>>(layout.axis_count);
@@ -68,21 +67,10 @@ Articulated<double> make(const Layout& layout, Arena& arena, Body<double>* body,
           .tied = tied,
           .ahead = ahead};
 }
-Ldu make(const Layout& layout, Arena& arena, Body<double>* body, Ldu*) {
-  RowMemory* memory = arena.take<RowMemory>(layout.constraint_count);
-  double* term = arena.take<double>(layout.row_count);
-  BlockRow* block = arena.take<BlockRow>(layout.block_rows);
-  BlockRow* vector = arena.take<BlockRow>(layout.vertex_count);
-  return {layout, body, memory, term, {}, nullptr, 1, 0, -1, {}, block, vector, nullptr, nullptr};
-}
-Dense make(const Layout& layout, Arena& arena, Body<double>* body, Dense*) {
-  const long size = Dense::unknown_count(layout);
-  const Ldu sparse = make(layout, arena, body, static_cast<Ldu*>(nullptr));
-  double* first = arena.take<double>(size);
-  return {layout, body, sparse, {}, nullptr, 1, 0, -1, {}, first, arena.take<double>(size * size), nullptr, nullptr};
-}
 
-static_assert(IsSolver<Articulated<double>> && IsSolver<Ldu> && IsSolver<Dense>);
+static_assert(IsSolver<Articulated<double>>);
+
+namespace {
 
 // a runner and what it refers to, in a workspace
 template <class Solver>
@@ -172,14 +160,6 @@ Runner<Solver>& seated(void* workspace) {
   return static_cast<Seat<Solver>*>(workspace)->runner;
 }
 
-// the kind of solver as a type
-template <class F>
-auto with_solver(SolverKind kind, F&& use) {
-  if (kind == SolverKind::ldu) return use(std::type_identity<Ldu>());
-  if (kind == SolverKind::dense) return use(std::type_identity<Dense>());
-  return use(std::type_identity<Articulated<double>>());
-}
-
 // a function of a runner without arrays, and of the size of its workspace
 template <class Solver, class F>
 long with_empty_seat(const Layout& layout, RunArgs args, F&& use) {
@@ -195,31 +175,6 @@ long with_empty_seat(const Layout& layout, RunArgs args, F&& use) {
 template <class Solver>
 long seat_size(const Layout& layout, int order) {
   return with_empty_seat<Solver>(layout, {.order = order}, [](Runner<Solver>&, long size) { return size; });
-}
-
-// stops that are open, where nothing runs into them
-const Stop* open_stops(const Layout& layout, Arena& arena) {
-  Stop* stop = arena.take<Stop>(layout.stop_count);
-  for (int k = 0; k < layout.stop_count && arena.at; ++k) stop[k] = {};
-  return stop;
-}
-
-// the articulated solver alone
-Articulated<double> make_walker(const Layout& layout, Arena& arena) {
-  Body<double>* body = arena.take<Body<double>>(layout.link_count);
-  Articulated<double> solver = make(layout, arena, body, static_cast<Articulated<double>*>(nullptr));
-  solver.z = arena.take<double>(Articulated<double>::unknown_count(layout));
-  solver.dz = arena.take<double>(Articulated<double>::unknown_count(layout));
-  // rotors stand still
-  double* momentum = arena.take<double>(layout.law_count);
-  double *measured = arena.take<double>(layout.law_count), *pushed = arena.take<double>(layout.axis_count);
-  for (int l = 0; l < layout.law_count && arena.at; ++l) momentum[l] = measured[l] = 0;
-  for (int k = 0; k < layout.axis_count && arena.at; ++k) pushed[k] = 0;
-  solver.clock.stop = open_stops(layout, arena);
-  solver.momentum = momentum;
-  solver.measured = measured;
-  solver.pushed = pushed;
-  return solver;
 }
 
 }  // namespace

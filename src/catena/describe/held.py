@@ -29,9 +29,9 @@ class Held(Strict):
     _frames: ByName[Frame]
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove a body and its frames, and return the body; with `cascade`, also remove its joints, forces and contacts.
+        """Remove a body and its frames, and return the body.
 
-        Removing a joint also removes the forces and couplings on it.
+        With `cascade`, also remove its joints, forces and contacts. Removing a joint also removes the forces and couplings on it.
         """
         name = self._removable("body", name)
         joints = [joint for joint in self._joints.values() if name in (joint.a.name, joint.b.name)]

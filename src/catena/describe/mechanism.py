@@ -5,7 +5,7 @@ Above 450 lines: every call of the user on a mechanism is here with its docstrin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 

@@ -1,13 +1,9 @@
 // What is asked of joints at many poses: rows, coordinates and rates, and bodies placed by these.
-#pragma once
-
-#include "args/run.hpp"
+#include "kernel/queries.hpp"
 #include "physics/coordinates.hpp"
 #include "physics/rows/constraint.hpp"
 
 namespace catena::CATENA_ISA {
-
-namespace {
 
 void evaluate_rows(const RowsArgs& args) {
   const ConstraintInfo& joint = *args.joint;
@@ -97,7 +93,5 @@ void place_bodies(const Layout& layout, const PlaceArgs& args) {
     }
   }
 }
-
-}  // namespace
 
 }  // namespace catena::CATENA_ISA

@@ -1,10 +1,9 @@
 // What is computed from poses alone: assembly, exploration around a pose, Newton's matrix, gaps, self-stress.
-#pragma once
-
 #include <optional>
 
-#include "args/run.hpp"
+#include "kernel/queries.hpp"
 #include "kernel/seats.hpp"
+#include "kernel/sparse_seats.hpp"
 #include "simulate/assemble.hpp"
 #include "simulate/pose_walk.hpp"
 #include "simulate/start_pose.hpp"
@@ -13,6 +12,33 @@
 namespace catena::CATENA_ISA {
 
 namespace {
+
+// stops that are open, where nothing runs into them
+const Stop* open_stops(const Layout& layout, Arena& arena) {
+  Stop* stop = arena.take<Stop>(layout.stop_count);
+  for (int k = 0; k < layout.stop_count && arena.at; ++k) stop[k] = {};
+  return stop;
+}
+
+// the articulated solver alone
+Articulated<double> make_walker(const Layout& layout, Arena& arena) {
+  Body<double>* body = arena.take<Body<double>>(layout.link_count);
+  Articulated<double> solver = make(layout, arena, body, static_cast<Articulated<double>*>(nullptr));
+  solver.z = arena.take<double>(Articulated<double>::unknown_count(layout));
+  solver.dz = arena.take<double>(Articulated<double>::unknown_count(layout));
+  // rotors stand still
+  double* momentum = arena.take<double>(layout.law_count);
+  double *measured = arena.take<double>(layout.law_count), *pushed = arena.take<double>(layout.axis_count);
+  for (int l = 0; l < layout.law_count && arena.at; ++l) momentum[l] = measured[l] = 0;
+  for (int k = 0; k < layout.axis_count && arena.at; ++k) pushed[k] = 0;
+  solver.clock.stop = open_stops(layout, arena);
+  solver.momentum = momentum;
+  solver.measured = measured;
+  solver.pushed = pushed;
+  return solver;
+}
+
+}  // namespace
 
 void linearise(const Layout& layout, void* workspace, const LinearisationArgs& args) {
   Arena arena{static_cast<char*>(workspace)};
@@ -66,6 +92,8 @@ void assemble(const Layout& layout, void* workspace, AssembleArgs& args) {
   Assembler{layout, args, solver}.run();
 }
 
+namespace {
+
 Closer closer_in(const Layout& layout, const ClosingPlan& plan, Arena& arena, CloseArgs& args) {
   const long branches = plan.branch_count, freedoms = plan.freedom_count, rows = plan.row_count;
   return {.layout = layout,
@@ -101,6 +129,9 @@ long start_pose_in(const Layout& layout, const ClosingPlan& plan, void* workspac
   if (args) start.run();
   return arena.used;
 }
+
+}  // namespace
+
 // of both
 long close_size(const Layout& layout, const ClosingPlan& plan) { return start_pose_in(layout, plan, nullptr, nullptr); }
 void close(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs& args) {
@@ -115,6 +146,8 @@ void row_rates(const Layout& layout, const ClosingPlan& plan, void* workspace, C
   Arena arena{static_cast<char*>(workspace)};
   closer_in(layout, plan, arena, args).find_row_rates(out);
 }
+
+namespace {
 
 long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
   Arena arena{static_cast<char*>(workspace)};
@@ -137,8 +170,13 @@ long explore_in(const Layout& layout, void* workspace, ExploreArgs* args) {
   Explorer{{layout, solver}, probe, signals}.run(*args);
   return arena.used;
 }
+
+}  // namespace
+
 long explore_size(const Layout& layout) { return explore_in(layout, nullptr, nullptr); }
 void explore(const Layout& layout, void* workspace, ExploreArgs& args) { explore_in(layout, workspace, &args); }
+
+namespace {
 
 // gaps of a joint's rows, lengths and angles apart, added to what is there
 void add_gaps(const ConstraintInfo& c, const double* gap, double* out) {
@@ -166,6 +204,9 @@ void add_reduced_gaps(const Layout& layout, const ConstraintInfo& c, const doubl
 
 // redundant directions depend on the pose, and the solver finds them
 bool gaps_need_solver(const Layout& layout) { return layout.redundant > 0; }
+
+}  // namespace
+
 long gaps_size(const Layout& layout) {
   Arena arena{nullptr};
   if (gaps_need_solver(layout))
@@ -228,6 +269,8 @@ void find_gaps(const Layout& layout, void* workspace, const GapArgs& args) {
   }
 }
 
+namespace {
+
 long relieve_in(const Layout& layout, const LoopGroups& groups, void* workspace, const StressArgs* args) {
   Arena arena{static_cast<char*>(workspace)};
   const Offset width = padded(groups.most_rows);
@@ -255,13 +298,14 @@ long relieve_in(const Layout& layout, const LoopGroups& groups, void* workspace,
   }
   return arena.used;
 }
+
+}  // namespace
+
 long relieve_size(const Layout& layout, const LoopGroups& groups) {
   return relieve_in(layout, groups, nullptr, nullptr);
 }
 void relieve(const Layout& layout, const LoopGroups& groups, void* workspace, const StressArgs& args) {
   relieve_in(layout, groups, workspace, &args);
 }
-
-}  // namespace
 
 }  // namespace catena::CATENA_ISA
