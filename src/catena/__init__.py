@@ -30,12 +30,13 @@ from .describe.rolling import KnifeEdge, RollingBall, RollingDisk
 from .describe.shapes import Shape
 from .describe.spanning_tree import SpanningTree
 from .io.models.notes import ModelWarning
+from .kinematics.readers import BodyReader, JointReader
 from .kinematics.state import State
 from .kinematics.views import BodyView, JointView
 from .results.accuracy import AccuracyWarning
 from .results.convergence import Convergence
 from .results.efforts import ForceHistory
-from .results.histories import BodyHistory, CouplingHistory, JointHistory, JointReader
+from .results.histories import CouplingHistory
 from .results.impacts import Impact
 from .results.report import Loop, Report
 from .results.run_warnings import StuckWarning
@@ -43,7 +44,7 @@ from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
 from .simulate.events import Event, Occurrence
 from .simulate.join import join
-from .simulate.live import Live, LiveBody, LiveForce, LiveJoint
+from .simulate.live import Live, LiveForce
 from .simulate.live_batch import LiveBatch
 from .simulate.loads import Load
 from .simulate.simulator import Simulator, info
@@ -64,8 +65,8 @@ __all__ = [
     "Batch",
     "BatchError",
     "Body",
-    "BodyHistory",
     "BodyPose",
+    "BodyReader",
     "BodyView",
     "Bumper",
     "Bushing",
@@ -94,16 +95,13 @@ __all__ = [
     "Impact",
     "Inertia",
     "Joint",
-    "JointHistory",
     "JointReader",
     "JointView",
     "KnifeEdge",
     "Limits",
     "Live",
     "LiveBatch",
-    "LiveBody",
     "LiveForce",
-    "LiveJoint",
     "Load",
     "Loop",
     "LoopWarning",

@@ -18,8 +18,10 @@ from .words import argument_hint
 
 _PACKAGE = __name__.partition(".")[0]
 # made or called by users once a step: nothing is put in front of these
-_HOT = frozenset({"Live.body", "Live.joint", "Live.hold", "Running.set", "State.body", "State.joint"})
-_READERS = ("Reader", "View", "History", "LiveBody", "LiveForce", "LiveJoint", "Status")
+_HOT = frozenset(
+    {"Readable.body", "Readable.joint", "Readable.row", "Live.hold", "Running.set", "State.body", "State.joint"}
+)
+_READERS = ("Reader", "View", "History", "LiveForce", "Status")
 
 
 def explain_calls(namespace: dict[str, Any], names: Iterable[str]) -> None:

@@ -36,7 +36,7 @@ class Held(Strict):
         forces = [
             f
             for f in self._forces.values()
-            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f.resistances)
+            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f._resistances)
         ]
         if not cascade:
             _refuse_to_remove(self._bodies[name].label, [*joints, *forces])
@@ -54,7 +54,7 @@ class Held(Strict):
         forces = [
             f
             for f in self._forces.values()
-            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f.rotaries)
+            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f._rotaries)
         ]
         couplings = [c for c in self._couplings.values() if any(term.measure.joint == name for term in c.terms)]
         if not cascade:

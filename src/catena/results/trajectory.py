@@ -11,28 +11,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._util.lookup import how_many, name_of, no_such
-from .._util.rotation import Array, conjugate, rotate
+from .._util.rotation import Array
 from .._util.status import warn
 from .._util.strict import Recorded
 from ..describe.showing import Playable
 from ..kinematics.nodes import STEP_RECORDS, Checkpoints, Making, Nodes
+from ..kinematics.readers import Readable
 from ..kinematics.unwrap import ByJoint
-from ..kinematics.views import frame_of
 from . import analysis
 from .accuracy import AccuracyWarning
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
-from .histories import BodyHistory, CouplingHistory, JointHistory
+from .histories import CouplingHistory
 from .impacts import Impact, impact_rows, impacts_of
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
-    from ..describe.bodies import Body
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
-    from ..describe.joint import Joint, Pose
     from ..describe.mechanism import Mechanism
     from ..kinematics.state import State
     from ..simulate.events import Occurrence
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
 
 
-class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
+class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Readable[Array]):
     """The recorded nodes of a run. Arrays begin with the axis `step`; bodies are in the mechanism's order.
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
@@ -65,6 +63,8 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     warnings lists reasons to doubt the run. info describes how the run was computed (`RunInfo`); it is None for
     trajectories that no simulator made.
     """
+
+    _where = " in this trajectory"
 
     mechanism: Mechanism
     status: Status
@@ -94,7 +94,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             velocity=recording.velocity,
             angular_velocity=recording.angular_velocity,
             multipliers=recording.multipliers[:, : told["row_count"]],
-            near=ByJoint(recording.counted, told["places"]),
+            turned=ByJoint(recording.counted, told["places"]),
             inputs=recording.inputs,
             stops=recording.multipliers[:, recording.multipliers.shape[1] - told["stop_count"] :],
             control=told["control"],
@@ -154,9 +154,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return self.nodes.multipliers
 
     @property
-    def near(self) -> Mapping[str, Array]:
+    def turned(self) -> Mapping[str, Array]:
         """Angles (step, k) of joints near which their turns are counted, by joint name."""
-        return self.nodes.near
+        return self.nodes.turned
 
     @property
     def inputs(self) -> Array | None:
@@ -255,8 +255,17 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
         return trajectory_table(self)
 
-    def _seen(self) -> Trajectory:
+    def _seen(self, reactions: bool = False) -> Trajectory:
         return self
+
+    def _accelerations(self, row: int | slice) -> tuple[Array, Array]:
+        if len(self) < 3:
+            raise ValueError(f"accelerations need at least three recorded nodes, got {len(self)}")
+        linear, angular = (
+            np.gradient(array[:, row], self.time, axis=0, edge_order=2)
+            for array in (self.velocity, self.angular_velocity)
+        )
+        return linear, angular
 
     @overload
     def __getitem__(self, key: int) -> State: ...
@@ -309,30 +318,15 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     def _joint_motion(self) -> tuple[Array, Array]:
         bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
-        return analysis.joint_motion(self.mechanism, self.time, bodies, self.near)
+        return analysis.joint_motion(self.mechanism, self.time, bodies, self.turned)
 
     def counted(self, name: str) -> Array:
         """Angles (step, k) of a joint, turns counted."""
         joint = self.mechanism.joints[name]
-        return JointHistory(self, joint).coordinates[:, list(joint.angles)]
+        return self.joint(joint).coordinates[:, list(joint.angles)]
 
     def __iter__(self) -> Iterator[State]:
         return (self[k] for k in range(len(self)))
-
-    def row(self, name: str | Body) -> int:
-        """Index of a body, given by name or itself, on the body axis."""
-        known = name_of(name)
-        if known not in self._rows:
-            raise no_such("body", known, self.mechanism, after=" in this trajectory")
-        return self._rows[known]
-
-    def body(self, name: str | Body) -> BodyHistory:
-        """One body, given by name or itself, over time."""
-        return BodyHistory(self, name_of(name), self.row(name))
-
-    def frame(self, name: str) -> Pose:
-        """Where a frame, or a body's reference frame, is: positions (step, 3) m, and orientations (step, 4)."""
-        return frame_of(self, name)
 
     def coupling(self, name: str | Coupling) -> CouplingHistory:
         """One coupling, given by name or itself, over time."""
@@ -348,18 +342,6 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             raise no_such("force", known, self.mechanism, after=" in this trajectory")
         return ForceHistory(self, self.mechanism.forces[known])
 
-    def joint(self, name: str | Joint) -> JointHistory:
-        """One joint, given by name or itself, over time."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism, after=" in this trajectory")
-        return JointHistory(self, self.mechanism.joints[known])
-
-    @property
-    def angular_velocity_body(self) -> Array:
-        """Angular velocity (step, n, 3) in the body frames (rad/s)."""
-        return rotate(conjugate(self.orientation), self.angular_velocity)
-
     @property
     def impacts(self) -> tuple[Impact, ...]:
         """Impacts at hard stops, in the order of time."""
@@ -371,6 +353,11 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         times = self.made.impacts[:, 0]
         found: Array = np.concatenate(((0.0,), np.cumsum(lost)))[np.searchsorted(times, self.time, side="right")]
         return found
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run failed; `status` says why."""
+        return not self.status.ok
 
     @property
     def halved_count(self) -> int:
@@ -400,20 +387,6 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         row = self.increments[step]
         return Convergence(row[row > 0], self.info.tolerance, float(self.newton_residual[step]))
 
-    # ---- laws
-
-    def kinetic_energy(self) -> Array:
-        """Kinetic energy (step,) in J."""
-        return analysis.kinetic_energy(self)
-
-    def potential_energy(self) -> Array:
-        """Potential energy (step,) in J, of gravity, zero at the origin, and of springs."""
-        return analysis.potential_energy(self)
-
-    def energy(self) -> Array:
-        """Kinetic plus potential energy (step,) in J."""
-        return analysis.energy(self)
-
     def energy_error(self) -> Array:
         """Energy gained or lost since the first node (step,), relative to the energy in motion; zero if nothing moves.
 
@@ -422,29 +395,6 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         motors, dampers and loads counts as error.
         """
         return analysis.energy_error(self.kinetic_energy(), self.potential_energy())
-
-    def momentum(self) -> Array:
-        """Linear momentum (step, 3) in kg m/s."""
-        return analysis.momentum(self)
-
-    def angular_momentum(self, about: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Array:
-        """Angular momentum (step, 3) about a fixed world point, in kg m^2/s."""
-        return analysis.angular_momentum(self, about)
-
-    def drift(self) -> Array:
-        """Gap of every joint (step, joint) in m."""
-        return analysis.drift(self)
-
-    def misalignment(self) -> Array:
-        """Angular gap of every joint (step, joint) in rad."""
-        return analysis.misalignment(self)
-
-    def loop_mismatch(self) -> Array:
-        """Violation of redundant constraint rows that are not enforced (step, joint, 2), in m and rad.
-
-        It is zero, to rounding, if the dimensions of the loop are exact. Otherwise it is as large as their errors.
-        """
-        return analysis.loop_mismatch(self)
 
 
 def single_node(state: State) -> Trajectory:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._util.lookup import name_of, no_such
 from .._util.rotation import Array
 from .._util.status import CatenaError
 from .._util.strict import Recorded
 from ..kinematics.nodes import Making, Nodes
-from ..results.analysis import JointSpace, joint_motion
+from ..kinematics.readers import Readable
+from ..results.analysis import JointSpace
 from ..results.efforts import InputEfforts
-from ..results.histories import JointReader
 from ..results.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 
 
 @dataclass
-class Batch(Recorded, JointSpace):
+class Batch(Recorded, JointSpace, Readable[Array]):
     """Recorded nodes of many runs; arrays begin with the axes (member, step), bodies are those recorded, in `bodies`.
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
@@ -44,6 +43,8 @@ class Batch(Recorded, JointSpace):
     all bodies were recorded; it has no reactions. `batch.joint(name)` is one joint in all members. info says how they
     were computed.
     """
+
+    _where = " in this batch"
 
     mechanism: Mechanism
     dt: float
@@ -61,7 +62,7 @@ class Batch(Recorded, JointSpace):
     counts: NDArray[np.int64]
     status: list[Status]
     numbers: MemberNumbers
-    near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
+    turned: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
     selection: RowSelection | None  # rows of loops that were enforced, if others than those of the described pose
     alone: str  # why members ran one by one, empty if they ran in lanes
@@ -73,8 +74,8 @@ class Batch(Recorded, JointSpace):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        failed = self.failed
-        ended = f", {len(failed)} failed" if failed else ""
+        failed = int(self.failed.sum())
+        ended = f", {failed} failed" if failed else ""
         return f"Batch({len(self)} members, {len(self.bodies)} bodies, {self.time.shape[1]} nodes{ended})"
 
     @property
@@ -92,9 +93,9 @@ class Batch(Recorded, JointSpace):
         return f"{len(inaccurate)} of {len(self)} members, most of all member {worst}: {self.accuracy_warnings[worst]}"
 
     @property
-    def failed(self) -> list[int]:
-        """Members that could not be finished; their status says why."""
-        return [k for k, status in enumerate(self.status) if not status.ok]
+    def failed(self) -> NDArray[np.bool_]:
+        """Which members (member,) could not be finished; their status says why."""
+        return np.array([not status.ok for status in self.status], dtype=bool)
 
     def __getitem__(self, member: int) -> Trajectory:
         which = self._all_bodies()
@@ -112,7 +113,7 @@ class Batch(Recorded, JointSpace):
             velocity=velocity,
             angular_velocity=spin,
             multipliers=np.zeros((count, 0)),
-            near={name: angles[member, :count] for name, angles in self.near.items()},
+            turned={name: angles[member, :count] for name, angles in self.turned.items()},
         )
         made = Making(
             dt=self.dt,
@@ -130,18 +131,72 @@ class Batch(Recorded, JointSpace):
     @property
     def efforts(self) -> Array:
         """What motors and servos exert (member, step, input) by `mechanism.inputs`, N m or N."""
-        laws = self.numbers.law
-        return InputEfforts(self.mechanism, None if laws is None else laws[:, None])(*self._joint_motion(), None)
+        return self._input_efforts()(*self._joint_motion(), None)
 
-    def _joint_motion(self, every: int = 1) -> tuple[Array, Array]:
-        """Coordinates and rates (member, step, coordinate), of every so many nodes."""
+    @property
+    def inputs(self) -> Array:
+        """Inputs (member, step, input) by `mechanism.inputs`: those described, or the members' own."""
+        described = self._input_efforts().described
+        return np.broadcast_to(described, (*self.time.shape, described.shape[-1]))
+
+    def _input_efforts(self) -> InputEfforts:
+        laws = self.numbers.law
+        return InputEfforts(self.mechanism, None if laws is None else laws[:, None])
+
+    def _joint_motion(self) -> tuple[Array, Array]:
+        coordinates, rates = self._seen()._joint_motion()
+        shape = (*self.time.shape, coordinates.shape[1])
+        return coordinates.reshape(shape), rates.reshape(shape)
+
+    def _seen(self, reactions: bool = False) -> Trajectory:
         which = self._all_bodies()
-        time = self.time[:, ::every]
-        shape, n = time.shape, len(self.bodies)
-        flat = [getattr(self, name)[:, ::every, which].reshape(-1, n, size) for name, size in SIZES.items()]
-        near = {name: angles[:, ::every].reshape(-1, angles.shape[-1]) for name, angles in self.near.items()}
-        found = joint_motion(self.mechanism, time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near)
-        return found[0].reshape(*shape, -1), found[1].reshape(*shape, -1)
+
+        def flat(array: Array) -> Array:
+            return array.reshape(self.time.size, *array.shape[2:])
+
+        position, orientation, velocity, spin = (flat(getattr(self, name))[:, which] for name in SIZES)
+        nodes = Nodes(
+            time=flat(self.time),
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=spin,
+            multipliers=np.zeros((len(position), 0)),
+            turned={name: flat(angles) for name, angles in self.turned.items()},
+        )
+        return Trajectory(self.mechanism, nodes, Making(selection=self.selection))
+
+    def _of_nodes(self, law: Callable[[Trajectory], Array], *, reactions: bool = False) -> Any:
+        if self.numbers.are_shared and (self.counts == self.time.shape[1]).all():
+            return super()._of_nodes(law)
+        return self._of_members(law)
+
+    def _of_members(self, law: Callable[[Trajectory], Array]) -> Array:
+        """What a function gives for every member (member, step, ...), nan beyond the last node of one that failed."""
+        parts = [law(run) for run in self]
+        found = np.full((*self.time.shape, *parts[0].shape[1:]), np.nan)
+        for row, part in zip(found, parts, strict=True):
+            row[: len(part)] = part
+        return found
+
+    def _accelerations(self, row: int | slice) -> tuple[Array, Array]:
+        def of(run: Trajectory, which: int) -> Array:
+            # one that failed soon has too few nodes
+            few = len(run) < 3 <= self.time.shape[1]
+            return np.full_like(run.velocity[:, row], np.nan) if few else run._accelerations(row)[which]
+
+        return self._of_members(lambda run: of(run, 0)), self._of_members(lambda run: of(run, 1))
+
+    def _known_joint(self, name: str | Joint) -> Joint:
+        joint = super()._known_joint(name)
+        for body in (joint.a, joint.b):
+            if not body.is_world and body.name not in self.bodies:
+                raise ValueError(f"{joint.label}: its body {body.name!r} was not recorded")
+        return joint
+
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return {name: row for row, name in enumerate(self.bodies)}
 
     def _all_bodies(self) -> slice | list[int]:
         """Bodies in the mechanism's order, all of which must have been recorded."""
@@ -186,23 +241,12 @@ class Batch(Recorded, JointSpace):
 
         return batch_dataset(self)
 
-    def joint(self, name: str | Joint) -> JointReader:
-        """One joint, given by name or itself, over time in all members; its bodies must have been recorded."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism, after=" in this batch")
-        joint = self.mechanism.joints[known]
-        for body in (joint.a, joint.b):
-            if not body.is_world and body.name not in self.bodies:
-                raise ValueError(f"{joint.label}: its body {body.name!r} was not recorded")
-        return JointReader(self, joint, {name: row for row, name in enumerate(self.bodies)})
-
 
 class BatchError(CatenaError, RuntimeError):
     """Members that could not be finished; `batch` holds what was computed: a Batch, or the Summaries of `keep`."""
 
     def __init__(self, batch: Batch | Summaries) -> None:
-        failed = batch.failed
+        failed = np.flatnonzero(batch.failed)
         more = f", and {len(failed) - 3} more" if len(failed) > 3 else ""
         sentences = "; ".join(f"member {k}: {batch.status[k].message}" for k in failed[:3])
         super().__init__(f"{len(failed)} of {len(batch.status)} members failed: {sentences}{more}")

@@ -11,35 +11,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._util.lookup import name_of, no_such
 from .._util.memory import refuse_if_too_large
-from .._util.rotation import Array, cross, rotate
+from .._util.rotation import Array
 from .._util.status import SimulationError, Status, status_of, warn
 from .._util.words import Spoken
+from ..describe.limits import hard_stops
 from ..kinematics.nodes import Making, Nodes
+from ..kinematics.readers import Number, Readable
 from ..kinematics.state import State
-from ..kinematics.views import BodyView, JointView, frame_of
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
-from ..results.reactions import reaction
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
 from .loads import Forces, held_loads, load_table, plain_forces
 
 if TYPE_CHECKING:
-    from ..describe.bodies import Body
     from ..describe.forces import Force
-    from ..describe.joint import Joint, Pose
     from ..describe.mechanism import Mechanism
     from ..view.viewer.server import LiveView
     from .plan import Plan
     from .simulator import Simulator
 
 
-class Running(Spoken):
+class Running(Spoken, Readable[Number]):
     """What one live mechanism and many have in common; arrays of many have the axis (member,) in front."""
 
     _plan: Plan
+    _counted: Array
     coordinates: Array
     rates: Array
     inputs: Array
@@ -81,6 +79,41 @@ class Running(Spoken):
     def _efforts(self) -> InputEfforts:
         return InputEfforts(self.mechanism)
 
+    @property
+    def turned(self) -> Mapping[str, Array]:
+        """Angles (..., k) of joints, including full turns, by joint name."""
+        return self._plan.compiled.by_joint(self._counted)
+
+    def _as_nodes(self, status: Status, multipliers: Array) -> Trajectory:
+        """A copy of the node, or of those of all members, as a trajectory; multipliers (node, k) may be missing."""
+        axes, count = np.ndim(self.time), np.size(self.time)
+
+        def rows(array: Array | float) -> Array:
+            return np.array(array).reshape(count, *np.shape(array)[axes:])
+
+        plan = self._plan
+        nodes = Nodes(
+            time=rows(self.time),
+            position=rows(self.position),
+            orientation=rows(self.orientation),
+            velocity=rows(self.velocity),
+            angular_velocity=rows(self.angular_velocity),
+            multipliers=multipliers[:, : plan.build.row_count],
+            stops=multipliers[:, max(multipliers.shape[1] - len(hard_stops(self.mechanism)), 0) :],
+            turned={name: rows(angles) for name, angles in self.turned.items()},
+            inputs=rows(self.inputs),
+        )
+        made = Making(dt=plan.dt, status=status, info=plan.run_info(), selection=plan.other_rows)
+        return Trajectory(self.mechanism, nodes, made)
+
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
+
+    @cached_property
+    def _joint_places(self) -> Mapping[str, slice]:  # type: ignore[override]
+        return self.mechanism.coordinate_places()
+
 
 class _Start(TypedDict):
     settings: _core.Settings
@@ -88,7 +121,7 @@ class _Start(TypedDict):
     checkpoint: Array | None
 
 
-class Live(Running, _core.Live):
+class Live(Running[float], _core.Live):
     """A mechanism that runs step by step; `simulator.start(state)` makes one.
 
     time (s), position (n, 3), orientation (n, 4), velocity (n, 3), angular_velocity (n, 3) of the bodies and
@@ -194,11 +227,6 @@ class Live(Running, _core.Live):
     # ---- reading
 
     @property
-    def turned(self) -> Mapping[str, Array]:
-        """Angles of joints, turns counted, by joint name."""
-        return self._plan.compiled.by_joint(self._counted)
-
-    @property
     def status(self) -> Status:
         """How it fares: `ok`, or why it took no more steps."""
         return status_of(self._plan, self._ended)
@@ -228,45 +256,18 @@ class Live(Running, _core.Live):
         With the inputs and forces as they are set now, which hold over the next step; of second order in dt. They take
         two steps to find, from which it comes back. `live.body(name)` has them of one body and its points.
         """
+        return self._accelerations(slice(None))
+
+    def _accelerations(self, row: int | slice) -> tuple[Array, Array]:
         linear, angular, ended = self._all_accelerations()
         if ended.code != _core.StatusCode.done:
-            raise SimulationError(status_of(self._plan, ended), self._node())
-        return linear, angular
-
-    def kinetic_energy(self) -> float:
-        """Of all bodies and rotors, in J."""
-        return float(self._node().kinetic_energy()[0])
-
-    def potential_energy(self) -> float:
-        """Of gravity, zero at the origin, and of springs, in J."""
-        return float(self._node().potential_energy()[0])
-
-    def energy(self) -> float:
-        """Kinetic plus potential energy in J."""
-        return float(self._node().energy()[0])
+            raise SimulationError(status_of(self._plan, ended), self._seen())
+        return linear[row], angular[row]
 
     def force(self, name: str | Force) -> LiveForce:
         """A force of the mechanism, given by name or itself, where it acts now: `live.force("spring").effort[0]`."""
-        node = self._node()
+        node = self._seen()
         return LiveForce(node, node.force(name).force)
-
-    def frame(self, name: str) -> Pose:
-        """Where a frame, or a body's reference frame, is in the world: position (3,) m and orientation (4,)."""
-        return frame_of(self, name)
-
-    def body(self, name: str | Body) -> LiveBody:
-        """A body, given by name or itself, where it is now."""
-        known = name_of(name)
-        if known not in self.mechanism.bodies:
-            raise no_such("body", known, self.mechanism)
-        return LiveBody(self, known, self._rows[known])
-
-    def joint(self, name: str | Joint) -> LiveJoint:
-        """A joint, given by name or itself, where it is now."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism)
-        return LiveJoint(self, self.mechanism.joints[known])
 
     # ---- watching
 
@@ -297,21 +298,12 @@ class Live(Running, _core.Live):
 
     # ---- how
 
-    @cached_property
-    def _places(self) -> dict[str, slice]:
-        """Where the coordinates of every joint stand among all of them."""
-        return self.mechanism.coordinate_places()
-
-    @property
-    def _rows(self) -> Mapping[str, int]:
-        return self.mechanism.rows()
-
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
         if self.status.ok and self._plan.on_inaccurate != "ignore":
             warning = describe_inaccuracy(self._plan, self.tally, steps)
             if self._plan.on_inaccurate == "raise" and warning:
-                raise SimulationError(self._plan.fail_if_inaccurate(self.status, warning), self._node())
+                raise SimulationError(self._plan.fail_if_inaccurate(self.status, warning), self._seen())
             if warning:
                 warn(AccuracyWarning(warning))
         elif not self.status.ok:
@@ -319,28 +311,10 @@ class Live(Running, _core.Live):
 
     def _fail(self) -> None:
         if self._plan.on_failure == "raise":
-            raise SimulationError(self.status, self._node())
+            raise SimulationError(self.status, self._seen())
 
-    def _node(self, multipliers: Array | None = None) -> Trajectory:
-        """The node as a trajectory of one."""
-        nodes = Nodes(
-            time=np.array([self.time]),
-            position=self.position[None].copy(),
-            orientation=self.orientation[None].copy(),
-            velocity=self.velocity[None].copy(),
-            angular_velocity=self.angular_velocity[None].copy(),
-            multipliers=np.zeros((1, 0)) if multipliers is None else multipliers[None],
-            near={name: angles[None].copy() for name, angles in self.turned.items()},
-            inputs=self.inputs[None].copy(),
-        )
-        plan = self._plan
-        made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), selection=plan.other_rows)
-        return Trajectory(self.mechanism, nodes, made)
-
-    def _reaction(self, joint: Joint) -> tuple[Array, Array]:
-        """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
-        force, torque = reaction(self._node(self.multipliers()), joint)
-        return force[0], torque[0]
+    def _seen(self, reactions: bool = False) -> Trajectory:
+        return self._as_nodes(self.status, self._all_multipliers()[None] if reactions else np.zeros((1, 0)))
 
 
 def take(plan: Plan, state: State | None, steps: int, record_every: int, loads: Forces | None) -> Live:
@@ -385,58 +359,3 @@ class LiveForce(ForceHistory):
         raise ValueError(
             f"{self.force.label} of a live mechanism has no work: add up its power, or simulate with run(control=...)"
         )
-
-
-class LiveBody(BodyView):
-    """A body of a live mechanism where it is now; the mechanism moves by itself."""
-
-    _state: Live  # type: ignore[assignment]
-
-    def __init__(self, live: Live, name: str, row: int) -> None:
-        super().__init__(live, name, row)  # type: ignore[arg-type]
-
-    @property
-    def acceleration(self) -> Array:
-        """Acceleration (3,) of the center of mass, world frame (m/s^2); see Live.accelerations."""
-        found: Array = self._state.accelerations()[0][self._row]
-        return found
-
-    @property
-    def angular_acceleration(self) -> Array:
-        """Angular acceleration (3,), world frame (rad/s^2); see Live.accelerations."""
-        found: Array = self._state.accelerations()[1][self._row]
-        return found
-
-    def point_acceleration(self, p: ArrayLike) -> Array:
-        """World acceleration (..., 3) of points p (..., 3) of the body frame (m/s^2).
-
-        An accelerometer reads this without gravity's part.
-        """
-        linear, angular = (numbers[self._row] for numbers in self._state.accelerations())
-        arm, spin = rotate(self.orientation, np.asarray(p, dtype=float)), self.angular_velocity
-        found: Array = linear + cross(angular, arm) + cross(spin, cross(spin, arm))
-        return found
-
-
-class LiveJoint(JointView):
-    """A joint of a live mechanism where it is now, in joint coordinates; the mechanism moves by itself."""
-
-    _state: Live  # type: ignore[assignment]
-
-    def __init__(self, live: Live, joint: Joint) -> None:
-        super().__init__(live, joint)  # type: ignore[arg-type]
-
-    @property  # type: ignore[misc]
-    def coordinates(self) -> Array:
-        """Joint coordinates (dof,); angles in rad, turns counted, lengths in m."""
-        place = self._state._places.get(self._joint.name)
-        return super().coordinates if place is None else self._state.coordinates[place]
-
-    def _reaction(self) -> tuple[Array, Array]:
-        return self._state._reaction(self._joint)
-
-    @property  # type: ignore[misc]
-    def rates(self) -> Array:
-        """Joint rates (dof,); rad/s and m/s."""
-        place = self._state._places.get(self._joint.name)
-        return super().rates if place is None else self._state.rates[place]

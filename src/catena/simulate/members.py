@@ -123,6 +123,11 @@ class MemberNumbers:
             found.gravity = _on_bodies(mechanism, own)
         return found
 
+    @property
+    def are_shared(self) -> bool:
+        """Whether all members have the numbers of the mechanism."""
+        return self.mass is None and self.gravity is None and self.law is None
+
     def saved(self) -> dict[str, Array | None]:
         """All of them by name (member, ...): mass, inertia, gravity, law."""
         return {"mass": self.mass, "inertia": self.inertia, "gravity": self._own_gravity, "law": self.law}
@@ -133,7 +138,7 @@ class MemberNumbers:
 
     def mechanism_of(self, mechanism: Mechanism, member: int) -> Mechanism:
         """A copy of the mechanism with a member's own numbers, or the mechanism itself if it has none."""
-        if self.mass is None and self.gravity is None and self.law is None:
+        if self.are_shared:
             return mechanism
         own = mechanism.copy()
         for k, body in enumerate(own.bodies.values()):
