@@ -38,7 +38,7 @@ def failing() -> Batch:
 def assert_same(found: Batch, expected: Batch) -> None:
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    for name in ("status", "accuracy_warnings", "bodies", "dt", "alone", "failed"):
+    for name in ("status", "accuracy_warnings", "bodies", "dt", "alone"):
         assert getattr(found, name) == getattr(expected, name)
     np.testing.assert_array_equal(found.counts, expected.counts)
     for k in range(len(found)):
