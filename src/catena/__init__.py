@@ -35,12 +35,13 @@ from .dynamics.equilibrium import EquilibriumWarning
 from .dynamics.linear import LinearModel
 from .dynamics.modes import Modes
 from .io.models.notes import ModelWarning
+from .kinematics.readers import BodyReader, ContactReader, JointReader
 from .kinematics.state import State
-from .kinematics.views import BodyView, ContactView, JointView, LiveContact
+from .kinematics.views import BodyView, JointView
 from .results.accuracy import AccuracyWarning
 from .results.convergence import Convergence
 from .results.efforts import ForceHistory
-from .results.histories import BodyHistory, ContactHistory, CouplingHistory, JointHistory, JointReader
+from .results.histories import CouplingHistory
 from .results.impacts import Impact
 from .results.ranges import CoordinateRange
 from .results.report import Loop, Report
@@ -49,7 +50,7 @@ from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
 from .simulate.events import AtLimit, Event, Occurrence, Touch
 from .simulate.join import join
-from .simulate.live import Live, LiveBody, LiveForce, LiveJoint
+from .simulate.live import Live, LiveForce
 from .simulate.live_batch import LiveBatch
 from .simulate.loads import Load
 from .simulate.simulator import Simulator, info
@@ -71,8 +72,8 @@ __all__ = [
     "Batch",
     "BatchError",
     "Body",
-    "BodyHistory",
     "BodyPose",
+    "BodyReader",
     "BodyView",
     "Bumper",
     "Bushing",
@@ -81,8 +82,7 @@ __all__ = [
     "CatenaWarning",
     "ConstantVelocity",
     "Contact",
-    "ContactHistory",
-    "ContactView",
+    "ContactReader",
     "Convergence",
     "CoordinateRange",
     "Coupling",
@@ -107,7 +107,6 @@ __all__ = [
     "Impact",
     "Inertia",
     "Joint",
-    "JointHistory",
     "JointReader",
     "JointView",
     "KnifeEdge",
@@ -115,10 +114,7 @@ __all__ = [
     "LinearModel",
     "Live",
     "LiveBatch",
-    "LiveBody",
-    "LiveContact",
     "LiveForce",
-    "LiveJoint",
     "Load",
     "Loop",
     "LoopWarning",

@@ -265,7 +265,7 @@ def test_explained_calls_keep_their_signature_and_pickle() -> None:
     # nothing is put in front of what is called once a step
     assert not hasattr(ct.Live.joint, "__wrapped__")
     assert not hasattr(ct.JointView.__init__, "__wrapped__")
-    assert not hasattr(ct.LiveJoint.__init__, "__wrapped__")
+    assert not hasattr(ct.JointReader.__init__, "__wrapped__")
 
 
 def test_steps_are_counted_by_any_whole_number() -> None:

@@ -306,10 +306,12 @@ def test_a_joint_with_one_coordinate_takes_and_gives_a_number():
     np.testing.assert_array_equal(hinge.rate, hinge.rates[:, 0])
     rail = ct.Simulator(rig(), 0.01).run(steps=3).joint("rail")
     np.testing.assert_array_equal(rail.displacement, rail.coordinates[:, 0])
-    with pytest.raises(AttributeError, match=r"revolute joint 'joint1' has no single displacement; use coordinates"):
+    with pytest.raises(AttributeError, match=r"revolute joint 'joint1' has no displacement; use coordinates"):
         _ = hinge.displacement
     ball = ct.Simulator(ct.scenes.pendulum(1, "ball"), 0.01).run(steps=1).joint("joint1")
-    with pytest.raises(AttributeError, match=r"ball joint 'joint1' has no single rate; use rates \(step, 3\)"):
+    with pytest.raises(
+        AttributeError, match=r"ball joint 'joint1' has no rate; use coordinates and rates \(3 numbers\)"
+    ):
         _ = ball.rate
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from itertools import pairwise
 from math import inf, pi
 from pathlib import Path
@@ -441,6 +442,20 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
         assert part in text
     assert said[0].filename == __file__
     assert m.bodies["c"].inertia.tensor[0, 0] == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize(("share", "flagged"), [(0.97, False), (1.03, True)])
+def test_an_inertia_is_too_large_for_a_body_of_twice_the_radius(tmp_path: Path, share: float, flagged: bool) -> None:
+    """A ball of 3 kg and 0.1 m: no mass within 0.2 m has a moment above m (0.2 m)^2."""
+    moment = share * 3.0 * 0.2**2
+    inertia = f'<inertia ixx="{moment}" iyy="{0.9 * moment}" izz="{0.8 * moment}"/>'
+    ball = '<visual><geometry><sphere radius="0.1"/></geometry></visual>'
+    parts = (link("a", f'<inertial><mass value="3"/>{inertia}</inertial>{ball}'),)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        m = read(tmp_path, *parts)
+    assert ["looks like a placeholder (a)" in str(each.message) for each in said] == [True] * flagged
+    assert m.bodies["a"].inertia.tensor[0, 0] == pytest.approx(moment)
 
 
 def test_what_others_take_is_taken_with_a_note(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_momentum_is_lost_to_the_air_alone() -> None:
     lost = np.zeros((200, 3))
     for row, name in enumerate(m.bodies):
         v = np.diff(run.position[:, row], axis=0) / 0.005
-        resistance = m.forces[f"drag on {name}"].resistances[0].numbers[:3]
+        resistance = m.forces[f"drag on {name}"]._resistances[0].numbers[:3]
         for q in (run.orientation[:-1, row], run.orientation[1:, row]):
             turned = np.array([rotation(turn) for turn in q])
             lost -= 0.0025 * np.einsum("sij,j,skj,sk->si", turned, resistance, turned, v)

@@ -88,7 +88,7 @@ def test_every_kind_of_joint_takes_its_rates(joint):
     wrist = m.add_joint(kinds[joint]())
     rng = np.random.default_rng(3)
     guess = m.state()
-    if wrist.is_branch:
+    if wrist._is_branch:
         guess.joint("wrist").coordinates = rng.normal(scale=0.3, size=wrist.dof)
     wanted = {"wrist": rng.normal(size=wrist.dof), "shoulder": rng.normal(size=3)}
     state = m.assemble(guess, rates=wanted)

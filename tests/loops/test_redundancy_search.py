@@ -333,7 +333,7 @@ def test_gaps_are_those_of_the_rows_that_a_run_enforced(tmp_path):
         assert made.loop_mismatch().max() < 1e-12
         # solved to 1e-10 per step, in a leg of 0.4 m
         assert max(made.drift().max(), made.misalignment().max()) < 1e-10
-    assert live._node().loop_mismatch().max() < 1e-12
+    assert live.loop_mismatch().max() < 1e-12
     assert np.abs(simulator.run(0.05).loop_mismatch()).max() > 1e-4
 
 

@@ -154,7 +154,7 @@ def test_gradient_where_centres_nearly_coincide() -> None:
     m = ct.Mechanism()
     m.add_body("b", ct.sphere(0.3, mass=1.0), position=(1e-17, 0, 0))
     joint = m.add_joint(ct.Custom("world", "b", lambda a, b: b.position + 0.1))
-    gradient = joint.gap_and_gradient(
+    gradient = joint._gap_and_gradient(
         *(ct.BodyPose(np.array(p), np.array(rot.IDENTITY)) for p in ((0, 0, 0.0), (1e-17, 0, 0)))
     )[1]
     np.testing.assert_allclose(gradient[:, 6:9], np.eye(3), atol=1e-9)

@@ -222,7 +222,7 @@ def test_differences_are_taken_in_parts_of_the_bodies_size(side: str) -> None:
         return z - 1e-3 * np.sin(1e3 * x)
 
     joint = m.add_joint(Custom(*ends, groove))
-    gradient = joint.gap_and_gradient(*(BodyPose(np.zeros(3), np.array((1.0, 0, 0, 0))) for _ in range(2)))[1]
+    gradient = joint._gap_and_gradient(*(BodyPose(np.zeros(3), np.array((1.0, 0, 0, 0))) for _ in range(2)))[1]
     expected = np.zeros(12)
     expected[[0, 2] if side == "a" else [6, 8]] = (-1, 1)
     # steps of 3e-4 of the size, fourth order: 1e-14, and rounding of gaps of 1e-7 over them

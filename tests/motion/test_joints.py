@@ -318,7 +318,7 @@ def test_report_of_the_same_joint_twice(kind: type[Joint]) -> None:
     assert report.freedom == 6 + kind.dof
     assert report.redundant_count == 6 - kind.dof
     assert report.redundant_joints == (("joint0", "joint1") if kind is not Free else ())
-    assert len(report.loops) == (2 - kind.carries if kind is not Free else 0)
+    assert len(report.loops) == (2 - kind._carries if kind is not Free else 0)
 
 
 def test_a_door_on_two_hinges_swings() -> None:

@@ -98,8 +98,8 @@ def simulator(scene: str) -> Simulator:
 def same(a: Trajectory, b: Trajectory, nodes: slice, names: tuple[str, ...] = ARRAYS) -> None:
     for name in names:
         np.testing.assert_array_equal(getattr(a, name)[nodes], getattr(b, name), err_msg=name)
-    for joint, angles in a.near.items():
-        np.testing.assert_array_equal(angles[nodes], b.near[joint])
+    for joint, angles in a.turned.items():
+        np.testing.assert_array_equal(angles[nodes], b.turned[joint])
 
 
 @every_scene

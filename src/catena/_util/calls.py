@@ -20,17 +20,17 @@ _PACKAGE = __name__.partition(".")[0]
 # made or called by users once a step: nothing is put in front of these
 _HOT = frozenset(
     {
-        "Live.body",
-        "Live.contact",
-        "Live.joint",
+        "Readable.body",
+        "Readable.contact",
+        "Readable.joint",
+        "Readable.row",
         "Live.hold",
         "Running.set",
         "State.body",
-        "State.contact",
         "State.joint",
     }
 )
-_READERS = ("Reader", "View", "History", "LiveBody", "LiveContact", "LiveForce", "LiveJoint", "Status")
+_READERS = ("Reader", "View", "History", "LiveForce", "Status")
 
 
 def explain_calls(namespace: dict[str, Any], names: Iterable[str]) -> None:

@@ -39,6 +39,7 @@ class Strict(Spoken):
     _instead: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         cls._settable = _declared(cls)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -84,14 +85,14 @@ class Named(Strict):
 
     @name.setter
     def name(self, name: str) -> None:
-        if self.added:
+        if self._added:
             raise AttributeError(f"{_called(self)} is part of a mechanism and keeps its name")
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"a {self._kind}'s name must be a non-empty string, got {name!r}")
         self._name = name
 
     @property
-    def added(self) -> bool:
+    def _added(self) -> bool:
         """Whether it is part of a mechanism."""
         raise NotImplementedError
 

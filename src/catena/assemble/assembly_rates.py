@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from .._util.lookup import no_such
 from .._util.rotation import Array, finite, to_matrix
 from ..describe.custom import BodyPose, Rows, VelocityRows
+from ..kinematics.geometry import meeting, poses
 from ..kinematics.state import State
 from .assembly import assemble
 
@@ -104,13 +105,14 @@ def _constant(rows: Array) -> Rows:
 
 def _rate_rows(state: State, name: str) -> Array:
     """Rates of a joint per velocity and angular velocity of a, then of b, world frame: (dof, 12)."""
-    view, joint = state.joint(name), state.mechanism.joints[name]
-    point, frame = view._meeting()
-    arms = [_across(point - view._pose(body)[0]) for body in (joint.a, joint.b)]
+    joint = state.mechanism.joints[name]
+    ends = poses(state, joint)
+    point, frame = meeting(joint, *ends)
+    arms = [_across(point - x) for x, _ in ends]
     none, one = np.zeros((3, 3)), np.eye(3)
     relative = np.block([[-one, arms[0], one, -arms[1]], [none, -one, none, one]])
     into_frame = np.kron(np.eye(2), to_matrix(frame).T)
-    coordinates = view.coordinates
+    coordinates = state.joint(name).coordinates
     by_twist = np.stack([joint.rates_of(twist[:3], twist[3:], coordinates) for twist in np.eye(6)], axis=1)
     rows: Array = by_twist @ into_frame @ relative
     return rows

@@ -182,7 +182,7 @@ def placed_tree(mechanism: Mechanism, state: State, frozen: Mapping[str, Array],
     choice = [
         (place, joint)
         for place, joint in enumerate(mechanism.joints.values())
-        if joint.row_count and joint.ground is None and (joint.carries or joint.name in frozen)
+        if joint.row_count and joint.ground is None and (joint._carries or joint.name in frozen)
     ]
     measured = _measured(state, [joint for _, joint in choice], rows, frozen)
     # those that are closed, first of all those that must not move, last those that are there to close loops

@@ -354,7 +354,7 @@ def compile_rows(
 
 def _drag(mechanism: Mechanism) -> Array:
     """All resistances on every body (body, 6); none at all if there are none."""
-    found = [(r.body, r.numbers) for force in mechanism.forces.values() for r in force.resistances]
+    found = [(r.body, r.numbers) for force in mechanism.forces.values() for r in force._resistances]
     # the world does not turn: a damper to it is drag
     for joint, damping in _rotaries(mechanism):
         if joint.a.is_world or joint.b.is_world:
@@ -375,7 +375,7 @@ def _rotary(mechanism: Mechanism) -> Array:
 
 
 def _rotaries(mechanism: Mechanism) -> list[tuple[Joint, float]]:
-    found = [rotary for force in mechanism.forces.values() for rotary in force.rotaries]
+    found = [rotary for force in mechanism.forces.values() for rotary in force._rotaries]
     return [(mechanism.joints[rotary.joint], rotary.damping) for rotary in found]
 
 
@@ -392,7 +392,7 @@ def _inputs(mechanism: Mechanism, parts: list[Part]) -> dict[str, tuple[int, int
 def _refuse_moving_ground(mechanism: Mechanism) -> None:
     """Forces and couplings measure against the world that stands still."""
     measured = [(f.label, part.measure.joint) for f in mechanism.forces.values() for part in f.parts]
-    measured += [(f.label, rotary.joint) for f in mechanism.forces.values() for rotary in f.rotaries]
+    measured += [(f.label, rotary.joint) for f in mechanism.forces.values() for rotary in f._rotaries]
     measured += [(c.label, term.measure.joint) for c in mechanism.couplings.values() for term in c.terms]
     measured += [(f"limits of {name!r}", joint.name) for joint, name, _ in joint_stops(mechanism)]
     for label, joint in measured:
@@ -437,6 +437,6 @@ def _function(part: Part, key: str, signals: Signals) -> int:
 
 def _row_function(joint: GivenRows) -> RowFunction:
     def call(poses: Array) -> tuple[Array, Array]:
-        return joint.gap_and_gradient(BodyPose(poses[:3], poses[3:7]), BodyPose(poses[7:10], poses[10:]))
+        return joint._gap_and_gradient(BodyPose(poses[:3], poses[3:7]), BodyPose(poses[7:10], poses[10:]))
 
     return call

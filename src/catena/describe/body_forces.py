@@ -70,7 +70,7 @@ class PointSpring(_BetweenBodies):
         self._in_world = points is not None
         self._places = finite(points if points is not None else anchors, (2, 3), f"{self.label}: points")  # type: ignore[arg-type]
 
-    def resolve(self, mechanism: Mechanism) -> None:
+    def _resolve(self, mechanism: Mechanism) -> None:
         """Compute the two points in the body frames, and the default rest length."""
         bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
         anchors = self._places.copy()
@@ -145,7 +145,7 @@ class Bushing(_BetweenBodies):
         if not self._laws:
             raise ValueError(f"{self.label}: give it a stiffness or a damping")
 
-    def resolve(self, mechanism: Mechanism) -> None:
+    def _resolve(self, mechanism: Mechanism) -> None:
         """Compute anchors and frames on the two bodies."""
         bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
         anchors = np.array([rotate(conjugate(body.orientation), self._at - body.position) for body in bodies])
@@ -182,11 +182,11 @@ class Drag(Force):
         numbers.flags.writeable = False
         return numbers
 
-    def resolve(self, mechanism: Mechanism) -> None:
+    def _resolve(self, mechanism: Mechanism) -> None:
         """Look up the body."""
         if self._body not in mechanism.bodies:
             raise no_such("body", self._body, mechanism, f"{self.label}: ")
-        self.parts, self.resistances = (), (Resistance(self._body, self._numbers),)
+        self.parts, self._resistances = (), (Resistance(self._body, self._numbers),)
 
 
 def _three(value: ArrayLike, what: str) -> Array:

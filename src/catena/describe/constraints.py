@@ -28,7 +28,7 @@ class PointOnLine(AxisJoint):
     code = "in_line"
     dof = 4
     motion = np.eye(6)[:, 2:]
-    carries = False
+    _carries = False
 
     def relative(self, coordinates: Array) -> Pose:
         """Translate along z, then rotate."""
@@ -48,7 +48,7 @@ class PointOnPlane(AxisJoint):
     code = "in_plane"
     dof = 5
     motion = np.eye(6)[:, (0, 1, 3, 4, 5)]
-    carries = False
+    _carries = False
 
     def relative(self, coordinates: Array) -> Pose:
         """Translate in the plane, then rotate."""
@@ -68,11 +68,11 @@ class Distance(Joint):
     """
 
     code = "distance"
-    has_size = True
+    _has_size = True
     dof = 5
     motion = np.zeros((6, 5))
-    carries = False
-    needs_place = False
+    _carries = False
+    _needs_place = False
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class ConstantVelocity(AxisJoint):
     code = "constant_velocity"
     dof = 2
     motion = np.eye(6)[:, (3, 4)]
-    carries = False
+    _carries = False
 
     def relative(self, coordinates: Array) -> Pose:
         """Bend without twist."""
@@ -179,7 +179,7 @@ class ParallelAxes(AxisJoint):
     dof = 4
     motion = np.eye(6)[:, (0, 1, 2, 5)]
     angles = (3,)
-    carries = False
+    _carries = False
 
     def relative(self, coordinates: Array) -> Pose:
         """Translate, and rotate about z."""
@@ -199,8 +199,8 @@ class FixedOrientation(Joint):
     code = "orientation"
     dof = 3
     motion = np.eye(6)[:, :3]
-    carries = False
-    needs_place = False
+    _carries = False
+    _needs_place = False
 
     def relative(self, coordinates: Array) -> Pose:
         """Translate without rotation."""

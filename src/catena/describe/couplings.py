@@ -85,7 +85,7 @@ class Coupling(Named):
         return f"{self._words} {self.name!r}"
 
     @property
-    def added(self) -> bool:
+    def _added(self) -> bool:
         """Whether the coupling is part of a mechanism."""
         return "terms" in self.__dict__
 
@@ -110,14 +110,14 @@ class Coupling(Named):
         self._function = value
 
     def __repr__(self) -> str:
-        if self.added:
+        if self._added:
             found = [(term.measure.joint, term.coefficient) for term in self.terms]
         else:
             found = [(joint, factor) for joint, _, factor in self._wanted]
         total = " + ".join(f"{factor:g} {joint}" for joint, factor in found)
         return f"{type(self).__name__}({total} = {self.offset:g}{' + f(t)' if self.function else ''})"
 
-    def resolve(self, mechanism: Mechanism) -> None:
+    def _resolve(self, mechanism: Mechanism) -> None:
         """Look up the coordinates; called by Mechanism.add_coupling."""
         terms = []
         for name, coordinate, factor in self._wanted:

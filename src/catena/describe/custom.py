@@ -47,8 +47,8 @@ class GivenRows(Joint):
 
     dof = 6
     motion = np.eye(6)
-    carries = False
-    needs_place = False
+    _carries = False
+    _needs_place = False
 
     _count: int
     _size: float
@@ -77,11 +77,11 @@ class GivenRows(Joint):
         """Raise an error if the functions contradict each other or do not return numbers."""
         raise NotImplementedError
 
-    def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
+    def _gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
         """Gaps (rows,) and gradients (rows, 12) with respect to displacement and world rotation of a, then of b."""
         raise NotImplementedError
 
-    def forget(self, lost: Callable[..., ArrayLike]) -> None:
+    def _forget(self, lost: Callable[..., ArrayLike]) -> None:
         """Replace functions that a file could not store with one that raises an error."""
         raise NotImplementedError
 
@@ -158,11 +158,11 @@ class Custom(GivenRows):
                 result[:, 6 * side + column] += weight * self._rows(*((a, moved) if side else (moved, b)))
         return result
 
-    def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
+    def _gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
         """See the class."""
         return self._rows(a, b), self._differences(a, b, world=False) if self._jacobian is None else self._given(a, b)
 
-    def forget(self, lost: Callable[..., ArrayLike]) -> None:
+    def _forget(self, lost: Callable[..., ArrayLike]) -> None:
         """See GivenRows."""
         self._gap, self._jacobian = lost, None
 
@@ -198,12 +198,12 @@ class VelocityRows(GivenRows):
 
     def check(self, a: BodyPose, b: BodyPose) -> None:
         """Check that the sizes of rows and values agree."""
-        self.gap_and_gradient(a, b)
+        self._gap_and_gradient(a, b)
         what = f"{self.label}: value"
         finite(_numbers(self.value(0.0), what).reshape(-1), (self._count,), what)
 
     @property
-    def is_led(self) -> bool:
+    def _is_led(self) -> bool:
         """Whether a velocity other than zero is prescribed."""
         return callable(self._value) or bool(np.any(0.0 if self._value is None else self._value))
 
@@ -213,7 +213,7 @@ class VelocityRows(GivenRows):
             return np.zeros(self._count)
         return self._value(time) if callable(self._value) else self._value
 
-    def gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
+    def _gap_and_gradient(self, a: BodyPose, b: BodyPose) -> tuple[Array, Array]:
         """Zero gaps, and A."""
         return np.zeros(self._count), finite(self._rows(a, b), (self._count, 12), f"{self.label}: rows")
 
@@ -223,7 +223,7 @@ class VelocityRows(GivenRows):
             raise ValueError(f"{self.label}: its function must return (rows, 12) numbers, got shape {rows.shape}")
         return rows.reshape(-1, 12)
 
-    def forget(self, lost: Callable[..., ArrayLike]) -> None:
+    def _forget(self, lost: Callable[..., ArrayLike]) -> None:
         """See GivenRows."""
         self._function, self._value = lost, None
 

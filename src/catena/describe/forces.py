@@ -113,8 +113,8 @@ class Force(Named):
     parts: Sequence[Part]
     # arguments that members of a batch may have as their own, and the numbers of the law that they are
     parameters: Mapping[str, str] = MappingProxyType({})
-    resistances: Sequence[Resistance] = ()
-    rotaries: Sequence[Rotary] = ()
+    _resistances: Sequence[Resistance] = ()
+    _rotaries: Sequence[Rotary] = ()
     _kind = "force"
     _instead = "; its parameters cannot be changed: remove it and add another"
 
@@ -130,10 +130,10 @@ class Force(Named):
     @property
     def slows(self) -> bool:
         """Whether the force acts against velocities only, along no joint coordinate."""
-        return bool(self.resistances or self.rotaries)
+        return bool(self._resistances or self._rotaries)
 
     @property
-    def added(self) -> bool:
+    def _added(self) -> bool:
         """Whether the force is part of a mechanism."""
         return "parts" in self.__dict__
 
@@ -142,10 +142,10 @@ class Force(Named):
         for part in getattr(self, "parts", []):
             given |= {key: f"{value:g}" for key, value in part.law.items() if value != LAW[key]}
             given |= dict.fromkeys(part.functions, "f(t)")
-        for resistance in self.resistances:
+        for resistance in self._resistances:
             for key, three in (("linear", resistance.numbers[:3]), ("angular", resistance.numbers[3:])):
                 given[key] = f"{three[0]:g}" if (three == three[0]).all() else f"({', '.join(f'{n:g}' for n in three)})"
-        for rotary in self.rotaries:
+        for rotary in self._rotaries:
             given["damping"] = f"{rotary.damping:g}"
         words = [repr(self.name), *(f"{key}={value}" for key, value in given.items())]
         return f"{type(self).__name__}({', '.join(words)})"
@@ -155,7 +155,7 @@ class Force(Named):
         """The parameter that can be set during a run; None if there is none, or if it is a function of time."""
         return None
 
-    def resolve(self, mechanism: Mechanism) -> None:
+    def _resolve(self, mechanism: Mechanism) -> None:
         """Find what the force acts on; called by Mechanism.add_force."""
         raise NotImplementedError
 

@@ -31,14 +31,15 @@ class Held(Strict):
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
         """Remove a body and its frames, and return the body.
 
-        With `cascade`, also remove its joints, forces and contacts. Removing a joint also removes the forces and couplings on it.
+        With `cascade`, also remove its joints, forces and contacts. Removing a joint also removes the forces and
+        couplings on it.
         """
         name = self._removable("body", name)
         joints = [joint for joint in self._joints.values() if name in (joint.a.name, joint.b.name)]
         forces = [
             f
             for f in self._forces.values()
-            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f.resistances)
+            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f._resistances)
         ]
         contacts = [c for c in self._contacts.values() if name in (c.body, c.other)]
         if not cascade:
@@ -59,7 +60,7 @@ class Held(Strict):
         forces = [
             f
             for f in self._forces.values()
-            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f.rotaries)
+            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f._rotaries)
         ]
         couplings = [c for c in self._couplings.values() if any(term.measure.joint == name for term in c.terms)]
         if not cascade:

@@ -97,12 +97,12 @@ class Joint(Named):
     """Names of the coordinates on which forces and couplings can act; "" for a coordinate without a name."""
     angles: ClassVar[tuple[int, ...]] = ()
     """Indices of the coordinates that are angles with counted turns."""
-    carries: ClassVar[bool] = True
+    _carries: ClassVar[bool] = True
     """Whether the joint can be a branch of the tree; otherwise b floats and the joint is a closure."""
-    needs_place: ClassVar[bool] = True
+    _needs_place: ClassVar[bool] = True
     """Whether `at` or `anchors` is required."""
 
-    has_size: ClassVar[bool] = False
+    _has_size: ClassVar[bool] = False
     """Whether `parameter` is a length that must be positive."""
 
     _a: BodyOrName
@@ -137,7 +137,7 @@ class Joint(Named):
             raise ValueError(f"{self.label} joins {_name(a)!r} to itself")
         if at is not None and anchors is not None:
             raise ValueError(f"{self.label}: give at= or anchors=, not both")
-        if at is None and anchors is None and self.needs_place:
+        if at is None and anchors is None and self._needs_place:
             raise ValueError(f"{self.label}: give at= (a world point) or anchors= (a point in each body's frame)")
         place = None if at is None else plain(at, 3)
         if at is not None and place is None:
@@ -161,7 +161,7 @@ class Joint(Named):
         return self._body(self._b)
 
     @property
-    def added(self) -> bool:
+    def _added(self) -> bool:
         """Whether the joint is part of a mechanism."""
         return "frame_b" in self.__dict__
 
@@ -173,7 +173,7 @@ class Joint(Named):
     @parameter.setter
     def parameter(self, value: float) -> None:
         number = float(finite(value, (), f"{self.label}: parameter"))
-        if self.has_size and number <= 0:
+        if self._has_size and number <= 0:
             raise ValueError(f"{self.label}: parameter must be positive, got {value}")
         self._parameter = number
 
@@ -202,9 +202,9 @@ class Joint(Named):
         return [name or str(k) for k, name in enumerate(self.names or ("",) * self.dof)]
 
     @property
-    def is_branch(self) -> bool:
+    def _is_branch(self) -> bool:
         """Whether the joint may be a branch of the spanning tree."""
-        return self.carries and self._ground is None
+        return self._carries and self._ground is None
 
     @property
     def ground(self) -> Ground | None:
@@ -219,7 +219,7 @@ class Joint(Named):
     def ground(self, motion: Ground | None) -> None:
         if motion is not None and not callable(motion):
             raise ValueError(f"{self.label}: ground must be a function of time, got {motion!r}")
-        if motion is not None and not (self.added and (self.a.is_world or self.b.is_world)):
+        if motion is not None and not (self._added and (self.a.is_world or self.b.is_world)):
             raise ValueError(
                 f"{self.label}: ground can only be set for a joint to the world that has been added to a mechanism"
             )
@@ -363,7 +363,7 @@ class Joint(Named):
 
     # ---- from the described pose to anchors and frames
 
-    def resolve(self, a: BodyLike, b: BodyLike) -> None:
+    def _resolve(self, a: BodyLike, b: BodyLike) -> None:
         """Compute anchors and frames from the described poses of a and b; called by Mechanism.add_joint."""
         self.__dict__.update(_a=a, _b=b)
         anchor_a, anchor_b = self._resolve_anchors(a, b)

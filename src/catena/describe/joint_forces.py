@@ -26,7 +26,7 @@ class JointForce(Force):
         super().__init__(name, f"{type(self).__name__.lower()} on {self._joint}")
         self._numbers = self._law(law)
 
-    def resolve(self, mechanism: Mechanism) -> None:
+    def _resolve(self, mechanism: Mechanism) -> None:
         """Copy anchors and frames from the joint."""
         if self._joint not in mechanism.joints:
             raise no_such("joint", self._joint, mechanism, f"{self.label}: ")
@@ -77,17 +77,17 @@ class Damper(JointForce):
     ) -> None:
         super().__init__(joint, coordinate=coordinate, name=name, damping=damping)
 
-    def resolve(self, mechanism: Mechanism) -> None:
+    def _resolve(self, mechanism: Mechanism) -> None:
         """Select the only coordinate, the named one, or all angles."""
         joint = mechanism.joints.get(self._joint)
         if joint is not None and self._coordinate is None and joint.code in ROTARY:
-            self.parts, self.rotaries = (), (Rotary(joint.name, self._numbers[0]["damping"]),)
+            self.parts, self._rotaries = (), (Rotary(joint.name, self._numbers[0]["damping"]),)
         elif joint is not None and self._coordinate is None and joint.code == "universal":
             law, functions = self._numbers
             measures = (coordinate_measure(joint, name, self.label) for name in joint.names)
             self.parts = [Part(measure, dict(law), functions) for measure in measures]
         else:
-            super().resolve(mechanism)
+            super()._resolve(mechanism)
 
 
 class Motor(JointForce):

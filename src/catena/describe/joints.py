@@ -316,7 +316,7 @@ class Fixed(Joint):
     """A rigid connection. The default location is the center of mass of b, or of a if b is the world."""
 
     code = "fixed"
-    needs_place = False
+    _needs_place = False
 
     def relative(self, coordinates: Array) -> Pose:
         """Return the identity."""
@@ -342,9 +342,9 @@ class Free(Joint):
 
     code = "free"
     dof = 6
-    carries = False
+    _carries = False
     motion = np.eye(6)
-    needs_place = False
+    _needs_place = False
 
     def relative(self, coordinates: Array) -> Pose:
         """Translate, then rotate by the rotation vector."""

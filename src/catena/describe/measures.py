@@ -99,6 +99,6 @@ def closing_costs(mechanism: Mechanism) -> dict[str, int]:
         if measure.joint:
             costs[measure.joint] += 1
     for force in mechanism.forces.values():
-        for rotary in force.rotaries:
+        for rotary in force._rotaries:
             costs[rotary.joint] += 3
     return costs

@@ -208,13 +208,13 @@ class Mechanism(MechanismFiles, Posable, Held):
         if not isinstance(joint, Joint):
             raise ValueError(f"add_joint takes a joint such as Revolute(...), got {joint!r}")
         self._refuse_if_locked()
-        if joint.added:
+        if joint._added:
             raise ValueError(f"{joint.label} has already been added to a mechanism")
         a, b = self._find(joint._a, joint), self._find(joint._b, joint)
         if a is b:
             raise ValueError(f"{joint.label} joins {a.name!r} to itself")
         self._name_apart(joint, self._joints, self._couplings)
-        joint.resolve(a, b)
+        joint._resolve(a, b)
         self._joints[joint.name] = joint
         return joint
 
@@ -223,10 +223,10 @@ class Mechanism(MechanismFiles, Posable, Held):
         if not isinstance(force, Force):
             raise ValueError(f"add_force takes a force such as Spring(...), got {force!r}")
         self._refuse_if_locked()
-        if force.added:
+        if force._added:
             raise ValueError(f"{force.label} has already been added to a mechanism")
         self._name_apart(force, self._forces)
-        force.resolve(self)
+        force._resolve(self)
         self._forces[force.name] = force
         return force
 
@@ -235,10 +235,10 @@ class Mechanism(MechanismFiles, Posable, Held):
         if not isinstance(coupling, Coupling):
             raise ValueError(f"add_coupling takes a coupling such as Gear(...), got {coupling!r}")
         self._refuse_if_locked()
-        if coupling.added:
+        if coupling._added:
             raise ValueError(f"{coupling.label} has already been added to a mechanism")
         self._name_apart(coupling, self._joints, self._couplings)
-        coupling.resolve(self)
+        coupling._resolve(self)
         self._couplings[coupling.name] = coupling
         return coupling
 

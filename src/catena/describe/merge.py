@@ -104,10 +104,10 @@ class _Move:
         force._name = name
         for part in force.parts:
             part.measure = self._measure(part.measure)
-        if force.resistances:
-            force.resistances = [replace(r, body=self.names.bodies[r.body]) for r in force.resistances]
-        if force.rotaries:
-            force.rotaries = [replace(r, joint=self.names.joints[r.joint]) for r in force.rotaries]
+        if force._resistances:
+            force._resistances = [replace(r, body=self.names.bodies[r.body]) for r in force._resistances]
+        if force._rotaries:
+            force._rotaries = [replace(r, joint=self.names.joints[r.joint]) for r in force._rotaries]
         return force
 
     def coupling(self, coupling: Coupling, name: str) -> Coupling:

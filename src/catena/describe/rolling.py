@@ -36,10 +36,10 @@ class _Rolling(Joint):
     Coordinates (5,): position of b's center in the plane (m), then rotation vector (rad) of frame b in frame a.
     """
 
-    has_size = True
+    _has_size = True
     dof = 5
     motion = np.zeros((6, 5))
-    carries = False
+    _carries = False
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class KnifeEdge(Joint):
     code = "knife_edge"
     dof = 6
     motion = np.eye(6)
-    carries = False
+    _carries = False
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ def find_tree(mechanism: Mechanism, costs: Mapping[str, int], described: bool = 
     bodies = list(mechanism.bodies.values())
     row = {mechanism.world.name: -1, **{name: k for k, name in enumerate(mechanism.bodies)}}
     holding = [joint for joint in mechanism.joints.values() if joint.row_count > 0]
-    joints = [joint for joint in holding if joint.is_branch and not (described and joint.closes_loop)]
+    joints = [joint for joint in holding if joint._is_branch and not (described and joint.closes_loop)]
     # the kernels' own rule; what they compile would come too late, since loose bodies are refused by this tree
     found, parents, carriers = _core.spanning_forest(
         ends=np.array([(row[joint.a.name], row[joint.b.name]) for joint in joints], np.int32).reshape(-1, 2),

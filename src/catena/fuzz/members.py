@@ -73,8 +73,8 @@ class Case:
         measures = [part.measure for force in m.forces.values() for part in force.parts]
         measures += [term.measure for coupling in m.couplings.values() for term in coupling.terms]
         ends += [name for measure in measures for name in (measure.a, measure.b)]
-        ends += [m.world.name for force in m.forces.values() for _ in force.resistances]
-        slowed = [m.joints[rotary.joint] for force in m.forces.values() for rotary in force.rotaries]
+        ends += [m.world.name for force in m.forces.values() for _ in force._resistances]
+        slowed = [m.joints[rotary.joint] for force in m.forces.values() for rotary in force._rotaries]
         ends += [body.name for joint in slowed for body in (joint.a, joint.b)]
         return not m.gravity.any() and m.world.name not in ends
 

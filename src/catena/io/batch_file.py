@@ -56,14 +56,14 @@ def save(batch: Batch, path: str | os.PathLike[str]) -> None:
     contents["status_step"] = np.array([status.step for status in batch.status], dtype=np.int64)
     contents["counts"] = np.asarray(batch.counts, dtype=np.int64)
     contents |= {name: getattr(batch, name) for name in COUNTS}
-    contents["counted"] = np.concatenate(list(batch.near.values()) or [np.zeros((*batch.time.shape, 0))], axis=-1)
+    contents["counted"] = np.concatenate(list(batch.turned.values()) or [np.zeros((*batch.time.shape, 0))], axis=-1)
     contents |= {_OWN + name: array for name, array in batch.numbers.saved().items() if array is not None}
     if batch.selection is not None:
         contents |= {SELECTION + name: getattr(batch.selection, name) for name in SELECTION_ARRAYS}
     document = {
         "dt": float(batch.dt),
         "bodies": list(batch.bodies),
-        "failed": {str(k): asdict(batch.status[k]) for k in batch.failed},
+        "failed": {str(k): asdict(batch.status[k]) for k in np.flatnonzero(batch.failed)},
         "accuracy_warnings": {str(k): sentence for k, sentence in enumerate(batch.accuracy_warnings) if sentence},
         "alone": batch.alone,
         "info": asdict(batch.info),
@@ -128,7 +128,7 @@ def _rebuild(contents: Contents) -> Batch:
         counts=ended["counts"],
         status=status,
         numbers=MemberNumbers.of(mechanism, count, numbers),
-        near=compiled.by_joint(counted),
+        turned=compiled.by_joint(counted),
         info=record_of(RunInfo, entry(document, "info", dict, "the document"), "the record of the run"),
         selection=selection_of(contents, mechanism) if SELECTION + "rows" in contents else None,
         alone=entry(document, "alone", str, "the document"),

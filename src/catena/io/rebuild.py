@@ -149,7 +149,7 @@ def _add_joint(mechanism: Mechanism, item: Any) -> None:
         joint._count = entry(item, "row_count", int, where)
         if not 1 <= joint._count <= custom.MOST_ROWS:
             raise ValueError(f"{where}: it has 1 to {custom.MOST_ROWS} rows, not {joint._count}")
-        joint.forget(_lost(where))
+        joint._forget(_lost(where))
     mechanism._joints[joint.name] = joint
 
 
@@ -157,9 +157,9 @@ def _add_force(mechanism: Mechanism, item: Any) -> None:
     force = _made(item, FORCES, "force", mechanism.forces)
     force.parts = [_part(force, part, mechanism) for part in entries(item, "parts", force.label)]
     if isinstance(force, body_forces.Drag):
-        force.resistances = [_resistance(force, r, mechanism) for r in entries(item, "resistances", force.label)]
+        force._resistances = [_resistance(force, r, mechanism) for r in entries(item, "resistances", force.label)]
     if isinstance(force, joint_forces.Damper) and "rotaries" in item:
-        force.rotaries = [_rotary(force, r, mechanism) for r in entries(item, "rotaries", force.label)]
+        force._rotaries = [_rotary(force, r, mechanism) for r in entries(item, "rotaries", force.label)]
     if not force.parts and not force.slows:
         raise ValueError(f"{force.label}: consists of no parts")
     if isinstance(force, joint_forces.JointForce) and not all(part.measure.joint for part in force.parts):

@@ -146,10 +146,10 @@ def _describe_force(force: forces.Force) -> Document:
         numbers |= dict.fromkeys(part.functions, NOT_SAVED)  # type: ignore[arg-type]
         parts.append({"measure": _describe_measure(part.measure), "law": numbers})
     found = {"name": force.name, "kind": _kind_of(force, FORCES), "parts": parts}
-    if force.resistances:
-        found["resistances"] = [{"body": r.body, "numbers": r.numbers.tolist()} for r in force.resistances]
-    if force.rotaries:
-        found["rotaries"] = [{"joint": r.joint, "damping": float(r.damping)} for r in force.rotaries]
+    if force._resistances:
+        found["resistances"] = [{"body": r.body, "numbers": r.numbers.tolist()} for r in force._resistances]
+    if force._rotaries:
+        found["rotaries"] = [{"joint": r.joint, "damping": float(r.damping)} for r in force._rotaries]
     return found
 
 

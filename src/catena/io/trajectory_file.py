@@ -286,7 +286,7 @@ def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | No
 
     return Nodes(
         **arrays,
-        near=_unpack_angles(mechanism, contents, prefix, steps),
+        turned=_unpack_angles(mechanism, contents, prefix, steps),
         inputs=maybe("inputs", (steps, len(mechanism.inputs))),
         stops=maybe("stops", (steps, len(hard_stops(mechanism)))),
         control=maybe("control", (steps, n, 6)),
@@ -395,7 +395,7 @@ def record_of(kind: type[Any], item: Any, where: str) -> Any:
 
 def _pack_angles(run: Trajectory) -> Array:
     angled = [name for name, joint in run.mechanism.joints.items() if joint.angles]
-    columns = [run.near[name] if name in run.near else run.counted(name) for name in angled]
+    columns = [run.turned[name] if name in run.turned else run.counted(name) for name in angled]
     return np.concatenate(columns, axis=1) if columns else np.zeros((len(run), 0))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from .. import _core
-from .._util.rotation import IDENTITY, Array, rotate
+from .._util.rotation import IDENTITY, Array, multiply, rotate
 from ..describe.couplings import Coupling
 from ..describe.custom import BodyPose, GivenRows
 from ..describe.joint import FORMS
@@ -16,30 +17,34 @@ from ..describe.joint import FORMS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..describe.joint import BodyLike, Joint, Pose
+    from ..describe.joint import BodyLike, Joint, Motion, Pose
     from ..describe.measures import Measure
     from ..describe.mechanism import Mechanism
     from .state import State
 
 
 class Posed(Protocol):
-    """A mechanism at several times, such as a trajectory."""
+    """Poses of a mechanism with leading axes (...), such as (step,) of a trajectory."""
+
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        """Places of the bodies."""
 
     @property
     def mechanism(self) -> Mechanism:
         """The mechanism."""
 
     @property
-    def time(self) -> Array:
-        """Times (step,) in s."""
+    def time(self) -> Any:
+        """Times (...,) in s."""
 
     @property
     def position(self) -> Array:
-        """Positions (step, n, 3)."""
+        """Positions (..., n, 3)."""
 
     @property
     def orientation(self) -> Array:
-        """Orientations (step, n, 4)."""
+        """Orientations (..., n, 4)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,10 @@ class Instant:
     time: Array
     position: Array
     orientation: Array
+
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
 
 
 def instant(state: State) -> Instant:
@@ -78,7 +87,7 @@ def joint_rows(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array, Array]:
 def _given(joint: GivenRows, a: Pose, b: Pose) -> tuple[Array, Array]:
     """Gaps (step, row) and gradients (step, row, 12) of user-defined rows."""
     (xa, qa), (xb, qb) = a, b
-    found = [joint.gap_and_gradient(BodyPose(xa[k], qa[k]), BodyPose(xb[k], qb[k])) for k in range(len(xa))]
+    found = [joint._gap_and_gradient(BodyPose(xa[k], qa[k]), BodyPose(xb[k], qb[k])) for k in range(len(xa))]
     rows = joint.row_count
     return np.reshape([gap for gap, _ in found], (-1, rows)), np.reshape([g for _, g in found], (-1, rows, 12))
 
@@ -112,24 +121,47 @@ def gaps(joint: Joint, a: Pose, b: Pose) -> tuple[Array, Array]:
     return np.linalg.norm(gap[:, lengths], axis=1), np.linalg.norm(gap[:, ~lengths], axis=1)
 
 
-def ground_poses(joint: Joint, time: Array) -> Pose:
-    """Position (step, 3) and orientation (step, 4) of the ground of a joint."""
-    poses = [joint.ground_pose(float(t)) for t in time]
-    return np.reshape([x for x, _ in poses], (-1, 3)), np.reshape([q for _, q in poses], (-1, 4))
+def ground_poses(joint: Joint, time: Array | float) -> Pose:
+    """Position (..., 3) and orientation (..., 4) of the ground of a joint at times (...,)."""
+    x, q, *_ = _ground(joint, time, lambda t: (*joint.ground_pose(t), np.zeros(6)))
+    return x, q
+
+
+def ground_motions(joint: Joint, time: Array | float) -> Motion:
+    """The same, and its velocity and angular velocity (..., 3)."""
+    return _ground(joint, time, joint.ground_motion)
+
+
+def _ground(joint: Joint, time: Array | float, motion: Callable[[float], tuple[Array, ...]]) -> Motion:
+    shape = np.shape(time)
+    if joint.ground is None:
+        zero = np.zeros((*shape, 3))
+        return zero, np.tile(IDENTITY, (*shape, 1)).reshape(*shape, 4), zero, zero
+    # all members of a batch pass the same instants, unless one failed, and then nan follows
+    instants, place = np.unique(time, return_inverse=True)
+    known = [np.concatenate(motion(float(t))) if np.isfinite(t) else np.full(13, np.nan) for t in instants]
+    found = np.reshape(known, (-1, 13))[place].reshape(*shape, 13)
+    return found[..., :3], found[..., 3:7], found[..., 7:10], found[..., 10:]
 
 
 def poses(run: Posed, joint: Joint) -> tuple[Pose, Pose]:
-    """Position (step, 3) and orientation (step, 4) of each body of a joint, or of its ground."""
+    """Position (..., 3) and orientation (..., 4) of each body of a joint, or of its ground."""
     return _poses(run, joint.a, joint), _poses(run, joint.b, joint)
 
 
 def _poses(run: Posed, body: BodyLike, joint: Joint | None = None) -> Pose:
     if not body.is_world:
-        row = run.mechanism.rows()[body.name]
-        return np.ascontiguousarray(run.position[:, row]), np.ascontiguousarray(run.orientation[:, row])
+        row = run._rows[body.name]
+        return np.ascontiguousarray(run.position[..., row, :]), np.ascontiguousarray(run.orientation[..., row, :])
     if joint is not None and joint.ground is not None:
         return ground_poses(joint, run.time)
-    return np.zeros((len(run.time), 3)), np.tile(IDENTITY, (len(run.time), 1))
+    shape = np.shape(run.time)
+    return np.zeros((*shape, 3)), np.tile(IDENTITY, (*shape, 1)).reshape(*shape, 4)
+
+
+def meeting(joint: Joint, a: Pose, b: Pose) -> Pose:
+    """World position (..., 3) of b's anchor point, and orientation (..., 4) of the joint frame on a."""
+    return b[0] + rotate(b[1], joint.anchor_b), multiply(a[1], joint.frame_a)
 
 
 def measure_rows(run: Posed, measure: Measure) -> tuple[Array, Array, Array]:

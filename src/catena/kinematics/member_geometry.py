@@ -58,13 +58,14 @@ class MemberGeometry:
             measure_frames=frames,
         )
 
-    def joint(self, joint: Joint) -> Joint:
-        """A joint whose numbers have the axes (member, 1) in front, to be read in all members at all nodes."""
+    def joint(self, joint: Joint, nodes: int = 1) -> Joint:
+        """A joint whose numbers have the axis (member,) in front, and one for each axis of nodes that members have."""
+        at = (slice(None), *[None] * nodes)
         k = list(self.mechanism.joints).index(joint.name)
         own: Joint = object.__new__(type(joint))
-        sides = {"anchor": self.anchors[:, None, k], "frame": self.frames[:, None, k]}
+        sides = {"anchor": self.anchors[:, k][at], "frame": self.frames[:, k][at]}
         found = {f"{name}_{side}": array[..., s, :] for name, array in sides.items() for s, side in enumerate("ab")}
-        own.__dict__.update({**joint.__dict__, **found}, _parameter=self.parameter[:, None, k])
+        own.__dict__.update({**joint.__dict__, **found}, _parameter=self.parameter[:, k][at])
         return own
 
     def give(self, mechanism: Mechanism, member: int) -> None:

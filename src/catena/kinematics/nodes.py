@@ -59,7 +59,7 @@ class Checkpoints:
 class Nodes:
     """A mechanism at several times: arrays whose first axis is `step`, as described in `Trajectory`.
 
-    multipliers are (step, 0) if they were not recorded. near contains angles (step, k) by joint name; full turns are
+    multipliers are (step, 0) if they were not recorded. turned contains angles (step, k) by joint name; full turns are
     counted relative to them.
     """
 
@@ -69,7 +69,7 @@ class Nodes:
     velocity: Array
     angular_velocity: Array
     multipliers: Array
-    near: Mapping[str, Array] = field(default_factory=dict)
+    turned: Mapping[str, Array] = field(default_factory=dict)
     inputs: Array | None = None
     # (step, stop) what hard stops exert, in the order of `hard_stops`
     stops: Array | None = None
@@ -87,7 +87,7 @@ class Nodes:
             velocity=state.velocity[None],
             angular_velocity=state.angular_velocity[None],
             multipliers=np.zeros((1, 0)) if state.multipliers is None else state.multipliers[None],
-            near={name: angles[None] for name, angles in state.turned.items()},
+            turned={name: angles[None] for name, angles in state.turned.items()},
             inputs=None if state.inputs is None else state.inputs[None],
             checkpoints=None
             if checkpoint is None or not checkpoint.fits(state)
@@ -133,7 +133,7 @@ class Nodes:
             self.angular_velocity[node],
             time=float(self.time[node]),
             multipliers=self.multipliers[node] if self.multipliers.shape[1] else None,
-            turned=angles_at(self.near, node),
+            turned=angles_at(self.turned, node),
             computed=computed,
             checkpoint=None if self.checkpoints is None else self.checkpoints.at(node, len(self)),
             inputs=None if self.inputs is None else self.inputs[node],
@@ -172,7 +172,7 @@ class Making:
     caught_count: int = 0
 
     def cut(self, steps: int, counts: tuple[int, int, int], last: Making) -> Making:
-        """The data of some of the steps, with so many impacts, cuts and catches, followed by the final ones in another."""
+        """The data of some steps, with so many impacts, cuts and catches, followed by the last ones of another."""
 
         def joined(name: str) -> Any:
             value = getattr(self, name)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._util.lookup import looked_up, name_of, no_such
+from .._util.lookup import name_of
 from .._util.rotation import Array, Checked, conjugate, finite, finite_number, rotate, unit_quaternion
 from .._util.strict import Strict
-from ..describe.joint import Joint, Pose
+from ..describe.joint import Joint
 from ..describe.showing import Posable
+from .readers import Readable
 from .unwrap import ByJoint, in_one
-from .views import BodyView, ContactView, JointView, frame_of
+from .views import BodyView, JointView
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
-    from ..describe.contacts import Contact
     from ..describe.mechanism import Mechanism
     from ..results.trajectory import Trajectory
 
@@ -40,7 +40,7 @@ class Checkpoint:
         return state._image() == self.state
 
 
-class State(Posable, Strict):
+class State(Posable, Strict, Readable[float]):
     """Poses and velocities of all n bodies; the rows are in the order of `mechanism.bodies`.
 
     position (n, 3) m, orientation (n, 4) body to world, velocity (n, 3) m/s, angular_velocity (n, 3) rad/s, all in the
@@ -52,6 +52,8 @@ class State(Posable, Strict):
     orientation = Checked("Unit quaternions (n, 4) (w, x, y, z), body to world.")
     velocity = Checked("Velocities (n, 3) of the centers of mass, world frame (m/s).")
     angular_velocity = Checked("Angular velocities (n, 3), world frame (rad/s).")
+
+    _where = " in this state"
 
     def __init__(
         self,
@@ -268,29 +270,15 @@ class State(Posable, Strict):
 
         return state_table(self)
 
-    def _seen(self) -> Trajectory:
+    def _seen(self, reactions: bool = False) -> Trajectory:
         from ..results.trajectory import single_node
 
         return single_node(self)
 
     def body(self, name: str | Body) -> BodyView:
         """Return a view of a body, given by name or as an object; assigning to the view changes the state."""
-        known = name_of(name)
-        if known not in self._rows:
-            raise no_such("body", known, self.mechanism, after=" in this state")
-        return BodyView(self, known, self._rows[known])
-
-    def frame(self, name: str) -> Pose:
-        """World position (3,) m and orientation (4,) of a frame, or of a body's reference frame."""
-        return frame_of(self, name)
+        return BodyView(self, name_of(name), self.row(name))
 
     def joint(self, name: str | Joint) -> JointView:
         """Return a view of a joint, given by name or as an object; assigning to it moves one side of the joint."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism, after=" in this state")
-        return JointView(self, self.mechanism.joints[known])
-
-    def contact(self, name: str | Contact) -> ContactView:
-        """A contact, given by name or as an object: its gap, and where it is."""
-        return ContactView(self, looked_up("contact", name, self.mechanism, " in this state"))
+        return JointView(self, self._known_joint(name))

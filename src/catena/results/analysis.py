@@ -182,7 +182,7 @@ def keeps_energy(run: Trajectory) -> bool:
     """
     m = run.mechanism
     is_led = any(coupling.function is not None for coupling in m.couplings.values()) or any(
-        joint.ground is not None or (isinstance(joint, VelocityRows) and joint.is_led) for joint in m.joints.values()
+        joint.ground is not None or (isinstance(joint, VelocityRows) and joint._is_led) for joint in m.joints.values()
     )
     was_told = any(given is not None and given.any() for given in (run.control, run.inputs))
     parts = [part for force in m.forces.values() for part in force.parts]

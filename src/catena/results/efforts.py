@@ -58,15 +58,15 @@ class ForceHistory:
     def rate(self) -> Array:
         """Rate of the measure (step,) in rad/s or m/s."""
         rates = [analysis.measured_rate(self._run, part.measure) for part in self._force.parts]
-        rates += [column for r in self._force.resistances for column in self._resisted(r).T]
-        return self._columns(rates + [column for r in self._force.rotaries for column in self._turning(r).T])
+        rates += [column for r in self._force._resistances for column in self._resisted(r).T]
+        return self._columns(rates + [column for r in self._force._rotaries for column in self._turning(r).T])
 
     @property
     def effort(self) -> Array:
         """Torque or force (step,) in N m or N along the measure; positive if it acts to increase the measure."""
         efforts = [self._effort(part) for part in self._force.parts]
-        resisted = [(-r.numbers * self._resisted(r)).T for r in self._force.resistances]
-        resisted += [(-r.damping * self._turning(r)).T for r in self._force.rotaries]
+        resisted = [(-r.numbers * self._resisted(r)).T for r in self._force._resistances]
+        resisted += [(-r.damping * self._turning(r)).T for r in self._force._rotaries]
         return self._columns(efforts + [column for columns in resisted for column in columns])
 
     @property
@@ -91,7 +91,7 @@ class ForceHistory:
             # what is linear in the coordinate is exact over any way
             linear = not part.functions and not any(part.law[name] for name in _BENT)
             total[1:] += np.cumsum(self._work(part) if between is None or linear else between[k])
-        against: list[Resistance | Rotary] = [*self._force.resistances, *self._force.rotaries]
+        against: list[Resistance | Rotary] = [*self._force._resistances, *self._force._rotaries]
         for k, what in enumerate(against):
             total[1:] += np.cumsum(self._work_against(what) if between is None else between[len(parts) + k])
         return total
@@ -110,8 +110,8 @@ class ForceHistory:
         times = (0.5 * (time[1:] + time[:-1]))[:, None] + half[:, None] * places
         there = ForceHistory(self._run.at(times.ravel()), self._force)
         power = [there._effort(part) * analysis.measured_rate(there._run, part.measure) for part in self._force.parts]
-        power += [-(r.numbers * there._resisted(r) ** 2).sum(axis=1) for r in self._force.resistances]
-        power += [-r.damping * (there._turning(r) ** 2).sum(axis=1) for r in self._force.rotaries]
+        power += [-(r.numbers * there._resisted(r) ** 2).sum(axis=1) for r in self._force._resistances]
+        power += [-r.damping * (there._turning(r) ** 2).sum(axis=1) for r in self._force._rotaries]
         return [half * (each.reshape(times.shape) @ weights) for each in power]
 
     def _resisted(self, resistance: Resistance) -> Array:

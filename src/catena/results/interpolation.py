@@ -88,7 +88,7 @@ def interpolated(run: Nodes, times: Array, count: int = _NODES) -> Nodes:
         orientation=multiply(from_rotation_vector(turn), base[:, 0]),
         velocity=velocity,
         angular_velocity=_spin(turn, rate),
-        near=angles_at(run.near, nearest),
+        turned=angles_at(run.turned, nearest),
         # of nodes alone
         multipliers=np.zeros((len(times), 0)),
         checkpoints=None,

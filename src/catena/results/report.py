@@ -17,7 +17,6 @@ from ..assemble.core import build_core
 from ..assemble.motions import Motions
 from ..describe.custom import GivenRows
 from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
-
 from .ranges import CoordinateRange, range_lines, ranges_of
 
 if TYPE_CHECKING:

@@ -11,29 +11,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._util.lookup import how_many, looked_up, name_of, no_such
-from .._util.rotation import Array, conjugate, rotate
+from .._util.rotation import Array
 from .._util.status import warn
 from .._util.strict import Recorded
 from ..describe.showing import Playable
 from ..kinematics.nodes import STEP_RECORDS, Checkpoints, Making, Nodes
+from ..kinematics.readers import Readable
 from ..kinematics.unwrap import ByJoint
-from ..kinematics.views import frame_of
 from . import analysis
 from .accuracy import AccuracyWarning
 from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
-from .histories import BodyHistory, ContactHistory, CouplingHistory, JointHistory
+from .histories import CouplingHistory
 from .impacts import Impact, impact_rows, impacts_of
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
-    from ..describe.bodies import Body
     from ..describe.contacts import Contact
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
-    from ..describe.joint import Joint, Pose
+    from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
     from ..kinematics.state import State
     from ..simulate.events import Occurrence
@@ -46,7 +45,7 @@ _Recorded: TypeAlias = "tuple[_core.Recording, Told]"
 _HERE = " in this trajectory"
 
 
-class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
+class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Readable[Array]):
     """The recorded nodes of a run. Arrays begin with the axis `step`; bodies are in the mechanism's order.
 
     time (step,) s, position (step, n, 3) m, orientation (step, n, 4) body to world, velocity (step, n, 3) m/s and
@@ -69,6 +68,8 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     warnings lists reasons to doubt the run. info describes how the run was computed (`RunInfo`); it is None for
     trajectories that no simulator made.
     """
+
+    _where = " in this trajectory"
 
     mechanism: Mechanism
     status: Status
@@ -98,7 +99,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
             velocity=recording.velocity,
             angular_velocity=recording.angular_velocity,
             multipliers=recording.multipliers[:, : told["row_count"]],
-            near=ByJoint(recording.counted, told["places"]),
+            turned=ByJoint(recording.counted, told["places"]),
             inputs=recording.inputs,
             stops=recording.multipliers[:, recording.multipliers.shape[1] - told["stop_count"] :],
             control=told["control"],
@@ -160,9 +161,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         return self.nodes.multipliers
 
     @property
-    def near(self) -> Mapping[str, Array]:
+    def turned(self) -> Mapping[str, Array]:
         """Reference angles (step, k) for counting the full turns of joints, by joint name."""
-        return self.nodes.near
+        return self.nodes.turned
 
     @property
     def inputs(self) -> Array | None:
@@ -264,8 +265,17 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
         return trajectory_table(self)
 
-    def _seen(self) -> Trajectory:
+    def _seen(self, reactions: bool = False) -> Trajectory:
         return self
+
+    def _accelerations(self, row: int | slice) -> tuple[Array, Array]:
+        if len(self) < 3:
+            raise ValueError(f"accelerations need at least three recorded nodes, got {len(self)}")
+        linear, angular = (
+            np.gradient(array[:, row], self.time, axis=0, edge_order=2)
+            for array in (self.velocity, self.angular_velocity)
+        )
+        return linear, angular
 
     @overload
     def __getitem__(self, key: int) -> State: ...
@@ -318,30 +328,15 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
 
     def _joint_motion(self) -> tuple[Array, Array]:
         bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
-        return analysis.joint_motion(self.mechanism, self.time, bodies, self.near)
+        return analysis.joint_motion(self.mechanism, self.time, bodies, self.turned)
 
     def counted(self, name: str) -> Array:
         """Return the angles (step, k) of a joint in rad, including full turns."""
         joint = self.mechanism.joints[name]
-        return JointHistory(self, joint).coordinates[:, list(joint.angles)]
+        return self.joint(joint).coordinates[:, list(joint.angles)]
 
     def __iter__(self) -> Iterator[State]:
         return (self[k] for k in range(len(self)))
-
-    def row(self, name: str | Body) -> int:
-        """Return the index of a body, given by name or as an object, on the body axis of arrays."""
-        of = name_of(name)
-        if of not in self._rows:
-            raise no_such("body", of, self.mechanism, after=_HERE)
-        return self._rows[of]
-
-    def body(self, name: str | Body) -> BodyHistory:
-        """Return one body over time, given by name or as an object."""
-        return BodyHistory(self, name_of(name), self.row(name))
-
-    def frame(self, name: str) -> Pose:
-        """Return world positions (step, 3) m and orientations (step, 4) of a frame, or of a body's reference frame."""
-        return frame_of(self, name)
 
     def coupling(self, name: str | Coupling) -> CouplingHistory:
         """Return one coupling over time, given by name or as an object."""
@@ -350,19 +345,6 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
     def force(self, name: str | Force) -> ForceHistory:
         """Return one force over time, given by name or as an object: its effort, power and work."""
         return ForceHistory(self, looked_up("force", name, self.mechanism, _HERE))
-
-    def joint(self, name: str | Joint) -> JointHistory:
-        """Return one joint over time, given by name or as an object."""
-        return JointHistory(self, looked_up("joint", name, self.mechanism, _HERE))
-
-    def contact(self, name: str | Contact) -> ContactHistory:
-        """Return one contact over time, given by name or as an object."""
-        return ContactHistory(self, looked_up("contact", name, self.mechanism, _HERE))
-
-    @property
-    def angular_velocity_body(self) -> Array:
-        """Angular velocity (step, n, 3) in the body frames (rad/s)."""
-        return rotate(conjugate(self.orientation), self.angular_velocity)
 
     @property
     def impacts(self) -> tuple[Impact, ...]:
@@ -388,6 +370,11 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         found: Array = lost[np.searchsorted([impact.time for impact in impacts], self.time, side="right")]
         # a node at an impact is after it
         return found - found[:1]
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run failed; `status` says why."""
+        return not self.status.ok
 
     @property
     def halved_count(self) -> int:
@@ -427,20 +414,6 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         row = self.increments[step]
         return Convergence(row[row > 0], self.info.tolerance, float(self.newton_residual[step]))
 
-    # ---- laws
-
-    def kinetic_energy(self) -> Array:
-        """Return the kinetic energy (step,) in J."""
-        return analysis.kinetic_energy(self)
-
-    def potential_energy(self) -> Array:
-        """Return the potential energy (step,) in J of gravity, which is zero at the origin, and of springs."""
-        return analysis.potential_energy(self)
-
-    def energy(self) -> Array:
-        """Return the kinetic plus potential energy (step,) in J."""
-        return analysis.energy(self)
-
     def energy_error(self) -> Array:
         """Return the energy gained or lost since the first node (step,), relative to the energy in motion.
 
@@ -449,29 +422,6 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace):
         result is 0. The work of motors, dampers and loads counts as error.
         """
         return analysis.energy_error(self.kinetic_energy(), self.potential_energy())
-
-    def momentum(self) -> Array:
-        """Return the linear momentum (step, 3) in kg m/s."""
-        return analysis.momentum(self)
-
-    def angular_momentum(self, about: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Array:
-        """Return the angular momentum (step, 3) about a fixed world point, in kg m^2/s."""
-        return analysis.angular_momentum(self, about)
-
-    def drift(self) -> Array:
-        """Return the gap of every joint (step, joint) in m."""
-        return analysis.drift(self)
-
-    def misalignment(self) -> Array:
-        """Return the angular gap of every joint (step, joint) in rad."""
-        return analysis.misalignment(self)
-
-    def loop_mismatch(self) -> Array:
-        """Return the violation of redundant constraint rows that are not enforced (step, joint, 2), in m and rad.
-
-        It is zero, to rounding, if the dimensions of the loop are exact. Otherwise it is as large as their errors.
-        """
-        return analysis.loop_mismatch(self)
 
 
 def single_node(state: State) -> Trajectory:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._util.lookup import name_of, no_such
 from .._util.rotation import Array
 from .._util.status import CatenaError
 from .._util.strict import Recorded
 from ..kinematics.nodes import Making, Nodes
+from ..kinematics.readers import Readable
 from ..results.analysis import JointSpace, joint_motion
 from ..results.efforts import InputEfforts
-from ..results.histories import JointReader
 from ..results.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ SIZES: dict[str, int] = {"position": 3, "orientation": 4, "velocity": 3, "angula
 
 
 @dataclass
-class Batch(Recorded, JointSpace):
+class Batch(Recorded, JointSpace, Readable[Array]):
     """Recorded nodes of many runs of one mechanism; arrays begin with the axes (member, step).
 
     time (member, step) s, position (member, step, n, 3) m, orientation (member, step, n, 4), velocity and
@@ -47,9 +46,11 @@ class Batch(Recorded, JointSpace):
     impact_counts, cut_counts and caught_counts (member,) are the numbers of impacts at hard limits, of steps cut there
     and of steps that were caught. info describes how the batch was computed.
 
-    `batch[k]` is member k as a Trajectory with its own masses, forces and geometry, if all bodies were recorded; it contains no
-    reactions. `batch.joint(name)` is one joint in all members.
+    `batch[k]` is member k as a Trajectory with its own masses, forces and geometry, if all bodies were recorded; it
+    contains no reactions. `batch.joint(name)` is one joint in all members.
     """
+
+    _where = " in this batch"
 
     mechanism: Mechanism
     dt: float
@@ -67,7 +68,7 @@ class Batch(Recorded, JointSpace):
     counts: NDArray[np.int64]
     status: list[Status]
     numbers: MemberNumbers
-    near: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
+    turned: Mapping[str, Array]  # angles (member, step, k) of joints near which their turns are counted
     info: RunInfo
     selection: RowSelection | None  # rows of loops that were enforced, if others than those of the described pose
     # (member,) impacts at hard stops; substeps that end where one is touched, steps that end at one without that
@@ -83,8 +84,8 @@ class Batch(Recorded, JointSpace):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        failed = self.failed
-        ended = f", {len(failed)} failed" if failed else ""
+        failed = int(self.failed.sum())
+        ended = f", {failed} failed" if failed else ""
         return f"Batch({len(self)} members, {len(self.bodies)} bodies, {self.time.shape[1]} nodes{ended})"
 
     @property
@@ -102,9 +103,9 @@ class Batch(Recorded, JointSpace):
         return f"{len(inaccurate)} of {len(self)} members, the worst is {worst}: {self.accuracy_warnings[worst]}"
 
     @property
-    def failed(self) -> list[int]:
-        """Indices of the failed members; `status` gives the reasons."""
-        return [k for k, status in enumerate(self.status) if not status.ok]
+    def failed(self) -> NDArray[np.bool_]:
+        """Whether each member (member,) failed; `status` gives the reasons."""
+        return np.array([not status.ok for status in self.status], dtype=bool)
 
     def __getitem__(self, member: int) -> Trajectory:
         which = self._all_bodies()
@@ -122,7 +123,7 @@ class Batch(Recorded, JointSpace):
             velocity=velocity,
             angular_velocity=spin,
             multipliers=np.zeros((count, 0)),
-            near={name: angles[member, :count] for name, angles in self.near.items()},
+            turned={name: angles[member, :count] for name, angles in self.turned.items()},
         )
         made = Making(
             dt=self.dt,
@@ -145,20 +146,76 @@ class Batch(Recorded, JointSpace):
     @property
     def efforts(self) -> Array:
         """Efforts of motors and servos (member, step, input) in the order of `mechanism.inputs`, N m or N."""
-        laws = self.numbers.law
-        return InputEfforts(self.mechanism, None if laws is None else laws[:, None])(*self._joint_motion(), None)
+        return self._input_efforts()(*self._joint_motion(), None)
 
-    def _joint_motion(self, every: int = 1) -> tuple[Array, Array]:
-        """Coordinates and rates (member, step, coordinate), of every so many nodes."""
+    @property
+    def inputs(self) -> Array:
+        """Inputs (member, step, input) by `mechanism.inputs`: those described, or the members' own."""
+        described = self._input_efforts().described
+        return np.broadcast_to(described, (*self.time.shape, described.shape[-1]))
+
+    def _input_efforts(self) -> InputEfforts:
+        laws = self.numbers.law
+        return InputEfforts(self.mechanism, None if laws is None else laws[:, None])
+
+    def _joint_motion(self) -> tuple[Array, Array]:
+        run = self._seen()
+        bodies = (run.position, run.orientation, run.velocity, run.angular_velocity)
+        coordinates, rates = joint_motion(self.mechanism, run.time, bodies, run.turned, self.numbers.geometry)
+        shape = (*self.time.shape, coordinates.shape[1])
+        return coordinates.reshape(shape), rates.reshape(shape)
+
+    def _seen(self, reactions: bool = False) -> Trajectory:
         which = self._all_bodies()
-        time = self.time[:, ::every]
-        shape, n = time.shape, len(self.bodies)
-        flat = [getattr(self, name)[:, ::every, which].reshape(-1, n, size) for name, size in SIZES.items()]
-        near = {name: angles[:, ::every].reshape(-1, angles.shape[-1]) for name, angles in self.near.items()}
-        found = joint_motion(
-            self.mechanism, time.reshape(-1), (flat[0], flat[1], flat[2], flat[3]), near, self.numbers.geometry
+
+        def flat(array: Array) -> Array:
+            return array.reshape(self.time.size, *array.shape[2:])
+
+        position, orientation, velocity, spin = (flat(getattr(self, name))[:, which] for name in SIZES)
+        nodes = Nodes(
+            time=flat(self.time),
+            position=position,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=spin,
+            multipliers=np.zeros((len(position), 0)),
+            turned={name: flat(angles) for name, angles in self.turned.items()},
         )
-        return found[0].reshape(*shape, -1), found[1].reshape(*shape, -1)
+        return Trajectory(self.mechanism, nodes, Making(selection=self.selection))
+
+    def _of_nodes(self, law: Callable[[Trajectory], Array], *, reactions: bool = False) -> Any:
+        if self.numbers.are_shared and (self.counts == self.time.shape[1]).all():
+            return super()._of_nodes(law)
+        return self._of_members(law)
+
+    def _of_members(self, law: Callable[[Trajectory], Array]) -> Array:
+        """What a function gives for every member (member, step, ...), nan beyond the last node of one that failed."""
+        parts = [law(run) for run in self]
+        found = np.full((*self.time.shape, *parts[0].shape[1:]), np.nan)
+        for row, part in zip(found, parts, strict=True):
+            row[: len(part)] = part
+        return found
+
+    def _accelerations(self, row: int | slice) -> tuple[Array, Array]:
+        def of(run: Trajectory, which: int) -> Array:
+            # one that failed soon has too few nodes
+            few = len(run) < 3 <= self.time.shape[1]
+            return np.full_like(run.velocity[:, row], np.nan) if few else run._accelerations(row)[which]
+
+        return self._of_members(lambda run: of(run, 0)), self._of_members(lambda run: of(run, 1))
+
+    def _known_joint(self, name: str | Joint) -> Joint:
+        joint = super()._known_joint(name)
+        if self.numbers.geometry is not None:
+            joint = self.numbers.geometry.joint(joint)
+        for body in (joint.a, joint.b):
+            if not body.is_world and body.name not in self.bodies:
+                raise ValueError(f"{joint.label}: its body {body.name!r} was not recorded")
+        return joint
+
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return {name: row for row, name in enumerate(self.bodies)}
 
     def _all_bodies(self) -> slice | list[int]:
         """Bodies in the mechanism's order, all of which must have been recorded."""
@@ -203,25 +260,12 @@ class Batch(Recorded, JointSpace):
 
         return batch_dataset(self)
 
-    def joint(self, name: str | Joint) -> JointReader:
-        """Return one joint over time in all members, given by name or as an object; its bodies must be recorded."""
-        known = name_of(name)
-        if known not in self.mechanism.joints:
-            raise no_such("joint", known, self.mechanism, after=" in this batch")
-        joint = self.mechanism.joints[known]
-        if self.numbers.geometry is not None:
-            joint = self.numbers.geometry.joint(joint)
-        for body in (joint.a, joint.b):
-            if not body.is_world and body.name not in self.bodies:
-                raise ValueError(f"{joint.label}: its body {body.name!r} was not recorded")
-        return JointReader(self, joint, {name: row for row, name in enumerate(self.bodies)})
-
 
 class BatchError(CatenaError, RuntimeError):
     """Members of a batch failed; `batch` contains the results: a Batch, or the Summaries of `keep`."""
 
     def __init__(self, batch: Batch | Summaries) -> None:
-        failed = batch.failed
+        failed = np.flatnonzero(batch.failed)
         more = f", and {len(failed) - 3} more" if len(failed) > 3 else ""
         sentences = "; ".join(f"member {k}: {batch.status[k].message}" for k in failed[:3])
         super().__init__(f"{len(failed)} of {len(batch.status)} members failed: {sentences}{more}")

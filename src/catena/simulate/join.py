@@ -57,7 +57,7 @@ def join(batches: Iterable[Batch]) -> Batch:
         accuracy_warnings=[sentence for part in parts for sentence in part.accuracy_warnings],
         status=[status for part in parts for status in part.status],
         numbers=_numbers(parts),
-        near=own.by_joint(np.concatenate([_angles(part) for part in parts])),
+        turned=own.by_joint(np.concatenate([_angles(part) for part in parts])),
     )
 
 
@@ -66,7 +66,7 @@ def _core_of(batch: Batch) -> Compiled:
 
 
 def _angles(batch: Batch) -> Array:
-    return np.concatenate(list(batch.near.values()) or [np.zeros((*batch.time.shape, 0))], axis=-1)
+    return np.concatenate(list(batch.turned.values()) or [np.zeros((*batch.time.shape, 0))], axis=-1)
 
 
 def _numbers(parts: list[Batch]) -> MemberNumbers:

@@ -12,38 +12,36 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._util.lookup import looked_up, name_of, no_such
+from .._util.lookup import name_of, no_such
 from .._util.memory import refuse_if_too_large
-from .._util.rotation import Array, cross, rotate
+from .._util.rotation import Array
 from .._util.status import SimulationError, Status, status_of, warn
 from .._util.words import Spoken
 from ..describe.limits import Limits, hard_stops
 from ..kinematics.nodes import Making, Nodes
+from ..kinematics.readers import Number, Readable
 from ..kinematics.state import State
-from ..kinematics.views import BodyView, JointView, LiveContact, frame_of, no_hard_limits
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
 from ..results.impacts import Impact, impact_rows, impacts_of
-from ..results.reactions import reaction
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
 from .loads import Forces, held_loads, load_table, plain_forces
 
 if TYPE_CHECKING:
-    from ..describe.bodies import Body
-    from ..describe.contacts import Contact
     from ..describe.forces import Force
-    from ..describe.joint import Joint, Pose
+    from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
     from ..view.viewer.server import LiveView
     from .plan import Plan
     from .simulator import Simulator
 
 
-class Running(Spoken):
+class Running(Spoken, Readable[Number]):
     """What `Live` and `LiveBatch` have in common; arrays of a batch have the leading axis (member,)."""
 
     _plan: Plan
+    _counted: Array
     coordinates: Array
     rates: Array
     inputs: Array
@@ -85,6 +83,41 @@ class Running(Spoken):
     def _efforts(self) -> InputEfforts:
         return InputEfforts(self.mechanism)
 
+    @property
+    def turned(self) -> Mapping[str, Array]:
+        """Angles (..., k) of joints, including full turns, by joint name."""
+        return self._plan.compiled.by_joint(self._counted)
+
+    def _as_nodes(self, status: Status, multipliers: Array) -> Trajectory:
+        """A copy of the node, or of those of all members, as a trajectory; multipliers (node, k) may be missing."""
+        axes, count = np.ndim(self.time), np.size(self.time)
+
+        def rows(array: Array | float) -> Array:
+            return np.array(array).reshape(count, *np.shape(array)[axes:])
+
+        plan = self._plan
+        nodes = Nodes(
+            time=rows(self.time),
+            position=rows(self.position),
+            orientation=rows(self.orientation),
+            velocity=rows(self.velocity),
+            angular_velocity=rows(self.angular_velocity),
+            multipliers=multipliers[:, : plan.build.row_count],
+            stops=multipliers[:, max(multipliers.shape[1] - len(hard_stops(self.mechanism)), 0) :],
+            turned={name: rows(angles) for name, angles in self.turned.items()},
+            inputs=rows(self.inputs),
+        )
+        made = Making(dt=plan.dt, status=status, info=plan.run_info(), selection=plan.other_rows)
+        return Trajectory(self.mechanism, nodes, made)
+
+    @property
+    def _rows(self) -> Mapping[str, int]:
+        return self.mechanism.rows()
+
+    @cached_property
+    def _joint_places(self) -> Mapping[str, slice]:  # type: ignore[override]
+        return self.mechanism.coordinate_places()
+
 
 class _Start(TypedDict):
     settings: _core.Settings
@@ -92,7 +125,7 @@ class _Start(TypedDict):
     checkpoint: Array | None
 
 
-class Live(Running, _core.Live):
+class Live(Running[float], _core.Live):
     """A mechanism that runs step by step; created by `simulator.start(state)`.
 
     time (s), position (n, 3), orientation (n, 4), velocity (n, 3) and angular_velocity (n, 3) of the bodies, and
@@ -255,11 +288,6 @@ class Live(Running, _core.Live):
     # ---- reading
 
     @property
-    def turned(self) -> Mapping[str, Array]:
-        """Joint angles including full turns (rad), by joint name."""
-        return self._plan.compiled.by_joint(self._counted)
-
-    @property
     def status(self) -> Status:
         """Whether steps can be taken (`ok`), or why the last step failed."""
         return status_of(self._plan, self._ended)
@@ -297,46 +325,18 @@ class Live(Running, _core.Live):
         They are those just after the current node, with the current inputs and loads, and are of second order in dt. To
         compute them takes two steps, which are then undone. For one body or a point on it, use `live.body(name)`.
         """
+        return self._accelerations(slice(None))
+
+    def _accelerations(self, row: int | slice) -> tuple[Array, Array]:
         linear, angular, ended = self._all_accelerations()
         if ended.code != _core.StatusCode.done:
-            raise SimulationError(status_of(self._plan, ended), self._node())
-        return linear, angular
-
-    def kinetic_energy(self) -> float:
-        """Return the kinetic energy of all bodies and rotors (J)."""
-        return float(self._node().kinetic_energy()[0])
-
-    def potential_energy(self) -> float:
-        """Return the potential energy (J) of gravity, which is zero at the origin, and of springs."""
-        return float(self._node().potential_energy()[0])
-
-    def energy(self) -> float:
-        """Return the kinetic plus potential energy (J)."""
-        return float(self._node().energy()[0])
+            raise SimulationError(status_of(self._plan, ended), self._seen())
+        return linear[row], angular[row]
 
     def force(self, name: str | Force) -> LiveForce:
         """Return a force at the current node, given by name or as an object: `live.force("spring").effort[0]`."""
-        node = self._node()
+        node = self._seen()
         return LiveForce(node, node.force(name).force)
-
-    def frame(self, name: str) -> Pose:
-        """Return the world position (3,) m and orientation (4,) of a frame, or of a body's reference frame."""
-        return frame_of(self, name)
-
-    def body(self, name: str | Body) -> LiveBody:
-        """Return a body at the current node, given by name or as an object."""
-        known = name_of(name)
-        if known not in self.mechanism.bodies:
-            raise no_such("body", known, self.mechanism)
-        return LiveBody(self, known, self._rows[known])
-
-    def joint(self, name: str | Joint) -> LiveJoint:
-        """Return a joint at the current node, given by name or as an object."""
-        return LiveJoint(self, looked_up("joint", name, self.mechanism))
-
-    def contact(self, name: str | Contact) -> LiveContact:
-        """Return a contact at the current node, given by name or as an object."""
-        return LiveContact(self, looked_up("contact", name, self.mechanism))
 
     # ---- watching
 
@@ -367,21 +367,12 @@ class Live(Running, _core.Live):
 
     # ---- how
 
-    @cached_property
-    def _places(self) -> dict[str, slice]:
-        """Where the coordinates of every joint stand among all of them."""
-        return self.mechanism.coordinate_places()
-
-    @property
-    def _rows(self) -> Mapping[str, int]:
-        return self.mechanism.rows()
-
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""
         if self.status.ok and self._plan.on_inaccurate != "ignore":
             warning = describe_inaccuracy(self._plan, self.tally, steps)
             if self._plan.on_inaccurate == "raise" and warning:
-                raise SimulationError(self._plan.fail_if_inaccurate(self.status, warning), self._node())
+                raise SimulationError(self._plan.fail_if_inaccurate(self.status, warning), self._seen())
             if warning:
                 warn(AccuracyWarning(warning))
         elif not self.status.ok:
@@ -389,37 +380,10 @@ class Live(Running, _core.Live):
 
     def _fail(self) -> None:
         if self._plan.on_failure == "raise":
-            raise SimulationError(self.status, self._node())
+            raise SimulationError(self.status, self._seen())
 
-    def _node(self, recorded: Array | None = None) -> Trajectory:
-        """The node as a trajectory of one, with all multipliers that a run would have recorded, if they are given."""
-        stops = len(recorded) - self._plan.build.stop_count if recorded is not None else 0
-        nodes = Nodes(
-            time=np.array([self.time]),
-            position=self.position[None].copy(),
-            orientation=self.orientation[None].copy(),
-            velocity=self.velocity[None].copy(),
-            angular_velocity=self.angular_velocity[None].copy(),
-            multipliers=np.zeros((1, 0)) if recorded is None else recorded[None, : self._plan.build.row_count],
-            stops=None if recorded is None else recorded[None, stops:],
-            near={name: angles[None].copy() for name, angles in self.turned.items()},
-            inputs=self.inputs[None].copy(),
-        )
-        plan = self._plan
-        made = Making(dt=plan.dt, status=self.status, info=plan.run_info(), selection=plan.other_rows)
-        return Trajectory(self.mechanism, nodes, made)
-
-    def _stop_efforts(self, item: Joint | Contact) -> Array:
-        """What the hard stops (k,) of a joint or a contact exert from the node on."""
-        stops = hard_stops(self.mechanism)
-        places = [k - len(stops) for k, stop in enumerate(stops) if stop.item is item]
-        found: Array = self._all_multipliers()[places] if places else np.zeros(0)
-        return found
-
-    def _reaction(self, joint: Joint) -> tuple[Array, Array]:
-        """Force and torque (3,) that a joint exerts at the node, as `live.joint(name).force` and `.torque` tell."""
-        force, torque = reaction(self._node(self._all_multipliers()), joint)
-        return force[0], torque[0]
+    def _seen(self, reactions: bool = False) -> Trajectory:
+        return self._as_nodes(self.status, self._all_multipliers()[None] if reactions else np.zeros((1, 0)))
 
 
 def take(plan: Plan, state: State | None, steps: int, record_every: int, loads: Forces | None) -> Live:
@@ -464,69 +428,3 @@ class LiveForce(ForceHistory):
         raise ValueError(
             f"{self.force.label} of a live mechanism has no work: add up its power, or simulate with run(control=...)"
         )
-
-
-class LiveBody(BodyView):
-    """One body of a live mechanism at its current node (read-only)."""
-
-    _state: Live  # type: ignore[assignment]
-
-    def __init__(self, live: Live, name: str, row: int) -> None:
-        super().__init__(live, name, row)  # type: ignore[arg-type]
-
-    @property
-    def acceleration(self) -> Array:
-        """Acceleration (3,) of the center of mass, world frame (m/s^2); see Live.accelerations."""
-        found: Array = self._state.accelerations()[0][self._row]
-        return found
-
-    @property
-    def angular_acceleration(self) -> Array:
-        """Angular acceleration (3,), world frame (rad/s^2); see Live.accelerations."""
-        found: Array = self._state.accelerations()[1][self._row]
-        return found
-
-    def point_acceleration(self, p: ArrayLike) -> Array:
-        """Return the world acceleration (..., 3) in m/s^2 of points p (..., 3) given in the body frame (m).
-
-        An accelerometer measures this minus the acceleration of gravity.
-        """
-        linear, angular = (numbers[self._row] for numbers in self._state.accelerations())
-        arm, spin = rotate(self.orientation, np.asarray(p, dtype=float)), self.angular_velocity
-        found: Array = linear + cross(angular, arm) + cross(spin, cross(spin, arm))
-        return found
-
-
-class LiveJoint(JointView):
-    """One joint of a live mechanism at its current node, in joint coordinates (read-only)."""
-
-    _state: Live  # type: ignore[assignment]
-
-    def __init__(self, live: Live, joint: Joint) -> None:
-        super().__init__(live, joint)  # type: ignore[arg-type]
-
-    @property  # type: ignore[misc]
-    def coordinates(self) -> Array:
-        """Joint coordinates (dof,); angles in rad, including full turns, lengths in m."""
-        place = self._state._places.get(self._joint.name)
-        return super().coordinates if place is None else self._state.coordinates[place]
-
-    def _reaction(self) -> tuple[Array, Array]:
-        return self._state._reaction(self._joint)
-
-    @property  # type: ignore[misc]
-    def rates(self) -> Array:
-        """Joint rates (dof,); rad/s and m/s."""
-        place = self._state._places.get(self._joint.name)
-        return super().rates if place is None else self._state.rates[place]
-
-    @property
-    def stop(self) -> float | Array:
-        """What the hard limits exert on the coordinate, N m or N, as in `run.joint(name).stop`; 0 away from them.
-
-        If several coordinates of the joint have hard limits, (k,) in their order. It takes a step to find.
-        """
-        found = self._state._stop_efforts(self._joint)
-        if len(found) == 0:
-            raise no_hard_limits(self)
-        return float(found[0]) if len(found) == 1 else found

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._util.memory import refuse_if_too_large
+from .._util.rotation import Array
 from .._util.status import SimulationError, Status, status_of, warn
 from ..assemble.initial_state import checked
 from ..kinematics.state import State
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import InputEfforts
-from ..results.trajectory import single_node
+from ..results.trajectory import Trajectory, single_node
 from .live import Running
 from .loads import Forces
 from .members import Laws, MemberNumbers, Ranges, member_loads
 from .starts import Starts, at_coordinates, from_own_states, from_states, mixed_starts
 
 if TYPE_CHECKING:
+    from ..describe.joint import Joint
     from ..kinematics.member_geometry import MemberGeometry
     from .plan import Plan
 
 
-class LiveBatch(Running, _core.LiveBatch):
+class LiveBatch(Running[Array], _core.LiveBatch):
     """Members of one mechanism that run step by step; created by `simulator.start_batch(states)`.
 
     time (member,) s, position (member, n, 3), orientation (member, n, 4), velocity and angular_velocity (member, n, 3)
@@ -67,7 +69,6 @@ class LiveBatch(Running, _core.LiveBatch):
         numbers = self._numbers = MemberNumbers(
             mechanism, count, masses, inertias, gravity, force_parameters, limits, geometry
         )
-        self._laws = numbers.law
         super().__init__(
             core=compiled.core,
             settings=plan.settings(float(starts.time[0]), starts.computed, 0, 1),
@@ -188,7 +189,7 @@ class LiveBatch(Running, _core.LiveBatch):
 
     @cached_property
     def _efforts(self) -> InputEfforts:
-        return InputEfforts(self.mechanism, self._laws)
+        return InputEfforts(self.mechanism, self._numbers.law)
 
     @property
     def status(self) -> list[Status]:
@@ -210,6 +211,20 @@ class LiveBatch(Running, _core.LiveBatch):
             computed=self._begun.computed or bool(self.time[k] != self._begun.time[k]),
             inputs=self.inputs[k],
         )
+
+    def _known_joint(self, name: str | Joint) -> Joint:
+        joint, geometry = super()._known_joint(name), self._numbers.geometry
+        return joint if geometry is None else geometry.joint(joint, nodes=0)
+
+    def _seen(self, reactions: bool = False) -> Trajectory:
+        return self._as_nodes(Status(), np.zeros((len(self), 0)))
+
+    def _of_nodes(self, law: Callable[[Trajectory], Array], *, reactions: bool = False) -> Any:
+        if self._numbers.are_shared:
+            return super()._of_nodes(law)
+        whole = self._seen()
+        own = (self._numbers.mechanism_of(self.mechanism, k) for k in range(len(self)))
+        return np.concatenate([law(Trajectory(m, whole.nodes[k : k + 1], whole.made)) for k, m in enumerate(own)])
 
     def _look(self, steps: int) -> None:
         """What is the matter with the last steps."""

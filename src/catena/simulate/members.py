@@ -166,6 +166,11 @@ class MemberNumbers:
             found.gravity = _on_bodies(mechanism, own)
         return found
 
+    @property
+    def are_shared(self) -> bool:
+        """Whether all members have the numbers of the mechanism."""
+        return self.mass is None and self.gravity is None and self.law is None and self.geometry is None
+
     def saved(self) -> dict[str, Array | None]:
         """All of them by name (member, ...): mass, inertia, gravity, law, anchors, frames, parameter."""
         own = {"mass": self.mass, "inertia": self.inertia, "gravity": self._own_gravity, "law": self.law}
@@ -183,7 +188,7 @@ class MemberNumbers:
 
         With a geometry of its own it is described as the bodies stand and move at a node (n, ...).
         """
-        if self.mass is None and self.gravity is None and self.law is None and self.geometry is None:
+        if self.are_shared:
             return mechanism
         own = mechanism.copy()
         if self.geometry is not None:

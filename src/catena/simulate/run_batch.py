@@ -134,13 +134,13 @@ def run_batch(
         counts=np.array([end.records for end in ended]),
         status=status,
         numbers=numbers,
-        near=compiled.by_joint(angles),
+        turned=compiled.by_joint(angles),
         info=plan.run_info(),
         selection=plan.other_rows,
         **{name: np.array([getattr(tally, key) for tally in tallies]) for name, key in COUNTS.items()},
         alone=_why_alone(plan, signals.count, geometry) if count > 1 else "",
     )
-    for k in batch.failed:
+    for k in np.flatnonzero(batch.failed).tolist():
         for array in arrays.values():
             array[k, batch.counts[k] :] = np.nan
     return batch
@@ -148,7 +148,7 @@ def run_batch(
 
 def told_of(plan: Plan, batch: Batch) -> Batch:
     """A batch, after what there is to be raised and warned about it."""
-    if batch.failed and fails_loudly(plan):
+    if batch.failed.any() and fails_loudly(plan):
         raise BatchError(batch)
     if plan.on_inaccurate == "warn" and batch.accuracy_warning:
         warn(AccuracyWarning(batch.accuracy_warning))

@@ -52,13 +52,14 @@ class Summaries:
         return self.arrays.keys()
 
     def __repr__(self) -> str:
-        failed = f", {len(self.failed)} failed" if self.failed else ""
+        count = int(self.failed.sum())
+        failed = f", {count} failed" if count else ""
         return f"Summaries({len(self.status)} members: {', '.join(self.arrays)}{failed})"
 
     @property
-    def failed(self) -> list[int]:
-        """Indices of the failed members; `status` gives the reasons."""
-        return [k for k, status in enumerate(self.status) if not status.ok]
+    def failed(self) -> NDArray[np.bool_]:
+        """Whether each member (member,) failed; `status` gives the reasons."""
+        return np.array([not status.ok for status in self.status], dtype=bool)
 
 
 def run_kept(
@@ -109,7 +110,7 @@ def run_kept(
         if callable(progress) or (progress and end == count):
             finish(progress, end, count)
     summaries = Summaries({name: np.concatenate([part[name] for part in found]) for name in found[0]}, status)
-    if summaries.failed and fails_loudly(plan):
+    if summaries.failed.any() and fails_loudly(plan):
         raise BatchError(summaries)
     if plan.on_inaccurate == "warn" and coarse:
         warn(AccuracyWarning(coarse))

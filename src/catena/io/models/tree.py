@@ -135,7 +135,7 @@ def _laws(mechanism: Mechanism) -> tuple[Mapping[tuple[str, str], Law], list[For
     laws: dict[tuple[str, str], Law] = {}
     others: list[Force] = []
     for force in mechanism.forces.values():
-        balls = [rotary for rotary in force.rotaries if mechanism.joints[rotary.joint].code == "ball"]
+        balls = [rotary for rotary in force._rotaries if mechanism.joints[rotary.joint].code == "ball"]
         for rotary in balls:
             laws.setdefault((rotary.joint, ""), Law()).damping += rotary.damping
         if balls:

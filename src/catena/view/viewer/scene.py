@@ -201,7 +201,7 @@ def _parts(bare: Scene, mechanism: Mechanism, rows: Mapping[str, int]) -> tuple[
     parts += [Part(mechanism.world.name, "bodies", WORLD, mesh, color or rgb(GROUND)) for mesh, color in seen]
     notes += said
     for joint in mechanism.joints.values():
-        if joint.carries and joint.row_count:
+        if joint._carries and joint.row_count:
             side, anchor, frame = joint_side(joint)
             mesh = joint_sign(joint, 0.12 * looks.reach).placed(anchor, frame)
             parts.append(Part(joint.name, "joints", rows[side.name], mesh, rgb(INK)))

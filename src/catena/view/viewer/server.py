@@ -73,7 +73,7 @@ def show_live(
 ) -> LiveView:
     """Return a view of a live mechanism."""
     none = np.zeros(0)
-    node = live._node(live._all_multipliers())
+    node = live._seen(reactions=True)
     plots = [Plot("energy [J]", (("kinetic", none), ("potential", none), ("total", none)))]
     # what has inputs or a control is there to be driven
     if control is None and not live.mechanism.inputs and keeps_energy(node):
@@ -413,13 +413,13 @@ class LiveView(View):
         self._drawn = time.monotonic()
         forces = []
         if canvas.shows("forces") and live.status.ok:
-            forces = [arrow.force[0] for arrow in arrows_of(live._node(live._all_multipliers()))]
+            forces = [arrow.force[0] for arrow in arrows_of(live._seen(reactions=True))]
         canvas.put(live.position, live.orientation, forces, self._marks.now(live, self._impacts[-50:]))
         self._clock.value = f"{live.time:.3f}"
         self._joints.put(live.coordinates)
         if self._moments and live.time <= self._moments[-1][0]:
             return
-        node = live._node()
+        node = live._seen()
         energies = [node.kinetic_energy()[0], node.potential_energy()[0], node.energy()[0]]
         gap = max(float(node.drift().max(initial=0.0)), 1e-18)
         self._moments = [*self._moments[-_MOST_MOMENTS:], [live.time, *energies, gap]]
