@@ -159,7 +159,7 @@ class MemberNumbers:
             geometry = MemberGeometry(
                 mechanism, known[0], unit_quaternion(known[1], known[1].shape, "frames"), known[2]
             )
-        found = cls(mechanism, count, None, None, None, None, geometry)
+        found = cls(mechanism, count, None, None, None, None, None, geometry)
         found.mass, found.inertia, found.law = arrays["mass"], arrays["inertia"], arrays["law"]
         found._own_gravity = own = arrays["gravity"]
         if own is not None:
