@@ -105,7 +105,7 @@ def test_members_in_lanes_are_single_runs(scene: str) -> None:
     else:
         batch = simulator.run_batch(steps=150, coordinates=np.zeros_like(rates), rates=rates)
         state = [batch[k][0] for k in range(11)]
-    assert not batch.warnings  # they ran in lanes
+    assert not batch.alone
     impacts = 0
     for k in (0, 4, 10):
         alone = simulator.run(steps=150, state=state[k])
@@ -122,7 +122,7 @@ def test_neighbors_threads_and_cuts_change_no_bit(scene: str) -> None:
     simulator, rates = Simulator(m, 0.004), starts(m, 19)
     zero = np.zeros_like(rates)
     whole = simulator.run_batch(steps=120, coordinates=zero, rates=rates, threads=1)
-    assert not whole.warnings
+    assert not whole.alone
     some = simulator.run_batch(steps=120, coordinates=zero[5:8], rates=rates[5:8], threads=2)
     np.testing.assert_array_equal(some.position, whole.position[5:8])
     np.testing.assert_array_equal(some.velocity, whole.velocity[5:8])
@@ -141,7 +141,7 @@ def test_members_rest_on_their_stops_in_lanes() -> None:
     """For a thousand steps, where every step is one solve: they do not leave the lanes."""
     simulator = Simulator(rod(0.0), 0.005)
     batch = simulator.run_batch(steps=1000, states=9, record_every=1000)
-    assert not batch.warnings
+    assert not batch.alone
     np.testing.assert_allclose(batch[0].joint("hinge").angle[-1], 1.0, rtol=0, atol=1e-15)
     np.testing.assert_array_equal(batch.velocity[:, -1], 0.0)
     assert (batch.iterations[:, 600:] == 1).all()
