@@ -53,7 +53,7 @@ def laws() -> Mechanism:
     m.add_force(ct.Damper("joint1", 0.2))
     m.add_force(ct.Armature("joint0", 0.3))
     m.add_force(ct.Servo("side", kp=30.0, kd=2.0, target=0.8))
-    m.add_force(ct.Friction(("joint2", "angle"), 0.1))
+    m.add_force(ct.Friction("joint1", 0.1))
     return m
 
 
@@ -114,6 +114,26 @@ def test_members_in_lanes_are_single_runs(scene: str) -> None:
         np.testing.assert_allclose(batch.velocity[k], alone.velocity, rtol=0, atol=1e-6)
         assert over(batch, k) <= 1e-12
     assert impacts > 0
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
+def test_velocities_at_nodes_go_into_no_stop(restitution: float) -> None:
+    """Where something stands at its stop, after bounces too."""
+    m = arm(restitution)
+    state = m.state()
+    for name, joint in m.joints.items():
+        state.joint(name).rates = np.full(len(joint.names), 0.7)
+    run = Simulator(m, 0.004).run(steps=200, state=state)
+    stands = 0
+    for name, joint in m.joints.items():
+        for key, limits in joint.limits.items():
+            k = joint.names.index(key)
+            q, rate = run.joint(name).coordinates[:, k], run.joint(name).rates[:, k]
+            high, low = q > limits.upper - 2e-13, q < limits.lower + 2e-13
+            stands += np.count_nonzero(high | low)
+            assert (rate[high] < 1e-9).all()
+            assert (rate[low] > -1e-9).all()
+    assert stands > 50
 
 
 @pytest.mark.parametrize("scene", ["arm", "arm that bounces", "laws"])
