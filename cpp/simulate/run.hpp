@@ -312,11 +312,12 @@ struct Runner {
   // the bounds of stops have been moved: what stands at one now and goes against it bounces
   bool rebound() {
     int whose = -1;
-    if (!stops.follow_bounds()) return true;
-    stops.find_passed(whose);
-    if (whose < 0) return true;
     rescue.forget();
-    return projection.strike() || fail(step, Outcome::singular, 0, node.now);
+    // one that has held until here has had its part in the last interval
+    bool fine = !stops.holds() || projection.strike();
+    if (stops.follow_bounds()) stops.find_passed(whose);
+    if (whose >= 0) fine = fine && projection.strike();
+    return fine || fail(step, Outcome::singular, 0, node.now);
   }
   // where a step has failed
   void stop() {

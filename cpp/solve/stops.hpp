@@ -395,6 +395,8 @@ struct Stops {
     each_near([&](Stop& s) {
       s.phi = s.held ? s.bound : at_end(s);
       recent[s.law] = s.phi;
+      // one that had bounced off may have been caught
+      if (s.held) s.left = false;
       ++s.age;
     });
   }
