@@ -29,7 +29,7 @@ class Held(Strict):
     _frames: ByName[Frame]
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove a body and its frames, and return the body; with `cascade`, also remove its joints, forces and contacts.
+        """Remove a body and its frames, and return the body; with `cascade`, also remove all that is on it.
 
         Removing a joint also removes the forces and couplings on it.
         """
@@ -38,7 +38,8 @@ class Held(Strict):
         forces = [
             f
             for f in self._forces.values()
-            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f.resistances)
+            if any(name in (measure.a, measure.b) for p in f.parts for measure in p.measures)
+            or any(name == r.body for r in f.resistances)
         ]
         contacts = [c for c in self._contacts.values() if name in (c.body, c.other)]
         if not cascade:
@@ -59,7 +60,8 @@ class Held(Strict):
         forces = [
             f
             for f in self._forces.values()
-            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f.rotaries)
+            if any(measure.joint == name for part in f.parts for measure in part.measures)
+            or any(r.joint == name for r in f.rotaries)
         ]
         couplings = [c for c in self._couplings.values() if any(term.measure.joint == name for term in c.terms)]
         if not cascade:

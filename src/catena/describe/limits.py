@@ -1,21 +1,27 @@
 """Limits of a joint coordinate: hard or soft stops at both ends of its range, and what its drive can do.
 
-All that is one-sided in a mechanism is listed here, in the order of the core's stops: limits of joints, then contacts.
+All that is one-sided in a mechanism is listed here, in the order of the core's stops: ropes and limits of
+sums, which are forces, limits of joints, then contacts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, pi
 from typing import TYPE_CHECKING, NamedTuple
 
 from .forces import LAW, Part
-from .measures import Measure, coordinate_measure
+from .measures import coordinate_measure
 
 if TYPE_CHECKING:
     from .contacts import Contact
+    from .forces import Force
     from .joint import Joint
     from .mechanism import Mechanism
+
+
+# numbers of a hard stop, among those of a law and of limits
+STOP = ("lower", "upper", "restitution")
 
 
 @dataclass(frozen=True)
@@ -81,24 +87,34 @@ class Limits:
         return LAW | stops
 
 
-class Stop(NamedTuple):
-    """Something that one coordinate of a joint, or the gap of a contact, has limits for."""
+def limits_of(label: str, **numbers: float) -> Limits:
+    """Limits with the given numbers; `label` starts the error message if they cannot be."""
+    try:
+        return Limits(**numbers)
+    except ValueError as error:
+        raise ValueError(f"{label}: {str(error).removeprefix('limits: ')}") from None
 
-    item: Joint | Contact
+
+def check_turn(limits: Limits, name: str, label: str) -> None:
+    """Refuse limits that what a ball joint turns by cannot have."""
+    if name == "twist":
+        if not (-pi < limits.lower or limits.lower == -inf) or not (limits.upper < pi or limits.upper == inf):
+            raise ValueError(f"{label}: limits of the twist must lie between -pi and pi, got {limits}")
+    elif limits.lower > 0 or not 1e-3 <= limits.upper < pi:
+        raise ValueError(f"{label}: the {name} has an upper limit between 0.001 and pi, and no lower one, got {limits}")
+
+
+class Stop(NamedTuple):
+    """Something one-sided: a coordinate of a joint, a rope or a sum of coordinates, the gap of a contact."""
+
+    item: Joint | Force | Contact
     coordinate: str
     limits: Limits
 
     @property
     def label(self) -> str:
-        """Of the joint or contact, with the coordinate of a joint, for use in messages."""
+        """Of the joint, force or contact, with the coordinate of a joint, for use in messages."""
         return f"{self.item.label} ({self.coordinate})" if self.coordinate else self.item.label
-
-    @property
-    def measure(self) -> Measure:
-        """What the limits are of."""
-        if not self.coordinate:
-            return self.item.measure  # type: ignore[union-attr, return-value]
-        return coordinate_measure(self.item, self.coordinate, self.item.label)  # type: ignore[arg-type]
 
 
 def joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
@@ -108,14 +124,16 @@ def joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
 
 
 def hard_joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
-    """Those of them that the coordinate cannot leave."""
-    return [found for found in joint_stops(mechanism) if found[2].hard]
+    """Those of them that are of coordinates, and that these cannot leave."""
+    return [found for found in joint_stops(mechanism) if found[2].hard and found[1] in found[0].names]
 
 
 def stops_of(mechanism: Mechanism) -> list[Stop]:
-    """All that is one-sided: limits of joint coordinates, then contacts."""
+    """All that is one-sided, in the order of the core's laws: ropes and sums, limits of joint coordinates, contacts."""
     contacts = mechanism.contacts.values()
+    forces = [(force, part) for force in mechanism.forces.values() for part in force.parts if part.is_stop]
     return [
+        *(Stop(force, "", Limits(**{key: part.law[key] for key in STOP})) for force, part in forces),
         *(Stop(*found) for found in joint_stops(mechanism)),
         *(Stop(contact, "", contact.limits) for contact in contacts),
     ]
@@ -127,10 +145,13 @@ def hard_stops(mechanism: Mechanism) -> list[Stop]:
 
 
 def without_limits(mechanism: Mechanism) -> Mechanism:
-    """The same mechanism, whose coordinates have no limits."""
-    if not any(joint.limits for joint in mechanism.joints.values()):
+    """The same mechanism, whose coordinates, and sums of them, have no limits."""
+    sums = [name for name, force in mechanism.forces.items() if any(part.terms for part in force.parts)]
+    if not sums and not any(joint.limits for joint in mechanism.joints.values()):
         return mechanism
     free = mechanism.copy()
+    for name in sums:
+        free.remove_force(name)
     for joint in free.joints.values():
         joint.limits = {}
     return free.snapshot()
@@ -139,4 +160,6 @@ def without_limits(mechanism: Mechanism) -> Mechanism:
 def law_parts(mechanism: Mechanism) -> list[Part]:
     """All laws of a mechanism in the order of the core: those of its forces, then those of its stops."""
     parts = [part for force in mechanism.forces.values() for part in force.parts]
-    return parts + [Part(stop.measure, stop.limits.law(), {}) for stop in stops_of(mechanism)]
+    for joint, name, limits in joint_stops(mechanism):
+        parts.append(Part(coordinate_measure(joint, name, joint.label), limits.law(), {}))
+    return parts + [Part(contact.measure, contact.limits.law(), {}) for contact in mechanism.contacts.values()]

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from .._util.rotation import Array, conjugate, cross, places, rotate
 from .._util.strict import Recorded
-from ..describe.limits import hard_stops
 from ..kinematics import geometry
 from ..kinematics.unwrap import unwrapped
 from ..kinematics.views import OfBody, OfContact, OfJoint
 from . import analysis, reactions
+from .impacts import stop_efforts
 
 if TYPE_CHECKING:
     from ..describe.contacts import Contact
@@ -196,7 +196,7 @@ class JointHistory(JointReader):
         If several coordinates of the joint have hard limits, there is a column for each, in their order. Impulses of
         impacts are not included: see `run.impacts`.
         """
-        found = _stops(self._run, self._joint)
+        found = stop_efforts(self._run, self._joint)
         if found.shape[1] == 0:
             raise AttributeError(f"{self.label} has no hard limits; give it some: joint.limits = Limits(lower, upper)")
         return found[:, 0] if found.shape[1] == 1 else found
@@ -233,18 +233,10 @@ class ContactHistory(Recorded, OfContact):
 
         Impulses of impacts are not included: see `run.impacts`.
         """
-        return _stops(self._seen, self._contact)[:, 0]
+        return stop_efforts(self._seen, self._contact)[:, 0]
 
     @property
     def force(self) -> Array:
         """Force (step, 3) in N on the body that has the point or ball, world frame; the other one has the opposite."""
         found: Array = self.normal_force[:, None] * self.normal
         return found
-
-
-def _stops(run: Trajectory, item: Joint | Contact) -> Array:
-    """What the hard stops of a joint or a contact exert (step, stop)."""
-    places = [k for k, stop in enumerate(hard_stops(run.mechanism)) if stop.item is item]
-    if places and (run.nodes.stops is None or run.nodes.stops.shape[1] == 0):
-        raise ValueError(f"{item.label}: the efforts of stops were not recorded")
-    return np.zeros((len(run), 0)) if run.nodes.stops is None else run.nodes.stops[:, places]

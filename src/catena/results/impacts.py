@@ -11,13 +11,18 @@ from .._util.rotation import Array
 from ..describe.limits import hard_stops, stops_of
 
 if TYPE_CHECKING:
+    from ..describe.contacts import Contact
+    from ..describe.forces import Force
+    from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
+    from .trajectory import Trajectory
 
 
 class Impact(NamedTuple):
-    """A joint coordinate that hits its limit, or a contact that closes, or one that stands while another one does.
+    """A joint coordinate that hits its limit, a contact that closes, a rope that becomes taut; or one that stands then.
 
-    `name` is that of the joint or contact; a contact has no `coordinate`, its gap counts. `impulse` (N m s or N s) acts
+    `name` is that of the joint, contact or force; only a joint has a `coordinate`, of others the gap, length or sum
+    counts. `impulse` (N m s or N s) acts
     on the coordinate; `approach` and `leaving` are its rates (rad/s or m/s) before and after.
     """
 
@@ -38,9 +43,10 @@ def impact_rows(told: Sequence[tuple[float, int, float, float, float]], mechanis
     """The core's table as an array (impact, 5) with the number of the hard stop in place of that of the law."""
     if not told:
         return np.zeros((0, 5))
-    forces = sum(len(force.parts) for force in mechanism.forces.values())
-    hard = np.cumsum([limits.hard for *_, limits in stops_of(mechanism)]) - 1
-    return np.array([(time, hard[law - forces], *rest) for time, law, *rest in told])
+    parts = [part.is_stop for force in mechanism.forces.values() for part in force.parts]
+    others = [stop.limits.hard for stop in stops_of(mechanism)[sum(parts) :]]
+    hard = np.cumsum([*parts, *others]) - 1
+    return np.array([(time, hard[law], *rest) for time, law, *rest in told])
 
 
 def impacts_of(mechanism: Mechanism, rows: Array) -> tuple[Impact, ...]:
@@ -50,3 +56,11 @@ def impacts_of(mechanism: Mechanism, rows: Array) -> tuple[Impact, ...]:
         Impact(time, stops[int(which)].item.name, stops[int(which)].coordinate, impulse, approach, leaving)
         for time, which, impulse, approach, leaving in rows.tolist()
     )
+
+
+def stop_efforts(run: Trajectory, item: Joint | Force | Contact) -> Array:
+    """What the hard stops of something exert (step, stop)."""
+    places = [k for k, stop in enumerate(hard_stops(run.mechanism)) if stop.item is item]
+    if places and (run.nodes.stops is None or run.nodes.stops.shape[1] == 0):
+        raise ValueError(f"{item.label}: the efforts of stops were not recorded")
+    return np.zeros((len(run), 0)) if run.nodes.stops is None else run.nodes.stops[:, places]

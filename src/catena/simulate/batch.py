@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .summaries import Summaries
 
 # recorded of every body, and how many numbers each is
-SIZES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
+SIZES: dict[str, int] = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 
 
 @dataclass
