@@ -280,3 +280,44 @@ def test_what_cannot_be() -> None:
     tied.bodies["weight"].position = (0, 0, -1.1)
     with pytest.raises(ct.SimulationError, match=r"rope 'rope' starts 0.1 beyond its limits; start from"):
         Simulator(tied, 0.01).run(0.1)
+
+
+# ---- models
+
+MJCF = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
+<body name="head" pos="0 0 2"><joint name="neck" type="ball" range="0 40" {soft}/>
+<geom size="0.1" pos="0.1 0 0.3"/></body>
+<body name="one" pos="1 0 1"><joint name="first" axis="0 1 0" ref="10"/><geom size="0.1" pos="0.3 0 0"/>
+<body name="two" pos="0.5 0 0"><joint name="second" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/></body></body>
+</worldbody><tendon><fixed name="cord" limited="true" range="-0.2 0.5">
+<joint joint="first" coef="1"/><joint joint="second" coef="-0.5"/></fixed></tendon></mujoco>"""
+
+
+def test_models_bring_ranges_of_balls_and_tendons(tmp_path) -> None:
+    """Read, held, written and read again; `limits="ignore"` runs without them."""
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "model.xml"
+    path.write_text(MJCF.format(soft=""))
+    m = Mechanism.from_mjcf(path)
+    assert m.joints["neck"].limits["rotation"].upper == pytest.approx(np.deg2rad(40))
+    m.to_mjcf(tmp_path / "again.xml")
+    again = Mechanism.from_mjcf(tmp_path / "again.xml")
+    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "again.xml"))
+    assert theirs.jnt_range[0] == pytest.approx((0, np.deg2rad(40)))
+    for each in (m, again):
+        run = Simulator(each, 0.005).run(1.5)
+        # the coordinates of a file begin at its `ref`, those of a tendon there as well
+        total = run.joint("first").angle - 0.5 * run.joint("second").angle
+        assert total.max() <= 0.5 - np.deg2rad(10) + 1e-12
+        assert total.min() >= -0.2 - np.deg2rad(10) - 1e-12
+        assert np.linalg.norm(run.joint("neck").coordinates, axis=1).max() <= np.deg2rad(40) + 1e-12
+        assert {impact.name for impact in run.impacts} == {"neck", "cord"}
+    assert not Simulator(m, 0.005, limits="ignore").run(1.5).impacts
+
+
+def test_softness_of_limits_in_models_is_noted(tmp_path) -> None:
+    pytest.importorskip("mujoco")
+    path = tmp_path / "model.xml"
+    path.write_text(MJCF.format(soft='solreflimit="0.1 1"'))
+    with pytest.warns(ct.ModelWarning, match=r"not read: solreflimit, as limits are hard \(neck\)"):
+        Mechanism.from_mjcf(path)
