@@ -33,6 +33,7 @@ ORDER = (
     "control_callback",
     "rope",
     "pendulum_chain",
+    "wedge_billiard",
     "batch_of_pendulums",
     "four_bar_atlas",
     "misaligned_rotor",

@@ -188,6 +188,10 @@ void Model::build_constraints(const Spec& spec) {
     else
       inactive_.push_back(c);
   }
+  std::vector<ConstraintInfo> sums;
+  std::vector<char> bounded(spec.coupling.size(), 0);
+  for (const LawSpec& law : spec.law)
+    if (law.sum >= 0) bounded[law.sum] = 1;
   for (int k = 0; k < static_cast<int>(spec.coupling.size()); ++k) {
     const CouplingSpec& coupling = spec.coupling[k];
     Pair none{};
@@ -207,6 +211,8 @@ void Model::build_constraints(const Spec& spec) {
       c.end[c.end_count++] = measure.end[1];
       c.lengths |= measure.lengths & 1u;
     }
+    sums.push_back(c);
+    if (bounded[k]) continue;
     c.recorded = layout_.recorded_count++;
     layout_.has_inactive_rows |= coupling.inactive;
     if (coupling.inactive) continue;
@@ -219,7 +225,7 @@ void Model::build_constraints(const Spec& spec) {
     const LawSpec& given = spec.law[l];
     LawInfo law{};
     static_cast<Law&>(law) = given;
-    law.measure = placed(given.measure);
+    law.measure = given.sum >= 0 ? sums[given.sum] : placed(given.measure);
     law.target_signal = given.target;
     law.force_signal = given.force;
     law.constraint = law.link = law.axis = -1;

@@ -34,6 +34,7 @@ LawSpec law_at(const Description& given, std::size_t l) {
   law.force = given.law_force[l];
   law.joint = given.law_joint[l];
   law.coordinate = given.law_coordinate[l];
+  law.sum = given.law_sum[l];
   return law;
 }
 

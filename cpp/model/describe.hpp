@@ -37,6 +37,7 @@ struct Description {
   std::vector<double> law_numbers;             // (law, law_size)
   std::vector<int> law_target, law_force;      // (law)
   std::vector<int> law_joint, law_coordinate;  // (law)
+  std::vector<int> law_sum;                    // (law) the coupling whose sum it bounds, or -1
   std::vector<int> coupling_terms;             // (coupling) how many
   std::vector<double> term_coefficient;        // (term)
   std::vector<int> term_joint;                 // (term) whose only coordinate it is, or -1

@@ -12,7 +12,8 @@ namespace {
 constexpr double roundness = 1e-3;  // of rotors: parts of their inertia and of the bodies' span
 
 // whether turns of a body about an axis leave one end of a constraint as it is
-bool is_blind(const ConstraintInfo& c, const double* anchor, const double* frame, const double* axis, double span) {
+bool is_blind(const ConstraintInfo& c, bool is_a, const double* axis, double span) {
+  const double *anchor = is_a ? c.anchor_a : c.anchor_b, *frame = is_a ? c.frame_a : c.frame_b;
   const auto across = [&](const double* p) {
     return std::hypot(p[1] * axis[2] - p[2] * axis[1], p[2] * axis[0] - p[0] * axis[2],
                       p[0] * axis[1] - p[1] * axis[0]);
@@ -20,6 +21,7 @@ bool is_blind(const ConstraintInfo& c, const double* anchor, const double* frame
   switch (c.kind) {
     case JointKind::ball:
     case JointKind::measured_distance: return across(anchor) < roundness * span;
+    case JointKind::measured_slide: return is_a ? across(frame + 6) < roundness : across(anchor) < roundness * span;
     case JointKind::revolute:
     case JointKind::cylindrical:
     case JointKind::screw:
@@ -58,7 +60,8 @@ void find_rotors(const Layout& layout, LinkInfo* links) {
     if (c.kind != JointKind::coupling) attach(c.rows == RowKind::combination ? layout.reduction[c.item].whole : c);
   }
   for (int k = 0; k < layout.term_count; ++k) attach(layout.term[k].measure);
-  for (int k = 0; k < layout.law_count; ++k) attach(layout.law[k].measure);
+  for (int k = 0; k < layout.law_count; ++k)
+    if (layout.law[k].measure.kind != JointKind::coupling) attach(layout.law[k].measure);
   for (int i = 0; i < layout.link_count; ++i) {
     LinkInfo& link = links[i];
     std::fill_n(link.spin, 3, 0.0);
@@ -71,8 +74,7 @@ void find_rotors(const Layout& layout, LinkInfo* links) {
       if (!is_round(link.inertia, axis)) continue;
       const bool free = std::all_of(ends[i].begin(), ends[i].end(), [&](const auto& at) {
         const auto& [c, e] = at;
-        return e == 0 ? is_blind(*c, c->anchor_a, c->frame_a, axis, layout.span)
-                      : is_blind(*c, c->anchor_b, c->frame_b, axis, layout.span);
+        return is_blind(*c, e == 0, axis, layout.span);
       });
       if (!free) continue;
       std::copy_n(axis, 3, link.spin);

@@ -36,9 +36,12 @@ enum class JointKind : int {
   measured_slide,
   measured_distance,
   measured_bend,
+  measured_swing,
+  measured_twist,
+  measured_rotation,
 };
 // rows that neither a point nor an angle gives
-enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend };
+enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend, swing, axial, rotation };
 // what rows are made of: a file each in physics/rows, listed in its constraint.hpp
 enum class RowKind : int { joint, ground, rolling, custom, custom_velocity, coupling, rotary, law, stop, combination };
 // of a kind that is no joint's: how many, unless the user says so; metres or radians; the first that holds a velocity
@@ -115,10 +118,13 @@ constexpr JointForm joint_form[] = {
     {JointKind::measured_slide, "measured_slide", 0, {}, 0, {}, ExtraRow::slide},
     {JointKind::measured_distance, "measured_distance", 0, {}, 0, {}, ExtraRow::distance},
     {JointKind::measured_bend, "measured_bend", 0, {}, 0, {}, ExtraRow::bend},
+    {JointKind::measured_swing, "measured_swing", 0, {}, 0, {}, ExtraRow::swing},
+    {JointKind::measured_twist, "measured_twist", 0, {}, 0, {}, ExtraRow::axial},
+    {JointKind::measured_rotation, "measured_rotation", 0, {}, 0, {}, ExtraRow::rotation},
 };
 // clang-format on
 constexpr int joint_kind_count = sizeof joint_form / sizeof joint_form[0];
-static_assert(joint_kind_count == static_cast<int>(JointKind::measured_bend) + 1);
+static_assert(joint_kind_count == static_cast<int>(JointKind::measured_rotation) + 1);
 static_assert(
     [] {
       for (int k = 0; k < joint_kind_count; ++k)
@@ -213,8 +219,15 @@ constexpr bool row_is_length(int kind, int row) {
   const JointForm& form = joint_form[kind];
   if (row < form.point_count) return true;
   if (row < form.point_count + form.angle_count) return false;
-  return form.extra != ExtraRow::twist && form.extra != ExtraRow::angle && form.extra != ExtraRow::bend &&
-         form.own.lengths;
+  switch (form.extra) {
+    case ExtraRow::twist:
+    case ExtraRow::angle:
+    case ExtraRow::bend:
+    case ExtraRow::swing:
+    case ExtraRow::axial:
+    case ExtraRow::rotation: return false;
+    default: return form.own.lengths;
+  }
 }
 
 // whether a row holds a velocity and leaves the pose free
@@ -315,6 +328,7 @@ struct LawSpec : Law {
   Pair measure{};
   int target = -1, force = -1;      // signals in place of the constants
   int joint = -1, coordinate = -1;  // that the measure is, if it is one of a joint
+  int sum = -1;                     // of a hard stop: the coupling whose sum it measures in place of that
 };
 
 // sum of coefficient x measure = offset, or = offset + signal

@@ -138,6 +138,7 @@ inline void require_description(const Description& given) {
   require_size(given.law_force, laws, "law_force");
   require_size(given.law_joint, laws, "law_joint");
   require_size(given.law_coordinate, laws, "law_coordinate");
+  require_size(given.law_sum, laws, "law_sum");
   const auto couplings = static_cast<Offset>(given.coupling_terms.size());
   Offset terms = 0;
   for (const int count : given.coupling_terms) {
@@ -184,6 +185,9 @@ inline void require_spec(const Spec& spec) {
     require_signal(law.target, 1, spec.signal_count, "where the target of a law is found");
     require_signal(law.force, 1, spec.signal_count, "where the force of a law is found");
     require_between(law.joint, -1, static_cast<int>(spec.joint.size()) - 1, "the joint of a law");
+    require_between(law.sum, -1, static_cast<int>(spec.coupling.size()) - 1, "the sum of a law");
+    require(law.sum < 0 || (is_hard_stop(law) && law.joint < 0 && spec.coupling[law.sum].signal < 0),
+            "laws: only hard stops bound the sums of couplings");
     if (law.joint >= 0) {
       const JointSpec& joint = spec.joint[law.joint];
       require(std::minmax(joint.body_a, joint.body_b) == std::minmax(law.measure.body_a, law.measure.body_b),

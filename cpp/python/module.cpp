@@ -230,6 +230,7 @@ void bind_core(nb::module_& m) {
       copied<InInts<-1>>("law_force", &CoreArguments::law_force),
       copied<InInts<-1>>("law_joint", &CoreArguments::law_joint),
       copied<InInts<-1>>("law_coordinate", &CoreArguments::law_coordinate),
+      copied<InInts<-1>>("law_sum", &CoreArguments::law_sum),
       copied<InInts<-1>>("coupling_terms", &CoreArguments::coupling_terms),
       copied<In<-1>>("term_coefficient", &CoreArguments::term_coefficient),
       copied<InInts<-1>>("term_joint", &CoreArguments::term_joint),

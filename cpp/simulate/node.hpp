@@ -70,8 +70,11 @@ struct Node {
       const LawInfo& law = layout.law[l];
       if (on_axis(l))
         law_angle[l] = measured(law.measure, law_angle[l]).g[0];
-      else if (law.constraint >= 0)
-        solver.rows_of(layout.constraint[law.constraint]).angle[0] = law_angle[l];
+      else if (law.constraint >= 0) {
+        RowMemory& rows = solver.rows_of(layout.constraint[law.constraint]);
+        rows.angle[0] = law_angle[l];
+        count_terms(law.measure, args.term_start, rows);
+      }
       law_momentum[l] = rotor_momentum(l, [&](int i) {
         const int k = layout.link[i].body;
         return Wrench<double>{load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)};

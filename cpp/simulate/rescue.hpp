@@ -19,6 +19,8 @@
 // the rest is taken in plain steps. A composed step is also cut where a stop lets go (simulate/release.hpp).
 #pragma once
 
+#include <algorithm>
+
 #include "simulate/checkpoint.hpp"
 #include "simulate/failure.hpp"
 #include "simulate/record.hpp"
@@ -75,8 +77,8 @@ struct Rescue {
     const long cut = args.tally.cut;
     int substeps = 1;
     if (!cover(args.dt, at, time, substeps)) return false;
-    // what was cut at a stop was not halved
-    substeps -= static_cast<int>(args.tally.cut - cut);
+    // what was cut at a stop was not halved; the last cut may be where the step ends
+    substeps = std::max(substeps - static_cast<int>(args.tally.cut - cut), 1);
     // substeps that are short to be exact are not spent in vain
     progress.spent += args.error_rate > 0 ? 1 : substeps;
     args.tally.iterations += iterations;
@@ -332,8 +334,7 @@ struct Rescue {
       stops.fixed = k > 0;
       const Outcome outcome = step.solve(parts.part[k] * dt);
       // what the first part has let go has no part in the others, and may be passed in them
-      const bool passes =
-          outcome == Outcome::converged && k == parts.count - 1 && stops.count() > 0 && misses();
+      const bool passes = outcome == Outcome::converged && k == parts.count - 1 && stops.count() > 0 && misses();
       stops.fixed = false;
       iterations += newton.iterations;
       if (newton.trace) keep_trace(at);

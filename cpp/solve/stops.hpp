@@ -50,14 +50,20 @@ struct Stops {
 
   //---- measures ----
 
-  // of poses, turns counted on from a recent one
+  // rows of poses, turns counted on from a recent measure, or of a sum from those that its row knows
+  void measure(const Stop& s, double from, bool at_end, JointRows& rows) const {
+    const LawInfo& law = law_of(s);
+    RowMemory before;
+    before.angle[0] = from;
+    if (law.measure.kind == JointKind::coupling) before = solver.rows_of(layout.constraint[law.constraint]);
+    const RowSite of = {layout, law.measure, solver.body, solver.clock};
+    if (at_end) return StopRows::measure_after(of, before, rows);
+    static_cast<RowMemory&>(rows) = before;
+    StopRows::measure_before(of, rows);
+  }
   double measure(const Stop& s, double from, bool at_end) const {
-    const ConstraintInfo& m = law_of(s).measure;
     JointRows rows;
-    if (at_end)
-      joint_rows(m, new_pose(solver.body, m.end[0]), new_pose(solver.body, m.end[1]), from, rows);
-    else
-      joint_rows(m, old_pose(solver.body, m.end[0]), old_pose(solver.body, m.end[1]), from, rows);
+    measure(s, from, at_end, rows);
     return rows.g[0];
   }
   CATENA_INLINE double at_end(const Stop& s) const {
@@ -321,10 +327,9 @@ struct Stops {
   double resistance(const Stop& s) const {
     if constexpr (Solver::acts_on_axes)
       if (s.axis >= 0) return std::fabs(solver.stopped[s.axis].pivot);
-    const ConstraintInfo& c = layout.constraint[law_of(s).constraint];
     JointRows rows;
-    joint_rows(c, old_pose(solver.body, c.end[0]), old_pose(solver.body, c.end[1]), s.phi, rows);
-    const double root = row_compliance(c, solver.body, layout.link, rows, 0);
+    measure(s, s.phi, false, rows);
+    const double root = row_compliance(law_of(s).measure, solver.body, layout.link, rows, 0);
     return 1 / (root * root);
   }
   // at rest all unknowns are zero, and the increment is what there is
@@ -359,9 +364,9 @@ struct Stops {
   double rate_of(const Stop& s) const {
     const ConstraintInfo& m = law_of(s).measure;
     JointRows rows;
-    joint_rows(m, old_pose(solver.body, m.end[0]), old_pose(solver.body, m.end[1]), s.phi, rows);
+    measure(s, s.phi, false, rows);
     double rate = 0;
-    for (int e = 0; e < 2; ++e)
+    for (int e = 0; e < m.end_count; ++e)
       if (m.end[e] >= 0)
         rate += dot(rows.w[e].f, solver.body[m.end[e]].dx) + dot(rows.w[e].t, solver.body[m.end[e]].phi);
     return rate;

@@ -13,7 +13,7 @@ from .assemble.assembly import AssemblyError, AssemblyWarning
 from .assemble.placeholders import PlaceholderWarning
 from .assemble.redundancy import LoopWarning
 from .describe.bodies import Body
-from .describe.body_forces import Bumper, Bushing, Cable, Drag, PointSpring
+from .describe.body_forces import Bumper, Bushing, Cable, Drag, PointSpring, Rope, SumLimits
 from .describe.constraints import ConstantVelocity, Distance, FixedOrientation, ParallelAxes, PointOnLine, PointOnPlane
 from .describe.contacts import Contact
 from .describe.couplings import Coupling, Differential, Gear, Mimic, PrescribedMotion, Rack
@@ -138,6 +138,7 @@ __all__ = [
     "Revolute",
     "RollingBall",
     "RollingDisk",
+    "Rope",
     "RunInfo",
     "Screw",
     "Servo",
@@ -150,6 +151,7 @@ __all__ = [
     "State",
     "Status",
     "StuckWarning",
+    "SumLimits",
     "Summaries",
     "Sweep",
     "SweepError",

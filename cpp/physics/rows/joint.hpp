@@ -9,6 +9,12 @@
 //     distance:         g = |r| - length
 //     twist:            g = (e_x . h_y - e_y . h_x) / 2, zero where b has not turned about the joint's axis against a
 //     bend:             g = twice the z component of b's quaternion against a: the turn about z, if it is small
+//     swing:            g = the angle between e_z and h_z
+//     axial:            g = the turn about e_z that is left when h_z has been turned onto e_z by the shortest way
+//     rotation:         g = the angle of b's turn against a
+//
+// Where a distance, a swing or a rotation is zero it has no gradient. A limit that is far away is looked at there as
+// well, and any direction serves it.
 //
 // Rows are gradients (of the screw: once its axes are aligned) against (displacement of the centre of mass, world
 // rotation increment), so the same six numbers are the wrench that a unit multiplier exerts on the body. When the joint
@@ -168,7 +174,7 @@ CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& inf
     case ExtraRow::distance: {
       const double length = std::sqrt(norm2(r));
       gap = length - info.parameter;
-      w.f = (1 / length) * r;
+      w.f = length > 0 ? (1 / length) * r : e[2];
       break;
     }
     case ExtraRow::bend: {
@@ -187,6 +193,28 @@ CATENA_INLINE void rows_of_form(const JointForm& form, const ConstraintInfo& inf
       gap = 0.5 * (dot(e[0], h(1)) - dot(e[1], h(0)));
       w.t = 0.5 * (cross(h(1), e[0]) - cross(h(0), e[1]));
       break;
+    case ExtraRow::swing: {
+      const Vec3<double> hz = h(2), normal = cross(e[2], hz);
+      const double sine = std::sqrt(norm2(normal));
+      gap = std::atan2(sine, dot(e[2], hz));
+      w.t = sine > 1e-9 ? (1 / sine) * normal : e[0];
+      break;
+    }
+    case ExtraRow::axial: {
+      const Vec3<double> hx = h(0), hy = h(1), hz = h(2);
+      gap = std::atan2(dot(e[1], hx) - dot(e[0], hy), dot(e[0], hx) + dot(e[1], hy));
+      w.t = (1 / (1 + dot(e[2], hz))) * (e[2] + hz);
+      break;
+    }
+    case ExtraRow::rotation: {
+      const Vec3<double> hx = h(0), hy = h(1), hz = h(2);
+      const Vec3<double> axial =
+          0.5 * (cross(e[0], hx) + cross(e[1], hy) + cross(e[2], hz));  // the axis times the sine of the angle
+      const double sine = std::sqrt(norm2(axial));
+      gap = std::atan2(sine, 0.5 * (dot(e[0], hx) + dot(e[1], hy) + dot(e[2], hz) - 1));
+      w.t = sine > 1e-9 ? (1 / sine) * axial : e[2];
+      break;
+    }
     case ExtraRow::none: return;
   }
   rows.put(info, k, gap, {-w.f, -w.t - cross(arm_a, w.f)}, {w.f, w.t + cross(arm_b, w.f)}, w);

@@ -38,6 +38,9 @@ _SENTENCES = {
     _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) moves it to "
     "the nearest one, and Simulator(limits='ignore') runs without limits",
 }
+# where it is no coordinate that starts beyond its limits
+_DEEP = "{stop} starts {size:.3g} m inside its plane; move the body out along the normal"
+_FAR = "{stop} starts {size:.3g} beyond its limits; start from a state within them"
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {RESCUE_DEPTH} times"}
 
 
@@ -95,9 +98,10 @@ def status_of(plan: Plan, ended: _core.Ended) -> Status:
     moved = list(m.bodies)[ended.body]
     opened = [*m.joints, *m.couplings][ended.joint] if ended.joint >= 0 else ""
     stiff = plan.law_labels[ended.law] if ended.law >= 0 else ""
-    message = _SENTENCES[code].format(
-        time=time, body=moved, joint=opened, size=ended.size, law=stiff, stop=stiff, dt=plan.dt
-    )
+    sentence = _SENTENCES[code]
+    if code == _core.StatusCode.beyond and not plan.is_coordinate(ended.law):
+        sentence = _DEEP if stiff.startswith("contact") else _FAR
+    message = sentence.format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, stop=stiff, dt=plan.dt)
     if code in (_core.StatusCode.stiff, _core.StatusCode.interrupted, _core.StatusCode.beyond):
         return Status(ok=False, reason=code.name, message=message, time=time, step=step)
     if stiff:

@@ -243,6 +243,8 @@ def placed_tree(mechanism: Mechanism, state: State, frozen: Mapping[str, Array],
                     poses[child] = put(poses[here], *allowed)
                     moved.add(child)
                 for key in joint.limits if joint.has_coordinates and joint.name not in frozen else ():
+                    if key in joint.turns:
+                        continue
                     bounded.append((len(branches), joint.names.index(key)))
                     limited.append((joint.name, joint.names.index(key)))
                 branches.append((place, child, here))

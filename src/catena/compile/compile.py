@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._util.rotation import Array, multiply, rotate
-from ..describe.couplings import holds
+from ..describe.couplings import holds, sum_of
 from ..describe.custom import BodyPose, GivenRows, VelocityRows
 from ..describe.forces import NUMBERS, Part
 from ..describe.joint import FORMS, Joint
@@ -62,6 +62,7 @@ class Arguments(TypedDict):
     law_force: Ints
     law_joint: Ints
     law_coordinate: Ints
+    law_sum: Ints
     coupling_terms: Ints
     term_coefficient: Array
     term_joint: Ints
@@ -300,6 +301,9 @@ def compile_rows(
     held = [joints[k] for k in np.flatnonzero(selection.rows >= 0) if joints[k].names and joints[k].name in frozen]
     couplings += [hold for joint in held for hold in holds(joint, frozen[joint.name])]
     frozen = {name: value for name, value in frozen.items() if name not in {joint.name for joint in held}}
+    # sums that laws bound come last
+    sums = {k: len(couplings) + place for place, k in enumerate(k for k, part in enumerate(parts) if part.terms)}
+    couplings += [sum_of(parts[k].terms) for k in sums]
     laws = [part.measure for part in parts]
     terms = [term.measure for coupling in couplings for term in coupling.terms]
     counters = [measure for joint in joints for measure in angle_measures(joint)]
@@ -332,8 +336,9 @@ def compile_rows(
         ),
         law_target=_ints(_function(part, "target", signals) for part in parts),
         law_force=_ints(_function(part, "effort", signals) for part in parts),
-        law_joint=_ints(places.get(m.joint, -1) for m in laws),
+        law_joint=_ints(-1 if part.terms else places.get(part.measure.joint, -1) for part in parts),
         law_coordinate=_ints(m.index if m.joint else -1 for m in laws),
+        law_sum=_ints(sums.get(k, -1) for k in range(len(parts))),
         coupling_terms=_ints(len(coupling.terms) for coupling in couplings),
         term_coefficient=np.array([term.coefficient for c in couplings for term in c.terms], dtype=float),
         # where rows are examined every coupling is one
@@ -391,7 +396,7 @@ def _inputs(mechanism: Mechanism, parts: list[Part]) -> dict[str, tuple[int, int
 
 def _refuse_moving_ground(mechanism: Mechanism) -> None:
     """Forces and couplings measure against the world that stands still."""
-    measured = [(f.label, part.measure.joint) for f in mechanism.forces.values() for part in f.parts]
+    measured = [(f.label, m.joint) for f in mechanism.forces.values() for part in f.parts for m in part.measures]
     measured += [(f.label, rotary.joint) for f in mechanism.forces.values() for rotary in f._rotaries]
     measured += [(c.label, term.measure.joint) for c in mechanism.couplings.values() for term in c.terms]
     measured += [(f"limits of {name!r}", joint.name) for joint, name, _ in joint_stops(mechanism)]

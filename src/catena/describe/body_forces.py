@@ -1,7 +1,11 @@
-"""Forces between two bodies that need no joint (springs, cables, bumpers, bushings), and drag on one; see forces.py."""
+"""Forces between two bodies that need no joint (springs, cables, ropes, bumpers, bushings), and drag; see forces.py.
+
+Limits of sums of coordinates are here as well, because several joints share them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +14,13 @@ from numpy.typing import ArrayLike
 from .._util.checks import number
 from .._util.lookup import name_of, no_such
 from .._util.rotation import IDENTITY, Array, conjugate, finite, multiply, rotate, unit_quaternion
+from .couplings import Coupling
 from .forces import SPRING, Force, Part, Resistance
+from .limits import Limits, limits_of
 from .measures import Z_TO_X, Z_TO_Y, Measure
 
 if TYPE_CHECKING:
+    from .couplings import CoordinateLike
     from .joint import BodyOrName
     from .mechanism import Mechanism
 
@@ -65,26 +72,14 @@ class PointSpring(_BetweenBodies):
                 "side": self._side,
             }
         )
-        if (points is None) == (anchors is None):
-            raise ValueError(f"{self.label}: give points= (two world points) or anchors= (two points in body frames)")
-        self._in_world = points is not None
-        self._places = finite(points if points is not None else anchors, (2, 3), f"{self.label}: points")  # type: ignore[arg-type]
+        self._places = _two_places(points, anchors, self.label)
 
     def _resolve(self, mechanism: Mechanism) -> None:
         """Compute the two points in the body frames, and the default rest length."""
-        bodies = [mechanism.find(name, self.label) for name in (self._a, self._b)]
-        anchors = self._places.copy()
-        if self._in_world:
-            for k, body in enumerate(bodies):
-                anchors[k] = rotate(conjugate(body.orientation), anchors[k] - body.position)
-        ends = [body.position + rotate(body.orientation, p) for body, p in zip(bodies, anchors, strict=True)]
-        distance = float(np.linalg.norm(ends[1] - ends[0]))
-        if distance == 0:
-            raise ValueError(f"{self.label}: its two points coincide in the described pose, so it has no direction")
+        measure, distance = _measured_distance(mechanism, self._a, self._b, *self._places, self.label)
         law, functions = self._numbers
         if self._rest_length is None:
             law["rest_length"] = distance
-        measure = Measure("measured_distance", self._a, self._b, anchors, np.array((IDENTITY, IDENTITY)))
         self.parts = [Part(measure, law, functions)]
 
 
@@ -106,6 +101,62 @@ class Bumper(PointSpring):
     """
 
     _side = -1.0
+
+
+class Rope(_BetweenBodies):
+    """A rope that does not stretch: the distance of a point of a from a point of b is at most `length` (m).
+
+    `points` are two world points in the described pose, or `anchors` two points in the body frames. `length` is the
+    described distance by default. Where it becomes taut it takes away the speed at which the points part, and gives
+    back the part `restitution` of it. A rope that stretches is a Cable.
+    """
+
+    def __init__(
+        self,
+        a: BodyOrName,
+        b: BodyOrName,
+        *,
+        points: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        length: float | None = None,
+        restitution: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(a, b, name)
+        self._length = None if length is None else float(finite(length, (), f"{self.label}: length"))
+        if self._length is not None and self._length <= 0:
+            raise ValueError(f"{self.label}: length must be positive, got {length!r}")
+        self._restitution = restitution
+        self._places = _two_places(points, anchors, self.label)
+
+    def _resolve(self, mechanism: Mechanism) -> None:
+        """Fix the two points on the bodies, and the length."""
+        may_coincide = self._length is not None
+        measure, distance = _measured_distance(mechanism, self._a, self._b, *self._places, self.label, may_coincide)
+        limits = limits_of(self.label, upper=self._length or distance, restitution=self._restitution)
+        self.parts = [Part(measure, limits.law(), {})]
+
+
+class SumLimits(Force):
+    """Limits of a sum of joint coordinates (rad or m), such as the excursion of a tendon that runs over several joints.
+
+    `terms` are pairs of a coordinate and its coefficient, as of a Coupling; `limits` are those of the sum.
+    """
+
+    def __init__(
+        self, terms: Sequence[tuple[CoordinateLike, float]], limits: Limits, *, name: str | None = None
+    ) -> None:
+        self._coupling = Coupling(terms, name=name)
+        super().__init__(name, f"limits of {self._coupling.name.removeprefix('coupling ')}")
+        if not isinstance(limits, Limits) or not limits.hard:
+            raise ValueError(f"{self.label}: limits must be Limits(...) that are hard, got {limits!r}")
+        self._limits = limits
+
+    def _resolve(self, mechanism: Mechanism) -> None:
+        """Look up the coordinates."""
+        self._coupling._resolve(mechanism)
+        terms = self._coupling.terms
+        self.parts = [Part(terms[0].measure, self._limits.law(), {}, terms)]
 
 
 class Bushing(_BetweenBodies):
@@ -187,6 +238,29 @@ class Drag(Force):
         if self._body not in mechanism.bodies:
             raise no_such("body", self._body, mechanism, f"{self.label}: ")
         self.parts, self._resistances = (), (Resistance(self._body, self._numbers),)
+
+
+def _two_places(points: ArrayLike | None, anchors: ArrayLike | None, label: str) -> tuple[Array, bool]:
+    """Two points, and whether they are world points."""
+    if (points is None) == (anchors is None):
+        raise ValueError(f"{label}: give points= (two world points) or anchors= (two points in body frames)")
+    return finite(points if points is not None else anchors, (2, 3), f"{label}: points"), points is not None  # type: ignore[arg-type]
+
+
+def _measured_distance(
+    mechanism: Mechanism, a: str, b: str, places: Array, in_world: bool, label: str, may_coincide: bool = False
+) -> tuple[Measure, float]:
+    """The distance of two points, and how large it is in the described pose."""
+    bodies = [mechanism.find(name, label) for name in (a, b)]
+    anchors = places.copy()
+    if in_world:
+        for k, body in enumerate(bodies):
+            anchors[k] = rotate(conjugate(body.orientation), anchors[k] - body.position)
+    ends = [body.position + rotate(body.orientation, p) for body, p in zip(bodies, anchors, strict=True)]
+    distance = float(np.linalg.norm(ends[1] - ends[0]))
+    if distance == 0 and not may_coincide:
+        raise ValueError(f"{label}: its two points coincide in the described pose, so it has no direction")
+    return Measure("measured_distance", a, b, anchors, np.array((IDENTITY, IDENTITY))), distance
 
 
 def _three(value: ArrayLike, what: str) -> Array:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from .._util.rotation import IDENTITY, Array, conjugate, finite, rotate, z_to
 from .._util.strict import Named
 from .joint import into
-from .limits import Limits
+from .limits import Limits, limits_of
 from .measures import Measure
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ class Contact(Named):
     @property
     def normal(self) -> Array:
         """Unit vector (3,) out of the plane, in the frame of the other body."""
-        return rotate(self.measure.frames[0], np.array((0.0, 0.0, 1.0)))
+        found: Array = rotate(self.measure.frames[0], np.array((0.0, 0.0, 1.0)))
+        return found
 
     @property
     def point(self) -> Array:
@@ -93,10 +94,7 @@ class Contact(Named):
 
     @restitution.setter
     def restitution(self, value: float) -> None:
-        try:
-            self._limits = Limits(lower=0.0, restitution=value)
-        except ValueError as error:
-            raise ValueError(f"{self.label}: {str(error).removeprefix('limits: ')}") from None
+        self._limits = limits_of(self.label, lower=0.0, restitution=value)
 
     @property
     def limits(self) -> Limits:

@@ -226,3 +226,10 @@ def holds(joint: Joint, coordinates: Array) -> list[Coupling]:
         hold.terms = [Term(coordinate_measure(joint, name, hold.label), 1.0)]
         result.append(hold)
     return result
+
+
+def sum_of(terms: Sequence[Term]) -> Coupling:
+    """A coupling whose sum is that of the terms, as the core takes it."""
+    found = Coupling([(term.measure.joint, term.coefficient) for term in terms])
+    found.terms = terms
+    return found

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,6 +28,7 @@ from .._util.strict import Named, Strict
 from .measures import Measure
 
 if TYPE_CHECKING:
+    from .couplings import Term
     from .mechanism import Mechanism
 
 # a number, or a function of time (s) that returns one
@@ -65,7 +66,7 @@ def named_alike(*names: str) -> Mapping[str, str]:
 SPRING: Mapping[str, str] = named_alike("stiffness", "rest_length", "damping")
 # in the order in which the core takes them
 NUMBERS = _core.law_names()
-SIGNED = ("rest_length", "target", "target_rate", "effort", "side")
+SIGNED = ("rest_length", "target", "target_rate", "effort", "side", "lower", "upper")
 # those that feed or take energy, where they are not zero
 WORKING = ("damping", "friction", "kp", "kd", "effort")
 # joints that turn about any axis, which a damper acts on as a whole
@@ -76,11 +77,25 @@ DISSIPATING = ("damping", "friction", "kd")
 
 @dataclass
 class Part(Strict):
-    """One measure and the law along it; `functions` replace the parameters "target" or "effort"."""
+    """One measure and the law along it; `functions` replace the parameters "target" or "effort".
+
+    With `terms`, their sum is measured.
+    """
 
     measure: Measure
     law: Mapping[str, float]
     functions: Mapping[str, Callable[[float], float]]
+    terms: Sequence[Term] = ()
+
+    @property
+    def measures(self) -> list[Measure]:
+        """All that is measured."""
+        return [term.measure for term in self.terms] or [self.measure]
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether the law bounds the measure."""
+        return isfinite(self.law["lower"]) or isfinite(self.law["upper"])
 
     def __getstate__(self) -> dict[str, Any]:
         # views of dictionaries, which a locked part has, cannot be pickled

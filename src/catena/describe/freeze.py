@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..compile.compile import Compiled
     from ..compile.row_selection import RowSelection
     from .contacts import Contact
-    from .couplings import Coupling
+    from .couplings import Coupling, Term
     from .forces import Force
     from .joint import BodyLike
     from .mechanism import Mechanism
@@ -155,6 +155,7 @@ def _force(force: Force, owner: str) -> Force:
     for part in twin.parts:
         law, functions = dict(part.law), dict(part.functions)
         own: dict[str, Any] = {"measure": _measure(part.measure, owner), "law": law, "functions": functions}
+        own["terms"] = _terms(part.terms, owner)
         if owner:
             own |= {"law": MappingProxyType(law), "functions": MappingProxyType(functions)}
         part.__dict__.update(own)
@@ -163,10 +164,15 @@ def _force(force: Force, owner: str) -> Force:
 
 def _coupling(coupling: Coupling, owner: str) -> Coupling:
     twin = _twin(coupling, owner)
-    twin.__dict__["terms"] = tuple(_twin(term, owner) for term in coupling.terms)
-    for term in twin.terms:
-        term.__dict__["measure"] = _measure(term.measure, owner)
+    twin.__dict__["terms"] = _terms(coupling.terms, owner)
     return twin
+
+
+def _terms(terms: Sequence[Term], owner: str) -> tuple[Term, ...]:
+    twins = tuple(_twin(term, owner) for term in terms)
+    for term in twins:
+        term.__dict__["measure"] = _measure(term.measure, owner)
+    return twins
 
 
 def _contact(contact: Contact, owner: str) -> Contact:

@@ -39,7 +39,8 @@ class Held(Strict):
         forces = [
             f
             for f in self._forces.values()
-            if any(name in (p.measure.a, p.measure.b) for p in f.parts) or any(name == r.body for r in f._resistances)
+            if any(name in (measure.a, measure.b) for p in f.parts for measure in p.measures)
+            or any(name == r.body for r in f._resistances)
         ]
         contacts = [c for c in self._contacts.values() if name in (c.body, c.other)]
         if not cascade:
@@ -60,7 +61,8 @@ class Held(Strict):
         forces = [
             f
             for f in self._forces.values()
-            if any(part.measure.joint == name for part in f.parts) or any(r.joint == name for r in f._rotaries)
+            if any(measure.joint == name for part in f.parts for measure in part.measures)
+            or any(r.joint == name for r in f._rotaries)
         ]
         couplings = [c for c in self._couplings.values() if any(term.measure.joint == name for term in c.terms)]
         if not cascade:

@@ -41,7 +41,7 @@ from .._util.rotation import (
     unit_quaternion,
 )
 from .._util.strict import Named
-from .limits import Limits
+from .limits import Limits, check_turn
 from .signals import rate
 
 if TYPE_CHECKING:
@@ -111,6 +111,9 @@ class Joint(Named):
     _anchors: Array | None
     _parameter: float = 0.0
     _ground: Ground | None = None
+    turns: ClassVar[tuple[str, ...]] = ()
+    """Names of what has limits besides the coordinates."""
+
     _limits: Mapping[str, Limits] = MappingProxyType({})  # replaced, never changed: copies share it
     _closes_loop: bool = False
 
@@ -230,7 +233,8 @@ class Joint(Named):
         """Limits by coordinate name: stops at both ends of the range, which every run enforces.
 
         Assign a mapping from coordinate names to `Limits`. For a joint with a single coordinate, or with a coordinate
-        called "angle", you can assign one `Limits(...)`.
+        called "angle", you can assign one `Limits(...)`. A ball joint has limits of its "swing", the angle between the
+        z axes of its two frames, of its "twist" about them, and of its whole "rotation".
         """
         return MappingProxyType(self._limits)
 
@@ -244,10 +248,12 @@ class Joint(Named):
                 f"{self.label}: limits must be Limits(...), or a mapping from coordinate names to Limits, got {value!r}"
             )
         for name, limits in value.items():
-            if name not in self.names:
-                known = " and ".join(map(repr, filter(None, self.names))) or "none"
+            if name in self.turns:
+                check_turn(limits, name, self.label)
+            elif name not in self.names:
+                known = " and ".join(map(repr, (*filter(None, self.names), *self.turns))) or "none"
                 raise ValueError(f"{self.label} has no coordinate {name!r}; its named coordinates: {known}")
-            if self.names.index(name) in self.angles:
+            if name in self.turns or self.names.index(name) in self.angles:
                 doubt_degrees((limits.lower, limits.upper), f"{self.label}: a limit")
         self._limits = dict(value)
 

@@ -300,6 +300,7 @@ class Ball(Joint):
     """
 
     code = "ball"
+    turns = ("swing", "twist", "rotation")
     dof = 3
     motion = np.eye(6)[:, 3:]
 

@@ -1,21 +1,22 @@
 """Limits of a joint coordinate: hard or soft stops at both ends of its range, and the ratings of its drive.
 
-All one-sided constraints of a mechanism are listed here, in the order of the core's stops: limits of joints, then
-contacts.
+All one-sided constraints of a mechanism are listed here, in the order of the core's stops: ropes and limits of sums,
+which are forces, limits of joints, then contacts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, pi
 from typing import TYPE_CHECKING, NamedTuple
 
 from .forces import LAW, Part
-from .measures import Measure, coordinate_measure
+from .measures import coordinate_measure
 
 if TYPE_CHECKING:
     from .contacts import Contact
+    from .forces import Force
     from .joint import Joint
     from .mechanism import Mechanism
 
@@ -93,24 +94,34 @@ class Limits:
         return replace(self, **{key: law[name] for key, name in known.items()})
 
 
-class Stop(NamedTuple):
-    """Something that one coordinate of a joint, or the gap of a contact, has limits for."""
+def limits_of(label: str, **numbers: float) -> Limits:
+    """Limits with the given numbers; `label` starts the error message if they cannot be."""
+    try:
+        return Limits(**numbers)
+    except ValueError as error:
+        raise ValueError(f"{label}: {str(error).removeprefix('limits: ')}") from None
 
-    item: Joint | Contact
+
+def check_turn(limits: Limits, name: str, label: str) -> None:
+    """Refuse limits that what a ball joint turns by cannot have."""
+    if name == "twist":
+        if not (-pi < limits.lower or limits.lower == -inf) or not (limits.upper < pi or limits.upper == inf):
+            raise ValueError(f"{label}: limits of the twist must lie between -pi and pi, got {limits}")
+    elif limits.lower > 0 or not 1e-3 <= limits.upper < pi:
+        raise ValueError(f"{label}: the {name} has an upper limit between 0.001 and pi, and no lower one, got {limits}")
+
+
+class Stop(NamedTuple):
+    """Something one-sided: a coordinate of a joint, a rope or a sum of coordinates, the gap of a contact."""
+
+    item: Joint | Force | Contact
     coordinate: str
     limits: Limits
 
     @property
     def label(self) -> str:
-        """Of the joint or contact, with the coordinate of a joint, for use in messages."""
+        """Of the joint, force or contact, with the coordinate of a joint, for use in messages."""
         return f"{self.item.label} ({self.coordinate})" if self.coordinate else self.item.label
-
-    @property
-    def measure(self) -> Measure:
-        """What the limits are of."""
-        if not self.coordinate:
-            return self.item.measure  # type: ignore[union-attr, return-value]
-        return coordinate_measure(self.item, self.coordinate, self.item.label)  # type: ignore[arg-type]
 
 
 def joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
@@ -121,22 +132,25 @@ def joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
 
 def hard_joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
     """Return joints and coordinates with hard stops."""
-    return [found for found in joint_stops(mechanism) if found[2].hard]
+    return [found for found in joint_stops(mechanism) if found[2].hard and found[1] in found[0].names]
 
 
 def stops_of(mechanism: Mechanism) -> list[Stop]:
-    """Return all one-sided constraints: limits of joint coordinates, then contacts."""
+    """Return all one-sided constraints: ropes and sums, limits of joint coordinates, then contacts."""
     contacts = mechanism.contacts.values()
+    forces = [(force, part) for force in mechanism.forces.values() for part in force.parts if part.is_stop]
     return [
+        *(Stop(force, "", Limits(**{key: part.law[key] for key in HARD})) for force, part in forces),
         *(Stop(*found) for found in joint_stops(mechanism)),
         *(Stop(contact, "", contact.limits) for contact in contacts),
     ]
 
 
-def law_numbers(mechanism: Mechanism) -> range:
-    """Numbers of the laws of all that is one-sided among those of the core, which begin with those of forces."""
-    forces = sum(len(force.parts) for force in mechanism.forces.values())
-    return range(forces, forces + len(stops_of(mechanism)))
+def law_numbers(mechanism: Mechanism) -> list[int]:
+    """Return the number of the core's law of every one-sided constraint, in the order of `stops_of`."""
+    parts = [part for force in mechanism.forces.values() for part in force.parts]
+    others = len(joint_stops(mechanism)) + len(mechanism.contacts)
+    return [*(k for k, part in enumerate(parts) if part.is_stop), *range(len(parts), len(parts) + others)]
 
 
 def hard_stops(mechanism: Mechanism) -> list[Stop]:
@@ -145,10 +159,13 @@ def hard_stops(mechanism: Mechanism) -> list[Stop]:
 
 
 def without_limits(mechanism: Mechanism) -> Mechanism:
-    """Return the same mechanism without limits."""
-    if not any(joint.limits for joint in mechanism.joints.values()):
+    """Return the same mechanism without limits of coordinates and of sums of them."""
+    sums = [name for name, force in mechanism.forces.items() if any(part.terms for part in force.parts)]
+    if not sums and not any(joint.limits for joint in mechanism.joints.values()):
         return mechanism
     free = mechanism.copy()
+    for name in sums:
+        free.remove_force(name)
     for joint in free.joints.values():
         joint.limits = {}
     return free.snapshot()
@@ -157,4 +174,6 @@ def without_limits(mechanism: Mechanism) -> Mechanism:
 def law_parts(mechanism: Mechanism) -> list[Part]:
     """Return all laws of a mechanism in the order of the core: those of its forces, then those of its stops."""
     parts = [part for force in mechanism.forces.values() for part in force.parts]
-    return parts + [Part(stop.measure, stop.limits.law(), {}) for stop in stops_of(mechanism)]
+    for joint, name, limits in joint_stops(mechanism):
+        parts.append(Part(coordinate_measure(joint, name, joint.label), limits.law(), {}))
+    return parts + [Part(contact.measure, contact.limits.law(), {}) for contact in mechanism.contacts.values()]

@@ -41,6 +41,10 @@ class Measure:
 def coordinate_measure(joint: Joint, coordinate: str | None, asker: str) -> Measure:
     """The measure of one coordinate of a joint; `asker` starts the error message if there is none."""
     names = [name for name in joint.names if name]
+    anchors, frames = np.array((joint.anchor_a, joint.anchor_b)), np.array((joint.frame_a, joint.frame_b))
+    a, b = joint.a.name, joint.b.name
+    if coordinate in joint.turns:
+        return Measure(f"measured_{coordinate}", a, b, anchors, frames)
     if not names:
         raise ValueError(
             f"{asker}: {joint.label} has no single coordinate to act on; a Damper acts on a ball joint as a whole, "
@@ -93,7 +97,7 @@ def angle_measures(joint: Joint) -> list[Measure]:
 def closing_costs(mechanism: Mechanism) -> dict[str, int]:
     """Cost of closing a loop at each joint, by name: its rows, plus the measures of its coordinates."""
     costs = {name: joint.row_count for name, joint in mechanism.joints.items()}
-    measures = [part.measure for force in mechanism.forces.values() for part in force.parts]
+    measures = [measure for force in mechanism.forces.values() for part in force.parts for measure in part.measures]
     measures += [term.measure for coupling in mechanism.couplings.values() for term in coupling.terms]
     for measure in measures:
         if measure.joint:

@@ -104,6 +104,8 @@ class _Move:
         force._name = name
         for part in force.parts:
             part.measure = self._measure(part.measure)
+            for term in part.terms:
+                term.measure = self._measure(term.measure)
         if force._resistances:
             force._resistances = [replace(r, body=self.names.bodies[r.body]) for r in force._resistances]
         if force._rotaries:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._util.rotation import Array, cross, from_rotation_vector, multiply, normalised
-from ..describe.limits import hard_stops
+from ..describe.limits import hard_joint_stops, hard_stops
 from ..kinematics import geometry
 from ..kinematics.state import State
 from ..results import analysis
@@ -245,7 +245,7 @@ def _rows(case: Case, run: Trajectory, size: float, solver: str, found: Findings
 def _limits(run: Trajectory, size: float, solver: str, found: Findings) -> None:
     """No hard limit is passed at any node, and impacts take energy."""
     rounding = 64 * _EPS * float(np.abs(run.position).max(initial=0.0)) / size
-    for joint, name, limits in hard_stops(run.mechanism):
+    for joint, name, limits in hard_joint_stops(run.mechanism):
         values = run.joint(joint.name).coordinates[:, joint.names.index(name)]
         unit = 1.0 if joint.names.index(name) in joint.angles else size
         over = max((limits.beyond(float(value)) for value in values), default=0.0)

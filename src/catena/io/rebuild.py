@@ -198,7 +198,8 @@ def _part(force: forces.Force, item: Any, mechanism: Mechanism) -> forces.Part:
             raise ValueError(f"{where} has no {key!r}")
     lost = {key: _lost(where) for key, value in given.items() if isinstance(value, str) and value == NOT_SAVED}
     law, functions = force._law(given | lost)
-    return forces.Part(_measure(item, where, mechanism), law, functions)
+    terms = _terms(item, where, mechanism) if "terms" in item else ()
+    return forces.Part(_measure(item, where, mechanism), law, functions, terms)
 
 
 def _resistance(force: body_forces.Drag, item: Any, mechanism: Mechanism) -> forces.Resistance:
@@ -227,16 +228,21 @@ def _add_coupling(mechanism: Mechanism, item: Any) -> None:
     where = coupling.label
     coupling.offset = number(item, "offset", where)
     coupling.function = _lost(where) if "function" in item else None
+    coupling.terms = _terms(item, where, mechanism)
+    mechanism._couplings[coupling.name] = coupling
+
+
+def _terms(item: Any, where: str, mechanism: Mechanism) -> list[couplings.Term]:
     terms = entries(item, "terms", where)
     if not 1 <= len(terms) <= couplings.MOST_TERMS:
         raise ValueError(f"{where}: a coupling has 1 to {couplings.MOST_TERMS} terms, not {len(terms)}")
-    coupling.terms = []
+    found = []
     for term in terms:
         factor = number(term, "coefficient", where)
         if factor == 0:
             raise ValueError(f"{where}: a coefficient must not be zero")
-        coupling.terms.append(couplings.Term(_measure(term, where, mechanism), factor))
-    mechanism._couplings[coupling.name] = coupling
+        found.append(couplings.Term(_measure(term, where, mechanism), factor))
+    return found
 
 
 def _add_contact(mechanism: Mechanism, item: Any) -> None:
@@ -247,8 +253,8 @@ def _add_contact(mechanism: Mechanism, item: Any) -> None:
         raise ValueError(f"{where}: it measures no distance of a body from a plane")
     if name in mechanism.contacts:
         raise ValueError(f"there are two called {name!r}")
-    numbers = (number(item, key, where) for key in ("radius", "restitution"))
-    contact = mechanism._contacts[name] = contacts.Contact(measure, *numbers, name)
+    radius, restitution = (number(item, key, where) for key in ("radius", "restitution"))
+    contact = mechanism._contacts[name] = contacts.Contact(measure, radius, restitution, name)
     contact._added = True
 
 

@@ -7,7 +7,7 @@ Functions cannot be written: their place says so, and whoever calls one after re
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -140,11 +140,12 @@ def _describe_measure(measure: Measure) -> Document:
 
 
 def _describe_force(force: forces.Force) -> Document:
-    parts = []
+    parts: list[Document] = []
     for part in force.parts:
         numbers = {key: float(value) for key, value in part.law.items() if value != LAW[key]}
         numbers |= dict.fromkeys(part.functions, NOT_SAVED)  # type: ignore[arg-type]
-        parts.append({"measure": _describe_measure(part.measure), "law": numbers})
+        terms = {"terms": _describe_terms(part.terms)} if part.terms else {}
+        parts.append({"measure": _describe_measure(part.measure), "law": numbers, **terms})
     found = {"name": force.name, "kind": _kind_of(force, FORCES), "parts": parts}
     if force._resistances:
         found["resistances"] = [{"body": r.body, "numbers": r.numbers.tolist()} for r in force._resistances]
@@ -162,10 +163,11 @@ def _describe_coupling(coupling: couplings.Coupling) -> Document:
     found: Document = {"name": coupling.name, "kind": _kind_of(coupling, COUPLINGS), "offset": float(coupling.offset)}
     if coupling.function is not None:
         found["function"] = NOT_SAVED
-    found["terms"] = [
-        {"measure": _describe_measure(term.measure), "coefficient": float(term.coefficient)} for term in coupling.terms
-    ]
-    return found
+    return found | {"terms": _describe_terms(coupling.terms)}
+
+
+def _describe_terms(terms: Sequence[couplings.Term]) -> list[Document]:
+    return [{"measure": _describe_measure(term.measure), "coefficient": float(term.coefficient)} for term in terms]
 
 
 # for every kind of thing that a mechanism is made of

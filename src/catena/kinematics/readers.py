@@ -480,12 +480,10 @@ class ContactReader(Strict, Generic[Number]):
 
 def _stop_efforts(of: Readable[Any], item: Joint | Contact, which: int | slice) -> Any:
     """What the hard stops of a joint or a contact exert (...,), or (..., k)."""
-    places = [k for k, stop in enumerate(hard_stops(of.mechanism)) if stop.item is item]
+    from ..results.impacts import stop_efforts
 
     def recorded(run: Trajectory) -> Array:
-        if run.nodes.stops is None or run.nodes.stops.shape[1] == 0:
-            raise ValueError(f"{item.label}: the efforts of stops were not recorded")
-        found: Array = run.nodes.stops[:, places][:, which]
+        found: Array = stop_efforts(run, item)[:, which]
         return found
 
     return of._of_nodes(recorded, reactions=True)

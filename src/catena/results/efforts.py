@@ -17,6 +17,7 @@ from .._util.rotation import Array, conjugate, multiply, rotate
 from ..describe.forces import NUMBERS, Rotary
 from ..describe.signals import rate as derivative
 from . import analysis
+from .impacts import stop_efforts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,7 @@ class ForceHistory:
     @property
     def rate(self) -> Array:
         """Rate of the measure (step,) in rad/s or m/s."""
-        rates = [analysis.measured_rate(self._run, part.measure) for part in self._force.parts]
+        rates = [_rate(self._run, part) for part in self._force.parts]
         rates += [column for r in self._force._resistances for column in self._resisted(r).T]
         return self._columns(rates + [column for r in self._force._rotaries for column in self._turning(r).T])
 
@@ -109,7 +110,10 @@ class ForceHistory:
         half = 0.5 * np.diff(time)
         times = (0.5 * (time[1:] + time[:-1]))[:, None] + half[:, None] * places
         there = ForceHistory(self._run.at(times.ravel()), self._force)
-        power = [there._effort(part) * analysis.measured_rate(there._run, part.measure) for part in self._force.parts]
+        power = [
+            np.zeros(times.size) if part.is_stop else there._effort(part) * _rate(there._run, part)
+            for part in self._force.parts
+        ]
         power += [-(r.numbers * there._resisted(r) ** 2).sum(axis=1) for r in self._force._resistances]
         power += [-r.damping * (there._turning(r) ** 2).sum(axis=1) for r in self._force._rotaries]
         return [half * (each.reshape(times.shape) @ weights) for each in power]
@@ -151,6 +155,8 @@ class ForceHistory:
 
     def _work(self, part: Part) -> Array:
         """Work between each node and the next (step - 1,)."""
+        if part.is_stop:
+            return np.zeros(len(self._run) - 1)
         time, position = self._run.time, analysis.measured(self._run, part.measure)
         way = np.diff(position)
         force, target = self._function(part, "effort"), self._function(part, "target")
@@ -175,14 +181,15 @@ class ForceHistory:
         return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
 
     def _effort(self, part: Part) -> Array:
+        if part.is_stop:
+            stops = stop_efforts(self._run, self._force)
+            return stops[:, [each for each in self._force.parts if each.is_stop].index(part)]
         wanted = self._function(part, "target_rate")
         if "target" in part.functions:
             wanted = np.array([float(derivative(part.functions["target"], float(t))) for t in self._run.time])
         force, target = self._function(part, "effort"), self._function(part, "target")
         position = analysis.measured(self._run, part.measure)
-        return _exerted(
-            self._law(part), position, analysis.measured_rate(self._run, part.measure), force, target, wanted
-        )
+        return _exerted(self._law(part), position, _rate(self._run, part), force, target, wanted)
 
     def _function(self, part: Part, name: str) -> Array:
         """A parameter of the law at all nodes: its constant, the value of its function of time, or the input."""
@@ -192,6 +199,14 @@ class ForceHistory:
                 return self._run.inputs[:, inputs.index(self._force.name)]
             return np.full(len(self._run), part.law[name])
         return np.array([float(part.functions[name](float(t))) for t in self._run.time])
+
+
+def _rate(run: Trajectory, part: Part) -> Array:
+    """Rate (step,) of what a part acts on."""
+    if not part.terms:
+        return analysis.measured_rate(run, part.measure)
+    rates = [term.coefficient * analysis.measured_rate(run, term.measure) for term in part.terms]
+    return np.sum(rates, axis=0)  # type: ignore[no-any-return]
 
 
 def _turned(orientation: Array) -> Array:

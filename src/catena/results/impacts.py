@@ -11,14 +11,19 @@ from .._util.rotation import Array
 from ..describe.limits import hard_stops, law_numbers, stops_of
 
 if TYPE_CHECKING:
+    from ..describe.contacts import Contact
+    from ..describe.forces import Force
+    from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
+    from .trajectory import Trajectory
 
 
 class Impact(NamedTuple):
-    """An impact of a joint coordinate at its limit or of a contact, or the reaction of one that stands to it.
+    """A joint coordinate that hits its limit, a contact that closes, a rope that becomes taut, or one that stands then.
 
-    `name` is that of the joint or contact; a contact has no `coordinate`, its gap counts. `impulse` (N m s or N s) acts
-    on the coordinate; `approach` and `leaving` are its rates (rad/s or m/s) before and after.
+    `name` is that of the joint, contact or force. Only a joint has a `coordinate`; of others, the gap, the length or
+    the sum counts. `impulse` (N m s or N s) acts on it; `approach` and `leaving` are its rates (rad/s or m/s) before
+    and after.
     """
 
     time: float
@@ -38,9 +43,9 @@ def impact_rows(told: Sequence[tuple[float, int, float, float, float]], mechanis
     """The core's table as an array (impact, 5) with the number of the hard stop in place of that of the law."""
     if not told:
         return np.zeros((0, 5))
-    first = law_numbers(mechanism).start
     hard = np.cumsum([limits.hard for *_, limits in stops_of(mechanism)]) - 1
-    return np.array([(time, hard[law - first], *rest) for time, law, *rest in told])
+    number = dict(zip(law_numbers(mechanism), hard, strict=True))
+    return np.array([(time, number[law], *rest) for time, law, *rest in told])
 
 
 def impacts_of(mechanism: Mechanism, rows: Array) -> tuple[Impact, ...]:
@@ -50,3 +55,11 @@ def impacts_of(mechanism: Mechanism, rows: Array) -> tuple[Impact, ...]:
         Impact(time, stops[int(which)].item.name, stops[int(which)].coordinate, impulse, approach, leaving)
         for time, which, impulse, approach, leaving in rows.tolist()
     )
+
+
+def stop_efforts(run: Trajectory, item: Joint | Force | Contact) -> Array:
+    """What the hard stops of something exert (step, stop)."""
+    places = [k for k, stop in enumerate(hard_stops(run.mechanism)) if stop.item is item]
+    if places and (run.nodes.stops is None or run.nodes.stops.shape[1] == 0):
+        raise ValueError(f"{item.label}: the efforts of stops were not recorded")
+    return np.zeros((len(run), 0)) if run.nodes.stops is None else run.nodes.stops[:, places]

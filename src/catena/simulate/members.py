@@ -14,7 +14,7 @@ from .._util.lookup import no_such
 from .._util.rotation import Array, finite, unit_quaternion
 from ..describe.forces import NUMBERS, SIGNED
 from ..describe.inertia import Inertia
-from ..describe.limits import HARD, SOFT, Limits, law_parts, stops_of
+from ..describe.limits import HARD, SOFT, Limits, joint_stops, law_numbers, law_parts, stops_of
 from ..kinematics.member_geometry import MemberGeometry, described_geometry
 from .loads import Forces, LoadTable, load_table
 
@@ -129,8 +129,8 @@ class MemberNumbers:
                 table[:, places[0], NUMBERS.index(number)] = column
 
     def _fill_limits(self, mechanism: Mechanism, count: int, table: Array, given: Ranges) -> None:
-        first = table.shape[1] - len(stops_of(mechanism))
-        places = {(joint.name, name): first + k for k, (joint, name, _) in enumerate(stops_of(mechanism))}
+        stops = zip(law_numbers(mechanism), stops_of(mechanism), strict=True)
+        places = {(stop.item.name, stop.coordinate): law for law, stop in stops if stop.coordinate}
         for joint_name, value in given.items():
             if joint_name not in mechanism.joints:
                 raise no_such("joint", joint_name, mechanism, "limits: ")
@@ -205,7 +205,8 @@ class MemberNumbers:
             parts = [part for force in own.forces.values() for part in force.parts]
             for part, law in zip(parts, laws, strict=False):
                 part.law = law
-            for (joint, name, limits), law in zip(stops_of(own), laws[len(parts) :], strict=True):
+            # laws of joints' limits stand behind those of forces
+            for (joint, name, limits), law in zip(joint_stops(own), laws[len(parts) :], strict=False):
                 joint.limits = {**joint.limits, name: limits.with_law(law)}
         return own.snapshot("trajectory")
 

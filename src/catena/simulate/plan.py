@@ -27,7 +27,7 @@ from ..compile.compile import Compiled, start_arrays
 from ..compile.row_selection import RowSelection
 from ..describe.forces import DISSIPATING
 from ..describe.freeze import what_changed
-from ..describe.limits import hard_stops, stops_of, without_limits
+from ..describe.limits import hard_stops, joint_stops, without_limits
 from ..describe.mechanism import Mechanism
 from ..kinematics import geometry
 from ..kinematics.state import Image, State
@@ -182,9 +182,16 @@ class Plan:
 
     @property
     def law_labels(self) -> list[str]:
-        """Forces and limited coordinates in the order of the core's laws."""
+        """Forces, limited coordinates and contacts in the order of the core's laws."""
         forces = [force.label for force in self.mechanism.forces.values() for _ in force.parts]
-        return forces + [stop.label for stop in stops_of(self.mechanism)]
+        limited = [f"{joint.label} ({name})" for joint, name, _ in joint_stops(self.mechanism)]
+        return forces + limited + [contact.label for contact in self.mechanism.contacts.values()]
+
+    def is_coordinate(self, law: int) -> bool:
+        """Whether a law of the core is a limit of a joint coordinate."""
+        place = law - sum(len(force.parts) for force in self.mechanism.forces.values())
+        limited = joint_stops(self.mechanism)
+        return 0 <= place < len(limited) and limited[place][1] in limited[place][0].names
 
     @property
     def estimates_errors(self) -> bool:

@@ -12,13 +12,14 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from math import inf
+from math import inf, pi
 from typing import Any
 
 import numpy as np
 
 from ..._util.rotation import Array, multiply, normalised, to_matrix, z_to
-from ...describe.couplings import Coupling
+from ...describe.body_forces import SumLimits
+from ...describe.couplings import MOST_TERMS, Coupling
 from ...describe.joint import Pose
 from ...describe.joint_forces import Motor, Servo
 from ...describe.limits import Limits
@@ -30,6 +31,8 @@ from .mjcf_files import Harmless, harmless
 from .notes import Notes
 
 _IDENTITY = identity_pose()[1]
+# how soft limits are if a file does not say so
+_USUAL_SOLREF = (0.02, 1.0)
 
 
 def read(
@@ -88,6 +91,7 @@ class _Reader:
         self.bodies[0] = WORLD
         self.last: dict[int, str] = {}  # the link that stands for a body, by its number
         self.couplings: list[Coupling] = []
+        self.sums: list[SumLimits] = []
 
     def _names(self, kind: str, count: int) -> list[str]:
         """Names, and numbers for those that have none."""
@@ -120,6 +124,8 @@ class _Reader:
         mechanism = self.graph.build(np.zeros(3) if weightless else np.array(model.opt.gravity), loop_tolerance)
         for coupling in self.couplings:
             mechanism.add_coupling(coupling)
+        for limited in self.sums:
+            mechanism.add_force(limited)
         for k in range(model.nu):
             self._actuator(k, mechanism)
         return mechanism
@@ -205,18 +211,27 @@ class _Reader:
             for what in ("damping", "friction", "armature", "stiffness"):
                 if getattr(law, what) and not (what == "damping" and edge.laws):
                     self.notes.skip(f"{what} of a {kind} joint", name)
-            if model.jnt_limited[k]:
+            if model.jnt_limited[k] and kind == "ball" and 1e-3 <= float(model.jnt_range[k][1]) < pi:
+                edge.limits = {"rotation": Limits(upper=float(model.jnt_range[k][1]))}
+            elif model.jnt_limited[k]:
                 self.notes.skip(f"range of a {kind} joint", name)
+            self._soft(k, name)
             return edge
         position = int(model.jnt_qposadr[k])
         law.rest = float(model.qpos_spring[position] - model.qpos0[position])
         edge.laws = [law]
         lower, upper = model.jnt_range[k] - model.qpos0[position] if model.jnt_limited[k] else (-inf, inf)
+        self._soft(k, name)
         effort = float(np.abs(model.jnt_actfrcrange[k]).max()) if model.jnt_actfrclimited[k] else inf
         limits = Limits(float(lower), float(upper), effort)
         if limits != Limits():
             edge.limits = {"angle" if kind == "revolute" else "displacement": limits}
         return edge
+
+    def _soft(self, k: int, name: str) -> None:
+        """Limits of MuJoCo give way, by numbers of their own if it is told so."""
+        if self.model.jnt_limited[k] and not np.array_equal(self.model.jnt_solref[k], _USUAL_SOLREF):
+            self.notes.skip("solreflimit, as limits are hard", name)
 
     def _shapes(self, body: int, link: Link) -> None:
         model, kinds = self.model, self.engine.mjtGeom
@@ -343,9 +358,23 @@ class _Reader:
         model = self.model
         for k in range(model.ntendon):
             name = self.engine.mj_id2name(model, self.engine.mjtObj.mjOBJ_TENDON, k) or f"tendon{k}"
-            for key in ("stiffness", "damping", "frictionloss", "limited", "armature"):
+            for key in ("stiffness", "damping", "frictionloss", "armature"):
                 if np.any(getattr(model, f"tendon_{key}")[k]):
                     self.notes.skip(f"{key} of a tendon", name)
+            if model.tendon_limited[k] and not self._bound(k, name):
+                self.notes.skip("limited of a tendon", name)
+
+    def _bound(self, tendon: int, name: str) -> bool:
+        """Limits of a fixed tendon, counted from the initial pose; whether they could be read."""
+        model, terms = self.model, self._sum(tendon)
+        wanted = {joint: factor for joint, factor in (terms or {}).items() if factor}
+        if not 1 <= len(wanted) <= MOST_TERMS:
+            return False
+        start = sum(factor * float(model.qpos0[model.jnt_qposadr[joint]]) for joint, factor in wanted.items())
+        lower, upper = (float(bound) - start for bound in model.tendon_range[tendon])
+        terms_by_name = [(self.joints[joint], factor) for joint, factor in wanted.items()]
+        self.sums.append(SumLimits(terms_by_name, Limits(lower, upper), name=name))
+        return True
 
     # ---- actuators
 

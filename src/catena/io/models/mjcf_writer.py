@@ -7,6 +7,7 @@ that closes a loop holds two points of its axis. MuJoCo's constraints are soft: 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
@@ -15,9 +16,9 @@ import numpy as np
 
 from ..._util.disk import file_name
 from ..._util.rotation import rotate, to_matrix
-from ...describe.body_forces import Bumper, PointSpring
-from ...describe.couplings import Coupling
-from ...describe.forces import Force
+from ...describe.body_forces import Bumper, PointSpring, Rope, SumLimits
+from ...describe.couplings import Coupling, Term
+from ...describe.forces import Force, Part
 from ...describe.joint import Joint, Pose
 from ...describe.joint_forces import JointForce, Motor, Servo
 from ...describe.mechanism import Mechanism
@@ -29,6 +30,9 @@ from .tree import Limb, Motion, Tree
 from .written import relative, save, text
 
 _MESHES = (".stl", ".obj", ".msh")
+
+# a bound that nothing reaches (rad or m)
+_FAR = 1e6
 
 # MuJoCo takes no moments of inertia below 1e-14
 _LEAST = 2e-14
@@ -165,6 +169,11 @@ class _Writer:
         if kind == "ball":
             if motion.law.damping:
                 joint.set("damping", repr(motion.law.damping))
+            for what, limits in motion.joint.limits.items():
+                if what == "rotation":
+                    joint.set("range", text((0.0, limits.upper)))
+                else:
+                    self.notes.skip(f"limits of the {what} of a ball joint", motion.name)
             return
         joint.set("axis", text(axis))
         limits, law = motion.limits, motion.law
@@ -240,15 +249,7 @@ class _Writer:
     def _coupling(self, coupling: Coupling) -> None:
         if coupling.function is not None:
             raise ValueError(f"{coupling.label} follows a function of time, which a file cannot represent")
-        terms = []
-        for term in coupling.terms:
-            joint = self.mechanism.joints[term.measure.joint]
-            name = self.motions.get((joint.name, joint.names[term.measure.index]))
-            if name is None:
-                raise ValueError(
-                    f"{coupling.label} acts on {joint.label}, which closes a loop: not representable in MJCF"
-                )
-            terms.append((name, term.coefficient))
+        terms = self._terms(coupling.terms, coupling.label)
         if len(terms) <= 2:
             (first, own), *rest = terms
             slope = -rest[0][1] / own if rest else 0.0
@@ -257,18 +258,34 @@ class _Writer:
                 given["joint2"] = rest[0][0]
             SubElement(self.parts["equality"], "joint", given)
             return
-        tendon = SubElement(self.parts["tendon"], "fixed", name=coupling.name)
-        for name, factor in terms:
-            SubElement(tendon, "joint", joint=name, coef=repr(factor))
+        self._tendon(coupling.name, terms)
         fixed = {"name": coupling.name, "tendon1": coupling.name, "polycoef": f"{coupling.offset!r} 0 0 0 0"}
         SubElement(self.parts["equality"], "tendon", fixed)
+
+    def _terms(self, terms: Sequence[Term], label: str) -> list[tuple[str, float]]:
+        found = []
+        for term in terms:
+            joint = self.mechanism.joints[term.measure.joint]
+            name = self.motions.get((joint.name, joint.names[term.measure.index]))
+            if name is None:
+                raise ValueError(f"{label} acts on {joint.label}, which closes a loop: MJCF cannot hold that")
+            found.append((name, term.coefficient))
+        return found
+
+    def _tendon(self, name: str, terms: list[tuple[str, float]], **given: str) -> None:
+        tendon = SubElement(self.parts["tendon"], "fixed", {"name": name, **given})
+        for joint, factor in terms:
+            SubElement(tendon, "joint", joint=joint, coef=repr(factor))
 
     # ---- forces
 
     def _force(self, force: Force) -> None:
         if any(part.functions for part in force.parts):
             self.notes.skip("force that is a function of time", force.name)
-        elif isinstance(force, PointSpring) and not isinstance(force, Bumper):
+        elif isinstance(force, SumLimits):
+            part = force.parts[0]
+            self._tendon(force.name, self._terms(part.terms, force.label), range=self._range(part, force.name))
+        elif isinstance(force, Rope) or (isinstance(force, PointSpring) and not isinstance(force, Bumper)):
             self._rope(force)
         elif isinstance(force, JointForce) and isinstance(force, (Motor, Servo)):
             self._actuator(force)
@@ -298,12 +315,23 @@ class _Writer:
         SubElement(self.parts["actuator"], tag, given)
         self.starts[force.name] = start
 
-    def _rope(self, force: PointSpring) -> None:
-        """A spring between two points is a tendon between two sites."""
+    def _range(self, part: Part, name: str) -> str:
+        """Limits of a tendon, which has both."""
+        bounds = part.law["lower"], part.law["upper"]
+        if not all(map(isfinite, bounds)):
+            self.notes.flag("a tendon with a limit on one side, which has another one far away", name)
+        return text([min(max(bound, -_FAR), _FAR) for bound in bounds])
+
+    def _rope(self, force: PointSpring | Rope) -> None:
+        """A spring between two points, or a rope, is a tendon between two sites."""
         law, measure = force.parts[0].law, force.parts[0].measure
-        # a cable is slack where it is shorter
-        given = {"name": force.name, "springlength": ("0 " if law["side"] > 0 else "") + repr(law["rest_length"])}
-        given |= {key: repr(law[key]) for key in ("stiffness", "damping")}
+        given = {"name": force.name}
+        if isinstance(force, Rope):
+            given["range"] = text((0.0, law["upper"]))
+        else:
+            # a cable is slack where it is shorter
+            given["springlength"] = ("0 " if law["side"] > 0 else "") + repr(law["rest_length"])
+            given |= {key: repr(law[key]) for key in ("stiffness", "damping")}
         rope = SubElement(self.parts["tendon"], "spatial", given)
         for side, body, anchor in zip("ab", (measure.a, measure.b), measure.anchors, strict=True):
             self._site(f"{force.name} {side}", body, (anchor, identity_pose()[1]))

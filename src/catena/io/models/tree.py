@@ -94,6 +94,8 @@ class Tree:
         for joint in mechanism.joints.values():
             if joint.ground is not None:
                 raise ValueError(f"{joint.label} is on moving ground, which a file cannot represent")
+        for name in mechanism.contacts:
+            notes.skip("contact", name)
         for name in free.values():
             notes.skip("free joint between bodies that others carry", name)
 
