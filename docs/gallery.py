@@ -29,6 +29,7 @@ ORDER = (
     "spinning_top",
     "bricard",
     "governor",
+    "dominoes",
     "minitaur_leg",
     "control_callback",
     "rope",
