@@ -41,6 +41,7 @@ ORDER = (
     "custom_joint",
     "lqr",
     "swing_up",
+    "hopper",
 )
 
 
