@@ -1,8 +1,8 @@
-"""Do public robots stay within their limits? Each falls or hangs passively for ten seconds, with and without its limits.
+"""Whether public robots stay within their limits: each hangs and swings passively, with its limits and without.
 
-What drives a robot is taken out (motors and servos), and its base is held: robots that float, in the air as there is no
-ground, would only fall. It starts in the pose of its file, or in the nearest one within its limits, `m.assemble()`, under
-a gravity that points aside and down. See public_models.py for the files.
+What drives a robot is taken out (motors and servos), and its base is held: there is no ground, and robots that float
+would only fall. It starts in the pose of its file, or in the nearest one within its limits, `m.assemble()`, under a
+gravity that points aside and down. See public_models.py for the files.
 
     python benchmarks/model_limits.py [--duration 10] [--collections FOLDER]
 """
@@ -26,9 +26,11 @@ DT = 0.002
 GRAVITY = (4.0, 2.0, -8.7)
 
 # of the wheels example-robot-data, dm_control and gymnasium
-MODELS = """panda.urdf ur5_robot.urdf kinova.urdf baxter.urdf allegro_left_hand.urdf xarm7.urdf tiago.urdf
-anymal.urdf solo12.urdf icub_reduced.urdf talos_reduced.urdf ant.xml half_cheetah.xml walker2d_v5.xml humanoid.xml
-dog.xml humanoid_CMU.xml""".split()
+MODELS = (
+    "panda.urdf ur5_robot.urdf kinova.urdf baxter.urdf allegro_left_hand.urdf xarm7.urdf tiago.urdf anymal.urdf "
+    "solo12.urdf icub_reduced.urdf talos_reduced.urdf ant.xml half_cheetah.xml walker2d_v5.xml humanoid.xml dog.xml "
+    "humanoid_CMU.xml"
+).split()
 
 
 def passive(model: Public, collections: Path | None) -> ct.Mechanism:

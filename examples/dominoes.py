@@ -45,7 +45,9 @@ strong = m.state()
 strong.joint("edge 1").rate = 9.0
 harder = ct.Simulator(m, dt=0.001).run(duration=0.9, state=strong)
 harder = [next(i.time for i in harder.impacts if i.name == f"hit {k + 1}") for k in range(COUNT - 1)]
-print(f"from one to the next: {1e3 * (hits[1] - hits[0]):.1f} ms at first, {1e3 * (hits[-1] - hits[-2]):.2f} ms at last")
+print(
+    f"from one to the next: {1e3 * (hits[1] - hits[0]):.1f} ms at first, {1e3 * (hits[-1] - hits[-2]):.2f} ms at last"
+)
 assert abs((hits[-1] - hits[-2]) / (harder[-1] - harder[-2]) - 1) < 1e-4
 
 figure = Figure(figsize=(7, 3.5), layout="constrained")

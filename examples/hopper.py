@@ -55,12 +55,13 @@ while not over:
 ways = np.array(ways, dtype=float)
 print(f"earned {earned:.1f} in 4 s; the trunk rises by up to {ways[:, 0].max():.3f} m, where its rail ends at {TOP} m")
 assert ways[:, 0].max() <= TOP + 1e-12
-assert -1e-12 <= ways[:, 1].min() and ways[:, 1].max() <= TRAVEL + 1e-12
+assert ways[:, 1].min() >= -1e-12
+assert ways[:, 1].max() <= TRAVEL + 1e-12
 
 figure = Figure(figsize=(7, 3.5), layout="constrained")
 axis = figure.add_subplot(xlabel="time [s]", ylabel="[m]", xlim=(0, 4))
 axis.plot(0.01 * np.arange(1, 401), ways, label=("trunk above where it stands", "leg, folded by"))
 for bound in (0, TRAVEL, TOP):
     axis.axhline(bound, color="0.5", linewidth=0.8, linestyle="--")
-axis.legend(loc="upper right")
+axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
 figure.savefig("hopper.png")

@@ -26,7 +26,8 @@ def test_ranges_and_units() -> None:
     m.joints["lid"].limits = {"angle": Limits(upper=1.0, stiffness=10.0)}
     text = str(m.report())
     assert "joint limits: 3 (first 0 to 0.05 m, second at least -0.1 m, lid.angle at most 1 rad, soft)" in text
-    assert "assemble" not in text and "contradict" not in text
+    assert "assemble" not in text
+    assert "contradict" not in text
     # the lower limit of the second finger cannot be reached: the first stops at 0
     assert "second lower -0.1 (stops at 0 m)" in text
 

@@ -70,7 +70,8 @@ def test_a_run_ends_at_the_first_touch() -> None:
     """And tells of no impacts, cuts or steps beyond it; from its end it goes on as a run that never stopped."""
     simulator = Simulator(drop(restitution=0.7), 0.2)
     run = simulator.run(3.0, events=[AtLimit("slide", stop=True)])
-    assert run.status.reason == "event" and run.status.ok
+    assert run.status.reason == "event"
+    assert run.status.ok
     assert run.time[-1] == pytest.approx(sqrt(2 / G), abs=1e-10)
     assert run.velocity[-1, 0, 2] == pytest.approx(0.7 * sqrt(2 * G), abs=1e-9)
     assert len(run.impacts) == run.cut_count == 1
@@ -99,7 +100,8 @@ def test_a_start_at_a_limit_has_not_reached_it() -> None:
     state = m.state()
     state.joint("slide").displacement = -1.0
     run = Simulator(m, 0.01).run(0.5, state=state, events=[AtLimit("slide", stop=True)])
-    assert not run.events and run.time[-1] == pytest.approx(0.5)
+    assert not run.events
+    assert run.time[-1] == pytest.approx(0.5)
 
 
 def test_a_limit_that_is_touched_just_at_a_node() -> None:
@@ -286,10 +288,13 @@ def test_impacts_are_a_table() -> None:
 
 def test_a_run_says_how_often_it_touched_and_was_caught() -> None:
     run = Simulator(drop(restitution=0.9), 0.01).run(0.2)
-    assert (run.cut_count, run.caught_count) == (0, 0) and "impact" not in repr(run)
+    assert (run.cut_count, run.caught_count) == (0, 0)
+    assert "impact" not in repr(run)
     run = Simulator(drop(height=0.3), 0.2).run(3.0)
-    assert run.cut_count == len(run.impacts) == 4 and run.caught_count == 0
-    assert "4 impacts" in repr(run) and "caught" not in repr(run)
+    assert run.cut_count == len(run.impacts) == 4
+    assert run.caught_count == 0
+    assert "4 impacts" in repr(run)
+    assert "caught" not in repr(run)
     # ends of a whip hit their stops many times in a step
     m, last = Mechanism(), "world"
     for k in range(8):
@@ -298,7 +303,8 @@ def test_a_run_says_how_often_it_touched_and_was_caught() -> None:
         m.joints[f"hinge{k}"].limits = Limits(-0.3, 0.3)
         last = f"link{k}"
     run = Simulator(m, 0.02).run(2.0)
-    assert run.caught_count > 0 and run.cut_count > run.caught_count
+    assert run.caught_count > 0
+    assert run.cut_count > run.caught_count
     assert f"{len(run.impacts)} impacts ({run.caught_count} step" in repr(run)
 
 
@@ -315,7 +321,8 @@ def test_live_mechanisms_tell_of_stops_and_impacts() -> None:
         if node % 20 == 0 and node < 100:
             assert live.joint("hinge").stop == pytest.approx(run.joint("hinge").stop[node], abs=1e-12)
     assert tuple(told) == run.impacts
-    assert len(told) > 0 and abs(run.joint("hinge").stop[80]) > 0.1
+    assert len(told) > 0
+    assert abs(run.joint("hinge").stop[80]) > 0.1
     with pytest.raises(AttributeError, match="has no hard limits"):
         _ = Simulator(free(m), 0.01).start().joint("hinge").stop
 
@@ -330,8 +337,10 @@ def test_batches_count_impacts_of_members(tmp_path) -> None:
     batch = simulator.run_batch(0.48, states=states, threads=1)
     alone = [simulator.run(0.48, state=state) for state in states]
     assert batch.impact_counts.tolist() == [len(run.impacts) for run in alone] == [0, 1]
-    assert batch.cut_counts.tolist() == [0, 1] and batch.caught_counts.tolist() == [0, 0]
-    assert batch[0].impacts == () and batch[1].cut_count == 1
+    assert batch.cut_counts.tolist() == [0, 1]
+    assert batch.caught_counts.tolist() == [0, 0]
+    assert batch[0].impacts == ()
+    assert batch[1].cut_count == 1
     # what is not known is not zero
     for read in (lambda run: run.impacts, lambda run: run.dissipated()):
         with pytest.raises(ValueError, match="not recorded"):

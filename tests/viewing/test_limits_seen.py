@@ -120,9 +120,11 @@ def test_pages_and_files_tell_when_stops_are_lit(tmp_path) -> None:
     spans = [part["lit"] for part in parts if "lit" in part]
     hit = run.impacts[0].time
     # two marks, of a half rail and a plate each
-    assert len(spans) == 4 and sum(bool(span) for span in spans) == 2
+    assert len(spans) == 4
+    assert sum(bool(span) for span in spans) == 2
     for ((start, end),) in filter(None, spans):
-        assert hit <= start < hit + 0.02 and end > run.time[-1]
+        assert hit <= start < hit + 0.02
+        assert end > run.time[-1]
 
     run.save_gltf(tmp_path / "run.glb")
     data = (tmp_path / "run.glb").read_bytes()

@@ -29,7 +29,7 @@ class Held(Strict):
     _frames: ByName[Frame]
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
-        """Remove a body and its frames, and return the body; with `cascade`, also remove its joints, forces and contacts.
+        """Remove a body and its frames, and return it; with `cascade`, also remove its joints, forces and contacts.
 
         Removing a joint also removes the forces and couplings on it.
         """

@@ -445,7 +445,7 @@ class Mechanism(MechanismFiles, Posable, Held):
         return with_rates(state, rates) if rates else state
 
     def report(self, state: State | None = None) -> Report:
-        """Counts, degrees of freedom, rank, redundant joints, loops, limits and cost estimate; by default when assembled."""
+        """Counts, degrees of freedom, redundant joints, loops, limits and cost estimate; by default when assembled."""
         from ..assemble.redundancy import select_described_rows, select_rows
         from ..kinematics.state import State
         from ..results.report import report

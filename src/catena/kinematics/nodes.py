@@ -172,8 +172,7 @@ class Making:
     caught_count: int = 0
 
     def cut(self, steps: int, counts: tuple[int, int, int], last: Making) -> Making:
-        """The data of some of the steps, with so many impacts, cuts and catches, followed by the final ones in another.
-        """
+        """Data of some of the steps, with so many impacts, cuts and catches, and then those of the last ones."""
 
         def joined(name: str) -> Any:
             value = getattr(self, name)

@@ -1,7 +1,7 @@
 """Ranges of joint coordinates: what their limits allow, alone and together with couplings, as a report lists them.
 
-A coupling whose other coordinates have hard limits keeps its coordinate in an interval too: the smallest and the largest
-sum that these limits allow. Intervals follow from each other, along couplings, until none gets smaller.
+A coupling whose other coordinates have hard limits keeps its coordinate in an interval too, between the smallest and
+the largest sum that these limits allow. Intervals follow from each other, along couplings, until none gets smaller.
 """
 
 from __future__ import annotations

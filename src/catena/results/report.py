@@ -17,7 +17,6 @@ from ..assemble.core import build_core
 from ..assemble.motions import Motions
 from ..describe.custom import GivenRows
 from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
-
 from .ranges import CoordinateRange, range_lines, ranges_of
 
 if TYPE_CHECKING:
@@ -153,9 +152,7 @@ def _shorten(names: tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def report(
-    mechanism: Mechanism, state: State, selection: RowSelection, *, start: State | None = None
-) -> Report:
+def report(mechanism: Mechanism, state: State, selection: RowSelection, *, start: State | None = None) -> Report:
     """See Mechanism.report; `selection` contains the rows that a run enforces, limits are those of where one starts."""
     tree = mechanism.spanning_tree()
     motions = Motions(mechanism, state)

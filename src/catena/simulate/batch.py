@@ -45,8 +45,8 @@ class Batch(Recorded, JointSpace):
     step of the run). status has one entry per member; counts (member,) is how many of its rows are filled: all, unless
     it failed, and what lies beyond is nan. `batch[k]` is member k as a Trajectory, with its own masses and forces, if
     all bodies were recorded; it has no reactions. impact_counts, cut_counts and caught_counts (member,) are numbers of
-    impacts at hard limits, of cuts there and of steps that were caught. `batch.joint(name)` is one joint in all members. info says how they
-    were computed.
+    impacts at hard limits, of cuts there and of steps that were caught. `batch.joint(name)` is one joint in all
+    members. info says how they were computed.
     """
 
     mechanism: Mechanism

@@ -1,8 +1,9 @@
 """Marks of joint limits: arcs and rails on body a of a joint, with a post at each end.
 
-While a stop acts its post and its half of the arc or rail light up. The arc of an angle begins where the direction from the joint to the center of mass of body b is at the lower limit and
-ends where it is at the upper one; a needle on body b points along that direction. A rail reaches as far as the block
-that stands for a sliding joint. Ranges of a full turn or more, and bounds far outside of the mechanism, have no marks.
+While a stop acts its post and its half of the arc or rail light up. The arc of an angle begins where the direction from
+the joint to the center of mass of body b is at the lower limit and ends where it is at the upper one; a needle on body
+b points along that direction. A rail reaches as far as the block that stands for a sliding joint. Ranges of a full turn
+or more, and bounds far outside of the mechanism, have no marks.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from .solids import Mesh
 
 if TYPE_CHECKING:
     from ...describe.mechanism import Mechanism
-    from ...results.impacts import Impact
     from ...kinematics.state import State
+    from ...results.impacts import Impact
     from ...results.trajectory import Trajectory
     from ...simulate.live import Live
 
@@ -213,5 +214,3 @@ def band(radius: float, width: float, start: float, end: float) -> Mesh:
         triangles.append(first + np.reshape(order, (2, 3)))
         first += 4
     return Mesh(np.concatenate(vertices), np.concatenate(triangles).astype(np.uint32))
-
-
