@@ -1,7 +1,8 @@
-"""Do public robots stay within their limits? Each falls or hangs passively for ten seconds, with and without its limits.
+"""Whether public robots stay within their limits: each hangs and swings passively, with its limits and without.
 
-What drives a robot is taken out (motors and servos), and what beats time (prescribed motions); it starts in the pose of
-its file, or in the nearest pose within its limits, `m.assemble()`. See public_models.py for the files.
+What drives a robot is taken out (motors and servos), and its base is held: there is no ground, and robots that float
+would only fall. It starts in the pose of its file, or in the nearest one within its limits, `m.assemble()`, under a
+gravity that points aside and down. See public_models.py for the files.
 
     python benchmarks/model_limits.py [--duration 10] [--collections FOLDER]
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,15 +22,26 @@ import catena as ct
 
 DT = 0.002
 
+# m/s^2: aside as well, or legs that hang would stay where they are
+GRAVITY = (4.0, 2.0, -8.7)
+
 # of the wheels example-robot-data, dm_control and gymnasium
-MODELS = """panda.urdf ur5_robot.urdf kinova.urdf baxter.urdf allegro_left_hand.urdf xarm7.urdf tiago.urdf
-anymal.urdf solo12.urdf icub_reduced.urdf talos_reduced.urdf ant.xml half_cheetah.xml walker2d_v5.xml humanoid.xml
-acrobot.xml cheetah.xml""".split()
+MODELS = (
+    "panda.urdf ur5_robot.urdf kinova.urdf baxter.urdf allegro_left_hand.urdf xarm7.urdf tiago.urdf anymal.urdf "
+    "solo12.urdf icub_reduced.urdf talos_reduced.urdf ant.xml half_cheetah.xml walker2d_v5.xml humanoid.xml dog.xml "
+    "humanoid_CMU.xml"
+).split()
 
 
 def passive(model: Public, collections: Path | None) -> ct.Mechanism:
-    """The robot without what drives it."""
+    """The robot without what drives it, held by its base."""
     mechanism = model.load(collections)[0]
+    mechanism.gravity = GRAVITY
+    for name in [name for name in mechanism.joints if name.startswith("root")]:
+        mechanism.remove_joint(name)
+    for base in mechanism.spanning_tree().floating:
+        place = mechanism.bodies[base.name].position
+        mechanism.add_joint(ct.Fixed("world", base.name, at=place, name=f"stand of {base.name}"))
     for name in [name for name, force in mechanism.forces.items() if isinstance(force, ct.Motor | ct.Servo)]:
         mechanism.remove_force(name)
     return mechanism
@@ -49,7 +62,7 @@ def beyond(run: ct.Trajectory) -> tuple[float, float, float]:
 
 def row(model: Public, duration: float, collections: Path | None) -> str:
     """A line of the table."""
-    mechanism = passive(model, collections)
+    mechanism = passive(replace(model, floating=False), collections)
     state = mechanism.assemble()
     cells = []
     for limits in ("enforce", "ignore"):

@@ -29,6 +29,7 @@ ORDER = (
     "spinning_top",
     "bricard",
     "governor",
+    "dominoes",
     "minitaur_leg",
     "control_callback",
     "rope",
@@ -42,6 +43,7 @@ ORDER = (
     "custom_joint",
     "lqr",
     "swing_up",
+    "hopper",
 )
 
 

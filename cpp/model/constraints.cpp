@@ -130,12 +130,15 @@ void Model::add_rotary(const JointSpec& joint, int carried) {
 // has the freedom; there, and elsewhere, it is a row.
 void Model::add_stops() {
   std::vector<char> passed = in_tie_;
-  for (const int j : loops_) {
-    const ConstraintInfo& c = constraints_[j];
+  const auto pass = [&](const ConstraintInfo& c) {
     const int top = c.tied ? -1 : meeting_link(links_.data(), c);
     for (int e = 0; e < c.end_count && !c.tied; ++e)
       for (int i = c.end[e]; i != top; i = links_[i].parent) passed[i] = 1;
-  }
+  };
+  for (const int j : loops_) pass(constraints_[j]);
+  // so do rows of stops elsewhere, such as contacts
+  for (const LawInfo& law : laws_)
+    if (is_hard_stop(law) && law.link < 0) pass(law.measure);
   for (int l = 0; l < static_cast<int>(laws_.size()); ++l) {
     LawInfo& law = laws_[l];
     if (!is_hard_stop(law)) continue;

@@ -33,6 +33,9 @@ CLOSED = 5e-11
 # and so many roundings of the largest coordinate, below which no gap can be told
 _ROUNDINGS = 32
 
+# rad or m beyond a limit that runs take for standing at it
+_AT_LIMIT = 1e-9
+
 # longest step of a driven joint (rad or m) between two assemblies
 _STRIDE = 0.05
 _ITERATIONS = 100
@@ -70,6 +73,11 @@ def assemble(
     back = {name: value for name, value in _within_limits(mechanism, state).items() if name not in given}
     if not back:
         return state
+    if not mechanism.couplings and not mechanism.spanning_tree().loops:
+        # in a tree each joint takes what lies beyond it along
+        for name, value in back.items():
+            state.joint(name).coordinates = value
+        return state
     try:
         return _assembled(mechanism, state, fixed, {**(coordinates or {}), **back})
     except AssemblyError:
@@ -87,7 +95,7 @@ def _within_limits(mechanism: Mechanism, state: State) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for joint, name, limits in hard_joint_stops(mechanism):
         values, place = found.get(joint.name, state.joint(joint.name).coordinates), joint.names.index(name)
-        if limits.beyond(float(values[place])) > 0:
+        if limits.beyond(float(values[place])) > _AT_LIMIT:
             found[joint.name] = values.copy()
             found[joint.name][place] = min(max(float(values[place]), limits.lower), limits.upper)
     return found

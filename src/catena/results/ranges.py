@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # couplings one after the other through which limits are followed
 _MOST_ROUNDS = 20
 
+# rad and m that runs take for standing at a limit
+_AT = 1e-9
+
 # rad and m, by which a bound must be out of reach to be told
 _SOME = 1e-9
 
@@ -41,8 +44,9 @@ class CoordinateRange(NamedTuple):
 
     @property
     def beyond(self) -> float:
-        """Amount (rad or m) by which the coordinate is out of its range at the pose; 0 within it."""
-        return self.limits.beyond(self.value)
+        """Amount (rad or m) by which the coordinate is out of its range at the pose; 0 within it, to rounding."""
+        found = self.limits.beyond(self.value)
+        return found if found > _AT else 0.0
 
     @property
     def contradicts(self) -> bool:
