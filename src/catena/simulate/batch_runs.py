@@ -45,16 +45,14 @@ class BatchRuns:
 
         The arguments are those of `run_batch`. States may have different times; loads must be constant.
         """
-        from .joint_parameters import member_geometry
+        from .joint_parameters import geometry_of
         from .live_batch import LiveBatch
         from .starts import count_members, count_threads, gather
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         self._plan.need_dt("live mechanisms go on by steps of a length that whoever reads or controls them must know")
         count = count_threads(threads)
-        geometry = member_geometry(
-            self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths
-        )
+        geometry = geometry_of(self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths)
         plan, starts = gather(self._plan, states, coordinates, rates, count, geometry)
         return LiveBatch(
             plan,
@@ -64,7 +62,6 @@ class BatchRuns:
             inertias=inertias,
             gravity=gravity,
             force_parameters=force_parameters,
-            geometry=geometry,
             threads=count,
         )
 
@@ -185,23 +182,20 @@ class BatchRuns:
         A member equals its single run to rounding. A member that fails does not affect the others. BatchError names the
         failed members; with on_failure="stop", the status of the result does.
         """
-        from .joint_parameters import member_geometry
+        from .joint_parameters import geometry_of
         from .run_batch import plan_batch, run_batch, told_of
         from .starts import count_members, count_threads, gather, gather_parts
         from .summaries import run_kept
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         count = count_threads(threads)
-        geometry = member_geometry(
-            self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths
-        )
+        geometry = geometry_of(self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths)
         options: dict[str, Any] = {
             "loads": loads,
             "masses": masses,
             "inertias": inertias,
             "gravity": gravity,
             "force_parameters": force_parameters,
-            "geometry": geometry,
             "threads": count,
             "record_every": whole(record_every, "record_every"),
             "bodies": bodies,

@@ -23,7 +23,6 @@ from .members import Laws, MemberNumbers, member_loads
 from .starts import Starts, at_coordinates, from_own_states, from_states, mixed_starts
 
 if TYPE_CHECKING:
-    from ..kinematics.member_geometry import MemberGeometry
     from .plan import Plan
 
 
@@ -51,7 +50,6 @@ class LiveBatch(Running, _core.LiveBatch):
         inertias: Mapping[str, ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
-        geometry: MemberGeometry | None = None,
         threads: int = 1,
     ) -> None:
         mechanism, compiled, count = plan.mechanism, plan.compiled, len(starts)
@@ -63,7 +61,9 @@ class LiveBatch(Running, _core.LiveBatch):
         self._begun = starts
         self._unclosed = dict(starts.unclosed)
         self._threads = threads
-        numbers = self._numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, geometry)
+        numbers = self._numbers = MemberNumbers(
+            mechanism, count, masses, inertias, gravity, force_parameters, starts.geometry
+        )
         self._laws = numbers.law
         super().__init__(
             core=compiled.core,

@@ -62,7 +62,6 @@ def run_batch(
     inertias: Mapping[str, ArrayLike] | None,
     gravity: ArrayLike | None,
     force_parameters: Laws | None,
-    geometry: MemberGeometry | None,
     threads: int,
     record_every: int,
     bodies: Sequence[str] | None,
@@ -75,7 +74,7 @@ def run_batch(
         raise ValueError("the states of a batch must have the same time")
     places = {name: place for place, name in enumerate(mechanism.bodies)}
     kept = _recorded(mechanism, bodies)
-    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, geometry)
+    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, starts.geometry)
     signals = compiled.signals.extended()
     table = member_loads(mechanism, loads, count, steps, signals)
 
@@ -136,7 +135,7 @@ def run_batch(
         near=compiled.by_joint(angles),
         info=plan.run_info(),
         selection=plan.other_rows,
-        alone=_why_alone(plan, signals.count, geometry) if count > 1 else "",
+        alone=_why_alone(plan, signals.count, starts.geometry) if count > 1 else "",
     )
     for k in batch.failed:
         for array in arrays.values():

@@ -17,7 +17,6 @@ from .members import part_of
 from .run_batch import fails_loudly, run_batch
 
 if TYPE_CHECKING:
-    from ..kinematics.member_geometry import MemberGeometry
     from .batch import Batch
     from .plan import Plan
     from .starts import Starts
@@ -74,7 +73,6 @@ def run_kept(
     inertias: Any,
     gravity: Any,
     force_parameters: Any,
-    geometry: MemberGeometry | None,
     **options: Any,
 ) -> Summaries:
     """See Simulator.run_batch: members in chunks, of which `keep` makes summaries."""
@@ -96,7 +94,6 @@ def run_kept(
             inertias=part_of(inertias, members),
             gravity=None if gravity is None else np.asarray(gravity)[members],
             force_parameters=part_of(force_parameters, members),
-            geometry=None if geometry is None else geometry.part(members),
             out={},
             progress=False,
             **options,
