@@ -101,7 +101,7 @@ def main(members: int, chosen: list[str]) -> None:
         try:
             from dask.distributed import Client, LocalCluster
 
-            cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None)
+            cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0")
             client = Client(cluster)
             ways["dask"] = lambda: sweep.run(place / "dask", client)
         except ImportError:
@@ -124,8 +124,9 @@ def main(members: int, chosen: list[str]) -> None:
             print(f"{way:10} {figures[0]:7.1f} {figures[1]:6.2f} {figures[2]:7.1f}", flush=True)
             if way == "dask":
                 rest = spent[way] - idle * wall
+                figures = [1e6 * rest / members, rest / spent.get("batches", nan), idle]
                 print(
-                    f"{'':10} {1e6 * rest / members:7.1f} {rest / spent['batches']:6.2f}  less idle: {idle:.3f} cores"
+                    f"{'less idle':10} {figures[0]:7.1f} {figures[1]:6.2f} (idle: {figures[2]:.3f} cores)", flush=True
                 )
         if client is not None and cluster is not None:
             client.close()

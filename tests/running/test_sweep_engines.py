@@ -23,7 +23,7 @@ SUPPORT = str(Path(studies.__file__).parent)
 ENGINES = {
     "distributed": """
         from dask.distributed import Client, LocalCluster
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as nodes, Client(nodes) as client:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as nodes, Client(nodes) as client:
             sweep.run(folder, client)
     """,
     "joblib": """
@@ -101,7 +101,7 @@ def test_a_killed_dask_worker_costs_its_chunk_and_no_more(tmp_path: Path) -> Non
         from dask.distributed import Client, LocalCluster
         from studies import study
         long = study(steps=4000, record_every=4000, chunk=20)
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as nodes, Client(nodes) as client:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as nodes, Client(nodes) as client:
             processes = list(client.run(os.getpid).values())
             def kill():
                 while len(list(Path(folder).glob("chunk-*.npz"))) < 3:
@@ -129,7 +129,7 @@ def test_functions_of_a_script_reach_dask_workers(tmp_path: Path) -> None:
         """
         from dask.distributed import Client, LocalCluster
         from studies import study
-        with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as nodes, Client(nodes) as client:
+        with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as nodes, Client(nodes) as client:
             scale = 2.0
             found = study(keep=lambda batch: {"angle": scale * batch.coordinates[:, -1, 0]}).run(folder, client)
             print(found.failed, found.missing)

@@ -46,16 +46,14 @@ class BatchRuns:
 
         The arguments are those of `run_batch`. States may have different times; loads must be constant.
         """
-        from .joint_parameters import member_geometry
+        from .joint_parameters import geometry_of
         from .live_batch import LiveBatch
         from .starts import count_members, count_threads, gather
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         self._plan.need_dt("a live batch needs a fixed time step")
         count = count_threads(threads)
-        geometry = member_geometry(
-            self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths
-        )
+        geometry = geometry_of(self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths)
         plan, starts = gather(self._plan, states, coordinates, rates, count, geometry)
         return LiveBatch(
             plan,
@@ -66,7 +64,6 @@ class BatchRuns:
             gravity=gravity,
             force_parameters=force_parameters,
             limits=limits,
-            geometry=geometry,
             threads=count,
         )
 
@@ -196,16 +193,14 @@ class BatchRuns:
         affect the others. After all have run, a BatchError names the failed members; with on_failure="stop", the status
         of the result does.
         """
-        from .joint_parameters import member_geometry
+        from .joint_parameters import geometry_of
         from .run_batch import plan_batch, run_batch, told_of
         from .starts import count_members, count_threads, gather, gather_parts
         from .summaries import run_kept
 
         self._plan.original.warn_of_edits(states[0] if isinstance(states, Sequence) and states else None)
         count = count_threads(threads)
-        geometry = member_geometry(
-            self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths
-        )
+        geometry = geometry_of(self._plan, lambda: count_members(states, coordinates, rates), joint_parameters, lengths)
         options: dict[str, Any] = {
             "loads": loads,
             "masses": masses,
@@ -213,7 +208,6 @@ class BatchRuns:
             "gravity": gravity,
             "force_parameters": force_parameters,
             "limits": limits,
-            "geometry": geometry,
             "threads": count,
             "record_every": whole(record_every, "record_every"),
             "bodies": bodies,

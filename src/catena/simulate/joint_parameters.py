@@ -13,12 +13,17 @@ from .._util.lookup import no_such
 from .._util.rotation import Array, conjugate, finite, multiply, normalised, rotate, unit_quaternion
 from ..describe.custom import GivenRows
 from ..kinematics.member_geometry import MemberGeometry, described_geometry
+from .members import part_of
 
 if TYPE_CHECKING:
+    from ..describe.mechanism import Mechanism
     from .plan import Plan
 
 # members' own numbers of a joint, by its name: {"hinge": {"anchor_b": (members, 3)}}
 JointNumbers: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
+
+# geometry of the members from one to before another
+GeometryOf: TypeAlias = Callable[[int, int], MemberGeometry]
 
 _KEYS = ("anchor_a", "anchor_b", "axis_a", "axis_b", "frame_a", "frame_b", "parameter")
 
@@ -26,10 +31,13 @@ _KEYS = ("anchor_a", "anchor_b", "axis_a", "axis_b", "frame_a", "frame_b", "para
 _SAME_PLACE = 1e-9
 
 
-def member_geometry(
+def geometry_of(
     plan: Plan, count: Callable[[], int], joint_parameters: JointNumbers | None, lengths: Mapping[str, ArrayLike] | None
-) -> MemberGeometry | None:
-    """See Simulator.run_batch; None where members do not differ. The number of members is asked for where they do."""
+) -> GeometryOf | None:
+    """See Simulator.run_batch: of members from one to another, so that those of all need not be there at once.
+
+    None where members do not differ. The number of members is asked for where they do.
+    """
     for label, mapping in (("joint_parameters", joint_parameters), ("lengths", lengths)):
         if mapping is not None and not isinstance(mapping, Mapping):
             raise ValueError(f"{label} must be a mapping from names to numbers, got {shown(mapping)}")
@@ -37,16 +45,28 @@ def member_geometry(
         return None
     plan.need_dt("members that differ in lengths or joint_parameters take the same steps")
     _refuse_special_loops(plan)
-    mechanism, members = plan.mechanism, count()
+    members = count()
+    # of the last ones whatever is left, so that an array that is too long is told
+    return lambda first, end: _geometry(
+        plan.mechanism,
+        end - first,
+        part_of(joint_parameters, slice(first, end if end < members else None)) or {},
+        part_of(lengths, slice(first, end if end < members else None)) or {},
+    )
+
+
+def _geometry(
+    mechanism: Mechanism, members: int, joint_parameters: JointNumbers, lengths: Mapping[str, ArrayLike]
+) -> MemberGeometry:
     found = MemberGeometry(
         mechanism, *(np.tile(array, (members, *(1,) * array.ndim)) for array in described_geometry(mechanism).values())
     )
     ends = {(name, side): (k, s) for k, name in enumerate(mechanism.joints) for s, side in enumerate("ab")}
     stretched = {}
-    for name, value in (lengths or {}).items():
+    for name, value in lengths.items():
         for joint, side in _stretch(found, name, value, members):
             stretched[joint, side] = name
-    for name, numbers in (joint_parameters or {}).items():
+    for name, numbers in joint_parameters.items():
         if name not in mechanism.joints:
             raise no_such("joint", name, mechanism, "joint_parameters: ")
         if not isinstance(numbers, Mapping):

@@ -25,7 +25,6 @@ from .starts import Starts, at_coordinates, from_own_states, from_states, mixed_
 
 if TYPE_CHECKING:
     from ..describe.joint import Joint
-    from ..kinematics.member_geometry import MemberGeometry
     from .plan import Plan
 
 
@@ -54,7 +53,6 @@ class LiveBatch(Running[Array], _core.LiveBatch):
         gravity: ArrayLike | None = None,
         force_parameters: Laws | None = None,
         limits: Ranges | None = None,
-        geometry: MemberGeometry | None = None,
         threads: int = 1,
     ) -> None:
         mechanism, compiled, count = plan.mechanism, plan.compiled, len(starts)
@@ -67,7 +65,7 @@ class LiveBatch(Running[Array], _core.LiveBatch):
         self._unclosed = dict(starts.unclosed)
         self._threads = threads
         numbers = self._numbers = MemberNumbers(
-            mechanism, count, masses, inertias, gravity, force_parameters, limits, geometry
+            mechanism, count, masses, inertias, gravity, force_parameters, limits, starts.geometry
         )
         super().__init__(
             core=compiled.core,

@@ -63,7 +63,6 @@ def run_batch(
     gravity: ArrayLike | None,
     force_parameters: Laws | None,
     limits: Ranges | None,
-    geometry: MemberGeometry | None,
     threads: int,
     record_every: int,
     bodies: Sequence[str] | None,
@@ -76,7 +75,7 @@ def run_batch(
         raise ValueError("the states of a batch must have the same time")
     places = {name: place for place, name in enumerate(mechanism.bodies)}
     kept = _recorded(mechanism, bodies)
-    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, limits, geometry)
+    numbers = MemberNumbers(mechanism, count, masses, inertias, gravity, force_parameters, limits, starts.geometry)
     signals = compiled.signals.extended()
     table = member_loads(mechanism, loads, count, steps, signals)
 
@@ -138,7 +137,7 @@ def run_batch(
         info=plan.run_info(),
         selection=plan.other_rows,
         **{name: np.array([getattr(tally, key) for tally in tallies]) for name, key in COUNTS.items()},
-        alone=_why_alone(plan, signals.count, geometry) if count > 1 else "",
+        alone=_why_alone(plan, signals.count, starts.geometry) if count > 1 else "",
     )
     for k in np.flatnonzero(batch.failed).tolist():
         for array in arrays.values():

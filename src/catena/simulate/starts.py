@@ -24,6 +24,7 @@ from ..results.analysis import joint_motion
 
 if TYPE_CHECKING:
     from ..kinematics.member_geometry import MemberGeometry
+    from .joint_parameters import GeometryOf
     from .plan import Plan
 
 # what a node has of every body
@@ -38,6 +39,7 @@ class Starts:
     arrays: dict[str, Array]
     computed: bool = False  # by a run
     unclosed: Mapping[int, Status] = field(default_factory=dict)
+    geometry: MemberGeometry | None = None  # where members differ in it
 
     def __len__(self) -> int:
         return len(self.time)
@@ -50,7 +52,8 @@ class Starts:
         """Members from one to before another."""
         arrays = self.core_arrays(np.arange(first, end))
         unclosed = {k - first: why for k, why in self.unclosed.items() if first <= k < end}
-        return Starts(self.time[first:end], arrays, self.computed, unclosed)
+        geometry = None if self.geometry is None else self.geometry.part(slice(first, end))
+        return Starts(self.time[first:end], arrays, self.computed, unclosed, geometry)
 
     def closed(self) -> NDArray[np.intp]:
         """Members that can start."""
@@ -97,13 +100,13 @@ def gather(
     coordinates: ArrayLike | None,
     rates: ArrayLike | None,
     threads: int,
-    geometry: MemberGeometry | None = None,
+    geometry: GeometryOf | None = None,
 ) -> tuple[Plan, Starts]:
     """See Simulator.run_batch: the plan by which these members run, and where they start."""
     if isinstance(states, Sequence) and (coordinates is not None or rates is not None):
         raise ValueError("give states, or coordinates and rates, not both")
     if geometry is not None and isinstance(states, Sequence):
-        return plan, from_own_states(plan, states, geometry, threads)
+        return plan, from_own_states(plan, states, geometry(0, len(states)), threads)
     if geometry is None and coordinates is None and rates is None:
         if states is None:
             raise ValueError("a batch needs states, a number of members, or coordinates=")
@@ -113,7 +116,8 @@ def gather(
             raise ValueError("a batch needs at least one member")
         return plan, from_states(plan, found)
     members = count_members(states, coordinates, rates)
-    return at_coordinates(plan, members, coordinates, rates, threads, geometry=geometry)
+    own = None if geometry is None else geometry(0, members)
+    return at_coordinates(plan, members, coordinates, rates, threads, geometry=own)
 
 
 def count_members(states: Sequence[State] | int | None, coordinates: ArrayLike | None, rates: ArrayLike | None) -> int:
@@ -135,7 +139,7 @@ def gather_parts(
     coordinates: ArrayLike | None,
     rates: ArrayLike | None,
     threads: int,
-    geometry: MemberGeometry | None = None,
+    geometry: GeometryOf | None = None,
 ) -> tuple[Plan, int, Callable[[int, int], Starts]]:
     """The same for members that run in parts: the plan, their number, and where those from one to another start."""
     doubtful = geometry is None and select_described_rows(plan.mechanism).is_doubtful
@@ -154,7 +158,7 @@ def gather_parts(
 
     def part(first: int, end: int) -> Starts:
         wanted, speeds = rows(coordinates, first, end), rows(rates, first, end)
-        own = None if geometry is None else geometry.part(slice(first, end))
+        own = None if geometry is None else geometry(first, end)
         return at_coordinates(plan, end - first, wanted, speeds, threads, geometry=own)[1]
 
     return plan, count, part
@@ -222,7 +226,7 @@ def _seen_to_stand(plan: Plan, starts: Starts, threads: int, geometry: MemberGeo
             starts.put(np.array([k]), from_states(plan, [checked(own, starts.state(own, k))]))
         except AssemblyError as error:
             unclosed[k] = Status(ok=False, reason="open", message=str(error), time=float(starts.time[k]))
-    return replace(starts, unclosed=unclosed)
+    return replace(starts, unclosed=unclosed, geometry=geometry)
 
 
 def _own_plan(plan: Plan, geometry: MemberGeometry, member: int) -> Plan:

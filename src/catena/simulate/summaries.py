@@ -17,7 +17,6 @@ from .members import part_of
 from .run_batch import fails_loudly, run_batch
 
 if TYPE_CHECKING:
-    from ..kinematics.member_geometry import MemberGeometry
     from .batch import Batch
     from .plan import Plan
     from .starts import Starts
@@ -76,7 +75,6 @@ def run_kept(
     gravity: Any,
     force_parameters: Any,
     limits: Any,
-    geometry: MemberGeometry | None,
     **options: Any,
 ) -> Summaries:
     """Run members in chunks and summarize each with `keep`; see Simulator.run_batch."""
@@ -99,7 +97,6 @@ def run_kept(
             gravity=None if gravity is None else np.asarray(gravity)[members],
             force_parameters=part_of(force_parameters, members),
             limits=part_of(limits, members),
-            geometry=None if geometry is None else geometry.part(members),
             out={},
             progress=False,
             **options,
