@@ -97,7 +97,7 @@ _SINGLE_STEP, _CONTINUE = 9, 7  # of ptrace
 def drive_to_stops(solver: str, joint: str, n: int, dt: float) -> None:
     """Make a run that stops where the core begins and ends, and print its iterations."""
     simulator = catena.Simulator(catena.scenes.pendulum(n, joint), dt, solver=solver)  # type: ignore[arg-type]
-    run = catena.Live.run
+    run = catena.Live._run
 
     def stopping(*args: Any, **named: Any) -> Any:
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -105,7 +105,7 @@ def drive_to_stops(solver: str, joint: str, n: int, dt: float) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
         return result
 
-    catena.Live.run = stopping  # type: ignore[method-assign]
+    catena.Live._run = stopping  # type: ignore[method-assign]
     print(int(simulator.run(steps=STEPS, record_every=STEPS).iterations.sum()))
 
 
