@@ -32,8 +32,8 @@ _SENTENCES = {
     "where it lies on its plane",
     _core.StatusCode.stiff: "{law} is too stiff for dt = {dt:g} s at t = {time:.6g} s: it swings with "
     "w dt = {size:.3g}, and would explode; give it implicit=True, or take a smaller dt",
-    _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) moves it to "
-    "the nearest one, and Simulator(limits='ignore') runs without limits",
+    _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) looks for a pose "
+    "within all limits, and Simulator(limits='ignore') runs without limits",
 }
 _ADVICE = {False: "; a smaller dt, or rescue=True, may help", True: f" after halving the step {RESCUE_DEPTH} times"}
 
