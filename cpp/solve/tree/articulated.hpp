@@ -235,7 +235,8 @@ struct Articulated {
   void find_lines() {
     for (int at = 0; at < layout.axis_law_count; ++at) {
       const int l = layout.axis_law[at];
-      if (!line[at].absent) line[at] = law_line(layout.law[l], measured[l], stage_of(layout.law[l], clock), momentum[l]);
+      if (!line[at].absent)
+        line[at] = law_line(layout.law[l], measured[l], stage_of(layout.law[l], clock), momentum[l]);
     }
   }
   // of a law on a freedom if that moves by so much, and its derivative
