@@ -29,7 +29,7 @@ inline Articulated<double> make(const Layout& layout, Arena& arena, Body<double>
   for (int n = 0; n < layout.axis_count && layout.stop_count > 0 && arena.at; ++n) stopped[n] = {};
   LawLine* line = arena.take<LawLine>(layout.law_count);
   for (int at = 0; at < layout.axis_law_count && arena.at; ++at)
-    line[at].sign = layout.law[layout.axis_law[at]].sign, line[at].bent = true;
+    line[at] = {.sign = layout.law[layout.axis_law[at]].sign, .absent = layout.law[layout.axis_law[at]].constraint < 0};
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
   Torsion<double>* torsion =
       arena.take<Torsion<double>>(layout.rotary_count > 0 ? Articulated<double>::swivel_count(layout) : 0);

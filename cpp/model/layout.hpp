@@ -97,12 +97,12 @@ struct TieInfo {
 };
 
 struct LawInfo : Law {
-  ConstraintInfo measure;
   int constraint;                   // whose row it is, -1 if it acts at the nodes only
   int target_signal, force_signal;  // in place of the constants, -1 for none
   int link, axis;                   // the freedom of the tree that it measures, -1 if it is none
-  double sign;                      // of the measure, if the freedom grows
   int stop;                         // which hard stop it is, -1 if it is none
+  double sign;                      // of the measure, if the freedom grows
+  ConstraintInfo measure;           // last, as laws on freedoms of the tree are read without it in every step
 };
 
 // The user's own rows: gaps (row) and their gradients (row, 12) against displacement and turn of a and b, from the

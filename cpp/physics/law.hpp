@@ -125,6 +125,7 @@ struct LawLine {
   double friction = 0, rate = 0;                // largest, and what it is reached by
   double sign = 1;                              // of the law's measure, if the freedom grows
   bool bent = true;                             // it is no line
+  bool absent = false;                          // the law acts at the nodes only
   // effort on the freedom, and its derivative
   CATENA_INLINE double at(double by, double& steepness) const {
     const double wanted = servo + servo_slope * by;

@@ -62,7 +62,9 @@ struct Newton {
   double extent;  // typical coordinate (m): sets the rounding floor of the increments
 
   // On the branch that begins at dt = 0 pivots are positive, or most of them: where no better judge is there, a
-  // solution at which one is not counts as another one.
+  // solution at which one is not counts as another one. So does one that leaves a joint half a turn off, where its rows
+  // vanish as well: one of its bodies has turned by a quarter or more, by an angle at which its momentum, J sin(angle),
+  // no longer grows, which makes its pivot negative.
   bool by_sign = false;
 
   int iterations = 0;          // of the last solve
@@ -77,7 +79,6 @@ struct Newton {
 
   static constexpr double shortest = 1.0 / 64;
   static constexpr double small_miss = 1e-2;
-  static constexpr double eighth_turn_cosine = 0.9238795325112867;  // of half of it
 
   Stops<Solver>* stops = nullptr;
   History* history = nullptr;
@@ -285,26 +286,10 @@ struct Newton {
   }
 
   Outcome accept(int unchecked_now, double left) {
-    if (by_sign && (!solver.positive || is_turned_over())) return Outcome::diverged;
+    if (by_sign && !solver.positive) return Outcome::diverged;
     history->unchecked = unchecked_now;
     newton_residual = left < size ? left : size;
     return Outcome::converged;
-  }
-
-  // A step of any length may end where a joint is half a turn off, and its rows vanish as well. Where no
-  // body turns by an eighth, no two of them turn by a quarter against each other.
-  bool is_turned_over() const {
-    const Layout& layout = solver.layout;
-    double least = 1;
-    for (int i = 0; i < layout.link_count; ++i) least = std::min(least, solver.body[i].w.w);
-    if (least > eighth_turn_cosine) return false;
-    for (int j = 0; j < layout.constraint_count; ++j) {
-      const ConstraintInfo& c = whole_of(layout, layout.constraint[j]);
-      const Pose<double> a = pose_after(c, 0, solver.body, solver.clock),
-                         b = pose_after(c, 1, solver.body, solver.clock);
-      if (turned_over(c, a, b) > 0) return true;
-    }
-    return false;
   }
 
   // Rounding of the poses (m), and what loops make of it that are nearly singular: a gap in the direction of a pivot

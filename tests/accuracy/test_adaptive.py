@@ -14,6 +14,7 @@ import pytest
 
 import catena as ct
 from catena import Mechanism, Simulator, State, Trajectory, scenes
+from catena.results.interpolation import resampled
 from catena.simulate import refinement as refining
 from catena.simulate.refinement import apart
 from catena.simulate.run_steps import run_steps
@@ -355,6 +356,38 @@ def test_no_pilot_takes_longer_than_its_run(scene: str, accuracy: float, counted
     run = Simulator(BUILD[scene](), accuracy=accuracy).run(2.0)
     pilot = -sum(substeps for substeps in counted if substeps < 0)
     assert 0 < pilot <= run.substeps.sum()
+
+
+def test_nodes_are_dense_where_a_linkage_whips(counted: list[int]) -> None:
+    """A plain run has more nodes in a few intervals, which costs less than the second run that it made of all."""
+    state = spatial_crank()
+    simulator = Simulator(state.mechanism)
+    run = simulator.run(1.0, state=state)
+    extra, whole = -sum(substeps for substeps in counted if substeps < 0), [n for n in counted if n > 0]
+    assert len(whole) == 1
+    assert 0 < extra < whole[0]
+    assert len(run.substeps) + 1 < len(run) < 1.2 * len(run.substeps)
+    assert (np.diff(run.time) > 0).all()
+    assert run.drift().max() < 1e-10
+    assert run.energy_error().max() < 1e-4
+    # between the nodes of equal steps
+    even = run_steps(simulator.plan.with_step(run.dt, rate=0.3e-4), len(run.substeps), state=state)
+    middles = 0.5 * (even.time[1:] + even.time[:-1])
+    fine = Simulator(state.mechanism, accuracy=1e-6).run(t_eval=middles, state=state)
+    before, now = (np.abs(resampled(one, middles).position - fine.position).max(axis=(1, 2)) for one in (even, run))
+    assert now.max() < 0.3 * before.max()
+    assert (now > 1e-4).sum() < 0.3 * (before > 1e-4).sum()
+
+
+@pytest.mark.parametrize("damping", [0.0, 1.0])
+def test_a_start_beyond_a_limit_is_refused_at_once(damping: float, counted: list[int]) -> None:
+    """No step is short enough: the second kind of run went on until it needed more memory than there is."""
+    m = scenes.pendulum(2)
+    m.joints["joint1"].limits = ct.Limits(1.0, 2.0)
+    m.add_force(ct.Damper("joint2", damping))
+    with pytest.raises(ct.SimulationError, match=r"'joint1'.*starts .* beyond its limits"):
+        Simulator(m).run(2.0)
+    assert len(counted) <= 2
 
 
 def test_a_moment_without_solutions_does_not_shorten_all_steps() -> None:

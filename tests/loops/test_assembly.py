@@ -270,6 +270,48 @@ def test_long_steps_without_rescue_leave_joints_aligned() -> None:
     assert found.misalignment().max() < 1e-8
 
 
+@pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
+@pytest.mark.parametrize("degrees", [70.0, 90.0, 110.0])
+def test_a_guess_half_a_turn_off_is_not_taken(solver: str, degrees: float) -> None:
+    """Two bodies on one shaft, held to each other by a hinge across it. The unknowns of the last step, from which the
+    next is guessed, are put where one turns by so much and the other by half a turn less, and rows vanish as well.
+    """
+    m = Mechanism()
+    m.gravity = (0, 0, 0)
+    for name in ("a", "b"):
+        m.add_body(name, box((0.2, 0.2, 0.2), mass=1.0))
+        m.add_joint(Revolute(m.world, name, axis=(0, 0, 1), at=(0, 0, 0)))
+    m.add_joint(Revolute("a", "b", axis=(1, 0, 0), at=(0, 0, 0)))
+    start = m.state()
+    start.angular_velocity[:, 2] = 0.5
+    simulator = Simulator(m, 0.1, solver=solver, rescue=False, on_inaccurate="ignore")
+    live = simulator.start(start)
+    live.step()
+    node = live.state()
+    numbers = node.checkpoint(live.key)
+    assert numbers is not None
+    sine = node.orientation[0, 3]
+    guess = np.flatnonzero(np.abs(numbers - sine) < 1e-9)[-2:]
+    numbers = numbers.copy()
+    numbers[guess] = np.sin(0.5 * np.radians((degrees, degrees - 180.0)))
+    other = State(
+        m,
+        node.position,
+        node.orientation,
+        node.velocity,
+        node.angular_velocity,
+        time=node.time,
+        turned=node.turned,
+        computed=True,
+        checkpoint=(numbers, live.key),
+    )
+    led_astray = simulator.start(other)
+    live.step()
+    led_astray.step()
+    assert led_astray.tally.iterations > live.tally.iterations
+    np.testing.assert_allclose(led_astray.orientation, live.orientation, rtol=0, atol=1e-12)
+
+
 # ---- wide open
 
 
@@ -398,6 +440,39 @@ def test_limits_are_kept_where_the_loops_allow_it() -> None:
         match=r"only with joint limits exceeded: revolute joint 'elbow': angle -?1\.\d+ is 1\.\d+",
     ):
         state = arm(-0.5, 0.5).assemble()
+    assert widest(state) < CLOSED
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_joints_that_follow_keep_their_limits(side: int) -> None:
+    """A joint that goes back to its limit takes others along, one of which stood at its own."""
+    m = Mechanism()
+    for k in range(3):
+        m.add_body(f"l{k}", rod((k, 0, 0), (k + 1, 0, 0), mass=1.0))
+        joint = Revolute(f"l{k - 1}" if k else m.world, f"l{k}", axis=(0, 1, 0), at=(k, 0, 0), name=f"j{k}")
+        m.add_joint(joint)
+    m.joints["j0"].limits = Limits(0.4, 1.0)
+    for name in ("j1", "j2"):
+        m.joints[name].limits = Limits(*sorted((0.0, side * 1.0)))
+    state = m.assemble()
+    for joint in m.joints.values():
+        assert joint.limits["angle"].beyond(state.joint(joint.name).angle) < 1e-9
+    assert Simulator(m, 0.01).run(0.1, state=state).status.ok
+
+
+def test_a_pose_within_limits_is_found_that_is_not_near() -> None:
+    """Two bars between two hinges, closed as described; only with the elbow on the other side are limits kept."""
+    m = Mechanism()
+    m.add_body("upper", rod((0, 0, 0), (0.8, 0, 0.6), mass=1.0))
+    m.add_body("fore", rod((0.8, 0, 0.6), (1.6, 0, 0), mass=1.0))
+    m.add_joint(Revolute(m.world, "upper", axis=(0, 1, 0), at=(0, 0, 0), name="shoulder"))
+    elbow = m.add_joint(Revolute("upper", "fore", axis=(0, 1, 0), at=(0.8, 0, 0.6), name="elbow"))
+    m.add_joint(Revolute(m.world, "fore", axis=(0, 1, 0), at=(1.6, 0, 0), name="hand"))
+    # both bars turn by twice their slope, in opposite directions
+    mirrored = -4 * np.arctan2(0.6, 0.8)
+    elbow.limits = Limits(mirrored - 0.1, mirrored + 0.3)
+    state = m.assemble()
+    assert state.joint("elbow").angle == pytest.approx(mirrored, abs=1e-9)
     assert widest(state) < CLOSED
 
 

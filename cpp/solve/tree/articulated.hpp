@@ -224,6 +224,7 @@ struct Articulated {
         if (layout.first_axis_law[n] == layout.first_axis_law[n + 1]) continue;
         const T by = moved_by(branch, k, *s);
         for (int at = layout.first_axis_law[n]; at < layout.first_axis_law[n + 1]; ++at) {
+          if (line[at].absent) continue;
           T slope;
           acting[n].effort += effort_of(at, by, slope);
           acting[n].stiffness -= slope;
@@ -234,7 +235,8 @@ struct Articulated {
   void find_lines() {
     for (int at = 0; at < layout.axis_law_count; ++at) {
       const int l = layout.axis_law[at];
-      line[at] = law_line(layout.law[l], measured[l], stage_of(layout.law[l], clock), momentum[l]);
+      if (!line[at].absent)
+        line[at] = law_line(layout.law[l], measured[l], stage_of(layout.law[l], clock), momentum[l]);
     }
   }
   // of a law on a freedom if that moves by so much, and its derivative

@@ -35,8 +35,8 @@ _SENTENCES = {
     _core.StatusCode.mismatched: "joint {joint!r} contradicts the rest of its loop by {size:.3g} (rad, or relative to "
     "the size of its bodies) at t = {time:.6g} s: this member's geometry makes rows independent that are redundant in "
     "the described geometry and therefore not enforced; simulate this member alone",
-    _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) moves it to "
-    "the nearest one, and Simulator(limits='ignore') runs without limits",
+    _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) looks for a pose "
+    "within all limits, and Simulator(limits='ignore') runs without limits",
 }
 # where it is no coordinate that starts beyond its limits
 _DEEP = "{stop} starts {size:.3g} m inside its plane; move the body out along the normal"

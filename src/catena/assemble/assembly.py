@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -70,27 +70,26 @@ def assemble(
         raise ValueError("the mechanism has no bodies")
     state = _assembled(mechanism, guess, fixed, coordinates)
     given = {*fixed, *(coordinates or {})}
-    back = {name: value for name, value in _within_limits(mechanism, state).items() if name not in given}
-    if not back:
-        return state
     if not mechanism.couplings and not mechanism.spanning_tree().loops:
-        # in a tree each joint takes what lies beyond it along
-        for name, value in back.items():
-            state.joint(name).coordinates = value
+        # in a tree each joint takes the subtree beyond it along
+        for name, value in _at_limits(mechanism, state).items():
+            if name not in given:
+                state.joint(name).coordinates = value
         return state
-    try:
-        return _assembled(mechanism, state, fixed, {**(coordinates or {}), **back})
-    except AssemblyError:
-        beyond = [
-            f"{joint.label}: {name} {value:.4g} is {limits.beyond(value):.3g} beyond its limits"
-            for joint, name, limits in hard_joint_stops(mechanism)
-            if limits.beyond(value := float(state.joint(joint.name).coordinates[joint.names.index(name)])) > 0
-        ]
-        warn(AssemblyWarning(f"the loops close only with joint limits exceeded: {'; '.join(beyond)}"))
-        return state
+    back: dict[str, Array] = {}
+    # joints that follow those which go back to their limits may pass their own
+    while beyond := {name: value for name, value in _at_limits(mechanism, state).items() if name not in given}:
+        try:
+            if beyond.keys() <= back.keys():
+                raise AssemblyError("", {})
+            back |= beyond
+            state = _assembled(mechanism, state, fixed, {**(coordinates or {}), **back})
+        except AssemblyError:
+            return _elsewhere(mechanism, state, given) or _beyond_limits(mechanism, state)
+    return state
 
 
-def _within_limits(mechanism: Mechanism, state: State) -> dict[str, Array]:
+def _at_limits(mechanism: Mechanism, state: State) -> dict[str, Array]:
     """Of joints that are beyond hard limits, the coordinates at them."""
     found: dict[str, Array] = {}
     for joint, name, limits in hard_joint_stops(mechanism):
@@ -99,6 +98,35 @@ def _within_limits(mechanism: Mechanism, state: State) -> dict[str, Array]:
             found[joint.name] = values.copy()
             found[joint.name][place] = min(max(float(values[place]), limits.lower), limits.upper)
     return found
+
+
+def _elsewhere(mechanism: Mechanism, state: State, held: Collection[str]) -> State | None:
+    """A closed pose within all limits that is not near, with some joints where they are; None if none is found."""
+    found = state.copy()
+    frozen = {name: state.joint(name).coordinates for name in held}
+    if not close_wide(mechanism, found, frozen, within_limits=True):
+        return None
+    try:
+        found = _assembled(mechanism, found, held, None)
+    except AssemblyError:
+        return None
+    return None if _at_limits(mechanism, found).keys() - set(held) else found
+
+
+def _beyond_limits(mechanism: Mechanism, state: State) -> State:
+    """The same, with a warning that says by how much it is."""
+    beyond = [
+        f"{joint.label}: {name} {value:.4g} is {limits.beyond(value):.3g} beyond its limits"
+        for joint, name, limits in hard_joint_stops(mechanism)
+        if limits.beyond(value := float(state.joint(joint.name).coordinates[joint.names.index(name)])) > _AT_LIMIT
+    ]
+    warn(
+        AssemblyWarning(
+            f"the loops close only with joint limits exceeded: {'; '.join(beyond)}; runs from there need "
+            "Simulator(limits='ignore') or other limits"
+        )
+    )
+    return state
 
 
 def _assembled(

@@ -93,11 +93,14 @@ class Tree:
         return left if left >= 0 else np.inf
 
 
-def close_wide(mechanism: Mechanism, state: State, frozen: Mapping[str, Array]) -> bool:
-    """Close what is wide open in place, as well as it can be; whether all of it is closed. `frozen` joints stay."""
+def close_wide(mechanism: Mechanism, state: State, frozen: Mapping[str, Array], *, within_limits: bool = False) -> bool:
+    """Close what is wide open in place, as well as it can be; whether all of it is closed. `frozen` joints stay.
+
+    Limits are exceeded where loops do not close without, unless it must stay `within_limits`.
+    """
     tree = placed_tree(mechanism, state, frozen)
     best, left, held = state.copy(), np.inf, False
-    for bounded in (tree, tree.unbounded()) if len(tree.bounds) else (tree,):
+    for bounded in (tree, tree.unbounded()) if len(tree.bounds) and not within_limits else (tree,):
         ends: list[float] = []
         for attempt, amplitude in enumerate((0.0, *_RESTARTS)):
             trial = state.copy()

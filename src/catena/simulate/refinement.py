@@ -50,7 +50,7 @@ _LEAST_GAIN = 0.3
 _FIRST_SHARE = 256.0
 # plain steps: what a first guess may be divided by, steps of a run whose accuracy was asked for, however short, and
 # steps per second times bodies where nobody asked, which keeps it faster than the motion
-_FINEST, _MOST_STEPS, _MOST_WORK = 1024, 2**16, 3e5
+_FINEST, _MOST_STEPS, _MOST_WORK = 1024, 2**16, 2e5
 # pairs of runs that have not come closer by half: there is nothing to converge to, as in chaos
 _STALLED = 3
 # an error of steps per second that none has
@@ -121,6 +121,9 @@ def _doubled(
         steps, per = ceil(duration / step - 1e-6), 2 ** max(level, 0) if given is not None else 1
         made = plan.with_step(step, rate=rate * 4.0**-level, tolerance=min(1e-10, 1e-5 * accuracy))
         run, told = attempt(made, steps, per), inf
+        if run.status.reason == "beyond":
+            # no step is short enough for a start that is refused
+            return run, made
         if before is not None and _is_finer(run, before, ratio / _FINER):
             d = apart(before, run, plan.extent)
             regular = 3 < gap / max(d, 1e-300) < 5
@@ -210,7 +213,7 @@ def _pilot(
             factor = min(factor, 0.5) if halved else factor
         else:
             refused += 1
-            if refused == 4:
+            if refused == 4 or run.status.reason == "beyond":
                 return dt, attempt(plan.with_step(dt, rate=rate), steps, 1)
         if halved:
             # no need to find that out again
