@@ -224,16 +224,12 @@ def _parser() -> argparse.ArgumentParser:
         "run the sweep that a Python file defines, or a part of it",
         "sweep study.py --part 3/40",
     )
-    sweep.add_argument(
-        "study", metavar="STUDY", help="a Python file that assigns a catena.Sweep to the name `sweep`"
-    )
+    sweep.add_argument("study", metavar="STUDY", help="a Python file that assigns a catena.Sweep to the name `sweep`")
     sweep.add_argument("--part", default="1/1", metavar="K/N", help="compute part K of N (default: everything)")
     sweep.add_argument(
         "--out", type=Path, metavar="FOLDER", help="output folder (default: the file's name without .py)"
     )
-    sweep.add_argument(
-        "--workers", type=int, metavar="N", help="worker processes (default: the number of cores)"
-    )
+    sweep.add_argument("--workers", type=int, metavar="N", help="worker processes (default: the number of cores)")
     sweep.add_argument("--retry", choices=("failed",), help="compute failed members again")
 
     add("info", commands.about, "print version and instruction sets", "info --json")
