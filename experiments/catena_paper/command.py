@@ -18,7 +18,7 @@ def rivals_are_built() -> bool:
 
 def add_to(commands: Any) -> None:
     """Add the subcommand to those of a parser."""
-    words = "rerun the paper's figures against its rivals, and report"
+    words = "repeat the paper's experiments, and write a report"
     paper = commands.add_parser("paper", help=words, description=words, epilog="example: catena paper --quick")
     paper.add_argument("--quick", action="store_true", help="smaller sizes, under ten minutes")
     paper.add_argument("--figure", action="append", metavar="LETTER", help="this one only; may be given several times")

@@ -168,12 +168,12 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="JOINT=X",
-        help="coordinate to start from, rad or m; several as X,Y,Z; may be given for several joints, and loops follow",
+        help="initial joint coordinate, rad or m; X,Y,Z if the joint has several; repeat for several joints",
     )
     run.add_argument(
-        "--record-every", type=int, default=1, metavar="K", help="keep every K-th node (default %(default)s)"
+        "--record-every", type=int, default=1, metavar="K", help="record every K-th node (default %(default)s)"
     )
-    run.add_argument("--strict", action="store_true", help="fail if steps are too coarse to be trusted")
+    run.add_argument("--strict", action="store_true", help="fail if steps are too coarse")
     run.add_argument("--out", type=Path, metavar="FILE", help="write the run: .npz, which `view` shows, or .csv")
     run.add_argument("--html", type=Path, metavar="FOLDER", help="write a page that plays in any browser")
     run.add_argument("--show", action="store_true", help="play it in a browser until Ctrl-C")
@@ -222,19 +222,15 @@ def _parser() -> argparse.ArgumentParser:
     sweep = add(
         "sweep",
         commands.sweep,
-        "run the sweep that a file of Python defines, or a part of it",
+        "run the sweep that a Python file defines, or a part of it",
         "sweep study.py --part 3/40",
     )
-    sweep.add_argument(
-        "study", metavar="STUDY", help="a file of Python that assigns a catena.Sweep to the name `sweep`"
-    )
+    sweep.add_argument("study", metavar="STUDY", help="a Python file that assigns a catena.Sweep to the name `sweep`")
     sweep.add_argument("--part", default="1/1", metavar="K/N", help="compute part K of N (default: everything)")
     sweep.add_argument(
         "--out", type=Path, metavar="FOLDER", help="output folder (default: the file's name without .py)"
     )
-    sweep.add_argument(
-        "--workers", type=int, metavar="N", help="worker processes (default: as many as there are cores)"
-    )
+    sweep.add_argument("--workers", type=int, metavar="N", help="worker processes (default: the number of cores)")
     sweep.add_argument("--retry", choices=("failed",), help="compute failed members again")
 
     add("info", commands.about, "print version and instruction sets", "info --json")

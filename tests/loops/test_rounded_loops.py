@@ -270,7 +270,7 @@ def test_all_solvers(case: str, solver: Any) -> None:
 @pytest.mark.parametrize("solver", ["ldu", "dense"])
 def test_directions_that_turn_need_the_articulated_solver(solver: Any) -> None:
     m = disturbed(scenes.bricard(), 1e-6)
-    with pytest.raises(ValueError, match=rf"'{solver}' cannot take .*'joint\d'.*'articulated'"):
+    with pytest.raises(ValueError, match=rf"'{solver}' cannot simulate .*'joint\d'.*'articulated'"):
         Simulator(m, 0.01, solver=solver)
     assert Simulator(m, 0.01).solver == "articulated"
 

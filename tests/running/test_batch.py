@@ -475,7 +475,7 @@ def test_bad_batches() -> None:
         sim.run_batch(states=2, steps=3, force_parameters={"glue": {"stiffness": (1, 2)}})
     with pytest.raises(ValueError, match="has no 'color'"):
         sim.run_batch(states=2, steps=3, force_parameters={"spring": {"color": (1, 2)}})
-    with pytest.raises(ValueError, match="has no damping of its own"):
+    with pytest.raises(ValueError, match="has no damping, so it cannot differ between members"):
         sim.run_batch(states=2, steps=3, force_parameters={"spring": {"damping": (1, 2)}})
     with pytest.raises(ValueError, match="must not be negative"):
         sim.run_batch(states=2, steps=3, force_parameters={"spring": {"stiffness": (1, -2)}})

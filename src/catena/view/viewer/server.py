@@ -102,9 +102,7 @@ class View:
         more = len(scene.notes) - 4
         said = [*scene.notes[:4], f"... and {more} more."] if more > 0 else [*scene.notes]
         if len(scene.labels) > MOST_NAMES:
-            said.append(
-                f"Only {MOST_NAMES} of {len(scene.labels)} names can be shown, and {MOST_SLIDERS} joints moved."
-            )
+            said.append(f"Only {MOST_NAMES} of {len(scene.labels)} names can be shown, {MOST_SLIDERS} joints moved.")
         self._say(" ".join(said))
         self._charts: list[Chart] = []
         self._closed = threading.Event()
