@@ -15,7 +15,6 @@ from .._util.memory import refuse_if_too_large
 from .._util.rotation import Array
 from .._util.status import SimulationError, Status, status_of, warn
 from .._util.words import Spoken
-from ..describe.limits import hard_stops
 from ..kinematics.nodes import Making, Nodes
 from ..kinematics.readers import Number, Readable
 from ..kinematics.state import State
@@ -99,7 +98,7 @@ class Running(Spoken, Readable[Number]):
             velocity=rows(self.velocity),
             angular_velocity=rows(self.angular_velocity),
             multipliers=multipliers[:, : plan.build.row_count],
-            stops=multipliers[:, max(multipliers.shape[1] - len(hard_stops(self.mechanism)), 0) :],
+            stops=multipliers[:, max(multipliers.shape[1] - plan.build.stop_count, 0) :],
             turned={name: rows(angles) for name, angles in self.turned.items()},
             inputs=rows(self.inputs),
         )
