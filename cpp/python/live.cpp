@@ -1,3 +1,4 @@
+// A live mechanism, as Python steps it. Above 450 lines: every call of Live is here, and the guards around it.
 #include "python/live.hpp"
 
 #include <algorithm>

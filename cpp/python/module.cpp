@@ -1,4 +1,4 @@
-// Bindings only: every name that Python knows the core by. Shapes and ranges are checked in checks.hpp.
+// Bindings only, so above 450 lines: every name that Python knows the core by. checks.hpp checks shapes and ranges.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>

@@ -108,6 +108,22 @@ def test_members_are_read_with_their_own_numbers() -> None:
     assert batch.energy()[1] == pytest.approx(ct.Simulator(heavier, 0.01).run(steps=5).energy(), rel=1e-9)
 
 
+def test_inputs_of_a_batch_are_those_of_its_members() -> None:
+    own = {"motor": {"effort": np.array([0.2, 0.7])}}
+    batch = ct.Simulator(lever(), 0.01).run_batch(steps=3, states=[lever().state()] * 2, force_parameters=own)
+    np.testing.assert_array_equal(batch.inputs[..., 0], [[0.2] * 4, [0.7] * 4])
+    np.testing.assert_array_equal(batch.efforts, batch.inputs)
+
+
+def test_a_force_of_a_live_mechanism_stays_at_its_node() -> None:
+    live = ct.Simulator(lever(), 0.01).start()
+    here = live.force("spring")
+    effort = here.effort.copy()
+    live.step(20)
+    np.testing.assert_array_equal(here.effort, effort)
+    assert live.force("spring").effort != effort
+
+
 def test_accelerations_of_a_batch_are_those_of_its_members() -> None:
     simulator = ct.Simulator(lever(), 0.01)
     batch = simulator.run_batch(steps=5, states=[lever().state()] * 2)
@@ -137,6 +153,16 @@ def test_what_a_stop_exerts_is_read_of_a_live_mechanism_too() -> None:
     assert live.joint("slide").stop == pytest.approx(2.0 * 9.81, rel=1e-9)
     with pytest.raises(ValueError, match="efforts of stops were not recorded"):
         m.state().joint("slide").stop  # noqa: B018
+
+
+def test_bodies_of_a_batch_may_be_recorded_in_another_order() -> None:
+    simulator, states = ct.Simulator(lever(), 0.01), [lever().state()]
+    batch = simulator.run_batch(steps=3, states=states)
+    other = simulator.run_batch(steps=3, states=states, bodies=["link2", "link1"])
+    for name in ("coordinates", "rates"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(batch, name))
+    np.testing.assert_array_equal(other.energy(), batch.energy())
+    np.testing.assert_array_equal(other.body("link1").position, batch.body("link1").position)
 
 
 def test_only_what_was_recorded_of_a_batch_is_read() -> None:

@@ -6,7 +6,7 @@
 // joints are closed to rounding at every iterate (solve/link.hpp), and the joint wrench is what the subtree needs,
 // summed from leaf to root (solve/tree/articulation.hpp).
 //
-// Links are worked on in segments (solve/tree/segment.hpp).
+// Links are worked on in segments (solve/tree/segment.hpp). Above 450 lines: functions of one solver share its state.
 #pragma once
 
 #include "physics/drag.hpp"

@@ -103,7 +103,7 @@ class Running(Spoken, Readable[Number]):
             velocity=rows(self.velocity),
             angular_velocity=rows(self.angular_velocity),
             multipliers=multipliers[:, : plan.build.row_count],
-            stops=multipliers[:, max(multipliers.shape[1] - len(hard_stops(self.mechanism)), 0) :],
+            stops=multipliers[:, max(multipliers.shape[1] - plan.build.stop_count, 0) :],
             turned={name: rows(angles) for name, angles in self.turned.items()},
             inputs=rows(self.inputs),
         )

@@ -13,7 +13,8 @@ from .._util.checks import shown
 from ..compile.compile import machine_kernel, planned_kernel
 from ..describe.mechanism import Mechanism
 from ..simulate.batch import Batch, BatchError
-from ..simulate.plan import Build, make_plan
+from ..simulate.build import Build
+from ..simulate.plan import make_plan
 from ..simulate.simulator import Simulator
 from .folder import Rows
 from .parameters import RESERVED, Numbers, Source
