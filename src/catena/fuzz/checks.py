@@ -268,7 +268,7 @@ def _lanes(case: Case, run: Trajectory, size: float, bound: Array, found: Findin
             batch = simulator.run_batch(steps=case.steps, states=[case.state] * 3, threads=1)
     except ValueError:
         return
-    found.facts["lanes"] = not batch.warnings
+    found.facts["lanes"] = not batch.alone
     if any(not np.array_equal(batch.position[k], batch.position[0], equal_nan=True) for k in (1, 2)):
         found.add("lanes differ", "equal members are not equal")
     apart = distance(run, batch[0], size)
