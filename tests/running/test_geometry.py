@@ -220,6 +220,9 @@ BAD: dict[str, tuple[Callable[[Mechanism], dict[str, object]], str]] = {
         lambda m: {"lengths": {"link2": np.ones(2)}, "joint_parameters": {"joint3": {"anchor_a": np.zeros((2, 3))}}},
         "follows from lengths= of 'link2'",
     ),
+    "scalar": (lambda m: {"lengths": {"link2": 1.0}}, "lengths of 'link2'"),
+    "too long": (lambda m: {"lengths": {"link2": np.ones(3)}}, "lengths of 'link2'"),
+    "numbers": (lambda m: {"joint_parameters": {"joint1": 3.0}}, "must be a mapping"),
     "mapping": (lambda m: {"lengths": [1.0, 2.0]}, "lengths must be a mapping"),
 }
 

@@ -263,9 +263,14 @@ def part_of(given: Mapping[str, Any] | None, members: slice) -> dict[str, Any] |
     if not isinstance(given, Mapping):
         raise ValueError(f"numbers of members must be a mapping from names, got {given!r}")
     return {
-        name: part_of(value, members) if isinstance(value, Mapping) else np.asarray(value)[members]
+        name: part_of(value, members) if isinstance(value, Mapping) else _rows(np.asarray(value), members)
         for name, value in given.items()
     }
+
+
+def _rows(array: NDArray[Any], members: slice) -> NDArray[Any]:
+    # a single number is told where it is checked
+    return array[members] if array.ndim else array
 
 
 def member_loads(
