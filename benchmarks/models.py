@@ -60,8 +60,8 @@ ratios less so.
 - **pose**: the largest difference of any link's position (m) or rotation matrix between `m.state()` and the file, by
   forward kinematics along the file's parents, or by MuJoCo for MJCF.
 - **assembles**: how far loops are open in the file's pose (m), and the CPU time in which `m.assemble()` closes them.
-- **real time**: CPU time of `Simulator(m, limits="ignore").run(duration=2)` over 2 s, including compilation and the trial run; below 1
-  is faster than real time.
+- **real time**: CPU time of `Simulator(m, limits="ignore").run(duration=2)` over 2 s, including compilation and the
+  trial run; below 1 is faster than real time.
 - **gap**: the largest gap of all joints and nodes of that run (m, `run.drift()`).
 - **agreement**: the largest difference of any joint coordinate (rad, m) or body position (m) from MuJoCo. MuJoCo runs
   the MJCF file itself, or the output of `to_mjcf` for other files, without contacts, limits, dry friction and parts
