@@ -26,11 +26,25 @@ DT = 0.002
 GRAVITY = (4.0, 2.0, -8.7)
 
 # of the wheels example-robot-data, dm_control and gymnasium
-MODELS = (
-    "panda.urdf ur5_robot.urdf kinova.urdf baxter.urdf allegro_left_hand.urdf xarm7.urdf tiago.urdf anymal.urdf "
-    "solo12.urdf icub_reduced.urdf talos_reduced.urdf ant.xml half_cheetah.xml walker2d_v5.xml humanoid.xml dog.xml "
-    "humanoid_CMU.xml"
-).split()
+MODELS = [
+    "panda.urdf",
+    "ur5_robot.urdf",
+    "kinova.urdf",
+    "baxter.urdf",
+    "allegro_left_hand.urdf",
+    "xarm7.urdf",
+    "tiago.urdf",
+    "anymal.urdf",
+    "solo12.urdf",
+    "icub_reduced.urdf",
+    "talos_reduced.urdf",
+    "ant.xml",
+    "half_cheetah.xml",
+    "walker2d_v5.xml",
+    "humanoid.xml",
+    "dog.xml",
+    "humanoid_CMU.xml",
+]
 
 
 def passive(model: Public, collections: Path | None) -> ct.Mechanism:
