@@ -68,7 +68,8 @@ class Contact(Named):
     @property
     def at(self) -> Array:
         """The point, or the center of the ball (3,) in m, in the frame of its body."""
-        return self.measure.anchors[1]
+        found: Array = self.measure.anchors[1]
+        return found
 
     @property
     def radius(self) -> float:

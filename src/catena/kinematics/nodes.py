@@ -178,11 +178,13 @@ class Making:
             value = getattr(self, name)
             return None if value is None else np.concatenate((value[:steps], getattr(last, name)))
 
-        known = self.impacts is not None and last.impacts is not None
+        impacts = None
+        if self.impacts is not None and last.impacts is not None:
+            impacts = np.concatenate((self.impacts[: counts[0]], last.impacts))
         return replace(
             self,
             status=last.status,
-            impacts=np.concatenate((self.impacts[: counts[0]], last.impacts)) if known else None,
+            impacts=impacts,
             cut_count=counts[1] + last.cut_count,
             caught_count=counts[2] + last.caught_count,
             **{name: joined(name) for name in PER_STEP},

@@ -351,7 +351,8 @@ class JointReader(Strict, Generic[Number]):
         count = sum(stop.item is self._joint for stop in hard_stops(self._of.mechanism))
         if count == 0:
             raise AttributeError(f"{self.label} has no hard limits; give it some: joint.limits = Limits(lower, upper)")
-        return _stop_efforts(self._of, self._joint, 0 if count == 1 else slice(None))
+        found: Array = _stop_efforts(self._of, self._joint, 0 if count == 1 else slice(None))
+        return found
 
     # ---- joints with one coordinate
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .summaries import Summaries
 
 # of every member, by the name of what its tally counts
-COUNTS = {"impact_counts": "impacts", "cut_counts": "cut", "caught_counts": "caught"}
+COUNTS: dict[str, str] = {"impact_counts": "impacts", "cut_counts": "cut", "caught_counts": "caught"}
 
 # recorded of every body, and how many numbers each is
 SIZES: dict[str, int] = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}

@@ -87,10 +87,11 @@ class AtLimit:
 
     def _watched(self, mechanism: Mechanism) -> list[_Crossing | _Arrival]:
         name = name_of(self.joint)
-        joint = looked_up("joint", name, mechanism)
-        if self.coordinate is not None and self.coordinate not in joint.coordinate_names:
-            known = ", ".join(joint.coordinate_names) or "none"
-            raise ValueError(f"AtLimit: {joint.label} has no coordinate {self.coordinate!r}; it has {known}")
+        joint: Joint = looked_up("joint", name, mechanism)
+        known = joint.coordinate_names
+        if self.coordinate is not None and self.coordinate not in known:
+            there = ", ".join(known) or "none"
+            raise ValueError(f"AtLimit: {joint.label} has no coordinate {self.coordinate!r}; it has {there}")
         lower, upper = self.side != "upper", self.side != "lower"
         found: list[_Crossing | _Arrival] = []
         for law, (item, key, limits) in zip(law_numbers(mechanism), stops_of(mechanism), strict=True):
@@ -102,7 +103,7 @@ class AtLimit:
             if own.hard:
                 found.append(_Arrival(self, law, lower, upper))
             else:
-                found.append(_Crossing(self, _room(name, joint.coordinate_names.index(key), own), -1))
+                found.append(_Crossing(self, _room(name, known.index(key), own), -1))
         if not found:
             bound = "limits" if self.side == "either" else f"{self.side} limit"
             raise ValueError(
