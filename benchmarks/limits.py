@@ -1,6 +1,6 @@
 """Cost of joint limits beside MuJoCo's, and by how much each is passed, when all of them act.
 
-A chain of hinges that begins straight, 0.5 rad below the horizontal, with every hinge at its upper limit, 0 rad: gravity
+A chain of hinges begins straight, 0.5 rad below the horizontal, with every hinge at its upper limit, 0 rad: gravity
 presses all of them against it. Both engines settle for two seconds and then take steps in turns. CPU time of this
 thread, the least of many rounds; one call a step (`Live.step`, `mj_step`).
 
