@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .. import _core
-from .._util.rotation import IDENTITY, Array, multiply, rotate
+from .._util.rotation import Array, multiply, rotate
 from ..describe.couplings import Coupling
 from ..describe.custom import BodyPose, GivenRows
 from ..describe.joint import FORMS
@@ -135,8 +135,8 @@ def ground_motions(joint: Joint, time: Array | float) -> Motion:
 def _ground(joint: Joint, time: Array | float, motion: Callable[[float], tuple[Array, ...]]) -> Motion:
     shape = np.shape(time)
     if joint.ground is None:
-        zero = np.zeros((*shape, 3))
-        return zero, np.tile(IDENTITY, (*shape, 1)).reshape(*shape, 4), zero, zero
+        x, q = _still(shape)
+        return x, q, x, x
     # all members of a batch pass the same instants, unless one failed, and then nan follows
     instants, place = np.unique(time, return_inverse=True)
     known = [np.concatenate(motion(float(t))) if np.isfinite(t) else np.full(13, np.nan) for t in instants]
@@ -155,8 +155,14 @@ def _poses(run: Posed, body: BodyLike, joint: Joint | None = None) -> Pose:
         return np.ascontiguousarray(run.position[..., row, :]), np.ascontiguousarray(run.orientation[..., row, :])
     if joint is not None and joint.ground is not None:
         return ground_poses(joint, run.time)
-    shape = np.shape(run.time)
-    return np.zeros((*shape, 3)), np.tile(IDENTITY, (*shape, 1)).reshape(*shape, 4)
+    return _still(np.shape(run.time))
+
+
+def _still(shape: tuple[int, ...]) -> Pose:
+    """The pose of the world."""
+    orientation = np.zeros((*shape, 4))
+    orientation[..., 0] = 1.0
+    return np.zeros((*shape, 3)), orientation
 
 
 def meeting(joint: Joint, a: Pose, b: Pose) -> Pose:
