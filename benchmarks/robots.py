@@ -22,6 +22,7 @@ import mujoco
 import numpy as np
 
 import catena as ct
+from catena.describe.limits import without_limits
 
 DT = 0.002
 
@@ -51,7 +52,8 @@ def read(path: Path, folder: Path) -> tuple[ct.Mechanism, mujoco.MjModel]:
 
 
 def at_rest(mechanism: ct.Mechanism) -> ct.State:
-    """The pose of the file, closed."""
+    """The pose of the file, closed, whatever its limits."""
+    mechanism = without_limits(mechanism)
     return mechanism.assemble() if mechanism.spanning_tree().loops or mechanism.couplings else mechanism.state()
 
 

@@ -60,14 +60,19 @@ def checked(plan: Plan, state: State) -> State:
         turned=state._angles,
         computed=state.computed,
     )
-    if not plan.build.has_found_fit(state):
+    if plan.build.fit != state._image():
         if refuse_open(plan, state):
             state = plan.mechanism.assemble(state)
         refuse_loop_mismatch(plan.compiled, state)
         refuse_loose_at(state)
-        plan.build.note_fit(state)
+        note_fit(plan, state)
     refuse_fast(plan, state.angular_velocity)
     return state
+
+
+def note_fit(plan: Plan, state: State) -> None:
+    """Remember that a state is closed and holds its massless bodies, which takes some time to find out."""
+    plan.build.fit = state._image()
 
 
 def refuse_fast(plan: Plan, angular_velocity: Array) -> None:

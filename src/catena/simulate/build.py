@@ -64,8 +64,8 @@ class Build:
         self.described_arrays: _core.Start | None = None
         # the same mechanism with another selection of the rows of its loops, as the last one needed them
         self.other_rows: Build | None = None
-        # all numbers of the last state that was found fit to start from, at some cost
-        self._fit: Image | None = None
+        # all numbers of the last state that was found fit to start from (assemble/initial_state.py)
+        self.fit: Image | None = None
 
     # anew where it is copied or read from a pickle, on the kernel of that machine
     def __reduce__(self) -> tuple[type[Build], tuple[Mechanism, str | None]]:
@@ -82,14 +82,6 @@ class Build:
         forces = self.mechanism.forces.values()
         parts = (part for force in forces for part in force.parts)
         return any(force.slows for force in forces) or any(part.law[name] > 0 for part in parts for name in DISSIPATING)
-
-    def has_found_fit(self, state: State) -> bool:
-        """Whether the last state that was closed and held its massless bodies had the same numbers."""
-        return self._fit == state._image()
-
-    def note_fit(self, state: State) -> None:
-        """Remember that runs may start from a state."""
-        self._fit = state._image()
 
     def with_rows(self, rows: RowSelection) -> Build:
         """The same with other rows of loops."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._util.rotation import Array
+from ..assemble.initial_state import note_fit
 from ..results.accuracy import not_checked, not_reached
 from ..results.interpolation import interpolation_error, resampled
 from ..results.trajectory import Trajectory
@@ -307,7 +308,7 @@ def _graded(run: Trajectory, made: Plan, bent: NDArray[np.bool_], grades: int, f
     for first, end in ends:
         start = run[int(first)]
         # as this mechanism has been there
-        finer.build.note_fit(start)
+        note_fit(finer, start)
         between = run_steps(finer, int(grades * (end - first)), state=start, loads=force)
         if not between.status.ok:
             return run
