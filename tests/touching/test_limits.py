@@ -330,7 +330,7 @@ def test_an_accuracy_is_kept_through_impacts(accuracy: float) -> None:
 def test_what_a_run_tells_of_impacts(tmp_path) -> None:
     run = Simulator(rod(1.0, 0.6), 0.005).run(3.0)
     first = run.impacts[0]
-    assert (first.joint, first.coordinate) == ("hinge", "angle")
+    assert (first.name, first.coordinate) == ("hinge", "angle")
     assert first.leaving == pytest.approx(-0.6 * first.approach)
     inertia = run.mechanism.bodies["rod"].inertia.tensor.max() + 0.25
     assert first.impulse == pytest.approx(inertia * (first.leaving - first.approach), rel=1e-9)
