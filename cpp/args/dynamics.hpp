@@ -24,7 +24,7 @@ struct DynamicsArgs {
   const int* input_place = nullptr;                          // (input, 2): a law, and which of its numbers
   const double* inputs = nullptr;                            // (pose, input), null for those described
   const double *signals = nullptr, *signal_rates = nullptr;  // (pose, instant, signal): now, then + and - in turn
-  double instant = 0;                                        // s between them; 0 if nothing moves, and nothing is driven
+  double instant = 0;  // s between them; 0 if nothing moves, and nothing is driven
   // which forces act: gravity; springs, dampers, drag and friction; motors and servos
   bool gravity = true, passive = true, actuators = true;
   const double* accelerations = nullptr;  // (pose, freedom) of the freedoms, null for none

@@ -1,9 +1,10 @@
 // Rows of constraints that no joint of the tree is, of rotors that turn with more than one freedom, and of coordinates
 // that are no freedoms: what a unit rate of every freedom does to them, and their second derivatives.
 //
-// With the rows G of a gap, gap' = G V + what time does to it, and gap'' = G V' + d/dt (G V + ...) where the bodies keep
-// their velocities V: the last term is a difference of sixth order of the rate over a short time, for which the bodies
-// move on with V. It turns bodies by little enough to be good to twelve digits, and needs no formula of any kind of row.
+// With the rows G of a gap, gap' = G V + what time does to it, and gap'' = G V' + d/dt (G V + ...) where the bodies
+// keep their velocities V: the last term is a difference of sixth order of the rate over a short time, for which the
+// bodies move on with V. It turns bodies by little enough to be good to twelve digits, and needs no formula of any kind
+// of row.
 #pragma once
 
 #include "dynamics/tree_motion.hpp"
@@ -12,9 +13,7 @@
 namespace catena::CATENA_ISA {
 
 // constraints that are rows here, not joints of the tree
-inline bool closes(const ConstraintInfo& c) {
-  return !c.acts() && (c.kind == JointKind::coupling || c.link < 0);
-}
+inline bool closes(const ConstraintInfo& c) { return !c.acts() && (c.kind == JointKind::coupling || c.link < 0); }
 // rotors that turn with no freedom of the tree
 inline bool is_rotor_row(const LawInfo& law) { return law.inertia > 0 && law.link < 0; }
 
@@ -38,24 +37,32 @@ struct RowMotion {
       double* const out = args.rows + pose * rows * static_cast<long>(tree.count);
       for (long k = 0; k < rows * static_cast<long>(tree.count); ++k) out[k] = 0;
       move_to(args, pose, 0);
-      each_row([&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
-        for (int e = 0; e < c.end_count; ++e)
-          if (c.end[e] >= 0) tree.add_row(c.end[e], r.w[e * c.row_count + k], 1, out + row * static_cast<long>(tree.count));
-      }, args, pose, 0);
+      each_row(
+          [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
+            for (int e = 0; e < c.end_count; ++e)
+              if (c.end[e] >= 0)
+                tree.add_row(c.end[e], r.w[e * c.row_count + k], 1, out + row * static_cast<long>(tree.count));
+          },
+          args, pose, 0);
     }
     if (args.row_drift) {
       double* const out = args.row_drift + pose * rows;
       differentiate(args, pose, rows, out, [&](int instant, double* rates) {
-        each_row([&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
-          rates[row] = r.g[k];
-          for (int e = 0; e < c.end_count; ++e) rates[row] += along(r.w[e * c.row_count + k], tree.velocity_of(c.end[e]));
-        }, args, pose, instant);
+        each_row(
+            [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
+              rates[row] = r.g[k];
+              for (int e = 0; e < c.end_count; ++e)
+                rates[row] += along(r.w[e * c.row_count + k], tree.velocity_of(c.end[e]));
+            },
+            args, pose, instant);
       });
       move_to(args, pose, 0);
-      each_row([&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
-        for (int e = 0; e < c.end_count; ++e)
-          if (c.end[e] >= 0) out[row] += along(r.w[e * c.row_count + k], tree.link[c.end[e]].acceleration);
-      }, args, pose, 0);
+      each_row(
+          [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
+            for (int e = 0; e < c.end_count; ++e)
+              if (c.end[e] >= 0) out[row] += along(r.w[e * c.row_count + k], tree.link[c.end[e]].acceleration);
+          },
+          args, pose, 0);
     }
     if (args.coordinate_rows) {
       const long size = static_cast<long>(layout.coordinate_count) * tree.count;
@@ -77,7 +84,8 @@ struct RowMotion {
       double* const out = args.coordinate_drift + pose * layout.coordinate_count;
       differentiate(args, pose, layout.coordinate_count, out, [&](int instant, double* rates) {
         each_coordinate([&](int j, int end, int first, int count) {
-          if (end < 0) return find_rates(args, pose, j, instant, [&](int i) { return tree.velocity_of(i); }, true, rates + first);
+          if (end < 0)
+            return find_rates(args, pose, j, instant, [&](int i) { return tree.velocity_of(i); }, true, rates + first);
           for (int k = 0; k < count; ++k) rates[first + k] = 0;
         });
       });
@@ -143,8 +151,8 @@ struct RowMotion {
       if (!is_rotor_row(layout.law[l])) continue;
       const ConstraintInfo& c = layout.law[l].measure;
       JointRows rows;
-      joint_rows(c, old_pose(body, c.end[0]), old_pose(body, c.end[1]),
-                 args.law_start[pose * layout.law_count + l], rows);
+      joint_rows(c, old_pose(body, c.end[0]), old_pose(body, c.end[1]), args.law_start[pose * layout.law_count + l],
+                 rows);
       rows.g[0] = 0;
       use(row++, c, rows, 0);
     }

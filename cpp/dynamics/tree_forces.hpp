@@ -35,8 +35,7 @@ struct TreeForces {
     l.load.t -= resistance(l.pose.R, drag + 3) * l.velocity.t;
   }
   void resist_turns(const ConstraintInfo& c) {
-    const Vec3<double> lost =
-        c.parameter * (tree.velocity_of(c.end[1]).t - tree.velocity_of(c.end[0]).t);
+    const Vec3<double> lost = c.parameter * (tree.velocity_of(c.end[1]).t - tree.velocity_of(c.end[0]).t);
     tree.link[c.end[1]].load.t -= lost;
     tree.link[c.end[0]].load.t += lost;
   }

@@ -96,18 +96,17 @@ struct TreeMotion {
       for (int k = 0; k < link[i].count && link[i].carrier < 0; ++k) row_of[link[i].first + k] = next++;
   }
 
-  // (freedom), in the order of what comes out: its coordinate, or -1 - 6 body - k of the k-th freedom of one that floats
+  // (freedom), in the order of what comes out: its coordinate, or -1 - 6 body - k of the k-th freedom of one that
+  // floats
   void tell_coordinates(int* out) const {
     for (int i = 0; i < layout.link_count; ++i)
       for (int k = 0; k < link[i].count; ++k)
-        out[row_of[link[i].first + k]] = link[i].carrier < 0 ? -1 - 6 * layout.link[i].body - k
-                                                             : layout.coordinated[link[i].carrier].coordinate + k;
+        out[row_of[link[i].first + k]] =
+            link[i].carrier < 0 ? -1 - 6 * layout.link[i].body - k : layout.coordinated[link[i].carrier].coordinate + k;
   }
 
   Pose<double> above(int i) const { return i < 0 ? world_pose() : link[i].pose; }
-  Wrench<double> velocity_of(int i) const {
-    return i < 0 ? Wrench<double>{{0, 0, 0}, {0, 0, 0}} : link[i].velocity;
-  }
+  Wrench<double> velocity_of(int i) const { return i < 0 ? Wrench<double>{{0, 0, 0}, {0, 0, 0}} : link[i].velocity; }
 
   void place(const DynamicsArgs& args, long pose) {
     const long n = pose * layout.link_count;
@@ -135,7 +134,8 @@ struct TreeMotion {
       const Wrench<double> v = velocity_of(info.parent);
       Vec3<double> spin = l.velocity.t, slid = cross(spin, l.c);
       for (int k = l.first; k < l.first + l.count; ++k)
-        if (axis[k].own && (!axis[k].turns || is_thread(i))) slid += axis[k].rate * (axis[k].slide - cross(axis[k].turn, l.c));
+        if (axis[k].own && (!axis[k].turns || is_thread(i)))
+          slid += axis[k].rate * (axis[k].slide - cross(axis[k].turn, l.c));
       Vec3<double> along = a.f + cross(a.t, l.rho) + cross(v.t, l.velocity.f - v.f), about = a.t;
       for (int k = l.first; k < l.first + l.count; ++k) {
         const TreeAxis& x = axis[k];

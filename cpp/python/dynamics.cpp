@@ -21,16 +21,16 @@ void Core::dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientat
                     const In<-1, -1, -1>& signals, const In<-1, -1, -1>& signal_rates, double instant, bool gravity,
                     bool passive, bool actuators, const std::optional<In<-1, -1>>& accelerations,
                     const std::optional<InInts<-1>>& point_body, const std::optional<In<-1, 3>>& point,
-                const RowFunctions& rows,
-                    const std::optional<Out<-1, -1>>& rates, const std::optional<Out<-1, -1>>& efforts,
-                    const std::optional<Out<-1, -1, -1>>& mass, const std::optional<Out<-1, -1, 6, -1>>& basis,
-                    const std::optional<Out<-1, -1, 6>>& drift,
+                    const RowFunctions& rows, const std::optional<Out<-1, -1>>& rates,
+                    const std::optional<Out<-1, -1>>& efforts, const std::optional<Out<-1, -1, -1>>& mass,
+                    const std::optional<Out<-1, -1, 6, -1>>& basis, const std::optional<Out<-1, -1, 6>>& drift,
                     const std::optional<Out<-1, -1, -1>>& constraint_rows,
                     const std::optional<Out<-1, -1>>& constraint_drift,
                     const std::optional<Out<-1, -1, -1>>& coordinate_rows,
                     const std::optional<Out<-1, -1>>& coordinate_drift) const {
   const Layout& own = model_.layout();
-  const auto count = static_cast<Offset>(position.shape(0)), points = point_body ? static_cast<Offset>(point_body->shape(0)) : Offset{0};
+  const auto count = static_cast<Offset>(position.shape(0)),
+             points = point_body ? static_cast<Offset>(point_body->shape(0)) : Offset{0};
   const auto given = static_cast<Offset>(input_place.shape(0));
   for (const auto* array : {&position, &velocity, &angular_velocity})
     require_shape(*array, {count, own.link_count, 3}, "poses and velocities");

@@ -78,7 +78,7 @@ struct Projection {
       solver.rest();
       if (!solver.direction()) return false;
       if (stops.count() == 0 || !stops.settle(changes >= joint_changes)) return true;
-      if (changes == most_changes) return false;
+      if (changes == most_changes + changes_of_each * stops.count()) return false;
     }
   }
   // where one increment is not all

@@ -32,9 +32,9 @@ namespace catena::CATENA_ISA {
 // of steps that were solved, `inaccurate` is what errs too much, and `passed` what goes beyond a stop
 enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat, inaccurate, passed };
 
-// Times that the set of stops may change in a solve; after so many one at a time, the first of them. That cannot go
-// round in circles, as many changes at once may where stops are redundant.
-constexpr int most_changes = 100, joint_changes = 10;
+// Times that the set of stops may change in a solve, and a few more for every stop; after so many one at a time, the
+// first of them. That cannot go round in circles, as many changes at once may where stops are redundant.
+constexpr int most_changes = 100, joint_changes = 30, changes_of_each = 4;
 
 constexpr int most_points = 12;
 
@@ -244,7 +244,7 @@ struct Newton {
       }
       // another set is another problem: what was seen of the last one says nothing
       if (stops->count() > 0 && stops->settle(changes >= joint_changes)) {
-        if (++changes > most_changes) return Outcome::diverged;
+        if (++changes > most_changes + changes_of_each * stops->count()) return Outcome::diverged;
         last = 1e300;
         fresh = false;
         continue;
