@@ -86,15 +86,18 @@ def plain_step(mechanism: Mechanism, size: float, accuracy: float) -> float:
 
 
 def refined(
-    plan: Plan, attempt: Attempt, state: State, duration: float, force: Forces | None
+    plan: Plan, attempt: Attempt, state: State, duration: float, force: Forces | None, *, even: bool = False
 ) -> tuple[Trajectory, Plan]:
-    """A run over a duration that keeps the plan's accuracy, or says that it does not, and by what it was made."""
+    """A run over a duration that keeps the plan's accuracy, or says that it does not, and by what it was made.
+
+    Its nodes are `even` where others will have the same.
+    """
     if duration == 0:
         plain = plan.with_step(plan.given_dt or first_guess(plan, state))
         return attempt(plain, 0, 1), plain
     if plan.order == 2:
         return _doubled(plan, attempt, state, duration, force)
-    return _composed(plan, attempt, state, duration, force)
+    return _composed(plan, attempt, state, duration, force, even)
 
 
 # ---- plain steps
@@ -137,7 +140,7 @@ def _doubled(
         enough = told <= _PLAIN_MARGIN * accuracy
         gave_up = 2 * run.substeps.sum() > most or (stalled >= _STALLED and step < guess / 128)
         if level >= 0 and (enough or gave_up):
-            run, made = _with_nodes(run, made, plan, attempt, duration, force) if enough else (run, made)
+            run, made = _with_nodes(run, made, plan, attempt, duration, force, True) if enough else (run, made)
             return _graded_where_stiff(_settled(run, plan, told, per, given), made, plan, force), made
         ratio = 2**-level if enough else 2
         level = 0 if enough else level + 1
@@ -148,7 +151,7 @@ def _doubled(
 
 
 def _composed(
-    plan: Plan, attempt: Attempt, state: State, duration: float, force: Forces | None
+    plan: Plan, attempt: Attempt, state: State, duration: float, force: Forces | None, even: bool
 ) -> tuple[Trajectory, Plan]:
     accuracy, order, given = plan.target_accuracy, plan.order, plan.given_dt
     rate = _SHARE * accuracy / duration
@@ -162,7 +165,7 @@ def _composed(
     steps = ceil(duration / dt - 1e-6)
     made = plan.with_step(dt, rate=rate)
     if not plan.accuracy_given:
-        return _with_nodes(attempt(made, steps, 1), made, plan, attempt, duration, force)
+        return _with_nodes(attempt(made, steps, 1), made, plan, attempt, duration, force, even)
     before = attempt(plan.with_step(2 * dt, rate=rate * 2**order), ceil(steps / 2), 1)
     told = inf
     for level in range(_ATTEMPTS + _MORE_NODES):
@@ -253,12 +256,12 @@ def apart(coarse: Trajectory, fine: Trajectory, size: float) -> float:
 
 
 def _with_nodes(
-    run: Trajectory, made: Plan, plan: Plan, attempt: Attempt, duration: float, force: Forces | None
+    run: Trajectory, made: Plan, plan: Plan, attempt: Attempt, duration: float, force: Forces | None, even: bool
 ) -> tuple[Trajectory, Plan]:
     """The run, or one with nodes so near to each other that the motion is known between them."""
     if not _is_bent(run, plan):
         return run, made
-    graded = _graded_where_bent(run, made, plan, force) if plan.order > 2 else run
+    graded = _graded_where_bent(run, made, plan, force) if not even else run
     if graded is not run:
         return graded, made
     steps = ceil(len(run.substeps) * _fold(_between(run, plan.extent), plan))

@@ -49,7 +49,7 @@ def plan_batch(plan: Plan, starts: Starts, duration: float | None, steps: int | 
     def attempt(plan: Plan, steps: int, per: int) -> Trajectory:
         return run_steps(plan, steps, state=first, record_every=per)
 
-    return refined(plan, attempt, first, span, None)[1]
+    return refined(plan, attempt, first, span, None, even=True)[1]
 
 
 def run_batch(
