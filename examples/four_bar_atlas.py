@@ -22,7 +22,7 @@ batch = simulator.run_batch(
 # the longest bar must be shorter than the three others together
 four = np.sort(np.column_stack((bars, np.full(count, ground))), axis=1)
 closes = four[:, 3] < four[:, :3].sum(axis=1)
-opened = [k for k in batch.failed if batch.status[k].reason == "open"]
+opened = [k for k in np.flatnonzero(batch.failed) if batch.status[k].reason == "open"]
 assert opened == np.flatnonzero(~closes).tolist()
 print(f"{len(opened)} of {count} linkages cannot be closed, such as {opened[0]}: {batch.status[opened[0]].message}")
 

@@ -179,7 +179,7 @@ def test_a_member_that_does_not_end_is_a_class(tmp_path: Path) -> None:
 
 
 def test_a_crash_is_a_class() -> None:
-    worker = runner._Worker(0, 60.0)
+    worker = runner._Worker(0, 60.0, False)
     assert worker.examine(PLAIN)["classes"] == {}
     assert worker._process is not None
     assert worker._process.pid is not None

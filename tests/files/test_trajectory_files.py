@@ -134,7 +134,7 @@ def test_events_go_on_from_a_file(tmp_path: Path) -> None:
     one, other = (simulator.run(steps=20, state=r.events[1].state) for r in (run, read))
     np.testing.assert_array_equal(one.position, other.position)
     with pytest.raises(ValueError, match="functions are not written"):
-        read.events[0].event.value(read[0])
+        read.events[0].event.function(read[0])
 
 
 def test_between_nodes_what_belongs_to_the_run_is_kept() -> None:

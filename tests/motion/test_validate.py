@@ -42,7 +42,7 @@ def test_references_say_where_they_come_from() -> None:
         ({"mark": 1e-9}, "exceeds 1e-09"),
         ({"energy_mark": 1e-9}, "energy error is"),
         ({"order": 4, "errors": lambda run: {"first": run.dt}}, "order 1.00 instead of 4"),
-        ({"kept": lambda run: {"height": run.position[:, 0, 2]}}, "height strays"),
+        ({"kept": lambda run: {"height": run.position[:, 0, 2]}}, "height changes by"),
     ],
 )
 def test_what_is_missed_is_named(change: dict[str, object], words: str) -> None:

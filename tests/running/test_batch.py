@@ -255,7 +255,7 @@ def test_members_have_only_what_their_force_has() -> None:
     for given, sentence in (
         ({"damper": {"friction": (0.1, 0.3)}}, "damper 'damper' has no 'friction', only damping"),
         ({"damper": {"effort": (0.1, 0.3)}}, "damper 'damper' has no 'effort', only damping"),
-        ({"spring": {"damping": (0.0, 0.3)}}, "spring 'spring' has no damping of its own, so its members cannot"),
+        ({"spring": {"damping": (0.0, 0.3)}}, "spring 'spring' has no damping, so it cannot differ between members"),
     ):
         with pytest.raises(ValueError, match=f"force_parameters: {sentence}"):
             simulator(m).run_batch(states=2, steps=3, force_parameters=given)

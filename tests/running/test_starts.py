@@ -66,7 +66,7 @@ def test_wrong_arrays_are_explained() -> None:
     simulate = Simulator(TREES["chain of hinges"](), 0.002)
     with pytest.raises(ValueError, match=r"coordinates must have shape \(4, 6\), got \(4, 5\)"):
         simulate.run_batch(steps=1, coordinates=np.zeros((4, 5)))
-    with pytest.raises(ValueError, match="a row per member"):
+    with pytest.raises(ValueError, match="one row per member"):
         simulate.run_batch(steps=1, coordinates=np.zeros(6))
     with pytest.raises(ValueError, match="not both"):
         simulate.run_batch(states=[simulate.mechanism.state()], steps=1, coordinates=np.zeros((1, 6)))

@@ -196,7 +196,8 @@ def test_a_block_stands(solver: str, order: int) -> None:
     m = block()
     run = Simulator(m, 0.01, solver=solver, order=order, on_inaccurate="ignore").run(2.0)
     assert np.abs(run.position - run.position[0]).max() < 1e-15
-    assert np.abs(run.orientation - run.orientation[0]).max() < 1e-15
+    # composed steps leave up to two roundings of the quaternion
+    assert np.abs(run.orientation - run.orientation[0]).max() < 4e-15
     # at order 1 no force acts before the end of the first step
     nodes = slice(1 if order == 1 else 0, -1)
     total = sum(run.contact(name).normal_force for name in m.contacts)

@@ -193,9 +193,14 @@ def test_a_note_says_what_is_not_drawn(tab, tmp_path):
     assert "there is no file 'nowhere.stl'" in tab.inner_text("#notes")
 
 
+def picture_of_scene(page, path: Path) -> None:
+    """What the canvas shows, without waiting for it to stand still."""
+    page.screenshot(path=path, clip=page.locator("canvas").first.bounding_box(), timeout=PATIENCE)
+
+
 def glowing(page, path: Path) -> int:
     """Pixels of the scene in the color of a stop that acts."""
-    page.locator("canvas").first.screenshot(path=path, timeout=PATIENCE)
+    picture_of_scene(page, path)
     red, green, blue = np.moveaxis(matplotlib_image.imread(path)[..., :3], -1, 0)
     return int(((red > 0.5) & (green < 0.35 * red) & (blue < 0.35 * red)).sum())
 
@@ -331,7 +336,7 @@ def test_stops_light_up_in_a_live_view(viser, tab, tmp_path):
 
 def colors_seen(page, path: Path) -> np.ndarray:
     """The colors that are to be seen, coarsely."""
-    page.locator("canvas").first.screenshot(path=path, timeout=PATIENCE)
+    picture_of_scene(page, path)
     return np.unique((4 * matplotlib_image.imread(path)[..., :3]).round().reshape(-1, 3), axis=0)
 
 

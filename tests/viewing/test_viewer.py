@@ -857,7 +857,7 @@ def test_what_looks_alike_is_one_thing_in_a_view() -> None:
             counts.append(len(view._canvas._poses["bodies"]) + len(view._canvas._poses["joints"]))
             assert len(view._canvas._labels) <= 300
             assert len(view._joints._handles) <= 200
-            assert ("names 300 can be shown" in view.message) == (n > 100)
+            assert ("Only 300 of 3000 names can be shown" in view.message) == (n > 100)
             # all of them are where they belong, and go there when the pose does
             ((bodies, handle),) = view._canvas._poses["bodies"]
             state = m.state()

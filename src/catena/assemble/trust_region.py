@@ -102,7 +102,8 @@ def close_wide(mechanism: Mechanism, state: State, frozen: Mapping[str, Array], 
     best, left, held = state.copy(), np.inf, False
     for bounded in (tree, tree.unbounded()) if len(tree.bounds) and not within_limits else (tree,):
         ends: list[float] = []
-        for attempt, amplitude in enumerate((0.0, *_RESTARTS)):
+        # poses within limits that are not near are found from few places
+        for attempt, amplitude in enumerate((0.0, *_RESTARTS * (8 if within_limits else 1))):
             trial = state.copy()
             ends.append(bounded.close(trial, amplitude, seed=attempt + 1))
             # no run starts where massless bodies are loose, so such a pose is the last resort

@@ -68,7 +68,7 @@ class Distance(Joint):
     """
 
     code = "distance"
-    _has_size = True
+    has_size = True
     dof = 5
     motion = np.zeros((6, 5))
     _carries = False

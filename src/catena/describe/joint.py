@@ -102,7 +102,7 @@ class Joint(Named):
     _needs_place: ClassVar[bool] = True
     """Whether `at` or `anchors` is required."""
 
-    _has_size: ClassVar[bool] = False
+    has_size: ClassVar[bool] = False
     """Whether `parameter` is a length that must be positive."""
 
     _a: BodyOrName
@@ -176,7 +176,7 @@ class Joint(Named):
     @parameter.setter
     def parameter(self, value: float) -> None:
         number = float(finite(value, (), f"{self.label}: parameter"))
-        if self._has_size and number <= 0:
+        if self.has_size and number <= 0:
             raise ValueError(f"{self.label}: parameter must be positive, got {value}")
         self._parameter = number
 

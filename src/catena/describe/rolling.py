@@ -36,7 +36,7 @@ class _Rolling(Joint):
     Coordinates (5,): position of b's center in the plane (m), then rotation vector (rad) of frame b in frame a.
     """
 
-    _has_size = True
+    has_size = True
     dof = 5
     motion = np.zeros((6, 5))
     _carries = False

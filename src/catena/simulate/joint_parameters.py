@@ -95,7 +95,7 @@ def _set(found: MemberGeometry, k: int, key: str, value: ArrayLike, members: int
         raise ValueError(f"joint_parameters: {joint.label} has the same numbers for all members, because {why}")
     if key == "parameter":
         number = finite(value, (members,), what)
-        if joint._has_size and (number <= 0).any():
+        if joint.has_size and (number <= 0).any():
             raise ValueError(f"{what} must be positive")
         found.parameter[:, k] = number
         return

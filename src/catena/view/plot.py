@@ -254,7 +254,8 @@ def _curves(axis: Axes, moments: Array, curves: dict[str, Array]) -> None:
 
 def _limit_lines(axis: Axes, run: Trajectory, curves: dict[str, Array]) -> None:
     """Bounds of the coordinates that are drawn, where they do not make their ways small."""
-    lines = dict(zip(curves, axis.get_lines(), strict=True))
+    # the axes may have had others before
+    lines = dict(zip(curves, axis.get_lines()[-len(curves) :], strict=True)) if curves else {}
     low, high = axis.get_ylim()
     for joint, name, limits in joint_stops(run.mechanism):
         line = lines.get(f"{joint.name}.{name}")
