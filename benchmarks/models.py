@@ -51,8 +51,8 @@ HEAD = """# Public robot models
 Made by `python benchmarks/models.py FOLDER` on {processor}, one core. The files are those of the wheels
 example-robot-data, pybullet, gymnasium and dm_control (`pip install --no-deps ...`), and of the GitHub repositories
 google-deepmind/mujoco_menagerie and Gepetto/example-parallel-robots, checked out into FOLDER. Robots fall freely
-or have a fixed base, because their geoms do not collide. Times were measured on a machine under load: they are approximate,
-ratios less so.
+or have a fixed base, because their geoms do not collide. Times were measured on a machine under load: they are
+approximate, ratios less so.
 
 {summary}
 
