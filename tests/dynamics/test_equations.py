@@ -196,6 +196,9 @@ def test_arrays_runs_and_live_mechanisms_are_taken_alike() -> None:
     assert d.bias(live) == pytest.approx(d.bias(run[7]), abs=1e-12)
     batch = sim.run_batch(0.1, coordinates=np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]))
     assert d.bias(batch).shape == (2, 11, 3)
+    heavier = sim.run_batch(0.1, states=2, masses={next(iter(m.bodies)): np.array([1.0, 2.0])})
+    with pytest.raises(ValueError, match=r"Dynamics\(batch\[k\]\.mechanism\)"):
+        d.mass_matrix(heavier)
     loop = mechanisms.crank_rocker()
     state = moving(loop)
     e = ct.Dynamics(loop)

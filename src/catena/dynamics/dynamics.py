@@ -73,7 +73,7 @@ class Dynamics(Strict):
         return at.poses.shaped(at.rates())
 
     def mass_matrix(self, x: Where) -> Array:
-        """Mass matrix (..., f, f), including rotors: half of rates M rates is the kinetic energy of a fixed base."""
+        """Mass matrix M (..., f, f), including rotors: rates @ M @ rates / 2 is the kinetic energy of undriven motion."""
         at = self._at(x)
         return at.poses.shaped(at.mass())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import isfinite, prod
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,45 +13,14 @@ from numpy.typing import ArrayLike
 from .._util.rotation import Array, finite
 from ..assemble.forward_kinematics import placed
 from ..assemble.start_poses import is_tree, start_poses
+from ..kinematics.readers import Readable
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
 
 
-class Moving(Protocol):
-    """What has poses and velocities of all bodies: a State, Live, Trajectory, Batch or LiveBatch."""
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism."""
-
-    @property
-    def position(self) -> Array:
-        """Positions (..., n, 3)."""
-
-    @property
-    def orientation(self) -> Array:
-        """Orientations (..., n, 4)."""
-
-    @property
-    def velocity(self) -> Array:
-        """Velocities (..., n, 3)."""
-
-    @property
-    def angular_velocity(self) -> Array:
-        """Angular velocities (..., n, 3)."""
-
-    @property
-    def coordinates(self) -> Array:
-        """Joint coordinates (..., coordinate)."""
-
-    @property
-    def time(self) -> float | Array:
-        """Time (...)."""
-
-
 # a state and the like, or coordinates and rates (..., coordinate)
-Where: TypeAlias = "Moving | tuple[ArrayLike, ArrayLike]"
+Where: TypeAlias = "Readable[Any] | tuple[ArrayLike, ArrayLike]"
 
 
 @dataclass(frozen=True)
@@ -85,13 +54,19 @@ def poses_of(mechanism: Mechanism, x: Where) -> Poses:
     """All poses that are asked about, checked."""
     if isinstance(x, tuple):
         return _placed(mechanism, x)
-    if not hasattr(x, "angular_velocity") or not hasattr(x, "mechanism"):
+    if not isinstance(x, Readable):
         raise TypeError(
             "the dynamics of a mechanism are found at a State, a Live, a Trajectory, a Batch or a pair of arrays "
             f"(coordinates, rates), got {x!r}"
         )
     if x.mechanism is not mechanism and list(x.mechanism.bodies) != list(mechanism.bodies):
         raise ValueError("these dynamics are those of another mechanism: its bodies have other names")
+    numbers = getattr(x, "numbers", getattr(x, "_numbers", None))
+    if numbers is not None and not numbers.are_shared:
+        raise ValueError(
+            "members of this batch have masses, forces or geometry of their own: use Dynamics(batch[k].mechanism) for "
+            "each of them"
+        )
     position = x.position
     shape, n = position.shape[:-2], position.shape[-2]
     count = prod(shape)
