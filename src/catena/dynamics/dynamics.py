@@ -73,7 +73,7 @@ class Dynamics(Strict):
         return at.poses.shaped(at.rates())
 
     def mass_matrix(self, x: Where) -> Array:
-        """Mass matrix M (..., f, f), including rotors: rates @ M @ rates / 2 is the kinetic energy of undriven motion."""
+        """Mass matrix M (..., f, f), including rotors: r @ M @ r / 2 is the kinetic energy at rates r, undriven."""
         at = self._at(x)
         return at.poses.shaped(at.mass())
 
