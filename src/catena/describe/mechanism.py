@@ -447,7 +447,8 @@ class Mechanism(MechanismFiles, Posable, Held):
     def equilibrium(self, guess: State | None = None, *, hold: Sequence[str] = ()) -> State:
         """Find a pose at rest under gravity, springs, motors and servos, downhill from a guess, loops closed.
 
-        An `EquilibriumWarning` says if it is not stable; a ValueError says what still pushes if none is found.
+        Limits and contacts do not act. An `EquilibriumWarning` says if the pose is not stable; if none is found, a
+        ValueError names the coordinate that is still pushed.
 
         Parameters
         ----------
