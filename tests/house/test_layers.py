@@ -39,6 +39,7 @@ DOORS = {
     "describe/files.py",
     "describe/mechanism.py",
     "describe/showing.py",
+    "kinematics/readable.py",
     "kinematics/readers.py",
     "kinematics/state.py",
     "results/files.py",
@@ -123,3 +124,12 @@ def test_cpp_rooms_look_down_only(level: str) -> None:
 def test_only_the_bindings_know_nanobind() -> None:
     knowing = {path.relative_to(CPP).parts[0] for path in CPP.rglob("*.?pp") if "nanobind" in path.read_text()}
     assert knowing == {"python"}
+
+
+def test_long_files_say_why() -> None:
+    sources = [
+        path for room in (PYTHON, CPP) for path in room.rglob("*.*") if path.suffix in (".py", ".html", ".cpp", ".hpp")
+    ]
+    assert len(sources) > 300
+    long = [path for path in sources if len(path.read_text().splitlines()) > 450]
+    assert [path.name for path in long if "bove 450 lines" not in path.read_text()[:1500]] == []

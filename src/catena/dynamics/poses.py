@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .._util.rotation import Array, finite
 from ..assemble.forward_kinematics import placed
 from ..assemble.start_poses import is_tree, start_poses
-from ..kinematics.readers import Readable
+from ..kinematics.readable import Readable
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism

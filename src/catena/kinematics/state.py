@@ -14,7 +14,7 @@ from .._util.rotation import Array, Checked, conjugate, finite, finite_number, r
 from .._util.strict import Strict
 from ..describe.joint import Joint
 from ..describe.showing import Posable
-from .readers import Readable
+from .readable import Readable
 from .unwrap import ByJoint, in_one
 from .views import BodyView, JointView
 

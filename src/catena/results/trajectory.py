@@ -16,7 +16,7 @@ from .._util.status import warn
 from .._util.strict import Recorded
 from ..describe.showing import Playable
 from ..kinematics.nodes import STEP_RECORDS, Checkpoints, Making, Nodes
-from ..kinematics.readers import Readable
+from ..kinematics.readable import Readable
 from ..kinematics.unwrap import ByJoint
 from . import analysis
 from .accuracy import AccuracyWarning

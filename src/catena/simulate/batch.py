@@ -14,7 +14,7 @@ from .._util.rotation import Array
 from .._util.status import CatenaError
 from .._util.strict import Recorded
 from ..kinematics.nodes import Making, Nodes
-from ..kinematics.readers import Readable
+from ..kinematics.readable import Readable
 from ..results.analysis import JointSpace, joint_motion
 from ..results.efforts import InputEfforts
 from ..results.trajectory import Trajectory

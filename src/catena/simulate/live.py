@@ -19,7 +19,8 @@ from .._util.status import SimulationError, Status, status_of, warn
 from .._util.words import Spoken
 from ..describe.limits import Limits, hard_stops
 from ..kinematics.nodes import Making, Nodes
-from ..kinematics.readers import Number, Readable
+from ..kinematics.readable import Readable
+from ..kinematics.readers import Number
 from ..kinematics.state import State
 from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts

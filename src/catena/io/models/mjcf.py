@@ -1,4 +1,4 @@
-"""Reads MJCF, with MuJoCo as its compiler: the only file that knows it.
+"""Reads MJCF, with MuJoCo as its compiler: the only file that knows it, and so above 450 lines.
 
 A body of MuJoCo with several joints becomes as many bodies in a row, all but the last massless. Joint coordinates are
 counted from the model's initial pose, qpos0, in which all of them are zero here. Armature, damping, springs and
