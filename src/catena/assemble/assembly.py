@@ -20,7 +20,7 @@ from ..kinematics.geometry import extent
 from ..kinematics.state import State
 from .core import build_core
 from .redundancy import select_described_rows, select_rows, warn_of, whole_size
-from .trust_region import close_wide, open_alone
+from .trust_region import close_wide, joints_apart, open_alone
 
 if TYPE_CHECKING:
     from ..compile.row_selection import RowSelection
@@ -85,7 +85,7 @@ def assemble(
             back |= beyond
             state = _assembled(mechanism, state, fixed, {**(coordinates or {}), **back})
         except AssemblyError:
-            return _elsewhere(mechanism, state, given) or _beyond_limits(mechanism, state)
+            return _elsewhere(mechanism, state, given, {*back, *beyond}) or _beyond_limits(mechanism, state)
     return state
 
 
@@ -100,9 +100,12 @@ def _at_limits(mechanism: Mechanism, state: State) -> dict[str, Array]:
     return found
 
 
-def _elsewhere(mechanism: Mechanism, state: State, held: Collection[str]) -> State | None:
-    """A closed pose within all limits that is not near, with some joints where they are; None if none is found."""
-    found = state.copy()
+def _elsewhere(mechanism: Mechanism, state: State, given: Collection[str], beyond: Collection[str]) -> State | None:
+    """A closed pose within all limits that is not near, with `given` joints where they are; None if none is found.
+
+    Only joints that share loops with those `beyond` their limits move.
+    """
+    found, held = state.copy(), {*given, *joints_apart(mechanism, state, beyond)}
     frozen = {name: state.joint(name).coordinates for name in held}
     if not close_wide(mechanism, found, frozen, within_limits=True):
         return None
@@ -110,7 +113,7 @@ def _elsewhere(mechanism: Mechanism, state: State, held: Collection[str]) -> Sta
         found = _assembled(mechanism, found, held, None)
     except AssemblyError:
         return None
-    return None if _at_limits(mechanism, found).keys() - set(held) else found
+    return None if _at_limits(mechanism, found).keys() - set(given) else found
 
 
 def _beyond_limits(mechanism: Mechanism, state: State) -> State:

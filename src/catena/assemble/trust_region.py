@@ -152,11 +152,29 @@ def open_alone(mechanism: Mechanism, state: State, names: list[str]) -> dict[str
     return found
 
 
+def joints_apart(mechanism: Mechanism, state: State, names: Collection[str]) -> set[str]:
+    """Joints of a tree that can stay where they are, whatever these do: no loop links them, nor a row of loops."""
+    tree, joints = placed_tree(mechanism, state.copy(), {}), list(mechanism.joints.values())
+    carriers = {int(body): joints[joint].name for joint, body, _ in tree.branches if joint >= 0}
+    closing = [n for n, closes in zip((*mechanism.joints, *mechanism.couplings), tree.loops, strict=True) if closes]
+    around = [{name, *(carriers[b] for b in _around(mechanism, tree, name) if b in carriers)} for name in closing]
+    moving = set(names)
+    while reached := [members for members in around if members & moving and not members <= moving]:
+        moving.update(*reached)
+    return {name for name in carriers.values() if name not in moving and mechanism.joints[name].has_coordinates}
+
+
 def _joints_around(mechanism: Mechanism, tree: Tree, name: str) -> int:
     """Joints that can move on the way from one body of a loop to the other."""
-    rows = {body: row for row, body in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
     joints = list(mechanism.joints.values())
-    carrier = {int(body): (int(joint), int(parent)) for joint, body, parent in tree.branches}
+    carrier = {int(body): int(joint) for joint, body, _ in tree.branches}
+    return sum(carrier[body] < 0 or joints[carrier[body]].dof > 0 for body in _around(mechanism, tree, name))
+
+
+def _around(mechanism: Mechanism, tree: Tree, name: str) -> list[int]:
+    """Bodies whose branches are on the way from one body of a loop to the other."""
+    rows = {body: row for row, body in enumerate(mechanism.bodies)} | {mechanism.world.name: -1}
+    parents = {int(body): int(parent) for _, body, parent in tree.branches}
     if name in mechanism.joints:
         closing = mechanism.joints[name]
         ends = [closing.a.name, closing.b.name]
@@ -167,10 +185,8 @@ def _joints_around(mechanism: Mechanism, tree: Tree, name: str) -> int:
         body = rows[end]
         while body >= 0:
             passed[body] = passed.get(body, 0) + 1
-            body = carrier[body][1]
-    return sum(
-        count % 2 == 1 and (carrier[body][0] < 0 or joints[carrier[body][0]].dof > 0) for body, count in passed.items()
-    )
+            body = parents[body]
+    return [body for body, count in passed.items() if count % 2 == 1]
 
 
 def placed_tree(mechanism: Mechanism, state: State, frozen: Mapping[str, Array], first: Collection[str] = ()) -> Tree:
