@@ -232,6 +232,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     sweep.add_argument("--workers", type=int, metavar="N", help="worker processes (default: the number of cores)")
     sweep.add_argument("--retry", choices=("failed",), help="compute failed members again")
+    sweep.add_argument("--storage", choices=("npz", "parquet", "zarr"), help="format of a new folder's files (npz)")
 
     add("info", commands.about, "print version and instruction sets", "info --json")
     for entry in entry_points(group="catena.commands"):

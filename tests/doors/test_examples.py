@@ -23,6 +23,7 @@ NEEDS = {
     r"\bplot\.|matplotlib": "matplotlib",
     r"to_dataframe|pandas": "pandas",
     r"to_xarray|xarray|open_sweep": "xarray",
+    r"parquet": "pyarrow",
     r"\bdask\b": "distributed",
     r"ct\.sample\(": "scipy",
     r"\bgym\b|gymnasium": "gymnasium",

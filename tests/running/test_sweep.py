@@ -603,21 +603,6 @@ def test_results_larger_than_memory_are_computed_by_chunk(done: Path) -> None:
     np.testing.assert_allclose(found.tip.mean("member").compute(), column(done, "tip").mean(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("ending", ["zarr", "parquet"])
-def test_datasets_become_other_files(ending: str, done: Path, tmp_path: Path) -> None:
-    xarray, pandas = pytest.importorskip("xarray"), pytest.importorskip("pandas")
-    pytest.importorskip({"zarr": "zarr", "parquet": "pyarrow"}[ending])
-    found = open_sweep(done)[["angle", "mass"]]
-    path = tmp_path / f"results.{ending}"
-    if ending == "zarr":
-        found.to_zarr(path, consolidated=False)
-        again = xarray.open_zarr(path, consolidated=False)
-    else:
-        found.to_dataframe().to_parquet(path)
-        again = pandas.read_parquet(path)
-    np.testing.assert_array_equal(again["angle"], column(done, "angle"))
-
-
 # ---- the command line
 
 

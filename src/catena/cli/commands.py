@@ -181,6 +181,7 @@ def sweep(args: argparse.Namespace) -> int:
         workers=args.workers,
         part=part_of(args.part),
         retry=args.retry,
+        storage=args.storage,
         progress=sys.stderr.isatty(),
     )
     if args.json:

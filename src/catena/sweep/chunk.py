@@ -142,6 +142,10 @@ def _check_worker(job: Job, folder: Folder) -> None:
             f"the worker on {here} does not find {folder.path.absolute()}: "
             "the folder of a sweep must be on a file system that all workers share"
         )
+    try:
+        folder.storage.need()
+    except ImportError as error:
+        raise SweepError(f"the worker on {here}: {error}") from None
     plan = folder.plan()
     if fingerprint(plan["identity"]) != job.identity:
         raise SweepError(f"{folder.path}: the worker on {here} finds the plan of another sweep there")

@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Iterator
-from io import BytesIO
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .._util.disk import file_name, open_plain, read_whole, write_whole
 from .._util.status import CatenaError
 from ..io.document import check_format, decoded, encoded
+from .storage import DAMAGE, Rows, Storage, storage_of
 
 Document = dict[str, Any]
-Rows = dict[str, NDArray[Any]]
 
 _MARK = "catena sweep"
 # raised when the contents of a folder change their meaning
-_FORMAT = 1
+_FORMAT = 2
 _PLAN, _MANIFEST = "plan.json", "manifest.jsonl"
 _MOST_BYTES = 1 << 26
 
@@ -79,41 +77,47 @@ class Folder:
 
     # ---- chunks
 
+    @cached_property
+    def storage(self) -> Storage:
+        """The format of the files of chunks."""
+        return storage_of(self.plan()["storage"])
+
     def chunk_path(self, chunk: int) -> Path:
         """Return the path of the file of a chunk."""
-        return self.path / f"chunk-{chunk:06d}.npz"
+        return self.path / f"chunk-{chunk:06d}.{self.storage.ending}"
 
     def is_done(self, chunk: int) -> bool:
         """Return whether a chunk is finished; a file that is damaged does not count."""
         try:
             with open_plain(self.chunk_path(chunk), "a chunk") as file:
-                return "status.npy" in zipfile.ZipFile(file).namelist()
-        except (FileNotFoundError, zipfile.BadZipFile):
+                return "status" in self.storage.contents(file)
+        except (FileNotFoundError, *DAMAGE):
             return False
 
     def write_chunk(self, chunk: int, rows: Rows, messages: dict[int, str]) -> int:
         """Write the rows of a chunk and its messages by row; returns the number of bytes."""
-        text = np.frombuffer(json.dumps({str(row): said for row, said in messages.items()}).encode(), dtype=np.uint8)
-        whole = BytesIO()
-        # in memory first: a zip file seeks, which not every file system does well
-        np.savez(whole, **rows, message=text)  # type: ignore[arg-type]
-        write_whole(self.chunk_path(chunk), lambda file: file.write(whole.getbuffer()))
-        return whole.getbuffer().nbytes
+        whole = self.storage.encode(rows, messages)
+        write_whole(self.chunk_path(chunk), lambda file: file.write(whole))
+        return len(whole)
 
     def read_chunk(self, chunk: int, name: str) -> NDArray[Any]:
         """Return one variable of a chunk."""
-        path = self.chunk_path(chunk)
-        try:
-            with open_plain(path, "a chunk") as file, np.load(file, allow_pickle=False) as arrays:
-                found: NDArray[Any] = arrays[name]
-        except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
-            raise ValueError(f"{path}: damaged ({error}); run the sweep again to compute it anew") from None
-        return found
+        with open_plain(self.chunk_path(chunk), "a chunk") as file:
+            try:
+                return self.storage.read(file, name)
+            except DAMAGE as error:
+                raise self._damaged(chunk, error) from None
 
     def read_messages(self, chunk: int) -> dict[int, str]:
         """Return the messages of members of a chunk, by row."""
-        found = json.loads(self.read_chunk(chunk, "message").tobytes())
-        return {int(row): said for row, said in found.items()}
+        with open_plain(self.chunk_path(chunk), "a chunk") as file:
+            try:
+                return self.storage.read_messages(file)
+            except DAMAGE as error:
+                raise self._damaged(chunk, error) from None
+
+    def _damaged(self, chunk: int, error: Exception) -> ValueError:
+        return ValueError(f"{self.chunk_path(chunk)}: damaged ({error}); run the sweep again to compute it anew")
 
     # ---- the manifest
 

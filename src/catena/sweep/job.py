@@ -16,8 +16,8 @@ from ..simulate.batch import Batch, BatchError
 from ..simulate.build import Build
 from ..simulate.plan import make_plan
 from ..simulate.simulator import Simulator
-from .folder import Rows
 from .parameters import RESERVED, Numbers, Source
+from .storage import Rows
 
 Setup = Callable[[Numbers], Mapping[str, Any]]
 Keep = Callable[[Batch], Mapping[str, Any]]

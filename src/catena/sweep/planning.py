@@ -18,28 +18,42 @@ from .fingerprint import fingerprint
 from .folder import Document, Folder, SweepError
 from .job import Job, kept_by, run_alone
 from .parameters import Numbers, Source
+from .storage import Storage, storage_of
+
+# shapes, per member, and types
+Types = dict[str, tuple[tuple[int, ...], str]]
 
 # members that are tried before a sweep, to find out what keep returns
 _TRIED = 4
 _SETTINGS = ("dt", "accuracy", "order", "solver", "tolerance", "max_iterations", "rescue", "on_inaccurate")
 
 
-def begun(job: Job, source: Source, chunk: int, place: Folder, executor: Executor | None) -> Job:
+def begun(job: Job, source: Source, chunk: int, place: Folder, executor: Executor | None, storage: str | None) -> Job:
     """The job as it is computed in a folder, whose plan it begins or continues."""
+    if storage is not None:
+        storage_of(storage).need()
     given = job.simulator.plan.build.kernel or os.environ.get("CATENA_KERNEL")
     if not place.has_plan:
         kernel = given or common_kernel(executor)
         kept, numbers = _tried(job.with_kernel(kernel), source)
+        drawn = {name: (array.shape[1:], array.dtype.str) for name, array in numbers.items()}
+        _check_types(storage_of(storage or "npz"), {**drawn, **kept})
         place.begin(
             {
                 "identity": _identity(job, source, chunk, kernel),
-                "parameters": {name: (array.shape[1:], array.dtype.str) for name, array in numbers.items()},
+                "storage": storage or "npz",
+                "parameters": drawn,
                 "kept": kept,
                 "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             }
         )
     plan = place.plan()
     known = plan["identity"]
+    if storage not in (None, plan["storage"]):
+        raise ValueError(
+            f"{place.path}: has chunks stored as {plan['storage']}, not {storage}: leave out storage=, or use another "
+            "folder"
+        )
     _refuse_other(place, known, _identity(job, source, chunk, given or known["kernel"]))
     return replace(
         job,
@@ -67,7 +81,15 @@ def _identity(job: Job, source: Source, chunk: int, kernel: str) -> Document:
     }
 
 
-def _tried(job: Job, source: Source) -> tuple[dict[str, tuple[tuple[int, ...], str]], Numbers]:
+def _check_types(storage: Storage, types: Types) -> None:
+    for name, (_, kind) in types.items():
+        if storage.refuses(np.dtype(kind)):
+            raise ValueError(
+                f"storage={storage.name!r} cannot store {name!r} of type {np.dtype(kind)}: use 'npz', or 'zarr'"
+            )
+
+
+def _tried(job: Job, source: Source) -> tuple[Types, Numbers]:
     """Shapes and types of what is kept of a member, and its parameters: of the first that can be simulated."""
     places = np.unique(np.linspace(0, source.members - 1, _TRIED).astype(int)).tolist()
     errors: list[Exception] = []

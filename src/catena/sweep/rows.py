@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ..simulate.batch import Batch
 from ..simulate.simulator import Simulator
 from .fingerprint import fingerprint
-from .folder import Folder, Rows
+from .folder import Folder
 from .job import Job, OverBudgetError, kept_by, run_members, simulator_of
 from .parameters import Numbers
+from .storage import Rows
 
 # of members that were not simulated to their end, besides the reasons of Status
 REFUSED, OVER_BUDGET, MISSING = "refused", "budget", "missing"
@@ -47,7 +48,7 @@ class MemberRows:
 
     def read(self, folder: Folder, chunk: int) -> None:
         """Take over the members of a file that did not fail."""
-        self.status = folder.read_chunk(chunk, "status")
+        self.status = folder.read_chunk(chunk, "status").astype(STATUS_TYPE)
         self.messages = folder.read_messages(chunk)
         for name in self.kept:
             self.kept[name] = folder.read_chunk(chunk, name)

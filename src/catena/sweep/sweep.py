@@ -156,6 +156,7 @@ class Sweep:
         workers: int | None = None,
         part: tuple[int, int] = (1, 1),
         retry: Literal["failed"] | None = None,
+        storage: Literal["npz", "parquet", "zarr"] | None = None,
         progress: bool | Callable[[int, int], None] = False,
     ) -> SweepSummary:
         """Compute the members that are missing in the folder, and return the progress of the sweep.
@@ -175,6 +176,8 @@ class Sweep:
             (k, n): compute part k of n, counted from 1; for array jobs of a scheduler.
         retry
             "failed" computes failed members again, for example with a larger budget.
+        storage
+            Format of the files in a new folder: "npz" (default), "parquet" (needs pyarrow) or "zarr" (needs zarr).
         progress
             True for a bar with the rate and the remaining time on stderr, or a function of (members done, members in
             all).
@@ -192,7 +195,7 @@ class Sweep:
                 f"executor must have submit(function, chunk), which returns a future, got {shown(executor)}"
             )
         count = whole(workers, "workers") if workers is not None else os.cpu_count() or 1
-        job = begun(self._job, self._source, self._chunk, place, executor)
+        job = begun(self._job, self._source, self._chunk, place, executor, storage)
         total = -(-len(self) // self._chunk)
         there = set(filter(place.is_done, range(index - 1, total, parts)))
         wanted = [number for number in range(index - 1, total, parts) if number not in there or retry is not None]
