@@ -1,4 +1,4 @@
-"""MuJoCo: its four integrators, contacts off, loops as connect constraints, everything else at its defaults."""
+"""MuJoCo: its five integrators, contacts off, loops as connect constraints, everything else at its defaults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ VERSION = mj.__version__
 VARIANTS = {
     "RK4": Variant("Runge-Kutta 4, which its documentation prefers where energy is conserved"),
     "Euler": Variant("semi-implicit Euler, the default"),
-    "implicit": Variant("implicit in velocity; without damping implicitfast is the same as Euler"),
+    "implicit": Variant("implicit in velocity"),
+    "implicitfast": Variant("implicit in velocity without Coriolis terms; without damping the same as Euler"),
+    "discrete": Variant("discrete, new in MuJoCo 4"),
     "RK4 stiff": Variant("as RK4, loops with solref 2 dt and solimp 0.9999", trees=False),
 }
 

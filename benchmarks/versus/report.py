@@ -226,6 +226,11 @@ class Report:
             f"x and † mark runs with an energy error above {100 * WRONG:.0f} %; exploded means NaN or an",
             "energy error above 10 times the reference energy.",
         )
+        self.say(
+            "If you know better settings for an engine, please open an issue or change its file in",
+            "`benchmarks/versus`: we measure again and publish the result, whoever is ahead.",
+            "`benchmarks/versus/repeat FOLDER` installs all engines and repeats the measurements.",
+        )
         self.say("## Time per link and step against the number of links")
         self.say("Steps of 10 ms (1000 links: 1 ms), released at rest at 45 degrees.")
         self.costs("chain", [("chain", "revolute"), ("chain", "ball")], "links")
@@ -249,7 +254,7 @@ class Report:
         self.say("Largest gap of any joint in m, steps of 10 ms, evaluated every second.")
         self.gaps()
         self.say("## Settings")
-        self.table(["engine", "version", "variant", "settings"], [list(r.values()) for r in self.setup])
+        self.table(["engine", "version", "measured", "variant", "settings"], [list(r.values()) for r in self.setup])
         path = self.place / "versus.md"
         path.write_text("\n".join(self.lines).rstrip() + "\n")
         return path
