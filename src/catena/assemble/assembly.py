@@ -233,10 +233,9 @@ def _of(mechanism: Mechanism, guess: State) -> State:
         if name not in guess.mechanism.bodies:
             raise ValueError(f"the guess belongs to another mechanism: it has no body {name!r}")
         rows.append(guess._rows[name])
-    arrays = (guess.position, guess.orientation, guess.velocity, guess.angular_velocity)
     joints = mechanism.joints
     turned = {n: a for n, a in guess._angles.items() if n in joints and np.size(a) == len(joints[n].angles)}
-    return State(mechanism, *(array[rows] for array in arrays), time=guess.time, turned=turned)
+    return State(mechanism, *(array[rows] for array in guess._motion), time=guess.time, turned=turned)
 
 
 def _described(mechanism: Mechanism) -> State:

@@ -92,8 +92,7 @@ def _projected(state: State, wanted: Mapping[str, Array]) -> State:
 
 def _of(mechanism: Mechanism, state: State) -> State:
     """The same numbers for another mechanism of the same bodies."""
-    arrays = (state.position, state.orientation, state.velocity, state.angular_velocity)
-    return State(mechanism, *arrays, time=state.time, multipliers=state.multipliers, turned=state.turned)
+    return State(mechanism, *state._motion, time=state.time, multipliers=state.multipliers, turned=state.turned)
 
 
 def _constant(rows: Array) -> Rows:

@@ -51,10 +51,7 @@ def checked(plan: Plan, state: State) -> State:
     # a new state is checked, so writes into the arrays of the old one cannot smuggle in a NaN
     state = State(
         plan.mechanism,
-        state.position,
-        state.orientation,
-        state.velocity,
-        state.angular_velocity,
+        *state._motion,
         time=state.time,
         multipliers=state.multipliers,
         turned=state._angles,

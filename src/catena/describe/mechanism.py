@@ -205,11 +205,7 @@ class Mechanism(MechanismFiles, Posable, Held):
 
     def add_joint(self, joint: Joint) -> Joint:
         """Add a joint and return it; its frames on the two bodies are computed from their described poses."""
-        if not isinstance(joint, Joint):
-            raise ValueError(f"add_joint takes a joint such as Revolute(...), got {joint!r}")
-        self._refuse_if_locked()
-        if joint._added:
-            raise ValueError(f"{joint.label} has already been added to a mechanism")
+        self._refuse_other(joint, Joint, "Revolute")
         a, b = self._find(joint._a, joint), self._find(joint._b, joint)
         if a is b:
             raise ValueError(f"{joint.label} joins {a.name!r} to itself")
@@ -220,11 +216,7 @@ class Mechanism(MechanismFiles, Posable, Held):
 
     def add_force(self, force: AnyForce) -> AnyForce:
         """Add a spring, damper, motor or other force and return it."""
-        if not isinstance(force, Force):
-            raise ValueError(f"add_force takes a force such as Spring(...), got {force!r}")
-        self._refuse_if_locked()
-        if force._added:
-            raise ValueError(f"{force.label} has already been added to a mechanism")
+        self._refuse_other(force, Force, "Spring")
         self._name_apart(force, self._forces)
         force._resolve(self)
         self._forces[force.name] = force
@@ -232,11 +224,7 @@ class Mechanism(MechanismFiles, Posable, Held):
 
     def add_coupling(self, coupling: AnyCoupling) -> AnyCoupling:
         """Add a gear, rack, differential, mimic or prescribed motion and return it."""
-        if not isinstance(coupling, Coupling):
-            raise ValueError(f"add_coupling takes a coupling such as Gear(...), got {coupling!r}")
-        self._refuse_if_locked()
-        if coupling._added:
-            raise ValueError(f"{coupling.label} has already been added to a mechanism")
+        self._refuse_other(coupling, Coupling, "Gear")
         self._name_apart(coupling, self._joints, self._couplings)
         coupling._resolve(self)
         self._couplings[coupling.name] = coupling
@@ -354,6 +342,15 @@ class Mechanism(MechanismFiles, Posable, Held):
         if body is not self.world and self._bodies.get(body.name) is not body:
             raise ValueError(f"{joint.label}: {body.name!r} belongs to another mechanism")
         return body
+
+    def _refuse_other(self, item: Any, kind: type[Joint | Force | Coupling], example: str) -> None:
+        """Refuse what is not of this kind, or belongs to a mechanism."""
+        word = kind.__name__.lower()
+        if not isinstance(item, kind):
+            raise ValueError(f"add_{word} takes a {word} such as {example}(...), got {item!r}")
+        self._refuse_if_locked()
+        if item._added:
+            raise ValueError(f"{item.label} has already been added to a mechanism")
 
     def _name_apart(self, item: Joint | Force | Coupling | Contact, *taken: ByName[Any]) -> None:
         """Refuse a name that is taken, or append a number to an automatic name."""

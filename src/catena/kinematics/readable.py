@@ -86,6 +86,11 @@ class Readable(Generic[Number]):
         found = found.reshape((*np.shape(self.time), *found.shape[1:]))
         return found if found.ndim else float(found)
 
+    @property
+    def _motion(self) -> tuple[Array, Array, Array, Array]:
+        """Poses and velocities of all bodies, in the order in which a State takes them."""
+        return self.position, self.orientation, self.velocity, self.angular_velocity
+
     def accelerations(self) -> tuple[Array, Array]:
         """Accelerations (..., n, 3) of all bodies, linear and angular, world frame, m/s^2 and rad/s^2.
 

@@ -110,7 +110,7 @@ class State(Posable, Strict, Readable[float]):
 
     def _image(self) -> Image:
         """All values in which it can differ from another state of the same mechanism."""
-        x, q, v, w = self.position, self.orientation, self.velocity, self.angular_velocity
+        x, q, v, w = self._motion
         return self.time, in_one(self._turned), x.tobytes(), q.tobytes(), v.tobytes(), w.tobytes()
 
     def _count_into(self, row: Array, places: Mapping[str, slice]) -> None:
@@ -246,10 +246,7 @@ class State(Posable, Strict, Readable[float]):
         """Return an independent copy of the numbers, for the same mechanism."""
         return State(
             self.mechanism,
-            self.position,
-            self.orientation,
-            self.velocity,
-            self.angular_velocity,
+            *self._motion,
             time=self.time,
             multipliers=self.multipliers,
             turned=self._angles,

@@ -327,8 +327,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
         return InputEfforts(self.mechanism)(*self._joint_motion(), self.inputs)
 
     def _joint_motion(self) -> tuple[Array, Array]:
-        bodies = (self.position, self.orientation, self.velocity, self.angular_velocity)
-        return analysis.joint_motion(self.mechanism, self.time, bodies, self.turned)
+        return analysis.joint_motion(self.mechanism, self.time, self._motion, self.turned)
 
     def counted(self, name: str) -> Array:
         """Return the angles (step, k) of a joint in rad, including full turns."""

@@ -9,7 +9,10 @@ from .._util.checks import whole
 from .._util.rotation import Array
 
 if TYPE_CHECKING:
+    from typing import TypeAlias, TypedDict
+
     from numpy.typing import ArrayLike
+    from typing_extensions import Unpack
 
     from ..kinematics.state import State
     from .batch import Batch
@@ -19,6 +22,29 @@ if TYPE_CHECKING:
     from .members import Laws, Ranges
     from .plan import Plan
     from .summaries import Summaries
+
+    Keep: TypeAlias = Callable[[Batch], Mapping[str, ArrayLike]]
+
+    class MemberArguments(TypedDict, total=False):
+        """What run_batch takes by keyword, whatever it returns."""
+
+        states: Sequence[State] | int | None
+        steps: int | None
+        coordinates: ArrayLike | None
+        rates: ArrayLike | None
+        loads: Forces | Sequence[Forces | None] | None
+        masses: Mapping[str, ArrayLike] | None
+        inertias: Mapping[str, ArrayLike] | None
+        gravity: ArrayLike | None
+        force_parameters: Laws | None
+        limits: Ranges | None
+        joint_parameters: JointNumbers | None
+        lengths: Mapping[str, ArrayLike] | None
+        threads: int | None
+        record_every: int
+        bodies: Sequence[str] | None
+        out: Mapping[str, Array] | None
+        progress: bool | Callable[[int, int], None]
 
 
 class BatchRuns:
@@ -69,51 +95,11 @@ class BatchRuns:
 
     @overload
     def run_batch(
-        self,
-        duration: float | None = None,
-        *,
-        states: Sequence[State] | int | None = None,
-        steps: int | None = None,
-        coordinates: ArrayLike | None = None,
-        rates: ArrayLike | None = None,
-        loads: Forces | Sequence[Forces | None] | None = None,
-        masses: Mapping[str, ArrayLike] | None = None,
-        inertias: Mapping[str, ArrayLike] | None = None,
-        gravity: ArrayLike | None = None,
-        force_parameters: Laws | None = None,
-        limits: Ranges | None = None,
-        joint_parameters: JointNumbers | None = None,
-        lengths: Mapping[str, ArrayLike] | None = None,
-        threads: int | None = None,
-        record_every: int = 1,
-        bodies: Sequence[str] | None = None,
-        out: Mapping[str, Array] | None = None,
-        keep: None = None,
-        progress: bool | Callable[[int, int], None] = False,
+        self, duration: float | None = None, *, keep: None = None, **members: Unpack[MemberArguments]
     ) -> Batch: ...
     @overload
     def run_batch(
-        self,
-        duration: float | None = None,
-        *,
-        states: Sequence[State] | int | None = None,
-        steps: int | None = None,
-        coordinates: ArrayLike | None = None,
-        rates: ArrayLike | None = None,
-        loads: Forces | Sequence[Forces | None] | None = None,
-        masses: Mapping[str, ArrayLike] | None = None,
-        inertias: Mapping[str, ArrayLike] | None = None,
-        gravity: ArrayLike | None = None,
-        force_parameters: Laws | None = None,
-        limits: Ranges | None = None,
-        joint_parameters: JointNumbers | None = None,
-        lengths: Mapping[str, ArrayLike] | None = None,
-        threads: int | None = None,
-        record_every: int = 1,
-        bodies: Sequence[str] | None = None,
-        out: Mapping[str, Array] | None = None,
-        keep: Callable[[Batch], Mapping[str, ArrayLike]],
-        progress: bool | Callable[[int, int], None] = False,
+        self, duration: float | None = None, *, keep: Keep, **members: Unpack[MemberArguments]
     ) -> Summaries: ...
     def run_batch(
         self,
@@ -135,7 +121,7 @@ class BatchRuns:
         record_every: int = 1,
         bodies: Sequence[str] | None = None,
         out: Mapping[str, Array] | None = None,
-        keep: Callable[[Batch], Mapping[str, ArrayLike]] | None = None,
+        keep: Keep | None = None,
         progress: bool | Callable[[int, int], None] = False,
     ) -> Batch | Summaries:
         """Simulate many members: the same mechanism with different states, loads, masses, forces or lengths.

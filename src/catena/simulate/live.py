@@ -297,10 +297,7 @@ class Live(Running[float], _core.Live):
         """Return the current node as a State, from which this or another simulator can start."""
         return State(
             self.mechanism,
-            self.position,
-            self.orientation,
-            self.velocity,
-            self.angular_velocity,
+            *self._motion,
             time=self.time,
             turned=self.turned,
             computed=True,

@@ -118,13 +118,7 @@ def mechanism_table(mechanism: Mechanism) -> str:
 def state_table(state: State) -> str:
     """Where every body is and how it moves."""
     rows = [
-        (
-            name,
-            *(
-                _numbers(array[k])
-                for array in (state.position, state.orientation, state.velocity, state.angular_velocity)
-            ),
-        )
+        (name, *(_numbers(array[k]) for array in state._motion))
         for k, name in enumerate(islice(state.mechanism.bodies, _MOST_ROWS))
     ]
     heads = ("body", "position [m]", "orientation", "velocity [m/s]", "angular velocity [rad/s]")
