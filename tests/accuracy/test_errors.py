@@ -169,6 +169,28 @@ def test_members_of_a_batch_err_as_single_runs() -> None:
     assert batch.warnings
 
 
+def test_members_whose_steady_turns_err_most_name_what_turns() -> None:
+    """A top that is driven evenly, beside a pendulum: its motion changes less, and yet its turns err most."""
+    m = scenes.pendulum(1, "revolute", angle=0.3)
+    m.add_body("top", ct.box((0.1, 0.2, 0.3), mass=1.0), position=(5.0, 0, 0), angular_velocity=(0, 0, 23.0))
+    m.add_joint(ct.Revolute("world", "top", axis=(0, 0, 1), at=(5.0, 0, 0), name="axle"))
+    m.add_force(ct.Motor("axle", 0.05))
+    simulate = Simulator(m, 0.01)
+    with pytest.warns(ct.AccuracyWarning, match="body 'top'"):
+        run = simulate.run(steps=8)
+    with pytest.warns(ct.AccuracyWarning, match="body 'top'"):
+        batch = simulate.run_batch(steps=8, states=9)
+    assert set(batch.accuracy_warnings) == {run.accuracy_warning}
+
+    live = simulate.start_batch(9)
+    with pytest.warns(ct.AccuracyWarning, match="member 0: the steps are too coarse.* body 'top'"):
+        live.step(8)
+    # once is enough
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        live.step(8)
+
+
 @pytest.mark.filterwarnings("ignore::catena.AccuracyWarning")  # a jerk is coarse
 def test_members_whose_steps_are_halved_err_as_single_runs() -> None:
     """A lane hands what it remembers of its steps to the single solver for a step, and gets it back."""

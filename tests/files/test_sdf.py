@@ -198,6 +198,15 @@ def test_a_link_may_have_no_weight(tmp_path: Path, said: str | None, falls: bool
     np.testing.assert_allclose(run.velocity[-1, :, 2], (-0.981 if falls else 0.0, -0.981), rtol=0, atol=1e-12)
 
 
+def test_the_gravity_of_a_world_is_that_of_the_mechanism(tmp_path: Path) -> None:
+    (tmp_path / "moon.sdf").write_text(
+        f'<sdf version="1.9"><world name="moon"><gravity>0 0.1 -1.62</gravity>'
+        f'<model name="m">{link("a")}</model></world></sdf>'
+    )
+    np.testing.assert_array_equal(ct.Mechanism.from_sdf(tmp_path / "moon.sdf").gravity, (0, 0.1, -1.62))
+    np.testing.assert_array_equal(read(tmp_path, link("a")).gravity, (0, 0, -9.81))
+
+
 def test_a_link_called_world_is_the_world(tmp_path: Path) -> None:
     shape = (
         "<visual name='floor'><pose>0 0 -1 0 0 0</pose><geometry><box><size>3 3 0.1</size></box></geometry></visual>"

@@ -43,18 +43,19 @@ def test_summaries_are_those_of_the_whole_batch(monkeypatch: pytest.MonkeyPatch)
     assert kept.status == whole.status
 
 
-def test_members_that_fail_keep_their_row(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", [{"dt": 0.002}, {"accuracy": 1e-3}])  # without a dt, all members have a say in it
+def test_members_that_fail_keep_their_row(monkeypatch: pytest.MonkeyPatch, step: dict[str, float]) -> None:
     monkeypatch.setattr(summaries, "_LEAST", 2)
     monkeypatch.setattr(summaries, "_MOST", 2)
     m = scenes.four_bar((1.0, 0.4, 0.5), ground=1.0, angle=3.3)
     coordinates = np.full((5, 4), np.nan)
     coordinates[:, 0] = (0.0, -0.01, -0.02, 2.5, -0.03)
-    kept = Simulator(m, 0.002, on_failure="stop").run_batch(steps=2, coordinates=coordinates, keep=peaks)
+    kept = Simulator(m, **step, on_failure="stop").run_batch(0.004, coordinates=coordinates, keep=peaks)
     assert np.flatnonzero(kept.failed).tolist() == [3]
     assert "cannot be closed" in kept.status[3].message
     assert np.isnan(kept["peak"]).tolist() == [False, False, False, True, False]
     with pytest.raises(BatchError, match="1 of 5 members failed: member 3") as error:
-        Simulator(m, 0.002).run_batch(steps=2, coordinates=coordinates, keep=peaks)
+        Simulator(m, **step).run_batch(0.004, coordinates=coordinates, keep=peaks)
     np.testing.assert_array_equal(error.value.batch["peak"], kept["peak"])
 
 
