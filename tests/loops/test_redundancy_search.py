@@ -368,6 +368,14 @@ def test_what_outgrows_its_mismatch_is_judged_again():
     assert 0.1 < error.value.status.time < 0.2
 
 
+def test_what_is_known_of_another_pose_is_part_of_what_is_kept():
+    """At one pose, numbers that are known to agree better elsewhere are another case than those that are not."""
+    redundancy._found.clear()
+    m, fits = leg_out_of_true(5e-4)
+    left_out = [redundancy.select_rows(m, fits, agreed).count_left_out for agreed in (np.inf, 1e-9, np.inf)]
+    assert left_out[0] == left_out[2] > left_out[1]
+
+
 @pytest.mark.filterwarnings("ignore::catena.LoopWarning", "ignore::catena.AccuracyWarning")
 def test_rounded_numbers_are_not_judged_again(judged):
     m = scenes.ladder()
