@@ -2,6 +2,7 @@
 #pragma once
 
 #include "args/dynamics.hpp"
+#include "args/reach.hpp"
 #include "args/run.hpp"
 
 namespace catena {
@@ -40,6 +41,8 @@ struct Kernel {
   void (*close)(const Layout&, const ClosingPlan&, void* workspace, CloseArgs&);
   void (*start_pose)(const Layout&, const ClosingPlan&, void* workspace, StartPoseArgs&);
   void (*row_rates)(const Layout&, const ClosingPlan&, void* workspace, CloseArgs&, double* out);
+  long (*reach_size)(const Layout&, const ClosingPlan&, const ReachArgs&);
+  void (*reach)(const Layout&, const ClosingPlan&, void* workspace, ReachArgs&);
   long (*explore_size)(const Layout&);  // bytes of its workspace
   void (*explore)(const Layout&, void* workspace, ExploreArgs&);
   void (*rows)(const RowsArgs&);

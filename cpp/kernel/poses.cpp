@@ -6,6 +6,7 @@
 #include "kernel/sparse_seats.hpp"
 #include "simulate/assemble.hpp"
 #include "simulate/pose_walk.hpp"
+#include "simulate/reach.hpp"
 #include "simulate/start_pose.hpp"
 #include "solve/loops/self_stress.hpp"
 
@@ -145,6 +146,43 @@ void start_pose(const Layout& layout, const ClosingPlan& plan, void* workspace, 
 void row_rates(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs& args, double* out) {
   Arena arena{static_cast<char*>(workspace)};
   closer_in(layout, plan, arena, args).find_row_rates(out);
+}
+
+namespace {
+
+long reach_in(const Layout& layout, const ClosingPlan& plan, void* workspace, ReachArgs& args) {
+  Arena arena{static_cast<char*>(workspace)};
+  const long freedoms = plan.freedom_count, rows = plan.row_count + Reacher::target_rows(args);
+  const auto pose = [&]() -> TreePose {
+    return {arena.take<Vec3<double>>(plan.branch_count), arena.take<Quat<double>>(plan.branch_count),
+            arena.take<double>(freedoms)};
+  };
+  Reacher reacher{.closer = closer_in(layout, plan, arena, args.close),
+                  .args = args,
+                  .carrier = arena.take<int>(layout.link_count),
+                  .first = pose(),
+                  .best = pose(),
+                  .matrix = arena.take<double>(rows * freedoms),
+                  .square = arena.take<double>(rows * rows),
+                  .gap = arena.take<double>(rows),
+                  .ahead = arena.take<double>(rows),
+                  .y = arena.take<double>(rows),
+                  .step = arena.take<double>(freedoms),
+                  .way = arena.take<double>(freedoms),
+                  .unit = arena.take<double>(freedoms),
+                  .state = arena.take<signed char>(freedoms)};
+  if (workspace) reacher.run();
+  return arena.used;
+}
+
+}  // namespace
+
+long reach_size(const Layout& layout, const ClosingPlan& plan, const ReachArgs& args) {
+  ReachArgs given = args;
+  return reach_in(layout, plan, nullptr, given);
+}
+void reach(const Layout& layout, const ClosingPlan& plan, void* workspace, ReachArgs& args) {
+  reach_in(layout, plan, workspace, args);
 }
 
 namespace {

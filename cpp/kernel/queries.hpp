@@ -3,6 +3,7 @@
 #pragma once
 
 #include "args/dynamics.hpp"
+#include "args/reach.hpp"
 #include "args/run.hpp"
 
 namespace catena::CATENA_ISA {
@@ -13,6 +14,8 @@ long close_size(const Layout& layout, const ClosingPlan& plan);
 void close(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs& args);
 void start_pose(const Layout& layout, const ClosingPlan& plan, void* workspace, StartPoseArgs& args);
 void row_rates(const Layout& layout, const ClosingPlan& plan, void* workspace, CloseArgs& args, double* out);
+long reach_size(const Layout& layout, const ClosingPlan& plan, const ReachArgs& args);
+void reach(const Layout& layout, const ClosingPlan& plan, void* workspace, ReachArgs& args);
 long explore_size(const Layout& layout);
 void explore(const Layout& layout, void* workspace, ExploreArgs& args);
 long gaps_size(const Layout& layout);

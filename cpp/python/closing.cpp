@@ -91,6 +91,77 @@ double Core::close(int iteration_limit, double size, double amplitude, int seed,
   return args.open;
 }
 
+void Core::reach(double size, int seed, int restarts, double enough, const InInts<-1, 3>& branches,
+                 const InInts<-1>& chosen, const InInts<-1>& held, const In<-1, 2>& range,
+                 const In<-1, 3>& start_position, const In<-1, 4>& start_orientation, const In<-1>& term_start,
+                 const In<-1>& counted, const RowFunctions& rows, const In<-1>& signals, const InInts<-1>& target_body,
+                 const In<-1, 3>& target_point, const In<-1, 4>& target_turn, const In<-1, 2>& weights,
+                 const In<-1, -1, 3>& place, const In<-1, -1, 4>& turn, const Out<-1, -1, 3>& position,
+                 const Out<-1, -1, 4>& orientation, const Out<-1, -1>& moved, const Out<-1, -1, 2>& left,
+                 const Out<-1>& open, const OutInts<-1>& attempts) const {
+  const Layout& own = model_.layout();
+  const auto targets = static_cast<Offset>(target_body.shape(0)), count = static_cast<Offset>(place.shape(0));
+  require_pose(start_position, start_orientation);
+  require_branches(branches, own);
+  require_size(chosen, own.joint_count, "joints to be closed");
+  require_size(term_start, term_count_, "what couplings measure");
+  require_size(counted, own.counter_count, "angles");
+  require_size(signals, own.signal_count, "functions of time");
+  for (Offset k = 0; k < targets; ++k)
+    require_between(target_body.data()[k], 0, own.link_count - 1, "the body of a target");
+  require_shape(target_point, {targets, 3}, "points");
+  require_shape(target_turn, {targets, 4}, "frames");
+  require_shape(weights, {targets, 2}, "weights");
+  require_shape(place, {count, targets, 3}, "places");
+  require_shape(turn, {count, targets, 4}, "orientations");
+  require_shape(position, {count, own.link_count, 3}, "position");
+  require_shape(orientation, {count, own.link_count, 4}, "orientation");
+  require_shape(left, {count, targets, 2}, "what is left");
+  require_shape(open, {count}, "gaps");
+  require_shape(attempts, {count}, "attempts");
+  Callbacks calls;
+  const Layout layout = attached(own, calls, rows);
+  const Closing closing(layout, branches.data(), own.link_count, chosen.data(), {});
+  const Offset freedoms = closing.plan().freedom_count;
+  require_size(held, freedoms, "freedoms that are held");
+  require_shape(range, {freedoms, 2}, "ranges");
+  require_shape(moved, {count, freedoms}, "how far joints are moved");
+  std::vector<double> first_position(start_position.data(), start_position.data() + 3 * own.link_count),
+      first_orientation(start_orientation.data(), start_orientation.data() + 4 * own.link_count),
+      angles(counted.data(), counted.data() + own.counter_count);
+  ReachArgs args{.close = {.size = size,
+                           .seed = static_cast<unsigned long long>(seed),
+                           .position = first_position.data(),
+                           .orientation = first_orientation.data(),
+                           .term_start = term_start.data(),
+                           .signals = signals.data(),
+                           .counted = angles.data(),
+                           .held = held.data()},
+                 .target_count = static_cast<int>(targets),
+                 .target_body = target_body.data(),
+                 .target_point = target_point.data(),
+                 .target_turn = target_turn.data(),
+                 .weight = weights.data(),
+                 .count = count,
+                 .place = place.data(),
+                 .turn = turn.data(),
+                 .range = range.data(),
+                 .restarts = restarts,
+                 .enough = enough,
+                 .position = position.data(),
+                 .orientation = orientation.data(),
+                 .moved = moved.data(),
+                 .left = left.data(),
+                 .open = open.data(),
+                 .attempts = attempts.data()};
+  const Workspace space = make_workspace(kernel_.reach_size(layout, closing.plan(), args));
+  {
+    nb::gil_scoped_release release;
+    kernel_.reach(layout, closing.plan(), space.get(), args);
+  }
+  calls.rethrow();
+}
+
 std::vector<double> Core::row_rates(double size, const InInts<-1, 3>& branches, const InInts<-1>& chosen,
                                     const Out<-1, 3>& position, const Out<-1, 4>& orientation, const In<-1>& term_start,
                                     const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals) const {

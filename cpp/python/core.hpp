@@ -64,6 +64,16 @@ class Core {
                const InInts<-1>& chosen, const Out<-1, 3>& position, const Out<-1, 4>& orientation,
                const In<-1>& term_start, const Out<-1>& counted, const RowFunctions& rows, const In<-1>& signals) const;
 
+  // See ReachArgs; where angles were counted to at the beginning.
+  void reach(double size, int seed, int restarts, double enough, const InInts<-1, 3>& branches,
+             const InInts<-1>& chosen, const InInts<-1>& held, const In<-1, 2>& range, const In<-1, 3>& start_position,
+             const In<-1, 4>& start_orientation, const In<-1>& term_start, const In<-1>& counted,
+             const RowFunctions& rows, const In<-1>& signals, const InInts<-1>& target_body,
+             const In<-1, 3>& target_point, const In<-1, 4>& target_turn, const In<-1, 2>& weights,
+             const In<-1, -1, 3>& place, const In<-1, -1, 4>& turn, const Out<-1, -1, 3>& position,
+             const Out<-1, -1, 4>& orientation, const Out<-1, -1>& moved, const Out<-1, -1, 2>& left,
+             const Out<-1>& open, const OutInts<-1>& attempts) const;
+
   // Rates (row, freedom of the branches) of all rows that are to be closed, at a pose.
   std::vector<double> row_rates(double size, const InInts<-1, 3>& branches, const InInts<-1>& chosen,
                                 const Out<-1, 3>& position, const Out<-1, 4>& orientation, const In<-1>& term_start,

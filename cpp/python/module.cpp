@@ -251,6 +251,10 @@ void bind_core(nb::module_& m) {
       .def("close", &Core::close, nb::kw_only(), "iteration_limit"_a, "size"_a, "amplitude"_a, "seed"_a, "most_work"_a,
            "branches"_a, "bounded"_a, "bounds"_a, "chosen"_a, "position"_a, "orientation"_a, "term_start"_a,
            "counted"_a, "rows"_a, "signals"_a)
+      .def("reach", &Core::reach, nb::kw_only(), "size"_a, "seed"_a, "restarts"_a, "enough"_a, "branches"_a, "chosen"_a,
+           "held"_a, "range"_a, "start_position"_a, "start_orientation"_a, "term_start"_a, "counted"_a, "rows"_a,
+           "signals"_a, "target_body"_a, "target_point"_a, "target_turn"_a, "weights"_a, "place"_a, "turn"_a,
+           "position"_a, "orientation"_a, "moved"_a, "left"_a, "open"_a, "attempts"_a)
       .def("row_rates", &Core::row_rates, nb::kw_only(), "size"_a, "branches"_a, "chosen"_a, "position"_a,
            "orientation"_a, "term_start"_a, "counted"_a, "rows"_a, "signals"_a)
       .def("start_poses", &Core::start_poses, nb::kw_only(), "threads"_a, "iteration_limit"_a, "size"_a, "enough"_a,

@@ -38,7 +38,8 @@ struct Closer {
   double *gap, *ahead, *y, *slope, *step;  // (row), but the last (freedom)
   Clock clock = {};
   unsigned long long seed = 1;
-  bool follows = true;  // angles of joints, at every iteration
+  bool follows = true;    // angles of joints, at every iteration
+  bool all_move = false;  // joints, not only those that loops pass through
 
   static constexpr double least = 1e-10;                  // lambda of a whole step
   static constexpr double closed = 1e-12;                 // |g| that is
@@ -47,6 +48,7 @@ struct Closer {
   static constexpr int patience = 10;                     // but for so many in a row
   static constexpr double slides = 0.05;                  // parts of the size that go with a turn of 1 rad, in restarts
 
+  bool moves(const ClosingBranch& b) const { return all_move || b.first_strand < b.end_strand; }
   bool holds(int freedom) const { return args.held && args.held[freedom]; }
 
   double random() {
@@ -162,7 +164,7 @@ struct Closer {
   void move(const double* by) {
     for (int k = 0; k < plan.branch_count; ++k) {
       const ClosingBranch& b = plan.branch[k];
-      if (b.first_strand == b.end_strand) continue;
+      if (!moves(b)) continue;
       const double pitch = b.constraint < 0 ? 0 : layout.constraint[b.constraint].parameter;
       each_freedom(b, [&](int f, Motion motion, int axis, bool own) {
         const double way = measure[f] * by[f];
@@ -180,7 +182,7 @@ struct Closer {
   }
   void find_twists() {
     for (int k = 0; k < plan.branch_count; ++k)
-      if (plan.branch[k].first_strand < plan.branch[k].end_strand) find_twists_of(plan.branch[k]);
+      if (moves(plan.branch[k])) find_twists_of(plan.branch[k]);
   }
   void find_twists_of(const ClosingBranch& b) {
     const ConstraintInfo* c = joint_of(b);

@@ -11,6 +11,7 @@ from ._util.status import CatenaError, CatenaWarning, SimulationError, Status
 from ._util.words import not_there as _not_there
 from .assemble.assembly import AssemblyError, AssemblyWarning
 from .assemble.placeholders import PlaceholderWarning
+from .assemble.reach import ReachError
 from .assemble.redundancy import LoopWarning
 from .describe.bodies import Body
 from .describe.body_forces import Bumper, Bushing, Cable, Drag, PointSpring, Rope, SumLimits
@@ -134,6 +135,7 @@ __all__ = [
     "PrescribedMotion",
     "Prismatic",
     "Rack",
+    "ReachError",
     "Report",
     "Revolute",
     "RollingBall",

@@ -16,7 +16,7 @@ from typing import Any
 
 from . import __version__
 from ._util.status import CatenaError, CatenaWarning
-from .cli import commands
+from .cli import commands, dynamics
 
 _MODEL = "a file .urdf, .sdf, .xml or .mjcf (MJCF), .json (of Mechanism.save), or scene:NAME; scene: lists them"
 _CODES = "exit codes: 0 success, 1 the run failed or, with --strict, is not accurate, 2 invalid request, 130 Ctrl-C"
@@ -163,13 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("model", metavar="MODEL", help=_MODEL)
     _add_stepping(run, duration=10.0)
     run.add_argument("--order", type=int, choices=(1, 2, 4, 6, 8), help="default 2; with an accuracy 2, 4 or 8")
-    run.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="JOINT=X",
-        help="initial joint coordinate, rad or m; X,Y,Z if the joint has several; repeat for several joints",
-    )
+    _add_set(run, "initial joint coordinate")
     run.add_argument(
         "--record-every", type=int, default=1, metavar="K", help="record every K-th node (default %(default)s)"
     )
@@ -186,6 +180,14 @@ def _parser() -> argparse.ArgumentParser:
         "report", commands.report, "print degrees of freedom, loops and redundant joints", "report scene:four_bar"
     )
     report.add_argument("model", metavar="MODEL", help=_MODEL)
+
+    modes = add("modes", dynamics.modes, "print vibration modes about a pose at rest", "modes scene:pendulum:3")
+    torques = add(
+        "torques", dynamics.torques, "print the efforts that hold a pose against gravity", "torques robot.urdf"
+    )
+    for command in (modes, torques):
+        command.add_argument("model", metavar="MODEL", help=_MODEL)
+        _add_set(command, "joint coordinate")
 
     bench = add("bench", commands.bench, "benchmark this machine", "bench --output tables")
     bench.add_argument("--full", action="store_true", help="more sizes and solvers, several minutes")
@@ -238,6 +240,17 @@ def _parser() -> argparse.ArgumentParser:
     for entry in entry_points(group="catena.commands"):
         entry.load()(known)
     return parser
+
+
+def _add_set(command: argparse.ArgumentParser, what: str) -> None:
+    """Where joints are set."""
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="JOINT=X",
+        help=f"{what}, rad or m; X,Y,Z if the joint has several; repeat for several joints",
+    )
 
 
 def _add_stepping(command: argparse.ArgumentParser, duration: float) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -158,3 +160,43 @@ def test_a_cart_pole_has_the_model_of_textbooks() -> None:
     assert pytest.approx(expected, abs=1e-9 * falls) == model.A
     assert model.B[:, 0] == pytest.approx([0, 0, (own + pole * half**2) / q, -pole * half / q], abs=1e-10)
     assert model.states == ("rail.displacement", "hinge.angle", "rail.displacement rate", "hinge.angle rate")
+
+
+def test_a_mode_swings() -> None:
+    """Its motion is its shape, and no joint of it opens by more than the square of the swing."""
+    m = masses_on_springs()
+    modes = ct.Dynamics(m).modes(m.state())
+    run = modes.motion(1, amplitude=0.05)
+    assert run.time[-1] == pytest.approx(2.0)
+    largest = np.abs(run.coordinates - m.state().coordinates).max(axis=0)
+    assert largest == pytest.approx(0.05 * np.abs(modes.shapes[1]), abs=1e-3 * np.abs(modes.shapes[1]).max())
+    hanging = scenes.pendulum(3, "revolute", angle=0.0)
+    swing = ct.Dynamics(hanging).modes(hanging.state()).motion(2)
+    assert 0 < max(np.abs(swing.joint(name).gap).max() for name in hanging.joints) < 0.15**2 * 2
+    with pytest.raises(ValueError, match=r"no mode 5: there are 5, from 0 to 4"):
+        modes.motion(5)
+
+
+def test_a_mode_as_a_page(tmp_path: Path) -> None:
+    m = masses_on_springs(2)
+    page = ct.Dynamics(m).modes(m.state()).save_html(0, tmp_path / "mode")
+    assert page.name == "index.html"
+    assert page.stat().st_size > 10_000
+
+
+def test_modes_as_a_table() -> None:
+    pytest.importorskip("pandas")
+    m = masses_on_springs(3)
+    modes = ct.Dynamics(m).modes(m.state())
+    table = modes.to_dataframe()
+    assert list(table.columns) == ["frequency", "damping", *m.coordinates]
+    assert table["frequency"].to_numpy() == pytest.approx(modes.frequencies)
+    assert table[m.coordinates[2]].to_numpy() == pytest.approx(modes.shapes[:, 2])
+
+
+def test_linear_models_are_taken_by_toolboxes() -> None:
+    signal = pytest.importorskip("scipy.signal")
+    m = mechanisms.slider()
+    model = ct.Dynamics(m).linearize(m.state())
+    system = signal.StateSpace(*model.matrices)
+    assert np.asarray(system.A) == pytest.approx(model.A)

@@ -38,6 +38,7 @@ DOORS = {
     "dynamics/modes.py",
     "describe/files.py",
     "describe/mechanism.py",
+    "describe/posing.py",
     "describe/showing.py",
     "kinematics/readable.py",
     "kinematics/readers.py",

@@ -16,6 +16,7 @@ from .measures import Measure
 
 if TYPE_CHECKING:
     from ..assemble.forward_kinematics import Walk
+    from ..assemble.reach import ReachTree
     from ..compile.compile import Compiled
     from ..compile.row_selection import RowSelection
     from .contacts import Contact
@@ -43,7 +44,7 @@ class CompileCache:
     Rows of the bodies; trees; the order in which joints are set (forward_kinematics.py); the enforced rows of loops
     (redundancy.py), and those for which a warning was issued; the mechanism with placeholder masses removed, the names
     of these bodies and their share of the energy (placeholders.py); compiled mechanisms by kernel and purpose
-    (compile.py).
+    (compile.py); trees along which targets are reached, by the joints that come first (reach.py).
     """
 
     rows: dict[str, int] | None = None
@@ -56,6 +57,7 @@ class CompileCache:
     placeholders: tuple[tuple[str, ...], float] = (), 0.0
     told_placeholders: bool = False
     compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
+    reach_trees: dict[tuple[str, ...], ReachTree] = field(default_factory=dict)
 
 
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:

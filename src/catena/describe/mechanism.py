@@ -5,7 +5,7 @@ Above 450 lines: every call of the user on a mechanism is here with its docstrin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +26,7 @@ from .held import Held
 from .inertia import Inertia, Solid
 from .joint import Joint
 from .measures import closing_costs
+from .posing import Posing
 from .showing import Posable
 from .spanning_tree import SpanningTree, find_tree, place_along
 
@@ -40,7 +41,7 @@ AnyForce = TypeVar("AnyForce", bound=Force)
 AnyCoupling = TypeVar("AnyCoupling", bound=Coupling)
 
 
-class Mechanism(MechanismFiles, Posable, Held):
+class Mechanism(MechanismFiles, Posing, Posable, Held):
     """Rigid bodies, and the joints, forces, couplings and contacts between them.
 
     `gravity` is the acceleration (3,) in m/s^2. The z axis of the world points up.
@@ -440,25 +441,6 @@ class Mechanism(MechanismFiles, Posable, Held):
             raise ValueError(f"fixed takes a list of names, such as [{fixed!r}], got {fixed!r}")
         state = assemble(self, guess, fixed, coordinates)
         return with_rates(state, rates) if rates else state
-
-    def equilibrium(self, guess: State | None = None, *, hold: Sequence[str] = ()) -> State:
-        """Find a pose at rest under gravity, springs, motors and servos, downhill from a guess, loops closed.
-
-        Limits and contacts do not act. An `EquilibriumWarning` says if the pose is not stable; if none is found, a
-        ValueError names the coordinate that is still pushed.
-
-        Parameters
-        ----------
-        guess
-            State to start from; default: the described pose.
-        hold
-            Names of joints that keep the coordinates of the guess.
-        """
-        from ..dynamics.equilibrium import equilibrium_of
-
-        if isinstance(hold, str):
-            raise ValueError(f"hold takes a list of names, such as [{hold!r}], got {hold!r}")
-        return equilibrium_of(self.snapshot(), guess or self.state(), list(hold))
 
     def report(self, state: State | None = None) -> Report:
         """Return counts, degrees of freedom, rank, redundant joints, loops, limits and a cost estimate.

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.rotation import Array
+from .._util.rotation import Array, from_rotation_vector, multiply, normalised
+from ..assemble.reach import Poses
 from .small_motions import SmallMotions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..kinematics.state import State
+    from ..results.trajectory import Trajectory
+    from ..view.viewer.server import RunView
 
 # parts of the stiffest mode's eigenvalue below which a motion is free
 _FREE = 1e-8
 # parts of the forces that hold a pose by which it may miss rest
 _AT_REST = 1e-6
+
+# of a swing to look at
+_FRAMES = 61
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,34 @@ class Modes:
     def is_stable(self) -> bool:
         """Whether no small motion grows; free motions do not count as growing."""
         return bool((self.frequencies >= 0).all())
+
+    def motion(self, k: int, amplitude: float | None = None) -> Trajectory:
+        """Two seconds of mode k alone as a trajectory, whatever its frequency, to look at.
+
+        The bodies move along its shape by `amplitude` times the shape; by default until something turns by 0.15 rad or
+        moves by 8 % of the mechanism's size. These are small motions: joints that turn far seem to open a little.
+        """
+        from ..results.trajectory import followed
+
+        if not -len(self) <= k < len(self):
+            raise ValueError(f"there is no mode {k}: there are {len(self)}, from 0 to {len(self) - 1}")
+        shape = self.body_shapes[k]
+        if amplitude is None:
+            size = float(np.ptp(self.state.position, axis=0).max(initial=0.0)) or 1.0
+            far = max(np.abs(shape[:, 3:]).max(initial=0.0) / 0.15, np.abs(shape[:, :3]).max(initial=0.0) / size / 0.08)
+            amplitude = 1.0 / far if far > 0 else 0.0
+        swing = amplitude * np.sin(np.pi * np.linspace(0.0, 2.0, _FRAMES))[:, None, None]
+        turned = multiply(from_rotation_vector(swing * shape[:, 3:]), self.state.orientation)
+        poses = Poses(self.state.position + swing * shape[:, :3], normalised(turned), {})
+        return followed(self.state.mechanism, poses, 2.0 / (_FRAMES - 1), 0.0)
+
+    def show(self, k: int, *, port: int = 8080, browser: bool = True) -> RunView:
+        """Swing mode k in a browser with viser (catena[view]); see `motion` and `Trajectory.show`."""
+        return self.motion(k).show(port=port, browser=browser)
+
+    def save_html(self, k: int, folder: str | os.PathLike[str]) -> Path:
+        """Write a page in a folder on which mode k swings; see `motion` and `Trajectory.save_html`."""
+        return self.motion(k).save_html(folder)
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame with a row per mode: frequency, damping, and the shape by coordinate."""

@@ -29,6 +29,7 @@ from .impacts import Impact, impact_rows, impacts_of
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
     from .._util.status import CatenaWarning, Status
+    from ..assemble.reach import Poses
     from ..describe.contacts import Contact
     from ..describe.couplings import Coupling
     from ..describe.forces import Force
@@ -426,3 +427,19 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
 def single_node(state: State) -> Trajectory:
     """A trajectory of one node."""
     return Trajectory(state.mechanism, Nodes.of(state), Making())
+
+
+def followed(mechanism: Mechanism, poses: Poses, dt: float, start: float) -> Trajectory:
+    """A trajectory through poses that follow each other at intervals dt."""
+    count = len(poses.position)
+    velocity, angular_velocity = poses.motion(dt)
+    nodes = Nodes(
+        time=np.asarray(start + dt * np.arange(count), dtype=float),
+        position=poses.position,
+        orientation=poses.orientation,
+        velocity=velocity,
+        angular_velocity=angular_velocity,
+        multipliers=np.zeros((count, 0)),
+        turned=poses.turned,
+    )
+    return Trajectory(mechanism, nodes, Making(dt=dt))
