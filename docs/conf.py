@@ -18,7 +18,17 @@ author = "the authors of catena"
 release = version = catena.__version__
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "benchmarks/README.md", "benchmarks/results/**.md", "CHANGELOG.md", "CONTRIBUTING.md"]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+# formulas and cards need nothing from other sites, so that the manual can be read without a network
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
+    "sphinx_design",
+]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 
 # what docstrings put between single backticks is code
 default_role = "code"
@@ -31,9 +41,17 @@ myst_heading_anchors = 3
 # pages that play are made by the gallery beside the pages that frame them
 html_theme = "pydata_sphinx_theme"
 html_title = "catena"
+html_logo = html_favicon = "pictures/logo.svg"
+html_static_path = ["style"]
+html_css_files = ["manual.css"]
 html_extra_path = ["site"]
 html_sidebars = {"docs/index": []}
-html_theme_options = {"show_prev_next": False, "navigation_depth": 2, "header_links_before_dropdown": 8}
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_depth": 2,
+    "header_links_before_dropdown": 5,
+    "logo": {"text": "catena"},
+}
 
 
 def setup(app: Sphinx) -> None:

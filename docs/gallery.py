@@ -105,11 +105,12 @@ def _index(examples: dict[str, Path]) -> str:
         "# Gallery",
         "Every example is run when this manual is built: its picture, its figures and the page that "
         "plays are from that run.",
-        "| | |\n|---|---|",
+        "::::{grid} 1 1 2 2\n:gutter: 3",
     ]
     for name in ORDER:
-        picture = f"[![{_title(name)}]({name}/{name}.png)]({name}.md)"
-        lines[-1] += f"\n| {picture} | [{_title(name)}]({name}.md): {_caption(examples[name])} |"
+        card = f":::{{grid-item-card}} {_title(name)}\n:img-top: {name}/{name}.png\n:link: {name}\n:link-type: doc"
+        lines.append(f"{card}\n\n{_caption(examples[name])}\n:::")
+    lines.append("::::")
     entries = "\n".join((*ORDER, "notebook"))
     lines.append(f"```{{toctree}}\n:hidden:\n\n{entries}\n```")
     return "\n\n".join(lines) + "\n"
