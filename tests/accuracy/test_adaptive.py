@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from math import pi
@@ -211,7 +210,7 @@ def test_scenes_are_all_that_move_by_themselves() -> None:
     """A new scene belongs into this file, unless it needs forces to be of interest."""
     known = {"andrews_squeezer", "catenary_chain", "flyball_governor", "humanoid", "ladder", "minitaur", "n_four_bar",
              "net", "quadruped", "standing_leg", "strandbeest"}  # fmt: skip
-    every = {name for name, item in vars(scenes).items() if inspect.isfunction(item) and not name.startswith("_")}
+    every = set(scenes.__all__)
     here = {name.replace("-", "_").replace(" ", "_") for name in BUILD} | {"pendulum"}
     assert every - known - here == set()
 

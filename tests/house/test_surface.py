@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import catena as ct
+import catena.gym
 
 HOLDERS = (ct.State, ct.Live, ct.LiveBatch, ct.Trajectory, ct.Batch)
 
@@ -198,3 +202,15 @@ def test_what_runs_takes_its_arguments_in_one_order() -> None:
         assert names[-2:] == ["coordinate", "name"]
         # members of a batch have the arguments of the force
         assert set(force.parameters) <= set(names)
+
+
+@pytest.mark.parametrize("module", [ct, ct.scenes, ct.plot, catena.gym])
+def test_modules_show_their_public_names_alone(module: ModuleType) -> None:
+    assert {name for name in dir(module) if not name.startswith("_")} == set(module.__all__)
+    missing = [name for name in module.__all__ if not hasattr(module, name)]
+    assert missing == []
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    pages = "\n".join(page.read_text() for page in (Path(__file__).parents[2] / "docs/api").glob("*.md"))
+    assert [name for name in ct.__all__ if not re.search(rf"\bcatena\.{name}\b", pages)] == []

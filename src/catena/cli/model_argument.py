@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspect import Parameter, isfunction, signature
+from inspect import Parameter, signature
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from ..describe.mechanism import Mechanism
 from ..results.trajectory import Trajectory
 
 _SCENE = "scene:"
-_SCENES = {name: build for name, build in vars(scenes).items() if isfunction(build)}
+_SCENES = {name: getattr(scenes, name) for name in scenes.__all__}
 
 # readers by the ending of a file's name
 _READERS = {

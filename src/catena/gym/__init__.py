@@ -5,12 +5,13 @@ num_envs)` many that run as one batch. Importing this module registers four envi
 catena/DoublePendulumSwingUp-v0, catena/Leg-v0 and catena/FourBarTracking-v0.
 """
 
-from .environments import Env as Env
-from .environments import VectorEnv as VectorEnv
-from .environments import make_env as make_env
-from .environments import make_vector_env as make_vector_env
-from .environments import register_ready
-from .tasks import Task as Task
-from .tasks import View as View
+from .environments import Env, VectorEnv, make_env, make_vector_env, register_ready
+from .tasks import Task, View
+
+__all__ = ["Env", "Task", "VectorEnv", "View", "make_env", "make_vector_env"]
 
 register_ready()
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -14,8 +14,7 @@ from ..describe.limits import joint_stops
 from ..results.accuracy import INACCURATE
 from ..results.analysis import keeps_energy
 from ..results.interpolation import resampled
-from .film import Stage as Stage
-from .film import new_figure, skeleton
+from .film import Stage, new_figure, skeleton
 from .structure import LOOP, draw_graph, draw_in_space, draw_sparsity
 from .viewer.looks import COLORS, INK
 
@@ -30,6 +29,25 @@ if TYPE_CHECKING:
     from ..kinematics.state import State
     from ..results.trajectory import Trajectory
 
+__all__ = [
+    "Stage",
+    "angular_momentum",
+    "convergence",
+    "coordinates",
+    "drift",
+    "energy",
+    "energy_error",
+    "error",
+    "graph",
+    "mechanism",
+    "momentum",
+    "motion",
+    "overview",
+    "phase_portrait",
+    "reactions",
+    "sparsity",
+]
+
 # drawn poses of the mechanism in a picture of its motion
 _POSES = 25
 
@@ -41,6 +59,10 @@ _MOST_CURVES = 12
 
 # nodes through which straight lines have corners
 _FEW_NODES = 400
+
+
+def __dir__() -> list[str]:
+    return [*__all__]
 
 
 # ---- of a mechanism
