@@ -23,16 +23,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+# before libraries read it
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
-import numpy as np
-from measure import DT, STEPS, Engine, Judge, begin, distance, timed
-from report import TITLES
-from scenes import SCENES, Scene
+import numpy as np  # noqa: E402
+from measure import DT, STEPS, Engine, Judge, begin, distance, timed  # noqa: E402
+from report import TITLES  # noqa: E402
+from scenes import SCENES, Scene  # noqa: E402
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
-from machine import folder
+from machine import folder  # noqa: E402
 
 Row = dict[str, Any]
 ENGINES = ("catena", "mujoco", "pinocchio", "drake", "dart", "exudyn")
@@ -43,14 +44,22 @@ COSTS = (
     ("closed_chain", 101, "revolute"),
     ("segmented_chain", 10, "revolute"),
 )
-PRECISIONS = (("chain", 10, "revolute"), ("double_ball", 2, "ball"), ("four_bar", 3, "revolute"), ("heavy_top", 1, "ball"))
+PRECISIONS = (
+    ("chain", 10, "revolute"),
+    ("double_ball", 2, "ball"),
+    ("four_bar", 3, "revolute"),
+    ("heavy_top", 1, "ball"),
+)
 END, ERROR = 10.0, 1e-6
 # of what takes that many times as long as the fastest a few rounds tell enough; slower ways yet are not timed
 SLOW, FEW, HOPELESS = 5.0, 2, 20.0
 # s that a search for steps may go on while nothing has reached the error, and how far beyond the fastest thereafter
 PATIENCE, BEYOND = 0.2, 4.0
 WRONG = 0.1
-COLUMNS = ("scene", "engine", "version", "date", "variant", "setting", "ms", "of_catena", "energy_error", "gap_m", "note")
+COLUMNS = (
+    *("scene", "engine", "version", "date", "variant", "setting"),
+    *("ms", "of_catena", "energy_error", "gap_m", "note"),
+)
 
 
 def engines(wanted: list[str]) -> dict[str, ModuleType]:
@@ -161,8 +170,8 @@ def precisions(
 
 
 def title(name: str, size: int, joint: str) -> str:
-    count = f" of {size}" if name in ("chain", "closed_chain") else f", {size} rhombi" if name == "segmented_chain" else ""
-    return f"{TITLES[name]}{count}, {joint}"
+    count = {"chain": f" of {size}", "closed_chain": f" of {size}", "segmented_chain": f", {size} rhombi"}
+    return f"{TITLES[name]}{count.get(name, '')}, {joint}"
 
 
 def page(rows: list[Row]) -> str:
@@ -174,7 +183,8 @@ def page(rows: list[Row]) -> str:
         lines += ["| --- | --- | ---: | ---: | ---: | ---: |"]
         for row in sorted(mine, key=lambda row: float(row.get("ms") or inf)):
             figures = [row.get("of_catena", ""), row.get("energy_error", ""), row.get("gap_m", "")]
-            cells = [f"{row['engine']} {row['variant']}", row.get("setting", ""), row.get("ms") or row["note"], *figures]
+            name = f"{row['engine']} {row['variant']}"
+            cells = [name, row.get("setting", ""), row.get("ms") or row.get("note", ""), *figures]
             lines.append(f"| {' | '.join(map(str, cells))} |")
         lines.append("")
     return "\n".join(lines)

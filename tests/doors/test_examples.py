@@ -47,13 +47,21 @@ def scripts(page):
     return found
 
 
+def saved(page):
+    """Files that a reader is told to save."""
+    told = re.findall(
+        r"^Save this \w+ as `([\w.]+)`[^\n]*\n+```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S
+    )
+    return dict(told)
+
+
 SCRIPTS = [
-    pytest.param(script, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(script, saved(page), id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
     for number, script in enumerate(scripts(page), 1)
 ]
 COMMANDS = [
-    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(block, saved(page), id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
     for number, block in enumerate(blocks(page, "sh"), 1)
     if block.startswith("catena ")
@@ -63,6 +71,8 @@ COMMANDS = [
 def run(command, folder):
     # no window of a browser is to open
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    # workers of Dask log whom they no longer find while a cluster closes
+    environment["DASK_LOGGING__DISTRIBUTED"] = "critical"
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -89,14 +99,21 @@ def test_notebook(tmp_path):
     assert not any(cell.get("outputs") for cell in cells)
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_script(script, tmp_path):
+def save(files, folder):
+    for name, source in files.items():
+        (folder / name).write_text(source, encoding="utf-8")
+
+
+@pytest.mark.parametrize(("script", "files"), SCRIPTS)
+def test_script(script, files, tmp_path):
     skip_without_what_it_needs(script)
+    save(files, tmp_path)
     run([sys.executable, "-W", "error", "-c", script], tmp_path)
 
 
-@pytest.mark.parametrize("block", COMMANDS)
-def test_commands(block, tmp_path):
+@pytest.mark.parametrize(("block", "files"), COMMANDS)
+def test_commands(block, files, tmp_path):
+    save(files, tmp_path)
     lines = re.sub(r"^catena ", f"{shlex.quote(sys.executable)} -m catena ", block, flags=re.M)
     run(["bash", "-euc", lines], tmp_path)
 
