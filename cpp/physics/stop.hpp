@@ -14,6 +14,7 @@ struct Stop {
   double bound = 0;  // that it is held at
   double rate = 0;   // that its measure is to have, where velocities are projected
   double push = 0;   // its multiplier, along the measure
+  int released = 0;  // how often it has been let go in this solve
   // the node
   double phi = 0;      // its measure, if it is near a bound
   int at = 0;          // the bound at which it stands
@@ -43,6 +44,8 @@ struct Stop {
 
 // How near to a bound (rad or m) is at it; a stop is located twice as finely, or it would be open again.
 constexpr double stop_rounding = 1e-12;
+// By so much (rad or m, per s at rest) an open one is passed that must be held.
+constexpr double least_passing = 1e-14, least_speed = 1e-13;
 // Where there is none (rad or m), as checkpoints hold finite numbers.
 constexpr double no_bound = 1e300;
 // A measure is looked at before it can have made half a turn (rad or m).

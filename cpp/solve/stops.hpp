@@ -179,6 +179,7 @@ struct Stops {
     }
     each_near([&](Stop& s) {
       s.touched |= s.at != 0 && !s.left;
+      s.released = 0;
       s.takes = (s.at != 0 && !s.left) || (catches && (s.touched || catches_all));
       if (catches_all) s.left = false;
       if (!s.takes) s.held = 0, s.push = 0;
@@ -190,6 +191,7 @@ struct Stops {
   void stand(bool before) {
     each_near([&](Stop& s) {
       s.rate = 0;
+      s.released = 0;
       s.takes = s.at != 0 && !s.left && (!before || s.held != 0);
       s.held = s.takes && s.held != 0 ? s.at : 0;
     });
@@ -336,6 +338,12 @@ struct Stops {
   double push_of(const Stop& s) const {
     return s.axis < 0 && solver.clock.resting ? solver.row_multiplier(s.law, solver.dz) : solver.multiplier_of(s.law);
   }
+  // One that has been let go must be passed by more, or rounding, which is as large as bodies are fast, would have it
+  // held and let go in turn.
+  static double must_pass(const Stop& s, double least, double most) {
+    for (int k = 0; k < s.released && least < most; ++k) least *= 10;
+    return least;
+  }
   // after an increment: true if others are held than before, or one of them is
   bool settle(bool one) {
     if (fixed) return false;
@@ -347,12 +355,13 @@ struct Stops {
         if (!(s.held * s.push > 0) || is_locked(s) || !(s.held * s.push > 1e-14 * resistance(s))) return;
         s.held = 0;
         s.push = 0;
+        ++s.released;
       } else if (solver.clock.resting) {
-        if (!(s.at * rate_of(s) > 1e-13)) return;
+        if (!(s.at * rate_of(s) > must_pass(s, least_speed, 1e-9))) return;
         s.held = s.at;
       } else {
-        const double phi = at_end(s);
-        if (phi >= s.lower - 1e-14 && phi <= s.upper + 1e-14) return;
+        const double phi = at_end(s), more = must_pass(s, least_passing, stop_rounding);
+        if (phi >= s.lower - more && phi <= s.upper + more) return;
         s.held = phi < s.lower ? -1 : 1;
       }
       changed = true;

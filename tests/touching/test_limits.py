@@ -326,6 +326,31 @@ def test_a_start_at_a_limit() -> None:
     assert not Simulator(m, 0.01).run(0.1, state=state).impacts
 
 
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("speed", [13.0, 100.0, 1000.0])
+def test_a_fast_fall_with_joints_at_their_limits(speed: float, solver: str) -> None:
+    """Stops press with nothing but rounding, which grows with the speed; they must not be held and let go for ever."""
+    m = Mechanism()
+    m.add_body("base", ct.box((0.1, 0.1, 0.1), mass=15.0))
+    for arm in range(4):
+        last = "base"
+        for k in range(6):
+            start, end = (0.05 + 0.1 * k, 0.05 * arm, 0.0), (0.15 + 0.1 * k, 0.05 * arm, 0.02 * arm)
+            m.add_body(f"{arm} {k}", ct.rod(start, end, mass=0.5 / (k + 1) ** 2))
+            joint = ct.Revolute(last, f"{arm} {k}", axis=np.eye(3)[(arm + k) % 3], at=start, name=f"joint {arm} {k}")
+            joint.limits = Limits(0.0, 1.0) if k % 2 else Limits(-1.0, 0.0)
+            m.add_joint(joint)
+            last = f"{arm} {k}"
+    state = m.state()
+    state.velocity = state.velocity + np.array((0.0, 0.0, -speed))
+    run = Simulator(m, 0.002, solver=solver).run(0.5, state=state)  # type: ignore[arg-type]
+    for joint in m.joints.values():
+        angle = run.joint(joint.name).angle
+        assert max(joint.limits["angle"].beyond(value) for value in angle) <= 1e-12
+        # speeds of 1e-9 rad/s are let pass
+        assert np.abs(angle).max() < 1e-9
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_range_of_no_width_locks_the_joint(solver: str) -> None:
     m = elbow(0.0)
