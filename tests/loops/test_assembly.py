@@ -477,7 +477,9 @@ def test_a_pose_within_limits_is_found_that_is_not_near() -> None:
 
 
 def test_loops_within_their_limits_stay_when_others_go_back_to_theirs() -> None:
-    """Two linkages on one base, one beyond limits that it can keep only with several joints at once, and a tail."""
+    """Two linkages on one base, one beyond limits that it can keep only with several joints at once, and a tail
+    beyond its own.
+    """
     m = Mechanism()
     m.add_body("base", sphere(0.1, mass=5.0))
     for name, y in (("left", 0.0), ("right", 1.0)):
@@ -488,15 +490,18 @@ def test_loops_within_their_limits_stay_when_others_go_back_to_theirs() -> None:
         for a, b, at in zip(("base", *links), (*links, "base"), corners, strict=True):
             m.add_joint(Revolute(a, b, axis=(0, 1, 0), at=at, name=f"{name} {at[0]} {at[2]}"))
     m.add_body("tail", rod((0, 0.5, 0), (-1, 0.5, 0), mass=1.0))
-    m.add_joint(Revolute("base", "tail", axis=(0, 1, 0), at=(0, 0.5, 0), name="tail"))
+    tail = m.add_joint(Revolute("base", "tail", axis=(0, 1, 0), at=(0, 0.5, 0), name="tail"))
+    m.add_body("tip", rod((-1, 0.5, 0), (-2, 0.5, 0), mass=1.0))
+    m.add_joint(Revolute("tail", "tip", axis=(0, 1, 0), at=(-1, 0.5, 0), name="tip"))
     shaft, pin, elbow = (m.joints[f"left {x} {z}"] for x, z in ((0, 0), (0, 0.3), (0.4, 0.3)))
     shaft.limits, pin.limits, elbow.limits = Limits(0.5, 1.5), Limits(-1.5, -0.7), Limits(0.5, 1.5)
+    tail.limits = Limits(0.2, 0.5)
     state = m.assemble()
     assert 0.7 - 1e-9 < state.joint(shaft.name).angle < 1.5
     assert widest(state) < CLOSED
     for name in m.joints:
         if not name.startswith("left"):
-            assert abs(state.joint(name).angle) < 1e-9, name
+            assert state.joint(name).angle == pytest.approx(0.2 if name == "tail" else 0.0, abs=1e-9), name
     assert np.abs(state.body("base").position).max() < 1e-9
 
 

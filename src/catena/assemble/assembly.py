@@ -70,12 +70,10 @@ def assemble(
         raise ValueError("the mechanism has no bodies")
     state = _assembled(mechanism, guess, fixed, coordinates)
     given = {*fixed, *(coordinates or {})}
-    if not mechanism.couplings and not mechanism.spanning_tree().loops:
-        # in a tree each joint takes the subtree beyond it along
-        for name, value in _at_limits(mechanism, state).items():
-            if name not in given:
-                state.joint(name).coordinates = value
-        return state
+    if first := {name: value for name, value in _at_limits(mechanism, state).items() if name not in given}:
+        # a joint that no loop passes takes the subtree beyond it along
+        for name in first.keys() & joints_apart(mechanism, state, ()):
+            state.joint(name).coordinates = first[name]
     back: dict[str, Array] = {}
     # joints that follow those which go back to their limits may pass their own
     while beyond := {name: value for name, value in _at_limits(mechanism, state).items() if name not in given}:

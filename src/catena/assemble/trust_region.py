@@ -153,12 +153,15 @@ def open_alone(mechanism: Mechanism, state: State, names: list[str]) -> dict[str
 
 
 def joints_apart(mechanism: Mechanism, state: State, names: Collection[str]) -> set[str]:
-    """Joints of a tree that can stay where they are, whatever these do: no loop links them, nor a row of loops."""
+    """Joints of a tree that can stay where they are, whatever these do: no loop links them, nor a row of loops.
+
+    Without names, joints that no loop passes at all.
+    """
     tree, joints = placed_tree(mechanism, state.copy(), {}), list(mechanism.joints.values())
     carriers = {int(body): joints[joint].name for joint, body, _ in tree.branches if joint >= 0}
     closing = [n for n, closes in zip((*mechanism.joints, *mechanism.couplings), tree.loops, strict=True) if closes]
     around = [{name, *(carriers[b] for b in _around(mechanism, tree, name) if b in carriers)} for name in closing]
-    moving = set(names)
+    moving = set(names) if names else set().union(*around)
     while reached := [members for members in around if members & moving and not members <= moving]:
         moving.update(*reached)
     return {name for name in carriers.values() if name not in moving and mechanism.joints[name].has_coordinates}
