@@ -274,8 +274,8 @@ def test_infinity_is_no_json(capsys):
         ("scene:minitaur_leg:0,0", "from one and the same point"),
         ("nowhere.urdf", "nowhere.urdf"),
         ("nowhere.json", "nowhere.json: No such file"),
-        ("model.txt", "a model is a file .urdf"),
-        (str(MODELS), "a model is a file .urdf"),
+        ("model.txt", "a model is a file that ends in .urdf, "),
+        (str(MODELS), "a model is a file that ends in .urdf, "),
     ],
 )
 def test_models_that_are_none(command, model, words, capsys):

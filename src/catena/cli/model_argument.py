@@ -33,10 +33,7 @@ def load(model: str) -> Mechanism:
     if ending == ".npz":
         raise ValueError(f"{model}: is the name of a saved run, not of a model; `catena view` shows it")
     if ending not in _READERS:
-        raise ValueError(
-            f"{model}: a model is a file .urdf, .sdf, .xml or .mjcf (MJCF) or .json (written by Mechanism.save), "
-            f"or {_SCENE}NAME"
-        )
+        raise ValueError(f"{model}: a model is a file that ends in {', '.join(_READERS)}, or {_SCENE}NAME")
     return _READERS[ending](model)
 
 
