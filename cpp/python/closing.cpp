@@ -1,7 +1,7 @@
 // Poses that close all joints, in many members at once: see simulate/trust_region.hpp and start_pose.hpp.
 #include <vector>
 
-#include "batch/parts.hpp"
+#include "batch/parallel_for.hpp"
 #include "model/assembly_tree.hpp"
 #include "python/checks.hpp"
 #include "python/core.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "batch/parts.hpp"
+#include "batch/parallel_for.hpp"
 #include "kernel/kernels.hpp"
 #include "python/checks.hpp"
 #include "python/core.hpp"

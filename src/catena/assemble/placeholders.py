@@ -16,7 +16,7 @@ from .._util.rotation import Array, to_matrix
 from .._util.status import CatenaWarning, warn
 from ..describe.inertia import Inertia
 from . import massless
-from .motions import Motions
+from .tree_jacobian import Motions
 from .trust_region import close_wide
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from .._util.rotation import Array
 from ..assemble import massless
 from ..assemble.assembly import joint_gaps
 from ..assemble.core import build_core
-from ..assemble.motions import Motions
+from ..assemble.tree_jacobian import Motions
 from ..describe.custom import GivenRows
 from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
 from .ranges import CoordinateRange, range_lines, ranges_of

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
     from ..kinematics.state import State
     from ..simulate.events import Occurrence
-    from .told import Told
+    from .run_context import RunContext
 
 
-_Recorded: TypeAlias = "tuple[_core.Recording, Told]"
+_Recorded: TypeAlias = "tuple[_core.Recording, RunContext]"
 
 # where a name was not found
 _HERE = " in this trajectory"
@@ -82,7 +82,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
         vars(self).update(mechanism=mechanism, nodes=nodes, made=made, status=made.status, _smallest=None)
 
     @classmethod
-    def written(cls, recording: _core.Recording, mechanism: Mechanism, status: Status, told: Told) -> Trajectory:
+    def written(cls, recording: _core.Recording, mechanism: Mechanism, status: Status, told: RunContext) -> Trajectory:
         """Return the trajectory of a recording; its arrays are made on first use."""
         run = cls.__new__(cls)
         vars(run).update(mechanism=mechanism, status=status, _recording=(recording, told), _smallest=None)

@@ -23,11 +23,11 @@ from ...describe.joint import Joint, Pose
 from ...describe.joint_forces import JointForce, Motor, Servo
 from ...describe.mechanism import Mechanism
 from ...describe.shapes import Shape
+from .elementary_joints import Limb, Motion, Tree
 from .graph import WORLD, inverse, together
 from .markup import identity_pose
 from .notes import Notes
-from .tree import Limb, Motion, Tree
-from .written import relative, save, text
+from .writing import relative, save, text
 
 _MESHES = (".stl", ".obj", ".msh")
 

@@ -20,6 +20,7 @@ from ...describe.couplings import Coupling
 from ...describe.joint import Pose
 from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism
+from .common_elements import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
 from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
 from .markup import (
@@ -34,7 +35,6 @@ from .markup import (
     without_commas,
 )
 from .notes import Notes
-from .parts import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
 from .sdf_frames import MODEL, Frames, pose_from, text_of
 
 _BALL = "drake:ball_constraint"

@@ -20,6 +20,7 @@ from ...describe.couplings import Coupling, Mimic
 from ...describe.joint import Pose
 from ...describe.limits import Limits
 from ...describe.mechanism import Mechanism
+from .common_elements import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
 from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link
 from .loops import Loops, close
@@ -38,7 +39,6 @@ from .markup import (
     without_commas,
 )
 from .notes import Notes
-from .parts import Entry, Shapes, geometry_of, joint_limits, not_negative, shapes_of, tensor
 
 # types of joints, Drake's among them, and what they are here
 _KINDS = {

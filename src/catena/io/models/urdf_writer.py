@@ -14,11 +14,11 @@ from ..._util.rotation import Array, conjugate, rotate, to_matrix
 from ...describe.joint import Pose
 from ...describe.mechanism import Mechanism
 from ...describe.shapes import Shape, Shaped
+from .elementary_joints import Limb, Motion, Tree
 from .graph import WORLD, inverse, together
 from .markup import identity_pose
 from .notes import Notes
-from .tree import Limb, Motion, Tree
-from .written import relative, save, text
+from .writing import relative, save, text
 
 _TYPES = {"turn": "revolute", "slide": "prismatic", "ball": "ball", "screw": "screw"}
 _LOOPS = {

@@ -1,4 +1,4 @@
-"""What a run says beside its recording."""
+"""What a run hands to its trajectory beside the recording."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._util.rotation import Array
 from ..compile.row_selection import RowSelection
 
 
-class Told(TypedDict):
+class RunContext(TypedDict):
     """See the module.
 
     `places` are those of counted angles by joint name. `row_count` counts multipliers of joints and couplings, behind
