@@ -28,12 +28,15 @@ struct DynamicsArgs {
   // which forces act: gravity; springs, dampers, drag and friction; motors and servos
   bool gravity = true, passive = true, actuators = true;
   const double* accelerations = nullptr;  // (pose, freedom) of the freedoms, null for none
+  const double* exerted = nullptr;        // (pose, freedom) efforts that `answers` are to, null for none
+  bool numbered = false;                  // the workspace has been used for this layout before
   int point_count = 0;
   const int* point_body = nullptr;  // (point)
   const double* point = nullptr;    // (point, 3) in the body's frame, from its center of mass
 
   double* rates = nullptr;             // (pose, freedom)
   double* efforts = nullptr;           // (pose, freedom) that the accelerations take beyond the forces that act
+  double* answers = nullptr;           // (pose, freedom) accelerations of a tree without rows
   double* mass = nullptr;              // (pose, freedom, freedom)
   double* basis = nullptr;             // (pose, point, 6, freedom): velocity of the point and of turning, world frame
   double* drift = nullptr;             // (pose, point, 6): their derivatives at the given accelerations

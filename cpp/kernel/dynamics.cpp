@@ -1,6 +1,7 @@
 // What is asked of a mechanism besides its motion, at many poses (dynamics/).
 #include "dynamics/row_motion.hpp"
 #include "dynamics/tree_forces.hpp"
+#include "dynamics/tree_inverse.hpp"
 #include "kernel/carve.hpp"
 #include "kernel/queries.hpp"
 
@@ -16,6 +17,10 @@ struct DynamicsRoom {
   Law* law;
   Body<double>* body;
   double* now;
+  int* freedoms;  // how many there are
+  Articulation* articulation;
+  AxisAnswer* answer;
+  double* rotor;
 };
 DynamicsRoom dynamics_room(const Layout& layout, Arena& arena) {
   const int rows = RowMotion::row_count(layout), coordinates = layout.coordinate_count;
@@ -24,7 +29,11 @@ DynamicsRoom dynamics_room(const Layout& layout, Arena& arena) {
           .row_of = arena.take<int>(6L * layout.link_count),
           .law = arena.take<Law>(layout.law_count),
           .body = arena.take<Body<double>>(layout.link_count),
-          .now = arena.take<double>(rows > coordinates ? rows : coordinates)};
+          .now = arena.take<double>(rows > coordinates ? rows : coordinates),
+          .freedoms = arena.take<int>(1),
+          .articulation = arena.take<Articulation>(layout.link_count),
+          .answer = arena.take<AxisAnswer>(6L * layout.link_count),
+          .rotor = arena.take<double>(6L * layout.link_count)};
 }
 // a point of a link: what unit rates do to it, and its acceleration
 void find_point(const Layout& layout, const TreeMotion& tree, const DynamicsArgs& args, long pose, int p) {
@@ -87,8 +96,16 @@ void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& ar
   TreeMotion tree{layout, room.link, room.axis, room.row_of};
   TreeForces forces{layout, tree, room.law};
   RowMotion rows{layout, tree, room.body, room.now};
-  tree.number();
-  const bool accelerates = args.efforts || args.drift || args.row_drift || args.coordinate_drift;
+  if (args.numbered) {
+    tree.count = *room.freedoms;
+  } else {
+    tree.number();
+    *room.freedoms = tree.count;
+    for (int k = 0; k < tree.count; ++k) room.rotor[k] = 0;
+    each_rotor(layout, tree, [&](int k, double inertia) { room.rotor[k] += inertia; });
+  }
+  TreeInverse inverse{tree, room.articulation, room.answer, room.rotor};
+  const bool accelerates = args.answers || args.efforts || args.drift || args.row_drift || args.coordinate_drift;
   for (long pose = 0; pose < args.count; ++pose) {
     const long first = pose * tree.count;
     tree.place(args, pose);
@@ -98,14 +115,19 @@ void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& ar
     if (args.efforts) {
       forces.find(args, pose);
       tree.resist(args.efforts + first);
-      each_rotor(layout, tree, [&](int k, double inertia) {
-        if (given) args.efforts[first + k] += inertia * given[k];
-      });
+      for (int k = 0; given && k < tree.count; ++k) args.efforts[first + k] += room.rotor[k] * given[k];
+    }
+    if (args.answers) {
+      double* const out = args.answers + first;
+      forces.find(args, pose);
+      tree.resist(out);
+      for (int k = 0; k < tree.count; ++k) out[k] = (args.exerted ? args.exerted[first + k] : 0) - out[k];
+      inverse.solve(out);
     }
     if (args.mass) {
       double* const out = args.mass + first * tree.count;
       tree.find_mass(out);
-      each_rotor(layout, tree, [&](int k, double inertia) { out[k * (tree.count + 1L)] += inertia; });
+      for (int k = 0; k < tree.count; ++k) out[k * (tree.count + 1L)] += room.rotor[k];
     }
     for (int p = 0; p < args.point_count; ++p) find_point(layout, tree, args, pose, p);
     rows.find(args, pose);

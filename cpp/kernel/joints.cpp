@@ -55,41 +55,46 @@ void find_coordinates(const Layout& layout, const CoordinateArgs& args) {
 }
 
 void place_bodies(const Layout& layout, const PlaceArgs& args) {
-  for (long pose = 0; pose < args.count; ++pose) {
-    const auto standing = [&](int body) -> Standing {
-      const long k = pose * layout.link_count + body;
-      return {load3(args.position + 3 * k),
-              load_quat(args.orientation + 4 * k),
-              {load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)}};
-    };
-    const auto end_of = [&](const ConstraintInfo& c, int e) -> Standing {
-      if (c.end[e] >= 0) return standing(layout.link[c.end[e]].body);
-      if (c.ground < 0) return {{0, 0, 0}, {1, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
-      const long at = pose * layout.signal_count + c.ground;
-      return {load3(args.signals + at), ground_turn(args.signals + at),
-              ground_velocity(args.signals + at, args.signal_rates + at)};
-    };
-    const auto put = [&](int body, const Standing& there) {
-      const long k = pose * layout.link_count + body;
-      store3(args.position + 3 * k, there.x);
-      store_quat(args.orientation + 4 * k, there.q);
-      store3(args.velocity + 3 * k, there.velocity.f);
-      store3(args.angular_velocity + 3 * k, there.velocity.t);
-    };
-    // of the body that a joint has put somewhere
-    Standing before = {}, now = {};
-    for (int m = 0; m < args.move_count; ++m) {
-      const int joint = args.move[2 * m], body = args.move[2 * m + 1];
-      if (joint < 0) {
-        put(body, carried_along(standing(body), before, now));
-        continue;
-      }
-      const auto& [c, coordinate, counter] = layout.coordinated[joint];
+  const auto standing = [&](long pose, int body) -> Standing {
+    const long k = pose * layout.link_count + body;
+    return {load3(args.position + 3 * k),
+            load_quat(args.orientation + 4 * k),
+            {load3(args.velocity + 3 * k), load3(args.angular_velocity + 3 * k)}};
+  };
+  const auto end_of = [&](long pose, const ConstraintInfo& c, int e) -> Standing {
+    if (c.end[e] >= 0) return standing(pose, layout.link[c.end[e]].body);
+    if (c.ground < 0) return {{0, 0, 0}, {1, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+    const long at = pose * layout.signal_count + c.ground;
+    return {load3(args.signals + at), ground_turn(args.signals + at),
+            ground_velocity(args.signals + at, args.signal_rates + at)};
+  };
+  const auto put = [&](long pose, int body, const Standing& there) {
+    const long k = pose * layout.link_count + body;
+    store3(args.position + 3 * k, there.x);
+    store_quat(args.orientation + 4 * k, there.q);
+    store3(args.velocity + 3 * k, there.velocity.f);
+    store3(args.angular_velocity + 3 * k, there.velocity.t);
+  };
+  // a joint and what goes with the body that it puts somewhere, in all poses
+  for (int m = 0, next; m < args.move_count; m = next) {
+    next = m + 1;
+    while (next < args.move_count && args.move[2 * next] < 0) ++next;
+    if (args.move[2 * m] < 0) continue;
+    const int body = args.move[2 * m + 1];
+    const auto& [c, coordinate, counter] = layout.coordinated[args.move[2 * m]];
+    const FrameTurns turns(c);
+    const bool is_b = c.end[1] == layout.body_link[body];
+    for (long pose = 0; pose < args.count; ++pose) {
       const long at = pose * layout.coordinate_count + coordinate;
       const Relative seen(c, args.coordinate + at, args.rate + at);
-      before = standing(body);
-      now = c.end[1] == layout.body_link[body] ? placed_b(c, end_of(c, 0), seen) : placed_a(c, end_of(c, 1), seen);
-      put(body, now);
+      const Standing before = standing(pose, body);
+      const Standing now =
+          is_b ? placed_b(c, turns, end_of(pose, c, 0), seen) : placed_a(c, turns, end_of(pose, c, 1), seen);
+      put(pose, body, now);
+      for (int along = m + 1; along < next; ++along) {
+        const int other = args.move[2 * along + 1];
+        put(pose, other, carried_along(standing(pose, other), before, now));
+      }
     }
   }
 }

@@ -114,7 +114,8 @@ struct Relative {
         case Motion::helix: slide(c.parameter * *coordinate, c.parameter * *rates, along); [[fallthrough]];
         case Motion::turn:
           rate.t += *rates++ * (matrix(turn) * along);
-          turn = turn * by_rotation_vector(*coordinate++ * along);
+          turn = turn * Quat<double>{std::cos(0.5 * *coordinate), std::sin(0.5 * *coordinate) * along};
+          ++coordinate;
           break;
         case Motion::slide: slide(*coordinate++, *rates++, along); break;
         case Motion::swivel:
@@ -138,17 +139,23 @@ struct Relative {
   }
 };
 
+// orientations of a joint's frames in its bodies
+struct FrameTurns {
+  Quat<double> a, b;
+
+  explicit FrameTurns(const ConstraintInfo& c) : a(quaternion(frame(c.frame_a))), b(quaternion(frame(c.frame_b))) {}
+};
+
 // b from where a is, and a from where b is
-inline Standing placed_b(const ConstraintInfo& c, const Standing& a, const Relative& seen) {
+inline Standing placed_b(const ConstraintInfo& c, const FrameTurns& turns, const Standing& a, const Relative& seen) {
   const Mat3<double> R = matrix(a.q), axes = R * frame(c.frame_a);
-  const Quat<double> q = unit(a.q * quaternion(frame(c.frame_a)) * seen.turn * conjugate(quaternion(frame(c.frame_b))));
+  const Quat<double> q = unit(a.q * turns.a * seen.turn * conjugate(turns.b));
   const Vec3<double> point = a.x + R * load3(c.anchor_a) + axes * seen.shift, arm = matrix(q) * load3(c.anchor_b);
   const Vec3<double> spin = a.velocity.t + axes * seen.rate.t;
   return {point - arm, q, {a.at(point) + axes * seen.rate.f - cross(spin, arm), spin}};
 }
-inline Standing placed_a(const ConstraintInfo& c, const Standing& b, const Relative& seen) {
-  const Quat<double> q =
-      unit(b.q * quaternion(frame(c.frame_b)) * conjugate(seen.turn) * conjugate(quaternion(frame(c.frame_a))));
+inline Standing placed_a(const ConstraintInfo& c, const FrameTurns& turns, const Standing& b, const Relative& seen) {
+  const Quat<double> q = unit(b.q * turns.b * conjugate(seen.turn) * conjugate(turns.a));
   const Mat3<double> R = matrix(q), axes = R * frame(c.frame_a);
   const Vec3<double> point = b.x + matrix(b.q) * load3(c.anchor_b);
   const Vec3<double> arm = R * load3(c.anchor_a) + axes * seen.shift;

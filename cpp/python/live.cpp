@@ -324,6 +324,13 @@ nb::object Live::coordinates() {
   find_coordinates(false);
   return coordinates_;
 }
+Live::View Live::view(bool with_coordinates) {
+  find_velocities();
+  if (with_coordinates) find_coordinates(false);
+  const Memory& m = *memory_;
+  return {m.position.data(),         m.orientation.data(), m.velocity.data(),
+          m.angular_velocity.data(), m.coordinate.data(),  m.input.data()};
+}
 nb::object Live::rates() {
   find_coordinates(true);
   return rates_;

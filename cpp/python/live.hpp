@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,6 +67,14 @@ class Live {
   void visit(const std::function<void(const nb::object&)>& see) const;
   void forget_functions();
 
+  // which of all that were made it is, from 1 on
+  std::uint64_t serial() const { return serial_; }
+  // the node as it is; coordinates only if asked for
+  struct View {
+    const double *position, *orientation, *velocity, *angular_velocity, *coordinates, *inputs;
+  };
+  View view(bool with_coordinates);
+
   double time() const { return memory_->time; }
   const Tally& tally() const { return args_.tally; }
   // of the run that asks for a control, or of the last steps
@@ -118,6 +127,8 @@ class Live {
   void take_inputs();
   void call_control(double time);
 
+  static inline std::atomic<std::uint64_t> made_ = 0;
+  const std::uint64_t serial_ = ++made_;
   const Core* core_;
   // what the arguments refer to
   Start start_;

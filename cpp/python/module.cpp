@@ -18,6 +18,7 @@
 #include "python/arrays.hpp"
 #include "python/checks.hpp"
 #include "python/core.hpp"
+#include "python/equations.hpp"
 #include "python/fields.hpp"
 #include "python/live.hpp"
 #include "python/live_batch.hpp"
@@ -429,6 +430,18 @@ void bind_live(nb::module_& m) {
       .CATENA_VIEW("inputs", input, Live, "float64", "(None,)")
       .CATENA_VIEW("coordinates", coordinates(), Live, "float64", "(None,)")
       .CATENA_VIEW("rates", rates(), Live, "float64", "(None,)");
+  nb::enum_<Asked>(m, "Asked")
+      .value("mass", Asked::mass)
+      .value("rates", Asked::rates)
+      .value("efforts", Asked::efforts)
+      .value("accelerations", Asked::accelerations);
+  nb::class_<TreeEquations>(m, "TreeEquations")
+      .def(nb::init<const Core&, const InInts<-1, 2>&, const InInts<-1>&, const InInts<-1>&, const InInts<-1, 2>&,
+                    const In<-1, 3>&, const In<-1, 4>&>(),
+           nb::kw_only(), "core"_a, "inputs"_a, "laws"_a, "terms"_a, "moves"_a, "position"_a, "orientation"_a,
+           nb::keep_alive<1, 2>())
+      .def("find", &TreeEquations::find, "asked"_a, "x"_a, "given"_a.none(), "passive"_a, "actuators"_a)
+      .def("admit", &TreeEquations::admit, "live"_a);
 }
 
 void bind_live_batch(nb::module_& m) {

@@ -17,11 +17,6 @@
 
 namespace catena::CATENA_ISA {
 
-// orientations of a joint's frames in its bodies
-struct FrameTurns {
-  Quat<double> a, b;
-};
-
 struct Closer {
   const Layout& layout;
   const ClosingPlan& plan;
@@ -92,7 +87,7 @@ struct Closer {
       const Mat3<double> A = matrix(at.q), axes = A * frame(seen.frame_a);
       shift[k] = transposed_times(axes, bt.x + matrix(bt.q) * load3(seen.anchor_b) - at.x - A * load3(seen.anchor_a));
       turn[k] = unit(conjugate(at.q * quaternion(frame(seen.frame_a))) * bt.q * quaternion(frame(seen.frame_b)));
-      frames[k] = {quaternion(frame(c->frame_a)), quaternion(frame(c->frame_b))};
+      frames[k] = FrameTurns(*c);
     }
     for (int f = 0; f < plan.freedom_count; ++f) moved[f] = 0;
     for (int l = 0; l < plan.loop_count; ++l) {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _core
 from .._util.lookup import did_you_mean, name_of
 from .._util.rotation import Array, finite, rotate
 from .._util.strict import Strict
@@ -51,6 +52,7 @@ class Dynamics(Strict):
             self._system.selected = self._named(coordinates)
         elif not self._system.is_plain_tree:
             self._system.selected = self._independent()
+        self._quick = self._system.quick() if self._system.selected is None else None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -69,11 +71,20 @@ class Dynamics(Strict):
 
     def rates(self, x: Where) -> Array:
         """Rates (..., f) of the independent coordinates."""
+        if (
+            self._quick is not None
+            and (found := self._quick.find(_core.Asked.rates, x, None, False, False)) is not None
+        ):
+            return found
         at = self._at(x)
         return at.poses.shaped(at.rates())
 
     def mass_matrix(self, x: Where) -> Array:
         """Mass matrix M (..., f, f), including rotors: r @ M @ r / 2 is the kinetic energy at rates r, undriven."""
+        if self._quick is not None:
+            found = self._quick.find(_core.Asked.mass, x, None, False, False)
+            if found is not None:
+                return found
         at = self._at(x)
         return at.poses.shaped(at.mass())
 
@@ -83,6 +94,11 @@ class Dynamics(Strict):
         Against gravity, centrifugal and Coriolis forces, springs, dampers, drag and friction. Motors and servos do not
         act here: the efforts are theirs to exert.
         """
+        if (
+            self._quick is not None
+            and (found := self._quick.find(_core.Asked.efforts, x, None, True, False)) is not None
+        ):
+            return found
         at = self._at(x)
         return at.poses.shaped(at.efforts(np.zeros((len(at.poses), self._system.count)), Acting.PASSIVE))
 
@@ -98,6 +114,10 @@ class Dynamics(Strict):
         `actuated`, a list of coordinates with motors, the efforts (..., actuated) are theirs: of least norm if there
         are more motors than freedoms, and an error if they cannot make the motion.
         """
+        if self._quick is not None and actuated is None:
+            found = self._quick.find(_core.Asked.efforts, x, accelerations, True, False)
+            if found is not None:
+                return found
         at = self._at(x)
         given = self._array(at.poses, accelerations, "accelerations")
         needed = at.efforts(given, Acting.PASSIVE)
@@ -111,6 +131,10 @@ class Dynamics(Strict):
         With `efforts` (..., f), these act in place of all motors and servos. Without, motors and servos act with the
         inputs of x, or with those described.
         """
+        if self._quick is not None:
+            found = self._quick.find(_core.Asked.accelerations, x, efforts, True, efforts is None)
+            if found is not None:
+                return found
         at = self._at(x)
         return at.poses.shaped(at.accelerations(self._given(at.poses, efforts)))
 
@@ -202,6 +226,9 @@ class Dynamics(Strict):
 
     def _at(self, x: Where, at_rest: bool = False) -> Equations:
         poses = poses_of(self._mechanism, x)
+        if self._quick is not None and isinstance(x, _core.Live):
+            # it has been looked at, and is answered at once from now on
+            self._quick.admit(x)
         return Equations(self._system, poses.at_rest() if at_rest else poses)
 
     def _masses(self) -> Array:

@@ -20,12 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _core
 from .._util.rotation import Array, rotate
 from ..assemble.core import build_core
+from ..assemble.forward_kinematics import walk_of
+from ..assemble.start_poses import is_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..describe.measures import Measure
     from ..describe.mechanism import Mechanism
     from .poses import Poses
 
@@ -83,6 +87,27 @@ class System:
             "law_start": np.zeros((1, 0)),
             "term_start": np.zeros((1, 0)),
         }
+
+    def quick(self) -> _core.TreeEquations | None:
+        """What answers at once for live mechanisms and arrays of coordinates; None but for trees that nothing drives."""
+        is_plain = self.is_plain_tree and not self.floating and self.drives == 0
+        if not is_plain or not is_tree(self.mechanism):
+            return None
+        state, places = self.mechanism.state(), self.mechanism.coordinate_places()
+
+        def columns(measures: list[Measure]) -> NDArray[np.int32]:
+            found = [places[m.joint].start + m.index if m.is_angle else -1 for m in measures]
+            return np.array(found, dtype=np.int32)
+
+        return _core.TreeEquations(
+            core=self.build.core,
+            inputs=self.build.input_places,
+            laws=columns(self.build.laws),
+            terms=columns(self.build.terms),
+            moves=walk_of(self.mechanism).moves,
+            position=state.position,
+            orientation=state.orientation,
+        )
 
     @property
     def count(self) -> int:
