@@ -440,7 +440,9 @@ void bind_live(nb::module_& m) {
                     const In<-1, 3>&, const In<-1, 4>&>(),
            nb::kw_only(), "core"_a, "inputs"_a, "laws"_a, "terms"_a, "moves"_a, "position"_a, "orientation"_a,
            nb::keep_alive<1, 2>())
-      .def("find", &TreeEquations::find, "asked"_a, "x"_a, "given"_a.none(), "passive"_a, "actuators"_a)
+      .def("find", &TreeEquations::find, "asked"_a, "x"_a, "given"_a.none(), "passive"_a, "actuators"_a,
+           nb::sig("def find(self, asked: Asked, x: object, given: object | None, passive: bool, actuators: bool) -> "
+                   "NDArray[numpy.float64] | None"))
       .def("admit", &TreeEquations::admit, "live"_a);
 }
 

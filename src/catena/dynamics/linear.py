@@ -1,8 +1,9 @@
 """Linear models in continuous time about a pose with its velocities: how accelerations of the coordinates change.
 
-    q' = u,   u' = f(q, u, inputs),      A = [0 1; df/dq df/du],   B = [0; df/d inputs]
+    q' = u,   u' = f(q, u, inputs),      A = [W 1; df/dq df/du],   B = [0; df/d inputs]
 
-by differences as in small_motions.py: along the motion of each coordinate the others' rates stay what they are.
+by differences as in small_motions.py: along the motion of each coordinate the others' rates stay what they are. A small
+rotation d of what spins with the rates w is carried along, d' = w x d + change of w: that is W.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _CHANGE = 1e-3
 class LinearModel:
     """x' = A x + B v, y = C x + D v about a pose; x (2 f,) are deviations of coordinates and rates, v (i,) of inputs.
 
-    Deviations of the three coordinates of a ball are a small rotation along the axes of its rates. `states`, `inputs`
+    Deviations of the three coordinates of a ball are a small rotation along the axes of its rates, as are those of what
+    floats. `states`, `inputs`
     and `outputs` are names.
     """
 
@@ -66,10 +68,12 @@ def linear_model(system: System, poses: Poses) -> LinearModel:
         _accelerations(system, replace(driven, inputs=set_to), np.broadcast_to(rates, (len(set_to), count))),
         np.full(len(inputs), _CHANGE),
     )
-    zero, one = np.zeros((count, count)), np.eye(count)
+    own = here.rows_of_coordinates()[0] @ here.independent_basis()[0]
+    chosen = slice(None) if system.selected is None else system.selected
+    carried, one = (_carrying(system, own @ rates) @ own)[chosen], np.eye(count)
     states = (*names, *(f"{name} rate" for name in names))
     return LinearModel(
-        np.block([[zero, one], [by_pose.T, by_rate.T]]),
+        np.block([[carried, one], [by_pose.T, by_rate.T]]),
         np.vstack((np.zeros((count, len(inputs))), by_input.T.reshape(count, len(inputs)))),
         np.eye(2 * count),
         np.zeros((2 * count, len(inputs))),
@@ -77,6 +81,22 @@ def linear_model(system: System, poses: Poses) -> LinearModel:
         tuple(inputs),
         states,
     )
+
+
+def _carrying(system: System, rates: Array) -> Array:
+    """W (candidate, candidate) at rates (candidate,): of balls, and of what floats."""
+    mechanism, known = system.mechanism, len(system.candidates) - len(system.floating)
+    rotations = [
+        place.stop - 3
+        for name, place in mechanism.coordinate_places().items()
+        if mechanism.joints[name].code in ("ball", "free")
+    ]
+    rotations += range(known + 3, len(system.candidates), 6)
+    found = np.zeros((len(rates), len(rates)))
+    for first in rotations:
+        x, y, z = rates[first : first + 3]
+        found[first : first + 3, first : first + 3] = ((0, -z, y), (z, 0, -x), (-y, x, 0))
+    return found
 
 
 def _one_by_one(count: int) -> Array:
