@@ -11,14 +11,16 @@ from catena._util.rotation import from_matrix
 
 PI = np.pi
 EXCESS = 0.0075 + 1e-12
+LINK_3 = (0.066, 0.086 - EXCESS, 0.0125)
 
 
 def puma() -> Mechanism:
     """A Puma 560: a, d, alpha of Denavit and Hartenberg, mass, center of mass, moments of inertia, rotors.
 
-    The published moments of link 3 are impossible for a rigid body: one exceeds the sum of the others by 0.0075, about the
-    axis of joints 2 and 3. It is left out here, and added to what is compared. The numbers are those of B. Armstrong, O. Khatib and J. Burdick, The explicit dynamic model and inertial parameters
-    of the PUMA 560 arm, ICRA 1986, as P. Corke, Robotics, Vision and Control, 2nd edition 2017, uses them.
+    The numbers are those of B. Armstrong, O. Khatib and J. Burdick, The explicit dynamic model and inertial parameters
+    of the PUMA 560 arm, ICRA 1986, as P. Corke, Robotics, Vision and Control, 2nd edition 2017, uses them. The moments
+    of link 3 are impossible for a rigid body: one exceeds the sum of the others by 0.0075, about the axis of joints 2
+    and 3. It is left out here, and added to what is compared.
     """
     table = (
         (0.0, 0.0, PI / 2, 0.0, (0, 0, 0), (0, 0.35, 0), 200e-6 * 62.6111**2),

@@ -89,7 +89,7 @@ class System:
         }
 
     def quick(self) -> _core.TreeEquations | None:
-        """What answers at once for live mechanisms and arrays of coordinates; None but for trees that nothing drives."""
+        """What answers at once for live mechanisms and arrays of coordinates; None but for trees without drives."""
         is_plain = self.is_plain_tree and not self.floating and self.drives == 0
         if not is_plain or not is_tree(self.mechanism):
             return None
